@@ -8,10 +8,10 @@ type Fate = 'done' | 'may be done' | 'not done';
 
 const fateOf = (answer: unknown): Fate => {
   if (Array.isArray(answer)) return 'done';
-  return (answer as { sent: boolean }).sent ? 'may be done' : 'not done'; // See `outcome`.
+  return (answer as { sent: boolean }).sent ? 'may be done' : 'not done'; // `outcome` returned it.
 };
 
-it('what is told of each statement is true, however the line behaves', async () => {
+it('reports each outcome truthfully under resets and lost answers', async () => {
   const database = open({ deadlineMs: 5_000 });
   const fates = new Map<number, Fate>();
   let next = 0;
@@ -29,16 +29,16 @@ it('what is told of each statement is true, however the line behaves', async () 
   await Promise.all([1, 2, 3, 4, 5, 6].map(() => insertSome(60)));
 
   const observer = open({ url: server().url, deadlineMs: 10_000 });
-  // Statements that were cut off may still be running in the server.
+  // Statements that were cut off may still be running on the server.
   const text = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'INSERT%' AND state <> 'idle'`;
   await until(async () => (await observer.query({ text })).length === 0);
   const rows = await observer.query<{ id: number }>({ text: 'SELECT id FROM t' });
   const there = new Set(rows.map(({ id }) => id));
-  const lies = [...fates].filter(
+  const wrong = [...fates].filter(
     ([id, fate]) => (fate === 'done' && !there.has(id)) || (fate === 'not done' && there.has(id)),
   );
-  expect(lies).toEqual([]);
+  expect(wrong).toEqual([]);
   expect(fates.size).toBe(360);
-  expect(new Set(fates.values()).has('may be done')).toBe(true); // The line was bad indeed.
+  expect(new Set(fates.values()).has('may be done')).toBe(true); // Faults were injected.
   expect([...fates.values()].filter((fate) => fate === 'done').length).toBeGreaterThan(200);
 }, 60_000);

@@ -16,16 +16,16 @@ describe('the queue for connections', () => {
     expect(await database.query(one)).toEqual([{ n: 1 }]);
   });
 
-  it('gives a statement that waited only the rest of its time', async () => {
+  it('gives a statement that waited only the rest of its deadline', async () => {
     const database = open({ maxConnections: 1, deadlineMs: 500 });
     const busy = database.query({ text: 'SELECT pg_sleep(0.3)' });
     const startedAt = performance.now();
     expect(await outcome(database.query({ text: 'SELECT pg_sleep(30)' }))).toEqual({ sent: true });
-    expect(performance.now() - startedAt).toBeLessThan(790); // 300 ms later than a clock of its own would say.
+    expect(performance.now() - startedAt).toBeLessThan(790); // 300 ms less than with a deadline of its own.
     await busy;
   });
 
-  it('refuses at once when too many wait', async () => {
+  it('refuses at once when too many callers wait', async () => {
     const database = open({ maxConnections: 1, deadlineMs: 5_000 });
     const calls = Array.from({ length: 2_010 }, () => outcome(database.query(one)));
     const answers = await Promise.all(calls);
@@ -45,7 +45,7 @@ describe('the pool for other drivers', () => {
     expect(await database.query(one)).toEqual([{ n: 1 }]);
   });
 
-  it('hands nobody a connection that was given back inside a transaction', async () => {
+  it('does not reuse a connection released inside a transaction', async () => {
     const database = open({ maxConnections: 1 });
     const client = await database.pool.connect();
     await client.query('BEGIN');
@@ -54,7 +54,7 @@ describe('the pool for other drivers', () => {
     expect(await database.query({ text: 'SELECT id FROM t' })).toEqual([]);
   });
 
-  it('does not show the address of the database', async () => {
+  it('does not expose the address of the database', async () => {
     const database = open();
     await database.query(one);
     expect(JSON.stringify(database.pool.options)).not.toContain(new URL(server().url).hostname);
@@ -62,7 +62,7 @@ describe('the pool for other drivers', () => {
 });
 
 describe('close', () => {
-  it('lets running statements end, and refuses later ones as not sent', async () => {
+  it('waits for running statements and refuses later ones as not sent', async () => {
     const database = open();
     const running = database.query({ text: 'SELECT pg_sleep(0.1), 1 AS n' });
     await until(() => database.stats().total === 1);
@@ -72,7 +72,7 @@ describe('close', () => {
     await until(() => gate().connections === 0);
   });
 
-  it('ends in time although the server is silent', async () => {
+  it('ends in time while the server is silent', async () => {
     const database = open();
     await Promise.all([database.query(one), database.query(one)]);
     gate().freeze();

@@ -4,159 +4,25 @@ import { Pool, type PoolClient } from 'pg';
 import { activeSpan } from '@sealgate/observability';
 import { BoundedClient } from './bounded-client.ts';
 import type { DatabaseOptions, Statement } from './database.ts';
-import { connectFailure } from './database-errors.ts';
+import { connectFailure, DatabaseRefusedError, DatabaseUnavailableError } from './database-errors.ts';
 import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
-import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
+
+// What pg and pg-pool cannot do, and only that: see "Why the pool has code of its own" in the README.
 
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
-/** Callers that may wait for a connection at a time; the next one is refused at once. */
+/** Maximum callers queued for a connection; the next one is refused at once. */
 const MAX_WAITING = 2_000;
-/** Timers that differ by less are the same timer. */
+/** Timers that differ by less count as equal. */
 const TIMER_PRECISION_MS = 1;
 const CLOSE_POLL_MS = 5;
-/** How long goodbyes to the server may take. */
+/** How long `close` waits for the server to close its end. */
 const GOODBYE_MS = 500;
 
-/** A leased connection; `release(true)` closes it instead of giving it back. */
+/** A leased connection; `release(true)` destroys it instead of returning it to the pool. */
 export type LeasedClient = BoundedClient & PoolClient;
 
-export interface ConnectionPool {
-  readonly pool: Pool;
-  /**
-   * A sound connection, leased until `endsAt` (a moment of `performance.now()`).
-   *
-   * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
-   */
-  lease(endsAt: number): Promise<LeasedClient>;
-  /** The statement as a leased connection may be asked it: without its name where a pooler stands between. */
-  prepared(statement: Statement): Statement;
-  /** A name met a server connection that does not hold it: from now on statements go without. */
-  dropNames(): void;
-  close(): Promise<void>;
-}
-
-/** pg's pool with every wait bounded, and with no trust in idle connections once one of them has been cut. */
-export function openPool(options: DatabaseOptions): ConnectionPool {
-  const clients = new Set<BoundedClient>();
-  const servers = new DatabaseServers(options.url);
-  /** Undefined: no connection has told yet whether a pooler stands between. */
-  let named = options.preparedStatements;
-  const dropNames = (): void => {
-    if (named === false) return;
-    named = false;
-    options.onPooler?.();
-  };
-
-  /** Before its first use a connection says what stands at its other end, where that is to be known. */
-  const look = async (client: BoundedClient): Promise<void> => {
-    if (named !== undefined && !servers.mustWrite) return;
-    client.leaseFor(options.connectTimeoutMs);
-    const { pid, ...role } = await roleOf(client, servers.mustWrite);
-    if (named === undefined) {
-      if (client.isPooled(pid)) dropNames();
-      else named = true;
-    }
-    const fault = servers.mustWrite ? servers.fault(role) : undefined;
-    if (fault === undefined) return;
-    const error = new DatabaseUnavailableError(fault, { sent: false });
-    client.refuse(error);
-    throw error;
-  };
-  const pool = makePool(options, servers, look);
-
-  const suspectIdle = (cause: Error): void => {
-    for (const client of clients) {
-      if (!client.leased && client.broken === undefined) client.destroy(new SuspectedError(cause));
-    }
-  };
-  /** Where the file of the URL holds another one, connections that rest go; the others when they are given back. */
-  const retireIdle = (): void => {
-    const before = servers.generation;
-    if (servers.refresh() === before) return;
-    suspectIdle(new Error('The URL of the database is another one now.'));
-  };
-  // The pool makes its clients from the class it was given.
-  const bounded = (client: PoolClient): LeasedClient => client as LeasedClient;
-
-  pool.on('connect', (client) => {
-    clients.add(bounded(client));
-    client.once('end', () => clients.delete(bounded(client)));
-    client.on('error', suspectIdle);
-  });
-  pool.on('acquire', (client) => bounded(client).leaseFor(options.deadlineMs));
-  pool.on('release', (_error, client) => {
-    bounded(client).endLease();
-    retireIdle();
-    // Nobody may get a connection with somebody else's transaction on it, or one of a role that is about to go.
-    const isOfNow = bounded(client).generation === servers.generation;
-    if (client.getTransactionStatus() !== 'I' || !isOfNow) void client.end();
-  });
-  pool.on('error', (error) => {
-    if (!(error instanceof SuspectedError)) options.onIdleError?.(error);
-  });
-
-  /** Each server is asked once. */
-  const lease = (endsAt: number, serversLeft = servers.count): Promise<LeasedClient> =>
-    new Promise((resolve, reject) => {
-      const waitMs = endsAt - performance.now();
-      const { generation } = servers;
-      take({ pool, waitMs, poolLimitMs: options.deadlineMs }, (error, client) => {
-        if (client === undefined) {
-          // The password was changed, and the file has the new one.
-          if (error instanceof DatabaseRefusedError && servers.refresh() !== generation) return resolve(lease(endsAt));
-          const mayOtherServe = serversLeft > 1 && !(error instanceof DatabaseRefusedError);
-          return mayOtherServe ? resolve(lease(endsAt, serversLeft - 1)) : reject(error);
-        }
-        const leased = bounded(client);
-        return resolve(leased.isFresh() ? ready(leased, endsAt) : lookedAt(leased, endsAt));
-      });
-    });
-
-  /** The pool gave every lease the same time; one that waited, or asked for another, gets what is left. */
-  const ready = (client: LeasedClient, endsAt: number): LeasedClient => {
-    const leftMs = endsAt - performance.now();
-    if (Math.abs(leftMs - options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
-    return client;
-  };
-
-  const lookedAt = async (client: LeasedClient, endsAt: number): Promise<LeasedClient> => {
-    await freshPoll();
-    if (client.isOpen()) return ready(client, endsAt);
-    client.release(true);
-    return lease(endsAt);
-  };
-
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => (closed ??= closePool(pool, clients, options.deadlineMs));
-
-  const prepared = (statement: Statement): Statement => (named === false ? unnamed(statement) : statement);
-
-  return { pool, lease: (endsAt) => lease(endsAt), prepared, dropNames, close };
-}
-
-const unnamed = ({ name: _dropped, ...statement }: Statement): Statement => statement;
-
-interface Answer extends ServerRole {
-  readonly pid: number;
-}
-
-/** Not every service that speaks PostgreSQL has timelines to tell of. */
-async function roleOf(client: BoundedClient, mustWrite: boolean): Promise<Answer> {
-  const simple = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
-    current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS wal_file`;
-  const ask = async (text: string): Promise<Answer> => (await client.ask({ text })).rows[0] as Answer;
-  if (!mustWrite) return ask(simple);
-  try {
-    return await ask(ROLE_TEXT);
-  } catch (error) {
-    if (client.broken !== undefined) throw error;
-    await client.settled();
-    return ask(simple);
-  }
-}
-
-/** What waited for a connection goes on as part of its own trace, and not of the one that gave the connection back. */
+/** A caller that waited for a connection continues in its own trace, not in that of the caller that returned it. */
 class TracedPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: ConnectCallback): void;
@@ -172,98 +38,221 @@ type ConnectCallback = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** An idle connection that was given up because another one of the pool was cut. */
-class SuspectedError extends Error {
-  constructor(cause: Error) {
-    super('Another connection to the database was cut.', { cause });
-    this.name = 'SuspectedError';
-  }
-}
+/** An idle connection was destroyed because another one of the pool broke, or the URL has changed. */
+class SuspectedError extends Error {}
 
-function makePool(
-  options: DatabaseOptions,
-  servers: DatabaseServers,
-  look: (client: BoundedClient) => Promise<void>,
-): Pool {
-  return new TracedPool({
-    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool waits for it; its types do not say so.
-    onConnect: (client) => look(client as LeasedClient),
-    max: options.maxConnections,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    // The pool uses it for waiting in its queue too; connecting has its own limit in the client.
-    connectionTimeoutMillis: options.deadlineMs,
-    // The address stays in here: the pool's own options are readable by everyone who holds the pool.
-    Client: class extends BoundedClient {
-      constructor() {
-        const generation = servers.refresh();
-        const { url } = servers;
-        super({
-          connectionString: url,
-          generation,
-          onUseless: () => servers.leave(url),
-          application_name: options.applicationName,
-          keepAlive: true,
-          keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-          connectTimeoutMs: options.connectTimeoutMs,
-        });
-      }
-    },
-  });
-}
-
-interface Wait {
+/** pg's pool with a bound on every wait; idle connections are dropped once one connection has broken. */
+export class ConnectionPool {
   readonly pool: Pool;
-  readonly waitMs: number;
-  /** The pool itself ends every wait after this time. */
-  readonly poolLimitMs: number;
-}
+  readonly #options: DatabaseOptions;
+  readonly #servers: DatabaseServers;
+  readonly #clients = new Set<BoundedClient>();
+  /** Whether statements keep their names; undefined until a connection has shown whether there is a pooler. */
+  #named: boolean | undefined;
+  #closed: Promise<void> | undefined;
 
-/** Calls back once, with a connection or with the error to tell. */
-function take(wait: Wait, done: (error: unknown, client?: PoolClient) => void): void {
-  const { pool, waitMs, poolLimitMs } = wait;
-  const refuse = (detail: string): void => done(new DatabaseUnavailableError(detail, { sent: false }));
-  if (waitMs <= 0) return refuse('The deadline has passed.');
-  if (pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
-  let timer: NodeJS.Timeout | undefined;
-  let givenUp = false;
-  if (waitMs < poolLimitMs - TIMER_PRECISION_MS) {
-    timer = setTimeout(() => {
-      givenUp = true;
-      refuse('No connection became free before the deadline.');
-    }, waitMs);
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.#servers = new DatabaseServers(options.url);
+    this.#named = options.preparedStatements;
+    this.pool = this.#makePool();
   }
-  return pool.connect((error, client) => {
-    clearTimeout(timer);
-    if (givenUp) client?.release();
-    else if (client === undefined) done(connectFailure(error));
-    else done(undefined, client);
-  });
+
+  /**
+   * A sound connection, leased until `endsAt` (on the clock of `performance.now()`).
+   *
+   * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
+   */
+  lease(endsAt: number, serversLeft = this.#servers.count): Promise<LeasedClient> {
+    return new Promise((resolve, reject) => {
+      const { generation } = this.#servers;
+      this.#take(endsAt - performance.now(), (error, client) => {
+        if (client !== undefined) {
+          return resolve(client.isFresh() ? this.#ready(client, endsAt) : this.#checked(client, endsAt));
+        }
+        const isRefused = error instanceof DatabaseRefusedError;
+        // The file of the URL may hold the new password by now.
+        if (isRefused && this.#servers.refresh() !== generation) return resolve(this.lease(endsAt));
+        // Each server is tried once.
+        if (!isRefused && serversLeft > 1) return resolve(this.lease(endsAt, serversLeft - 1));
+        return reject(error);
+      });
+    });
+  }
+
+  /** The statement as it may be sent: without its name behind a pooler. */
+  prepared(statement: Statement): Statement {
+    if (this.#named !== false) return statement;
+    const { name: _dropped, ...unnamed } = statement;
+    return unnamed;
+  }
+
+  /** A pooler was found: from now on statements go without names. */
+  dropNames(): void {
+    if (this.#named === false) return;
+    this.#named = false;
+    this.#options.onPooler?.();
+  }
+
+  /** Queued callers and leases end at their deadlines; what is left after that is destroyed. */
+  close(): Promise<void> {
+    const close = async (): Promise<void> => {
+      const endsAt = performance.now() + this.#options.deadlineMs;
+      await waitWhile(() => this.pool.waitingCount > 0, endsAt);
+      void this.pool.end();
+      await waitWhile(() => this.pool.totalCount > 0, endsAt);
+      await waitWhile(() => this.#clients.size > 0, performance.now() + GOODBYE_MS);
+      for (const client of this.#clients) client.destroy(new Error('The database was closed.'));
+    };
+    return (this.#closed ??= close());
+  }
+
+  #makePool(): Pool {
+    const { applicationName, maxConnections, connectTimeoutMs, deadlineMs, onIdleError } = this.#options;
+    const servers = this.#servers;
+    const pool = new TracedPool({
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool awaits it; its types do not say so.
+      onConnect: (client) => this.#admit(client as LeasedClient),
+      max: maxConnections,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      // Bounds the wait in the queue; connecting has a limit of its own in the client.
+      connectionTimeoutMillis: deadlineMs,
+      // The URL stays in here: everyone who holds the pool can read the pool's options.
+      Client: class extends BoundedClient {
+        constructor() {
+          const generation = servers.refresh();
+          const { url } = servers;
+          super({
+            connectionString: url,
+            generation,
+            onUnusable: () => servers.leave(url),
+            application_name: applicationName,
+            keepAlive: true,
+            keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+            connectionTimeoutMillis: connectTimeoutMs,
+          });
+        }
+      },
+    });
+    // The pool makes its clients of the class above.
+    const bounded = (client: PoolClient): BoundedClient => client as LeasedClient;
+    pool.on('connect', (client) => {
+      this.#clients.add(bounded(client));
+      client.on('error', (error) => this.#dropIdle(error));
+    });
+    pool.on('remove', (client) => this.#clients.delete(bounded(client)));
+    pool.on('acquire', (client) => bounded(client).leaseFor(deadlineMs));
+    pool.on('release', (_error, client) => this.#released(bounded(client)));
+    pool.on('error', (error) => {
+      if (!(error instanceof SuspectedError)) onIdleError?.(error);
+    });
+    return pool;
+  }
+
+  /** Runs on each new connection before its first use. @throws DatabaseUnavailableError if it must not be used. */
+  async #admit(client: BoundedClient): Promise<void> {
+    const { mustWrite } = this.#servers;
+    if (this.#named !== undefined && !mustWrite) return;
+    // Connecting and this share one limit, so that no caller waits beyond its deadline.
+    const limitMs = Math.min(this.#options.connectTimeoutMs, this.#options.deadlineMs);
+    client.leaseFor(client.createdAtMs + limitMs - performance.now());
+    const { pid, ...role } = await describeSession(client, mustWrite);
+    if (this.#named === undefined) {
+      // A pooler makes up the process id that it gives a client.
+      const { processID } = client.backendKey;
+      if (processID !== null && processID !== pid) this.dropNames();
+      else this.#named = true;
+    }
+    const fault = mustWrite ? this.#servers.fault(role) : undefined;
+    if (fault === undefined) return;
+    const error = new DatabaseUnavailableError(fault, { sent: false });
+    client.refuse(error);
+    throw error;
+  }
+
+  #released(client: BoundedClient): void {
+    client.endLease();
+    const before = this.#servers.generation;
+    if (this.#servers.refresh() !== before) this.#dropIdle(new Error('The URL of the database has changed.'));
+    // Never reuse a connection inside another caller's transaction, or one of a role that is about to be removed.
+    const isCurrent = client.generation === this.#servers.generation;
+    if (client.getTransactionStatus() !== 'I' || !isCurrent) void client.end();
+  }
+
+  #dropIdle(cause: Error): void {
+    if (cause instanceof SuspectedError) return;
+    for (const client of this.#clients) {
+      if (!client.isLeased && client.broken === undefined)
+        client.destroy(new SuspectedError('Dropped while idle.', { cause }));
+    }
+  }
+
+  /** Calls back once, with a connection or with the error to throw. */
+  #take(waitMs: number, done: (error: unknown, client?: LeasedClient) => void): void {
+    const refuse = (detail: string): void => done(new DatabaseUnavailableError(detail, { sent: false }));
+    if (waitMs <= 0) return refuse('The deadline has passed.');
+    if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
+    let timer: NodeJS.Timeout | undefined;
+    let isLate = false;
+    // The pool itself ends every wait after the default deadline.
+    if (waitMs < this.#options.deadlineMs - TIMER_PRECISION_MS) {
+      timer = setTimeout(() => {
+        isLate = true;
+        refuse('No connection became free before the deadline.');
+      }, waitMs);
+    }
+    return this.pool.connect((error, client) => {
+      clearTimeout(timer);
+      if (isLate) client?.release();
+      else if (client === undefined) done(connectFailure(error));
+      else done(undefined, client as LeasedClient);
+    });
+  }
+
+  /**
+   * The pool gave the lease the default deadline; a call that waited, or has a deadline of its own, gets what is left.
+   */
+  #ready(client: LeasedClient, endsAt: number): LeasedClient {
+    const leftMs = endsAt - performance.now();
+    if (Math.abs(leftMs - this.#options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
+    return client;
+  }
+
+  async #checked(client: LeasedClient, endsAt: number): Promise<LeasedClient> {
+    await freshPoll();
+    if (client.isOpen()) return this.#ready(client, endsAt);
+    client.release(true);
+    return this.lease(endsAt);
+  }
 }
 
-/** Leases end at their deadlines, and so do waits for one; whoever has not given back by then is cut off. */
-async function closePool(pool: Pool, clients: ReadonlySet<BoundedClient>, deadlineMs: number): Promise<void> {
-  const endsAt = performance.now() + deadlineMs;
-  while (pool.waitingCount > 0 && performance.now() < endsAt) await pause(CLOSE_POLL_MS);
-  await withinTime(pool.end(), endsAt - performance.now());
-  const goodbyes = [...clients].map((client) => new Promise((resolve) => client.once('end', resolve)));
-  await withinTime(Promise.all(goodbyes), GOODBYE_MS);
-  for (const client of clients) client.destroy(new Error('The database was closed.'));
+interface Session extends ServerRole {
+  readonly pid: number;
 }
 
-async function withinTime(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, timeUp]);
-  clearTimeout(timer);
+const SESSION_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
+  current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS wal_file`;
+
+async function describeSession(client: BoundedClient, mustWrite: boolean): Promise<Session> {
+  const ask = async (text: string): Promise<Session> => (await client.ask({ text })).rows[0] as Session;
+  if (!mustWrite) return ask(SESSION_TEXT);
+  try {
+    return await ask(ROLE_TEXT);
+  } catch (error) {
+    // Some managed services do not report timelines.
+    if (client.broken !== undefined) throw error;
+    return ask(SESSION_TEXT);
+  }
+}
+
+async function waitWhile(condition: () => boolean, endsAt: number): Promise<void> {
+  while (condition() && performance.now() < endsAt) await pause(CLOSE_POLL_MS);
 }
 
 /**
- * Waits until the event loop has asked the kernel for news once more: whatever had reached a socket of this
- * process before the call (an end, a reset) has been handled when it returns.
+ * Resolves after the event loop has polled its sockets: an end or reset that had arrived before the call is known then.
  */
-export function freshPoll(): Promise<void> {
+function freshPoll(): Promise<void> {
   // The first immediate may run before the next poll, the second runs after it.
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }

@@ -37,15 +37,15 @@ const sets = (): MigrationSet[] => [
 ];
 const job = (of: readonly MigrationSet[]) => migrate({ url, sets: of, runtimeRoles: { ledger: ROLE, desk: ROLE } });
 
-/** A check whose timers run when the test says so, and all that it told. */
+/** A check with timers run by the test, and everything it reported. */
 function checkOf(sql: Database, needed: readonly MigrationSet[], further?: () => Promise<string | undefined>) {
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const due: (() => void)[] = [];
   const check = databaseCheck({
     sql,
     sets: needed,
     ...(further === undefined ? {} : { further }),
-    onChange: (problem) => told.push(problem),
+    onChange: (problem) => reported.push(problem),
     schedule: (work) => void due.push(work),
   });
   checks.push(check);
@@ -54,7 +54,7 @@ function checkOf(sql: Database, needed: readonly MigrationSet[], further?: () =>
     for (const work of due.splice(0)) work();
     while (due.length === 0 && !done()) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { check, told, pass };
+  return { check, reported, pass };
 }
 
 beforeAll(async () => {
@@ -74,24 +74,24 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('the check of a database', () => {
-  it('finds nothing wrong where the job of this version has run, and reads no table of the ledger for it', async () => {
+describe('databaseCheck', () => {
+  it('finds no problem after the job of this version has run, without reading a table of the ledger', async () => {
     await job(sets());
-    const { check, told } = checkOf(open(asRole()), sets());
+    const { check, reported } = checkOf(open(asRole()), sets());
     expect(await check.problem()).toBeUndefined();
     expect(await check.problem()).toBeUndefined();
-    expect(told).toEqual([undefined]);
+    expect(reported).toEqual([undefined]);
   });
 
-  it('names the set that is missing, then the one that is behind, and takes one that is ahead', async () => {
+  it('names a missing set and one that is behind, and accepts one that is ahead', async () => {
     const needed = sets();
-    const { check, told } = checkOf(open(asRole()), needed);
+    const { check, reported } = checkOf(open(asRole()), needed);
     expect(await check.problem()).toBe(
       'the database is not migrated for this version: ledger/main is missing, 0001_ledger is needed: run the migration job of this version (migrate.js)',
     );
     await job(needed);
     expect(await check.problem()).toBeUndefined();
-    expect(told).toEqual([expect.stringContaining('ledger/main is missing'), undefined]);
+    expect(reported).toEqual([expect.stringContaining('ledger/main is missing'), undefined]);
 
     const next = setOf('desk', { '0002_more.sql': 'CREATE TABLE more ();' });
     const newer = checkOf(open(asRole()), [needed[0]!, next]).check;
@@ -101,7 +101,7 @@ describe('the check of a database', () => {
     expect(await check.problem()).toBeUndefined();
   });
 
-  it('is told again what a job that died before its last step had left out', async () => {
+  it('lets the next job repair what a job that died before its last step left out', async () => {
     const needed = sets();
     await job(needed);
     await open(url).query({ text: 'COMMENT ON TABLE desk.migrations_main IS NULL' });
@@ -115,7 +115,7 @@ describe('the check of a database', () => {
     ['the schema', 'REVOKE USAGE ON SCHEMA desk FROM', 'desk'],
     ['a table', 'REVOKE INSERT ON desk.notes FROM', 'desk'],
     ['a function of the ledger', 'REVOKE EXECUTE ON FUNCTION ledger.append_v1() FROM', 'ledger'],
-  ])('names the schema where the role has no right to %s', async (_, revoke, schema) => {
+  ])('names the schema if the role has no right to %s', async (_, revoke, schema) => {
     await job(sets());
     await open(url).query({ text: `${revoke} ${ROLE}` });
     const { check } = checkOf(open(asRole()), sets());
@@ -124,7 +124,7 @@ describe('the check of a database', () => {
     );
   });
 
-  it('does not ask for functions that another version of another surface needs', async () => {
+  it('does not require functions that another version of another surface needs', async () => {
     const needed = sets();
     await job(needed);
     const newer = setOf('ledger', {
@@ -140,7 +140,7 @@ describe('the check of a database', () => {
     expect(await checkOf(open(asRole()), [newer, only]).check.problem()).toBeUndefined();
   });
 
-  it('says of a wrong password, a database that is not there and a server that is away what each is', async () => {
+  it('distinguishes a wrong password, a missing database and an unreachable server', async () => {
     const problemAt = (address: string) => checkOf(open(address), sets()).check.problem();
     expect(await problemAt(asRole('wrong'))).toBe('the database refuses the password, or the role, of DATABASE_URL');
     expect(await problemAt(Object.assign(new URL(url), { pathname: '/nowhere' }).href)).toBe(
@@ -149,7 +149,7 @@ describe('the check of a database', () => {
     expect(await problemAt(Object.assign(new URL(url), { port: '1' }).href)).toBe('the database does not answer');
   });
 
-  it('says that it takes no writes', async () => {
+  it('reports a read-only database', async () => {
     await job(sets());
     await open(url).query({ text: `ALTER ROLE ${ROLE} SET default_transaction_read_only = on` });
     try {
@@ -159,7 +159,7 @@ describe('the check of a database', () => {
     }
   });
 
-  it('asks further where all else is well', async () => {
+  it('runs the further check if all others pass', async () => {
     const { check } = checkOf(open(asRole()), sets(), () => Promise.resolve('no right to the channel'));
     expect(await check.problem()).toContain('is missing');
     await job(sets());
@@ -167,8 +167,8 @@ describe('the check of a database', () => {
   });
 });
 
-describe('what a service does once when it starts', () => {
-  it('is done at once where the database is fine, and what it throws is thrown', async () => {
+describe('whenReady', () => {
+  it('runs the work at once if the database has no problem, and rethrows its error', async () => {
     await job(sets());
     const { check } = checkOf(open(asRole()), sets());
     let done = 0;
@@ -177,8 +177,8 @@ describe('what a service does once when it starts', () => {
     await expect(check.whenReady(() => Promise.reject(new Error('not mine')))).rejects.toThrow('not mine');
   });
 
-  it('waits for the migration job, and is tried again until it succeeds', async () => {
-    const { check, told, pass } = checkOf(open(asRole()), sets());
+  it('waits for the migration job and retries the work until it succeeds', async () => {
+    const { check, reported, pass } = checkOf(open(asRole()), sets());
     let tries = 0;
     await check.whenReady(async () => {
       tries += 1;
@@ -193,10 +193,10 @@ describe('what a service does once when it starts', () => {
     await pass(() => tries === 2);
     await check.problem();
     expect(await check.problem()).toBeUndefined();
-    expect(told).toEqual([expect.stringContaining('not migrated'), 'may not integrate', undefined]);
+    expect(reported).toEqual([expect.stringContaining('not migrated'), 'may not integrate', undefined]);
   });
 
-  it('is given up when the check is closed', async () => {
+  it('drops the work when the check is closed', async () => {
     const { check, pass } = checkOf(open(asRole()), sets());
     await check.whenReady(() => Promise.reject(new Error('never')));
     check.close();

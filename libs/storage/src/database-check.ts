@@ -1,30 +1,29 @@
 import type { Sql } from './database.ts';
-import { READ_ONLY } from './database-errors.ts';
-import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { DatabaseRefusedError, DatabaseUnavailableError, READ_ONLY } from './database-errors.ts';
 import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
 
 export interface DatabaseCheckOptions {
   readonly sql: Sql;
-  /** What this version needs. A database that holds more is fine: the next version may have migrated it already. */
+  /** The migrations this version needs. A newer schema is fine: the next version may have migrated it already. */
   readonly sets: readonly MigrationSet[];
-  /** Asked where all else is well: what else is wrong, in a sentence. What it throws counts as the database's refusal. */
+  /** A further check, run if all others pass: returns a problem as a sentence. Its errors count as the database's. */
   readonly further?: () => Promise<string | undefined>;
-  /** Told the first answer, and each that differs from the one before. */
+  /** Called with the first result and with each that differs from the previous one. */
   readonly onChange: (problem: string | undefined) => void;
-  /** Runs something once, later. A timer that does not keep the process alive, unless given. */
+  /** Runs `work` once after `delayMs`. Default: a timer that does not keep the process alive. */
   readonly schedule?: (work: () => void, delayMs: number) => void;
 }
 
-/** Whether a service can work with its database. */
+/** Checks whether a service can work with its database. */
 export interface DatabaseCheck {
-  /** What is wrong, in a sentence; undefined where nothing is. Ends within a second and a half; never rejects. */
+  /** The problem as a sentence; undefined if there is none. Ends within a second and a half; never rejects. */
   problem(): Promise<string | undefined>;
   /**
-   * Runs what a service does once when it starts. Where the database is not fine yet, this resolves at once and `work` runs
-   * as soon as it is, tried again until it succeeds or the check is closed; until then what it threw is the problem.
+   * Runs start-up work. If the database has a problem, this resolves at once and `work` runs as soon as the problem is
+   * gone, retried until it succeeds or the check is closed; until then its error is reported as the problem.
    *
-   * @throws what `work` throws at its first run, unless that is an outage.
+   * @throws the error of the first run of `work`, unless that is an outage.
    */
   whenReady(work: () => Promise<void>): Promise<void>;
   close(): void;
@@ -33,42 +32,42 @@ export interface DatabaseCheck {
 const WITHIN_MS = 700;
 const RETRY_MS = 1000;
 
-/** Connection, migrations and rights of the role, asked for in one round trip and nothing kept in between. */
+/** Checks connection, migrations and rights of the role in one round trip; results are not cached. */
 export function databaseCheck(options: DatabaseCheckOptions): DatabaseCheck {
   const { sql, further, onChange, schedule = scheduleTimer } = options;
   const needs = options.sets.map(needOf);
-  let told: { readonly problem: string | undefined } | undefined;
-  /** What was put off and did not succeed. */
+  let reported: { readonly problem: string | undefined } | undefined;
+  /** Deferred work that has not succeeded yet, with its problem. */
   const stuck = new Map<object, string>();
   let closed = false;
 
-  const look = async (): Promise<string | undefined> => {
+  const check = async (): Promise<string | undefined> => {
     try {
       return (await problemOf(sql, needs)) ?? (await further?.());
     } catch (error) {
       return sentenceOf(error);
     }
   };
-  const tell = (problem: string | undefined): string | undefined => {
-    if (told === undefined || told.problem !== problem) onChange(problem);
-    told = { problem };
+  const report = (problem: string | undefined): string | undefined => {
+    if (reported === undefined || reported.problem !== problem) onChange(problem);
+    reported = { problem };
     return problem;
   };
   const later = (work: () => Promise<void>): void => {
     const retry = async (): Promise<void> => {
       if (closed) return;
       try {
-        const problem = await look();
+        const problem = await check();
         if (problem !== undefined) {
-          stuck.set(work, tell(problem)!);
+          stuck.set(work, report(problem)!);
           return schedule(() => void retry(), RETRY_MS);
         }
         await work();
         stuck.delete(work);
-        tell([...stuck.values()][0]);
+        report([...stuck.values()][0]);
       } catch (error) {
         stuck.set(work, isOutage(error) ? sentenceOf(outageIn(error)) : (error as Error).message);
-        tell([...stuck.values()][0]);
+        report([...stuck.values()][0]);
         schedule(() => void retry(), RETRY_MS);
       }
     };
@@ -76,9 +75,9 @@ export function databaseCheck(options: DatabaseCheckOptions): DatabaseCheck {
   };
 
   return {
-    problem: async () => tell((await look()) ?? [...stuck.values()][0]),
+    problem: async () => report((await check()) ?? [...stuck.values()][0]),
     async whenReady(work) {
-      const problem = tell(await look());
+      const problem = report(await check());
       if (problem !== undefined) {
         stuck.set(work, problem);
         return later(work);
@@ -97,7 +96,7 @@ export function databaseCheck(options: DatabaseCheckOptions): DatabaseCheck {
   };
 }
 
-/** What this version needs of a set. */
+/** What this version needs from a migration set. */
 interface Need {
   readonly schema: string;
   readonly name: string;
@@ -122,7 +121,7 @@ interface Found {
   readonly read_only: boolean;
 }
 
-// The catalog can be read by every role, also one without any right. Never prepared: it is asked once in a while.
+// Every role can read the catalogue, also one without any right. Not prepared: it runs rarely.
 const TEXT = `SELECT s.schema, s.name, obj_description(b.oid, 'pg_class') AS applied,
     has_schema_privilege(n.oid, 'USAGE') AS may_use,
     (SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
@@ -152,11 +151,11 @@ async function problemOf(sql: Sql, needs: readonly Need[]): Promise<string | und
     const state = applied === null ? 'missing' : `at ${applied}`;
     return `the database is not migrated for this version: ${schema}/${name} is ${state}, ${file} is needed: run the migration job of this version (migrate.js)`;
   }
-  const kept = rows.find(
+  const denied = rows.find(
     ({ may_use: use, may_call: call, may_write: write }) => !use || call === false || write === false,
   );
-  if (kept === undefined) return undefined;
-  return `the role of DATABASE_URL has no rights in the schema ${kept.schema}: run the migration job with the DATABASE_URL of this service`;
+  if (denied === undefined) return undefined;
+  return `the role of DATABASE_URL has no rights in the schema ${denied.schema}: run the migration job with the DATABASE_URL of this service`;
 }
 
 const TAKES_NO_WRITES = 'the database takes no writes: it is a standby, or was made read-only';
@@ -182,7 +181,7 @@ function sentenceOf(error: unknown): string {
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
 
-/** The outage that an error tells of, its own or that of what caused it. */
+/** The outage behind an error: the error itself or its cause. */
 function outageIn(error: unknown): DatabaseUnavailableError | undefined {
   if (error instanceof DatabaseUnavailableError) return error;
   const { cause } = error as { readonly cause?: unknown };

@@ -1,68 +1,96 @@
 import { DatabaseError } from 'pg';
-import { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
 
 /**
- * PostgreSQL appendix A: connection exceptions, shutdowns and idle ends, no disk, memory, connection or other resource left,
- * an I/O error, and a server that takes no writes.
+ * The database gave no answer: unreachable, connection cut, deadline passed, shutting down, or no connection left.
+ * `sent` says whether the statement may have taken effect; false means that it certainly has not.
  */
-const UNAVAILABLE = /^(08...|57P0[1-5]|53...|58030|25006)$/;
+export class DatabaseUnavailableError extends Error {
+  override readonly name: string = 'DatabaseUnavailableError';
+  readonly sent: boolean;
+
+  constructor(detail: string, options: { sent: boolean; cause?: unknown }) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.sent = options.sent;
+  }
+}
 
 /**
- * The server works, and this process cannot work with it until somebody mends it: no such role, password or database, no
- * such schema, table, column or function (not migrated), no right to it.
+ * The database answers but refuses this process: the role, password, database, rights or schema are wrong. Nothing was
+ * changed. An operator has to fix it; a retry alone does not help.
  */
-const REFUSED: ReadonlySet<unknown> = new Set(['28000', '28P01', '3D000', '3F000', '42P01', '42703', '42883', '42501']);
+export class DatabaseRefusedError extends DatabaseUnavailableError {
+  override readonly name = 'DatabaseRefusedError';
+  /** SQLSTATE. */
+  readonly code: string | undefined;
 
-/** The server takes no writes: it is a standby, or was told so. */
-export const READ_ONLY = '25006';
-
-/** Sent to a connection that was waiting for a statement for too long: the statement it crossed was not read. */
-const IDLE_SESSION_TIMEOUT = '57P05';
-
-/** What the connection believes of its prepared statements is no longer what the server holds. */
-const STATEMENTS_OUT_OF_STEP: ReadonlySet<unknown> = new Set(['26000', '42P05', '0A000']);
-/** Those of them that come of a pooler which hands out another server connection for each transaction. */
-const STATEMENTS_ELSEWHERE: ReadonlySet<unknown> = new Set(['26000', '42P05']);
+  constructor(cause: Error & { readonly code?: string | undefined }) {
+    super(`The database refuses this: ${cause.message}.`, { sent: false, cause });
+    this.code = cause.code;
+  }
+}
 
 /** The connection was known to be broken before the statement was handed to it. */
 export class NeverSentError extends Error {
   constructor(cause: Error) {
-    super('The connection was broken already.', { cause });
-    this.name = 'NeverSentError';
+    super('The connection was already broken.', { cause });
   }
 }
 
-/** What became of a statement that failed. */
-export interface Failure {
+/**
+ * SQLSTATEs (PostgreSQL appendix A) of a server that cannot serve: connection exceptions, shutdown, idle session ended,
+ * out of disk, memory, connections or another resource, an I/O error, and a read-only server.
+ */
+const UNAVAILABLE = /^(08...|57P0[1-5]|53...|58030|25006)$/;
+
+/**
+ * SQLSTATEs that stay until an operator acts: no such role, password or database; no such schema, table, column or
+ * function (not migrated); no right to it.
+ */
+const REFUSED: ReadonlySet<unknown> = new Set(['28000', '28P01', '3D000', '3F000', '42P01', '42703', '42883', '42501']);
+
+/** The server is a standby or was made read-only. */
+export const READ_ONLY = '25006';
+
+/** Sent on a session that was idle for too long: a statement that crossed it was not read. */
+const IDLE_SESSION_TIMEOUT = '57P05';
+
+/** The connection's record of its prepared statements does not match the server's. */
+const STATEMENTS_OUT_OF_STEP: ReadonlySet<unknown> = new Set(['26000', '42P05', '0A000']);
+/** Those of them that a pooler causes by using another server connection for each transaction. */
+const STATEMENTS_ELSEWHERE: ReadonlySet<unknown> = new Set(['26000', '42P05']);
+
+/** Outcome of a failed statement. */
+interface Failure {
+  /** What to throw. */
   readonly error: unknown;
   /** The server has certainly not read the whole statement: it may be sent again. */
   readonly neverSent: boolean;
-  /** The connection is as good as before. */
+  /** The connection may be reused. */
   readonly reusable: boolean;
-  /** The server did not run the statement because it was prepared, or was not: a fresh connection may. */
+  /** The server refused the statement because of its prepared statements: a fresh connection may run it. */
   readonly outOfStep?: boolean;
 }
 
-/** True for a broken UNIQUE or PRIMARY KEY constraint; with `constraint`, only for the one of that name. */
+/** Whether a UNIQUE or PRIMARY KEY constraint was violated; with `constraint`, the one of that name. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   if (!(error instanceof DatabaseError) || error.code !== '23505') return false;
   return constraint === undefined || error.constraint === constraint;
 }
 
-/** The SQLSTATE of what the server refuses until somebody mends it, also where Prisma tells it; else undefined. */
+/** The SQLSTATE of a refusal that stays until an operator acts, also inside an error of Prisma; else undefined. */
 export function refusalCode(error: unknown): string | undefined {
   const { code, cause, meta, originalCode } = (error ?? {}) as Record<string, unknown>;
-  for (const told of [code, originalCode]) if (REFUSED.has(told) || told === READ_ONLY) return told as string;
+  for (const state of [code, originalCode]) if (REFUSED.has(state) || state === READ_ONLY) return state as string;
   if (cause !== undefined) return refusalCode(cause);
   const { driverAdapterError } = (meta ?? {}) as Record<string, unknown>;
   return driverAdapterError === undefined ? undefined : refusalCode(driverAdapterError);
 }
 
-/** Whether a pooler must have handed the named statement to a server connection that does not hold it, or holds another. */
+/** Whether a pooler passed the named statement to a server connection that does not hold it, or holds another. */
 export const isPreparedElsewhere = (error: unknown): boolean =>
   error instanceof DatabaseError && STATEMENTS_ELSEWHERE.has(error.code);
 
-/** For an error met while getting a connection: no statement was involved yet. */
+/** The error to throw for one that occurred while connecting, before any statement. */
 export function connectFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailableError) return error;
   if (error instanceof DatabaseError && isRefused(error)) return new DatabaseRefusedError(error);
@@ -71,24 +99,26 @@ export function connectFailure(error: unknown): unknown {
 }
 
 /**
- * For an error met after a statement was handed to a connection; `broken` is why that connection broke, if it did.
+ * Classifies an error that occurred after a statement was handed to a connection; `broken` is why that connection
+ * broke, if it did.
  *
- * - A failed write means that the last bytes of the statement, without which the server commits nothing, never left.
- * - An answer of severity ERROR means that the server has undone the statement. (Where the server's messages are
- *   translated the severity is not recognised, and the statement counts as one that may have taken effect.)
+ * - A failed write means that the last bytes of the statement, without which the server commits nothing, were not sent.
+ * - An answer of severity ERROR means that the server has undone the statement. (With translated server messages the
+ *   severity is not recognised, and the statement counts as one that may have taken effect.)
  */
 export function statementFailure(error: unknown, broken: Error | undefined): Failure {
   if (error instanceof DatabaseError) return serverRefusal(error);
   if (broken === undefined) return { error, neverSent: false, reusable: false };
   const neverSent = error instanceof NeverSentError || isWriteError(error);
-  return { error: cutOff(neverSent, error), neverSent, reusable: false };
+  const unanswered = new DatabaseUnavailableError('The database gave no answer.', { sent: !neverSent, cause: error });
+  return { error: unanswered, neverSent, reusable: false };
 }
 
 function serverRefusal(error: DatabaseError): Failure {
   const undone = error.severity === 'ERROR';
   const outOfStep = undone && STATEMENTS_OUT_OF_STEP.has(error.code);
   const reusable = undone && !outOfStep && error.code !== READ_ONLY;
-  // Only what is said before anything ran, or undoes it, is known to have changed nothing.
+  // An ERROR has undone the statement; after FATAL that is not known.
   if (undone && isRefused(error)) return { error: new DatabaseRefusedError(error), neverSent: false, reusable };
   if (!isUnavailable(error)) return { error, neverSent: false, reusable, outOfStep };
   const neverSent = error.code === IDLE_SESSION_TIMEOUT;
@@ -97,10 +127,6 @@ function serverRefusal(error: DatabaseError): Failure {
     neverSent,
     reusable,
   };
-}
-
-function cutOff(neverSent: boolean, cause: unknown): DatabaseUnavailableError {
-  return new DatabaseUnavailableError('The database gave no answer.', { sent: !neverSent, cause });
 }
 
 const isRefused = (error: DatabaseError): boolean => REFUSED.has(error.code);

@@ -13,14 +13,14 @@ const backendsOf = async (database: Database, condition: string): Promise<number
 };
 
 describe('a statement', () => {
-  it('gives its rows, again and again over the same connection', async () => {
+  it('returns its rows, repeatedly over the same connection', async () => {
     const database = open();
     expect(await database.query(one)).toEqual([{ n: 1 }]);
     expect(await database.query({ ...one, values: [2] })).toEqual([{ n: 2 }]);
     expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
 
-  it('is prepared under its name, unless prepared statements are off', async () => {
+  it('is prepared under its name unless prepared statements are off', async () => {
     const prepared = { text: `SELECT count(*)::int AS n FROM pg_prepared_statements WHERE name = 'one'` };
     const on = open({ maxConnections: 1 });
     await on.query(one);
@@ -30,7 +30,7 @@ describe('a statement', () => {
     expect(await off.query(prepared)).toEqual([{ n: 0 }]);
   });
 
-  it('passes on what the server refuses, and keeps the connection', async () => {
+  it('rethrows a refusal of the server and keeps the connection', async () => {
     const database = open({ maxConnections: 1 });
     const insert = { name: 'insert', text: 'INSERT INTO t VALUES ($1)', values: [1] };
     await database.query(insert);
@@ -45,7 +45,7 @@ describe('a statement', () => {
     expect(gate().connections).toBe(1);
   });
 
-  it('that this process can not even write down fails as the bug it is, and harms no later one', async () => {
+  it('that cannot be serialised throws the TypeError and does not affect later ones', async () => {
     const database = open({ maxConnections: 1 });
     const circular: { self?: unknown } = {};
     circular.self = circular;
@@ -53,7 +53,7 @@ describe('a statement', () => {
     expect(await database.query(one)).toEqual([{ n: 1 }]);
   });
 
-  it('fails at its deadline when the server falls silent, and its connection is not used again', async () => {
+  it('fails at its deadline when the server falls silent, and its connection is not reused', async () => {
     const database = open();
     await Promise.all([database.query(one), database.query(one)]);
     gate().freeze();
@@ -62,24 +62,24 @@ describe('a statement', () => {
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThanOrEqual(395);
     expect(tookMs).toBeLessThan(2_000);
-    await until(() => database.stats().total === 0); // The idle one is suspected and gone too.
+    await until(() => database.stats().total === 0); // The idle one is dropped too.
     gate().thaw();
     expect(await database.query(one)).toEqual([{ n: 1 }]);
   });
 
-  it('may bring a shorter deadline of its own', async () => {
+  it('may have a shorter deadline of its own', async () => {
     const database = open({ deadlineMs: 60_000 });
     expect(await outcome(database.query({ text: 'SELECT pg_sleep(30)' }, { deadlineMs: 100 }))).toEqual({ sent: true });
   });
 
-  it('may bring a longer deadline of its own', async () => {
+  it('may have a longer deadline of its own', async () => {
     const database = open({ deadlineMs: 100 });
     await database.query(one);
     const slow = database.query({ text: 'SELECT pg_sleep(0.3), 1 AS n' }, { deadlineMs: 5_000 });
     expect(await slow).toMatchObject([{ n: 1 }]);
   });
 
-  it('does not go on in the server after its deadline', async () => {
+  it('stops running on the server after its deadline', async () => {
     const database = open({ url: server().url });
     const sleeping = `query LIKE 'SELECT pg_sleep(600)%' AND state = 'active'`;
     expect(await outcome(database.query({ text: 'SELECT pg_sleep(600)' }, { deadlineMs: 150 }))).toEqual({
@@ -92,7 +92,7 @@ describe('a statement', () => {
     const database = open({ url: server().url, deadlineMs: 100 });
     await database.query(one);
     const asked = database.query(one);
-    // The statement leaves on the next tick; then nothing runs here until its deadline is over.
+    // The statement is sent on the next tick; then the event loop is blocked past its deadline.
     await new Promise((resolve) => setImmediate(resolve));
     const blockedUntil = performance.now() + 250;
     while (performance.now() < blockedUntil);
@@ -101,7 +101,7 @@ describe('a statement', () => {
 });
 
 describe('a connection', () => {
-  it('that can not be made fails the statement as not sent', async () => {
+  it('that cannot be made fails the statement as not sent', async () => {
     const database = open();
     await gate().shut();
     expect(await outcome(database.query(one))).toEqual({ sent: false });
@@ -109,18 +109,18 @@ describe('a connection', () => {
     expect(await database.query(one)).toEqual([{ n: 1 }]);
   });
 
-  it('that is taken and never greeted fails after the connect timeout', async () => {
+  it('that is accepted but never answered fails after the connect timeout', async () => {
     const database = open({ connectTimeoutMs: 100, deadlineMs: 60_000 });
     gate().freeze();
     expect(await outcome(database.query(one))).toEqual({ sent: false });
   });
 
-  it('is refused by the server for other reasons: that error passes', async () => {
+  it('refused by the server for another reason rethrows that error', async () => {
     const url = Object.assign(new URL(server().url), { pathname: '/nowhere' }).href;
     await expect(open({ url }).query(one)).rejects.toMatchObject({ code: '3D000' });
   });
 
-  it('of a full server is unavailable and not sent', async () => {
+  it('refused by a full server is unavailable and not sent', async () => {
     const setup = open({ url: server().url });
     await setup.query({ text: `DROP ROLE IF EXISTS lonely` });
     await setup.query({ text: `CREATE ROLE lonely LOGIN PASSWORD 'lonely' CONNECTION LIMIT 0` });
@@ -128,7 +128,7 @@ describe('a connection', () => {
     expect(await outcome(open({ url }).query(one))).toEqual({ sent: false });
   });
 
-  it('cut during a statement leaves open whether it took effect', async () => {
+  it('cut during a statement reports it as possibly done', async () => {
     const database = open();
     await database.query(one);
     gate().loseNextAnswer();
@@ -137,8 +137,8 @@ describe('a connection', () => {
   });
 
   it.each(['reset', 'shut'] as const)('cut while idle (%s) fails no later statement', async (how) => {
-    const told: Error[] = [];
-    const database = open({ onIdleError: (error) => told.push(error) });
+    const reported: Error[] = [];
+    const database = open({ onIdleError: (error) => reported.push(error) });
     await Promise.all([database.query(one), database.query(one), database.query(one)]);
     expect(database.stats().idle).toBe(3);
     if (how === 'reset') gate().reset();
@@ -148,14 +148,14 @@ describe('a connection', () => {
     }
     await until(() => gate().connections === 0);
     expect(await database.query(one)).toEqual([{ n: 1 }]);
-    await until(() => told.length > 0);
+    await until(() => reported.length > 0);
   });
 
-  it('cut while this process was busy fails no statement that follows at once', async () => {
+  it('cut while the event loop was blocked fails no statement that follows at once', async () => {
     const database = open({ url: server().url, maxConnections: 2 });
     const killer = open({ url: server().url });
     const [row] = await database.query<{ pid: number }>({ text: 'SELECT pg_backend_pid() AS pid' });
-    // The kill is sent before, and arrives during, a time in which this process reads no socket.
+    // The kill is sent before, and arrives while, the event loop is blocked.
     const killed = killer.query({ text: 'SELECT pg_terminate_backend($1)', values: [row?.pid] });
     await new Promise((resolve) => setImmediate(resolve));
     const blockedUntil = performance.now() + 300;
@@ -178,7 +178,7 @@ describe('a connection', () => {
 });
 
 describe('ping', () => {
-  it('answers while the server does, and fails at its own deadline', async () => {
+  it('succeeds while the server answers, and fails at its own deadline', async () => {
     const database = open({ deadlineMs: 60_000 });
     await database.ping(1_000);
     gate().freeze();

@@ -1,8 +1,11 @@
 import type { Pool } from 'pg';
+import { ConnectionPool } from './connection-pool.ts';
+import { isPreparedElsewhere, statementFailure } from './database-errors.ts';
+import { runTransaction } from './transaction.ts';
 
 /**
- * One SQL statement. `values` fill `$1..$n`. A `name` makes it a prepared statement of the connection it
- * runs on (one text per name, or it is an error), unless it goes without: see `preparedStatements`.
+ * One SQL statement. `values` fill `$1..$n`. A `name` makes it a prepared statement of its connection (one text per
+ * name, otherwise pg throws), unless names are dropped: see `preparedStatements`.
  */
 export interface Statement {
   readonly name?: string;
@@ -10,15 +13,15 @@ export interface Statement {
   readonly values?: readonly unknown[];
 }
 
-/** `deadlineMs`: milliseconds for everything: waiting for a connection, connecting, the answer. */
+/** `deadlineMs` covers everything: waiting for a connection, connecting and the answer. */
 export interface QueryOptions {
   readonly deadlineMs?: number;
 }
 
-/** Something statements can be sent to: a database, or one transaction of it. */
+/** Runs statements: a database, or one transaction of it. */
 export interface Sql {
   /**
-   * The rows of the answer.
+   * Returns the rows.
    *
    * @throws DatabaseUnavailableError when no answer came: unreachable, cut, timed out, shutting down, full.
    * @throws pg.DatabaseError for every other refusal of the server.
@@ -26,51 +29,99 @@ export interface Sql {
   query<Row extends object = Record<string, unknown>>(statement: Statement, options?: QueryOptions): Promise<Row[]>;
 }
 
-/** How many connections there are, how many of them do nothing, how many callers wait for one. */
+/** Open connections, idle connections, and callers queued for one. */
 export interface PoolStats {
   readonly total: number;
   readonly idle: number;
   readonly waiting: number;
 }
 
-/** A pool of connections that can not hang: every call ends at its deadline, whatever the server does. */
+/** A connection pool of which no call hangs: each ends at its deadline, whatever the server does. */
 export interface Database extends Sql {
   /**
-   * Runs `work` between BEGIN and COMMIT on one connection; `deadlineMs` is for all of it. When `work`
-   * throws, the transaction is rolled back and the error passes on.
+   * Runs `work` between BEGIN and COMMIT on one connection; `deadlineMs` covers all of it. When `work` throws, the
+   * transaction is rolled back and the error is rethrown.
    *
    * @throws DatabaseUnavailableError with `sent: true` when the answer to COMMIT was lost.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: QueryOptions): Promise<T>;
-  /** Asks for one round trip within `deadlineMs`; throws DatabaseUnavailableError. */
+  /** Makes one round trip within `deadlineMs`. @throws DatabaseUnavailableError */
   ping(deadlineMs: number): Promise<void>;
-  /** The same connections as `pg.Pool`, for Prisma's adapter. Statements on it have the default deadline too. */
+  /** The same connections as `pg.Pool`, for Prisma's adapter. Each lease has the default deadline too. */
   readonly pool: Pool;
   /** Waits for running statements (each ends at its deadline), then closes every connection. */
   close(): Promise<void>;
   stats(): PoolStats;
 }
 
-/** How to reach a database and what may be spent on it. */
 export interface DatabaseOptions {
   /**
    * One server, or several as libpq writes them: `postgresql://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write`.
-   * Or `file:///path` of a file that holds it: once it holds another, connections of before are used for nothing new.
+   * Or `file:///path` of a file that holds the URL: once its content changes, older connections get no new statement.
    */
   readonly url: string;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
-  /** The deadline of every call that does not bring its own. */
+  /** Default deadline of a call. */
   readonly deadlineMs: number;
   /**
-   * Whether statements keep their names. Behind PgBouncer in transaction mode a name may meet another server connection, so
-   * by default they do not where a pooler is found between; `true` is for one that carries names itself.
+   * Whether statements keep their names. Behind PgBouncer in transaction mode a name may reach a server connection that
+   * does not hold it, so by default names are dropped once a pooler is detected; `true` is for a pooler that tracks
+   * them.
    */
   readonly preparedStatements?: boolean | undefined;
-  /** Told once, when statements go without their names because a pooler was found. */
+  /** Called once, when names are dropped because a pooler was detected. */
   readonly onPooler?: () => void;
-  /** Told when a connection that nobody was using broke. */
+  /** Called when an idle connection broke. */
   readonly onIdleError?: (error: Error) => void;
+}
+
+/**
+ * Opens a pool; connections are made on demand, so nothing is thrown here for a server that is away.
+ *
+ * - A statement without an answer at its deadline fails; its connection is destroyed, and a cancel request is sent.
+ * - After a cut or a missed deadline every idle connection is dropped, so the next statement gets a fresh one.
+ * - A statement is sent a second time only when the first certainly did not leave this process as a whole.
+ * - No session state: any statement may run on any connection.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const connections = new ConnectionPool(options);
+  const { pool } = connections;
+
+  const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) =>
+    runStatement(connections, statement, performance.now() + deadlineMs);
+
+  return {
+    query,
+    transaction: (work, { deadlineMs = options.deadlineMs } = {}) => runTransaction(connections, work, deadlineMs),
+    ping: async (deadlineMs) => {
+      await query({ text: 'SELECT 1' }, { deadlineMs });
+    },
+    pool,
+    close: () => connections.close(),
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  };
+}
+
+async function runStatement(
+  connections: ConnectionPool,
+  statement: Statement,
+  endsAt: number,
+  retries = 1,
+): Promise<never[]> {
+  const client = await connections.lease(endsAt);
+  try {
+    const { rows } = await client.ask(connections.prepared(statement));
+    client.release();
+    return rows as never[]; // The caller declares the row type.
+  } catch (error) {
+    const failure = statementFailure(error, client.broken);
+    client.release(!failure.reusable);
+    if (isPreparedElsewhere(error)) connections.dropNames();
+    const mayRetry = failure.neverSent || (failure.outOfStep === true && statement.name !== undefined);
+    if (mayRetry && retries > 0) return runStatement(connections, statement, endsAt, retries - 1);
+    throw failure.error;
+  }
 }

@@ -1,16 +1,15 @@
 export { backgroundLoop, reasonOf, startTimer } from './background-loop.ts';
 export type { BackgroundLoop, BackgroundLoopOptions } from './background-loop.ts';
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
+export { openDatabase } from './database.ts';
 export type { Database, DatabaseOptions, PoolStats, QueryOptions, Sql, Statement } from './database.ts';
 export { databaseCheck } from './database-check.ts';
 export type { DatabaseCheck, DatabaseCheckOptions } from './database-check.ts';
-export { isUniqueViolation } from './database-errors.ts';
-export { DatabaseRefusedError, DatabaseUnavailableError } from './database-unavailable-error.ts';
+export { DatabaseRefusedError, DatabaseUnavailableError, isUniqueViolation } from './database-errors.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
 export { MigrationError, migrationSet } from './migration-set.ts';
 export type { MigrationSet } from './migration-set.ts';
-export { openDatabase } from './open-database.ts';
 export { openRedis } from './open-redis.ts';
 export type { RedisHandle, RedisHandleOptions, RedisState } from './open-redis.ts';
 export { removalStatement, removalStep, removeInSteps, retain } from './retention.ts';

@@ -38,7 +38,7 @@ const warmUp = (): Promise<unknown> => Promise.all([1, 2, 3].map(() => database.
 
 describe('a database that goes away', () => {
   it.each(['fast', 'immediate'] as const)(
-    '(%s) is unavailable while away and serves at once when back',
+    '(%s) is unavailable while away and used at once when back',
     async (mode) => {
       await warmUp();
       await server.halt(mode);
@@ -52,13 +52,13 @@ describe('a database that goes away', () => {
     60_000,
   );
 
-  it('and comes back between two statements is not noticed', async () => {
+  it('and comes back between two statements fails neither', async () => {
     await warmUp();
     await server.restart();
     expect(await Promise.all([1, 2, 3].map(() => database.query(one)))).toEqual([1, 2, 3].map(() => [{ n: 1 }]));
   }, 60_000);
 
-  it('by freezing ends every call at its deadline, and serves at once when thawed', async () => {
+  it('by freezing ends every call at its deadline and is used at once when thawed', async () => {
     await warmUp();
     const rows = await database.query<{ pid: number }>({ text: 'SELECT pid FROM pg_stat_activity' });
     const pids = [server.pid, ...rows.map(({ pid }) => pid)];
@@ -68,7 +68,7 @@ describe('a database that goes away', () => {
       const calls = Array.from({ length: 20 }, () => unavailable(database.query(one)));
       calls.push(unavailable(database.transaction((sql) => sql.query(one))));
       expect(new Set(await Promise.all(calls))).toEqual(new Set([true]));
-      expect(await unavailable(database.query(one))).toBe(true); // Now on a new connection, which nobody greets.
+      expect(await unavailable(database.query(one))).toBe(true); // On a new connection, which is never answered.
       expect(performance.now() - startedAt).toBeLessThan(3_000);
     } finally {
       for (const pid of pids) process.kill(pid, 'SIGCONT');

@@ -52,13 +52,13 @@ describe.each(poolers)('a pooler that gives each transaction another connection 
   });
   afterAll(() => pooler.close());
 
-  it('is found before anything is sent under a name, and told once', async () => {
+  it('is detected before a named statement is sent, and reported once', async () => {
     const database = open();
     expect(await manyOf(database)).toEqual([]);
     expect(found).toBe(1);
   });
 
-  it('is found by its refusals where the operator said that it carries names, and costs no statement outside of transactions', async () => {
+  it('is detected by a refused name if names were forced on, without failing a statement outside of transactions', async () => {
     const database = open({ preparedStatements: true });
     const results = await Promise.allSettled(Array.from({ length: 100 }, (_, n) => database.query(named(n))));
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
@@ -66,7 +66,7 @@ describe.each(poolers)('a pooler that gives each transaction another connection 
     expect(await manyOf(database)).toEqual([]);
   });
 
-  it('is told as unavailable, with no effect, to a transaction that finds it', async () => {
+  it('fails the transaction that detects it as unavailable and not sent', async () => {
     const database = open({ preparedStatements: true, maxConnections: 1 });
     const attempts: unknown[] = [];
     for (let n = 0; n < 6; n += 1) {
@@ -78,7 +78,7 @@ describe.each(poolers)('a pooler that gives each transaction another connection 
     expect(found).toBe(failed.length);
   });
 
-  it('is not taken for one where the connection is direct', async () => {
+  it('is not assumed on a direct connection', async () => {
     const database = open({ url: server.url, maxConnections: 1 });
     expect(await manyOf(database)).toEqual([]);
     expect(found).toBe(0);
@@ -90,7 +90,7 @@ describe.each(poolers)('a pooler that gives each transaction another connection 
     expect(await database.query(prepared)).toEqual([{ n: 1 }]);
   });
 
-  it('is given no names at all where the operator said so', async () => {
+  it('gets no names if they are forced off', async () => {
     expect(await manyOf(open({ preparedStatements: false }))).toEqual([]);
     expect(found).toBe(0);
   });

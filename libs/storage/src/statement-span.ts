@@ -1,13 +1,13 @@
 import { failureType, type Span, type SpanStart } from '@sealgate/observability';
 
-/** Semantic conventions name a span after the operation and what it is done to; parameters and texts stay here. */
+/** Span name per the semantic conventions: operation and target. Parameters and statement texts are never exported. */
 export function statementSpan(query: unknown): SpanStart {
   const text = textOf(query);
   let summary = summaries.get(text);
   if (summary === undefined) {
     summary = summaryOf(text);
-    // Texts are constants but for Prisma's, of which there are as many as there are filters.
-    if (summaries.size < MOST_SUMMARIES) summaries.set(text, summary);
+    // Statement texts are constants, except Prisma's, of which there is one per combination of filters.
+    if (summaries.size < MAX_SUMMARIES) summaries.set(text, summary);
   }
   const { operation, target } = summary;
   return {
@@ -26,13 +26,15 @@ interface Summary {
   readonly target: string | undefined;
 }
 
-const MOST_SUMMARIES = 1_000;
+const MAX_SUMMARIES = 1_000;
 const summaries = new Map<string, Summary>();
 
 const OPERATIONS = new Set(
   'SELECT INSERT UPDATE DELETE WITH BEGIN COMMIT ROLLBACK SET CALL SAVEPOINT RELEASE LOCK'.split(' '),
 );
-/** A table or function of one of our schemas: what follows a name of a column (`e.at`) has one letter before the dot. */
+/**
+ * A table or function of one of our schemas; a schema name has two letters at least, a table alias (`e.at`) has one.
+ */
 const TARGET = /\b(?:FROM|INTO|UPDATE|JOIN|SELECT(?: \* FROM)?|CALL)\s+"?([a-z][a-z_]+)"?\."?([a-z][a-z0-9_]+)"?/i;
 
 function summaryOf(text: string): Summary {
@@ -52,7 +54,10 @@ function textOf(query: unknown): string {
 
 type Callback = (error: Error | null | undefined, result?: unknown) => void;
 
-/** Asks as it was asked to, and ends the span when the answer has come. */
+/**
+ * Sends the query and ends the span with its answer. Takes the argument forms of pg's `query`: a `Query` with its
+ * callback, arguments that end in a callback, or arguments alone, which return a promise.
+ */
 export function tracedQuery(span: Span, ask: (...args: unknown[]) => never, args: readonly unknown[]): never {
   const ending =
     (callback: Callback): Callback =>

@@ -7,20 +7,20 @@ const failing = (error: unknown) => () => Promise.reject(error);
 const away = async () => false;
 const back = async () => true;
 
-describe('work whose database is away', () => {
+describe('tellingOutages', () => {
   it.each<[string, boolean, boolean, string]>([
-    ['a read, whatever was sent', false, true, 'UNAVAILABLE'],
-    ['a change that certainly was not made', true, false, 'UNAVAILABLE'],
-    ['a change that may have been made', true, true, 'OUTCOME_UNKNOWN'],
-  ])('is told of as %s is', async (_what, changes, sent, code) => {
+    ['a read, sent or not', false, true, 'UNAVAILABLE'],
+    ['a write that was not sent', true, false, 'UNAVAILABLE'],
+    ['a write that may have taken effect', true, true, 'OUTCOME_UNKNOWN'],
+  ])('maps %s', async (_what, changes, sent, code) => {
     const error = lost(sent);
-    const told = { code, status: 503, retryAfterSeconds: 1, cause: error };
-    await expect(tellingOutages(failing(error), { changes })).rejects.toMatchObject(told);
-    // Whether it answers by now does not matter: this was not answered.
-    await expect(tellingOutages(failing(error), { changes, isReachable: back })).rejects.toMatchObject(told);
+    const mapped = { code, status: 503, retryAfterSeconds: 1, cause: error };
+    await expect(tellingOutages(failing(error), { changes })).rejects.toMatchObject(mapped);
+    // Whether the database answers now does not matter.
+    await expect(tellingOutages(failing(error), { changes, isReachable: back })).rejects.toMatchObject(mapped);
   });
 
-  it('is told of in the words that were given, also where it throws at once', async () => {
+  it('uses the given detail and advice, also for a synchronous throw', async () => {
     const atOnce = (): Promise<void> => {
       throw lost(true);
     };
@@ -32,7 +32,7 @@ describe('work whose database is away', () => {
     );
   });
 
-  it('keeps its refusals and bugs, and its answer', async () => {
+  it('rethrows refusals and bugs, and returns the result', async () => {
     const refusal = new AppError('NOT_FOUND', 'x');
     await expect(tellingOutages(failing(refusal), { isReachable: away })).rejects.toBe(refusal);
     const bug = new TypeError('x');
@@ -41,13 +41,13 @@ describe('work whose database is away', () => {
     await expect(tellingOutages(() => 7)).resolves.toBe(7);
   });
 
-  it('asks the database itself what an error of no known class was for', async () => {
-    const told = tellingOutages(failing(new Error('engine')), { changes: true, isReachable: away });
-    await expect(told).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  it('pings the database for an error of an unknown class', async () => {
+    const mapped = tellingOutages(failing(new Error('engine')), { changes: true, isReachable: away });
+    await expect(mapped).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it.each(['P1008', 'P1017', 'P2024', 'P2028'])(
-    'takes a transaction of Prisma that was lost (%s) for an outage that is over',
+    'treats a lost transaction of Prisma (%s) as an outage',
     async (code) => {
       const error = Object.assign(new Error('Transaction API error'), { code });
       await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toMatchObject({
@@ -57,39 +57,39 @@ describe('work whose database is away', () => {
   );
 });
 
-describe('routes that tell of outages', () => {
+describe('telling503', () => {
   const route = (method: string, handler: (given: string) => unknown) => ({
     method,
     path: '/x',
     errors: ['NOT_FOUND' as const],
     handler,
   });
-  const ask = (told: ReturnType<typeof route>[]) => told[0]?.handler('given');
+  const ask = (mapped: ReturnType<typeof route>[]) => mapped[0]?.handler('given');
 
-  it('answer as before, with what they were given', async () => {
+  it('passes the context and the result through', async () => {
     await expect(ask(telling503([route('post', (given) => `${given} back`)]))).resolves.toBe('given back');
   });
 
-  it('leave open whether a change was made, and never a read', async () => {
+  it('maps a lost answer to OUTCOME_UNKNOWN for writes only', async () => {
     const fails = failing(lost(true));
     await expect(ask(telling503([route('get', fails)]))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     for (const method of ['post', 'put', 'patch', 'delete']) {
-      const told = telling503([route(method, fails)], { advice: 'send it again' });
-      await expect(ask(told)).rejects.toMatchObject({
+      const mapped = telling503([route(method, fails)], { advice: 'send it again' });
+      await expect(ask(mapped)).rejects.toMatchObject({
         code: 'OUTCOME_UNKNOWN',
         message: expect.stringMatching(/send it again/),
       });
     }
   });
 
-  it('say so once in their description, where they change something', () => {
-    const [told] = telling503(telling503([route('post', () => 0)]));
-    expect(told).toMatchObject({ path: '/x', errors: ['NOT_FOUND', 'OUTCOME_UNKNOWN'] });
+  it('declares OUTCOME_UNKNOWN once, for writes only', () => {
+    const [mapped] = telling503(telling503([route('post', () => 0)]));
+    expect(mapped).toMatchObject({ path: '/x', errors: ['NOT_FOUND', 'OUTCOME_UNKNOWN'] });
     expect(telling503([route('get', () => 0)])[0]?.errors).toEqual(['NOT_FOUND']);
   });
 });
 
-it('a database is reachable as long as it answers a ping in time', async () => {
+it('isReachable is true if a ping is answered in time', async () => {
   const asked: number[] = [];
   const database = (answer: Promise<void>) => ({ ping: (ms: number) => (asked.push(ms), answer) });
   await expect(isReachable(database(Promise.resolve()), 500)).resolves.toBe(true);

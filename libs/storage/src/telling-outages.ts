@@ -1,27 +1,26 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { refusalCode } from './database-errors.ts';
 import type { Database } from './database.ts';
-import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { DatabaseUnavailableError, refusalCode } from './database-errors.ts';
 
-/** How an outage is told. */
+/** How an outage is reported. */
 export interface OutageTelling {
-  /** What is out of reach, as a sentence. Default: 'The database cannot be reached.' */
+  /** The error detail. Default: 'The database cannot be reached.' */
   readonly detail?: string;
-  /** Whether `work` changes something: then an answer that was lost leaves it open whether it did. Default false. */
+  /** Whether `work` writes: then a lost answer means that the outcome is unknown. Default false. */
   readonly changes?: boolean;
-  /** What to do where that is open. Default: 'read it before you send it again'. */
+  /** What the caller should do if the outcome is unknown. Default: 'read it before you send it again'. */
   readonly advice?: string;
   /**
-   * Whether the database answers now; bounded in time. Asked where an error is of no class of ours, as those of Prisma are:
-   * what failed while the database does not answer failed for that. Absent: such an error passes.
+   * Whether the database answers now; bounded in time. Called for errors of foreign classes, such as Prisma's: if the
+   * database does not answer, the error counts as an outage. Absent: such errors are rethrown.
    */
   readonly isReachable?: () => Promise<boolean>;
 }
 
 /**
- * Runs `work`, of which a database that gives no answer makes a refusal, and never a bug's 500. Nothing is sent again.
- * @throws AppError UNAVAILABLE where nothing was changed, OUTCOME_UNKNOWN where the answer to a change was lost; all else
- *   that `work` throws, as it is.
+ * Runs `work` and maps a database outage to an AppError instead of a 500. Nothing is retried.
+ * @throws AppError UNAVAILABLE where nothing was changed, OUTCOME_UNKNOWN where the answer to a write was lost; every
+ *   other error of `work` unchanged.
  */
 export async function tellingOutages<Result>(
   work: () => Result | Promise<Result>,
@@ -35,15 +34,14 @@ export async function tellingOutages<Result>(
   }
 }
 
-/** What is seen of a route here. */
-interface Told {
+interface RouteLike {
   readonly method: string;
   readonly errors: readonly ErrorCode[];
   handler(context: never): unknown;
 }
 
-/** The same routes, of which every outage is told as `tellingOutages` does; their descriptions say so. */
-export function telling503<Route extends Told>(
+/** The routes with every outage mapped by `tellingOutages`; writes declare OUTCOME_UNKNOWN. */
+export function telling503<Route extends RouteLike>(
   routes: readonly Route[],
   telling: Pick<OutageTelling, 'advice' | 'isReachable'> = {},
 ): Route[] {
@@ -55,7 +53,7 @@ export function telling503<Route extends Told>(
   });
 }
 
-/** Whether the database answers within that time; never throws. */
+/** Whether the database answers within `withinMs`; never throws. */
 export function isReachable(database: Pick<Database, 'ping'>, withinMs: number): Promise<boolean> {
   return database.ping(withinMs).then(
     () => true,
@@ -70,8 +68,8 @@ async function isOutage(error: unknown, asks: OutageTelling['isReachable']): Pro
 }
 
 /**
- * Prisma's own words for a transaction that did not begin in time, or was cut off: the database may answer again by now,
- * and what was asked is to be asked again all the same. (Prisma error reference: P1008, P1017, P2024, P2028.)
+ * Prisma's codes for a transaction that did not begin in time or was cut off; the database may be reachable again by
+ * now. (Prisma error reference: P1008, P1017, P2024, P2028.)
  */
 function isTransactionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -23,7 +23,7 @@ const ids = async (): Promise<number[]> => {
 };
 
 describe('a transaction', () => {
-  it('commits what its work did and gives what it returns', async () => {
+  it('commits its work and returns its result', async () => {
     const result = await database.transaction(async (sql) => {
       await sql.query(insert(1));
       await sql.query(insert(2));
@@ -34,7 +34,7 @@ describe('a transaction', () => {
     expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
 
-  it('is rolled back when its work throws, and passes the error on', async () => {
+  it('is rolled back when its work throws, and rethrows the error', async () => {
     const bug = new Error('a bug');
     const call = database.transaction(async (sql) => {
       await sql.query(insert(1));
@@ -45,7 +45,7 @@ describe('a transaction', () => {
     expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
 
-  it('passes on what the server refuses', async () => {
+  it('rethrows a refusal of the server', async () => {
     await observer.query(insert(1));
     const call = database.transaction(async (sql) => {
       await sql.query(insert(2));
@@ -55,7 +55,7 @@ describe('a transaction', () => {
     expect(await ids()).toEqual([1]);
   });
 
-  it('does not pretend to have committed after a refusal that its work kept quiet about', async () => {
+  it('does not report a commit after a refusal that its work swallowed', async () => {
     await observer.query(insert(1));
     const call = database.transaction(async (sql) => {
       await sql.query(insert(2));
@@ -65,7 +65,7 @@ describe('a transaction', () => {
     expect(await ids()).toEqual([1]);
   });
 
-  it('passes on a refusal at COMMIT', async () => {
+  it('rethrows a refusal at COMMIT', async () => {
     await observer.query({ text: 'ALTER TABLE t ADD CONSTRAINT u UNIQUE (id) DEFERRABLE INITIALLY DEFERRED' });
     await observer.query({ text: 'ALTER TABLE t DROP CONSTRAINT t_id' });
     const call = database.transaction(async (sql) => {
@@ -76,7 +76,7 @@ describe('a transaction', () => {
     expect(await database.transaction(() => Promise.resolve('next'))).toBe('next');
   });
 
-  it('runs statements one by one, and waits for those that its work did not wait for', async () => {
+  it('runs statements one by one, and waits for those its work did not await', async () => {
     await database.transaction((sql) => {
       for (const id of [1, 2, 3, 4]) void sql.query(insert(id));
       return Promise.resolve();
@@ -84,7 +84,7 @@ describe('a transaction', () => {
     expect(await ids()).toEqual([1, 2, 3, 4]);
   });
 
-  it('takes no statement after its end', async () => {
+  it('refuses a statement after its end', async () => {
     let kept: Sql | undefined;
     await database.transaction((sql) => {
       kept = sql;
@@ -95,20 +95,20 @@ describe('a transaction', () => {
     expect(await ids()).toEqual([]);
   });
 
-  it('leaves nothing behind in the session', async () => {
+  it('leaves no setting behind in the session', async () => {
     await database.transaction((sql) => sql.query({ text: `SET LOCAL work_mem = '1MB'` }));
     const text = `SELECT current_setting('statement_timeout') AS a, current_setting('idle_in_transaction_session_timeout') AS b`;
     expect(await database.query({ text })).toEqual([{ a: '0', b: '0' }]);
   });
 
-  it('is limited in the server too, a little later than here', async () => {
+  it('has a slightly later limit on the server', async () => {
     const text = `SELECT current_setting('statement_timeout') AS a, current_setting('idle_in_transaction_session_timeout') AS b`;
     expect(await database.transaction((sql) => sql.query({ text }))).toEqual([{ a: '1400ms', b: '1400ms' }]);
   });
 });
 
 describe('the deadline of a transaction', () => {
-  it('holds over all its statements together', async () => {
+  it('covers all its statements together', async () => {
     const startedAt = performance.now();
     const call = database.transaction(async (sql) => {
       await sql.query(insert(1));
@@ -119,7 +119,7 @@ describe('the deadline of a transaction', () => {
     await until(async () => (await ids()).length === 0);
   });
 
-  it('holds for work that waits for something else, and that work can do nothing afterwards', async () => {
+  it('covers work that awaits something else, which can run no statement afterwards', async () => {
     let wake = (): void => undefined;
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
@@ -148,7 +148,7 @@ describe('the deadline of a transaction', () => {
     const call = database.transaction(
       async (sql) => {
         await sql.query({ text: 'SELECT 1' }, { deadlineMs: 100 });
-        await sql.query({ text: 'SELECT pg_sleep(0.3)' }); // The first one's deadline is over with it.
+        await sql.query({ text: 'SELECT pg_sleep(0.3)' }); // The first one's deadline no longer applies.
         await sql.query({ text: 'SELECT pg_sleep(30)' }, { deadlineMs: 100 });
       },
       { deadlineMs: 20_000 },
@@ -157,7 +157,7 @@ describe('the deadline of a transaction', () => {
   });
 });
 
-describe('a transaction on a bad line', () => {
+describe('a transaction on a faulty network', () => {
   it('has no effect when it is cut before COMMIT', async () => {
     const call = database.transaction(async (sql) => {
       await sql.query(insert(1));
@@ -186,7 +186,7 @@ describe('a transaction on a bad line', () => {
     await until(async () => (await ids()).length === 1);
   });
 
-  it('starts on another connection when the one it got turns out to be dead', async () => {
+  it('starts on another connection when the first one is dead', async () => {
     await database.query({ text: 'SELECT 1' });
     gate().loseNextAnswer();
     expect(await database.transaction((sql) => sql.query({ text: 'SELECT 1 AS n' }))).toEqual([{ n: 1 }]);

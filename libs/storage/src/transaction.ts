@@ -1,117 +1,116 @@
 import type { ConnectionPool, LeasedClient } from './connection-pool.ts';
 import type { QueryOptions, Sql, Statement } from './database.ts';
-import { isPreparedElsewhere, statementFailure } from './database-errors.ts';
-import { DatabaseUnavailableError } from './database-unavailable-error.ts';
+import { DatabaseUnavailableError, isPreparedElsewhere, statementFailure } from './database-errors.ts';
 
-/** How much later than this process the server gives up a transaction whose client fell silent. */
+/** How much later than this process the server ends a transaction whose client fell silent. */
 const SERVER_MARGIN_MS = 1_000;
 
-export interface TransactionOptions {
-  readonly connections: ConnectionPool;
-  readonly deadlineMs: number;
-}
-
 /** See `Database.transaction`. */
-export async function runTransaction<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions): Promise<T> {
-  const endsAt = performance.now() + options.deadlineMs;
-  const client = await begin(options, endsAt);
-  const statements = statementsOf(client, options.connections, endsAt);
+export async function runTransaction<T>(
+  connections: ConnectionPool,
+  work: (sql: Sql) => Promise<T>,
+  deadlineMs: number,
+): Promise<T> {
+  const endsAt = performance.now() + deadlineMs;
+  const client = await begin(connections, deadlineMs, endsAt);
+  const sql = new TransactionSql(client, connections, endsAt);
   let result: T;
   try {
-    result = await Promise.race([work(statements.sql), cutOff(client)]);
-    await statements.last();
+    result = await Promise.race([work(sql), cutOff(client)]);
+    await sql.settled();
   } catch (error) {
-    statements.refuse();
+    sql.isOver = true;
     await rollBack(client);
     throw error;
   }
-  statements.refuse();
-  await commit(client, statements.firstFailure());
+  sql.isOver = true;
+  await commit(client, sql.firstFailure);
   return result;
 }
 
-/** A BEGIN that got no answer has changed nothing, so it is tried once more on another connection. */
-async function begin(options: TransactionOptions, endsAt: number, retries = 1): Promise<LeasedClient> {
-  const client = await options.connections.lease(endsAt);
+/** A BEGIN without an answer has changed nothing, so it is retried once on another connection. */
+async function begin(
+  connections: ConnectionPool,
+  deadlineMs: number,
+  endsAt: number,
+  retries = 1,
+): Promise<LeasedClient> {
+  const client = await connections.lease(endsAt);
   try {
     // SET LOCAL ends with the transaction, so it is safe behind PgBouncer; one message for all three.
-    const limitMs = Math.ceil(options.deadlineMs + SERVER_MARGIN_MS);
+    const limitMs = Math.ceil(deadlineMs + SERVER_MARGIN_MS);
     const text = `BEGIN; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`;
     await client.ask({ text });
     return client;
   } catch (error) {
     const failure = statementFailure(error, client.broken);
     client.release(true);
-    const unavailable = failure.error instanceof DatabaseUnavailableError;
-    if (unavailable && retries > 0 && performance.now() < endsAt) return begin(options, endsAt, retries - 1);
-    throw unavailable ? withoutEffect(failure.error) : failure.error;
+    const isUnavailable = failure.error instanceof DatabaseUnavailableError;
+    if (isUnavailable && retries > 0 && performance.now() < endsAt) {
+      return begin(connections, deadlineMs, endsAt, retries - 1);
+    }
+    throw withoutEffect(failure.error);
   }
 }
 
-interface Statements {
-  readonly sql: Sql;
-  /** Waits for the statements that the work did not wait for. */
-  last(): Promise<unknown>;
-  /** No statement may follow. */
-  refuse(): void;
+/** Statements of one transaction run one after the other, even if the caller does not await each. */
+class TransactionSql implements Sql {
+  /** Once true, further statements are refused. */
+  isOver = false;
   /** The first refusal of the server: after it, PostgreSQL can only roll back. */
-  firstFailure(): unknown;
-}
+  firstFailure: unknown;
+  readonly #client: LeasedClient;
+  readonly #connections: ConnectionPool;
+  readonly #endsAt: number;
+  #last: Promise<unknown> = Promise.resolve();
 
-/** Statements of one transaction run one after the other, also where the caller does not wait. */
-function statementsOf(client: LeasedClient, connections: ConnectionPool, endsAt: number): Statements {
-  let last: Promise<unknown> = Promise.resolve();
-  let ended = false;
-  let firstFailure: unknown;
+  constructor(client: LeasedClient, connections: ConnectionPool, endsAt: number) {
+    this.#client = client;
+    this.#connections = connections;
+    this.#endsAt = endsAt;
+  }
 
-  const ask = async (statement: Statement, deadlineMs: number | undefined): Promise<never[]> => {
-    if (ended) throw new DatabaseUnavailableError('The transaction is over.', { sent: false });
-    const leftMs = endsAt - performance.now();
-    const shorter = deadlineMs !== undefined && deadlineMs < leftMs;
-    if (shorter) client.leaseFor(deadlineMs);
+  query(statement: Statement, { deadlineMs }: QueryOptions = {}): Promise<never[]> {
+    const answer = this.#last.then(() => this.#ask(statement, deadlineMs));
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** Resolves after the last statement, also one that `work` did not await. */
+  settled(): Promise<unknown> {
+    return this.#last;
+  }
+
+  async #ask(statement: Statement, deadlineMs: number | undefined): Promise<never[]> {
+    if (this.isOver) throw new DatabaseUnavailableError('The transaction is over.', { sent: false });
+    const client = this.#client;
+    const isShorter = deadlineMs !== undefined && deadlineMs < this.#endsAt - performance.now();
+    if (isShorter) client.leaseFor(deadlineMs);
     try {
-      const { rows } = await client.ask(connections.prepared(statement));
-      return rows as never[]; // The caller says what the rows are.
+      const { rows } = await client.ask(this.#connections.prepared(statement));
+      return rows as never[]; // The caller declares the row type.
     } catch (error) {
-      firstFailure ??= error;
-      const failure = statementFailure(error, client.broken);
-      if (failure.reusable) await client.settled();
+      this.firstFailure ??= error;
       if (isPreparedElsewhere(error)) {
-        connections.dropNames();
-        throw new DatabaseUnavailableError('A pooler does not hold the prepared statement.', {
-          sent: false,
-          cause: error,
-        });
+        this.#connections.dropNames();
+        const options = { sent: false, cause: error };
+        throw new DatabaseUnavailableError('The pooler does not hold the prepared statement.', options);
       }
       // What was never committed has no effect, whether it was sent or not.
-      throw withoutEffect(failure.error);
+      throw withoutEffect(statementFailure(error, client.broken).error);
     } finally {
-      if (shorter && client.broken === undefined) client.leaseFor(Math.max(0, endsAt - performance.now()));
+      if (isShorter && client.broken === undefined) client.leaseFor(this.#endsAt - performance.now());
     }
-  };
-
-  return {
-    sql: {
-      query: (statement: Statement, { deadlineMs }: QueryOptions = {}) => {
-        const answer = last.then(() => ask(statement, deadlineMs));
-        last = answer.catch(() => undefined);
-        return answer;
-      },
-    },
-    last: () => last,
-    refuse: () => {
-      ended = true;
-    },
-    firstFailure: () => firstFailure,
-  };
+  }
 }
 
-/** Rejects when the connection breaks, so that work which waits for something else ends at the deadline too. */
+/** Rejects when the connection breaks, so that work which awaits something else ends at the deadline too. */
 function cutOff(client: LeasedClient): Promise<never> {
   return new Promise((_resolve, reject) => {
-    client.whenBroken((cause) => {
+    const cut = (cause: Error): void =>
       reject(new DatabaseUnavailableError('The transaction was cut off.', { sent: false, cause }));
-    });
+    if (client.broken === undefined) client.onBroken = cut;
+    else cut(client.broken);
   });
 }
 
@@ -121,7 +120,6 @@ async function commit(client: LeasedClient, firstFailure: unknown): Promise<void
     ({ command } = await client.ask({ text: 'COMMIT' }));
   } catch (error) {
     const failure = statementFailure(error, client.broken);
-    if (failure.reusable) await client.settled();
     client.release(!failure.reusable);
     throw failure.error;
   }
@@ -132,16 +130,16 @@ async function commit(client: LeasedClient, firstFailure: unknown): Promise<void
 }
 
 async function rollBack(client: LeasedClient): Promise<void> {
-  let clean = false;
+  let isClean = false;
   try {
     if (client.broken === undefined) {
       await client.ask({ text: 'ROLLBACK' });
-      clean = true;
+      isClean = true;
     }
   } catch {
-    // The first error is the one to tell; the connection is closed, which rolls back as well.
+    // The first error is the one to report; the connection is closed, which rolls back as well.
   }
-  client.release(!clean);
+  client.release(!isClean);
 }
 
 function withoutEffect(error: unknown): unknown {

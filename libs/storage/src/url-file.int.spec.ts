@@ -28,7 +28,7 @@ beforeEach(async () => {
   for (const role of [first, second]) await owner.query({ text: `CREATE ROLE ${role} LOGIN PASSWORD 'p-${role}'` });
 });
 
-/** As a mounted Secret is exchanged. */
+/** Replaces the file as an update of a mounted Secret does. */
 function write(role: string): void {
   const url = new URL(server.url);
   [url.username, url.password] = [role, `p-${role}`];
@@ -41,7 +41,7 @@ const whoAmI = async (database: Database): Promise<string> =>
 const connectionsOf = async (role: string): Promise<number> =>
   (await owner.query({ text: 'SELECT FROM pg_stat_activity WHERE usename = $1', values: [role] })).length;
 
-it('goes over to another role under load without one failure, and leaves no connection of the first', async () => {
+it('switches to another role under load without a failure, and closes all connections of the first', async () => {
   write(first);
   const database = open();
   const seen = new Set<string>();
@@ -59,18 +59,18 @@ it('goes over to another role under load without one failure, and leaves no conn
   isStopped = true;
   await Promise.all(workers);
   expect(failures).toEqual([]);
-  // Nobody needs it any more.
+  // No session uses it any more.
   await owner.query({ text: `DROP ROLE ${first}` });
   expect(await whoAmI(database)).toBe(second);
   await database.close();
 });
 
-it('asks the file again when a new connection is refused, and tells the refusal where the file has nothing else', async () => {
+it('re-reads the file when a new connection is refused, and reports the refusal if it is unchanged', async () => {
   write(first);
   const database = open();
   expect(await whoAmI(database)).toBe(first);
   await owner.query({ text: `ALTER ROLE ${first} NOLOGIN` });
-  // Two at once: one of them needs a connection that is not there yet.
+  // Two at once: one of them needs a new connection.
   const held = database.transaction(async () => {
     await expect(whoAmI(database)).rejects.toBeInstanceOf(DatabaseRefusedError);
     writeFileSync(file, 'half writ');
@@ -86,7 +86,7 @@ it('asks the file again when a new connection is refused, and tells the refusal 
   await database.close();
 });
 
-it('is not opened without a file that holds a URL, which also a migration reads', async () => {
+it('throws for a file without a URL, and migrate reads the file too', async () => {
   writeFileSync(file, 'mysql://u:secret@h/d');
   expect(open).toThrow(/holds no URL of PostgreSQL/);
   expect(open).not.toThrow(/secret/);
