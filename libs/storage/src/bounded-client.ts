@@ -3,29 +3,20 @@ import { Client, type ClientConfig, Connection, Query, type QueryResult } from '
 import { spanChannel, startSpan } from '@sealgate/observability';
 import type { Statement } from './database.ts';
 import { NeverSentError, READ_ONLY } from './database-errors.ts';
+import type { DatabaseServers } from './database-servers.ts';
 import { statementSpan, tracedQuery } from './statement-span.ts';
 
 /** A connection that was idle for longer is checked for a close by the server before it gets a statement. */
 const TRUSTED_IDLE_MS = 10;
-
 const CANCEL_TIMEOUT_MS = 1_000;
 
-/** What else pg reads from a query: it prepares one that has a name. Its types leave this out. */
-interface NamedQuery extends Query {
-  name?: string | undefined;
-}
-
-/** What pg keeps of the server's BackendKeyData. Its types leave this out. */
-interface BackendKey {
+/** What a cancel request needs. pg keeps the server's BackendKeyData (null if there was none); its types leave it out. */
+interface CancelTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly ssl: boolean | ConnectionOptions;
   readonly processID: number | null;
   readonly secretKey: number | null;
-}
-
-interface BoundedClientOptions extends ClientConfig {
-  /** Generation of the URL that the connection was made with; see `DatabaseServers`. */
-  readonly generation: number;
-  /** Called when the server cannot be reached or takes no writes. */
-  readonly onUnusable: () => void;
 }
 
 /** A pg client with a deadline for each lease: the timer destroys the socket, which fails the running statement. */
@@ -35,32 +26,33 @@ export class BoundedClient extends Client {
   /** Called if the connection breaks before the lease ends. */
   onBroken: ((error: Error) => void) | undefined;
   isLeased = true;
+  /** Generation of the URL that the connection was made with. */
   readonly generation: number;
   readonly createdAtMs = performance.now();
-  readonly #onUnusable: () => void;
+  readonly #leaveServer: () => void;
   #timer: NodeJS.Timeout | undefined;
   #idleSinceMs = Infinity; // A new connection was never idle.
 
-  constructor({ generation, onUnusable, ...config }: BoundedClientOptions) {
-    super(config);
+  constructor(servers: DatabaseServers, config: ClientConfig) {
+    const generation = servers.refresh();
+    const { url } = servers;
+    super({ ...config, connectionString: url });
     this.generation = generation;
-    this.#onUnusable = onUnusable;
+    this.#leaveServer = () => servers.leave(url);
     this.on('error', (error) => this.#break(error)); // Without a listener the process would crash.
   }
 
-  override connect(): Promise<this>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<this> | void {
-    if (callback === undefined) throw new Error('The pool connects with a callback.');
-    super.connect((error: Error | null | undefined) => {
-      if (error != null) this.#onUnusable();
-      callback(error as Error); // null on success; the types of pg leave that out.
-    });
+  /** Called by the pool, with a callback. */
+  override connect(...[callback]: unknown[]): never {
+    return super.connect((error: Error | null | undefined) => {
+      if (error != null) this.#leaveServer();
+      (callback as (given: unknown) => void)(error);
+    }) as never;
   }
 
-  /** The server's BackendKeyData, which a pooler makes up. */
-  get backendKey(): BackendKey {
-    return this as unknown as BackendKey;
+  /** The server's process id as told at connect, which a pooler makes up. */
+  get backendPid(): number | null {
+    return (this as unknown as CancelTarget).processID;
   }
 
   /** Starts a lease of `ms`, or replaces the running one. */
@@ -85,9 +77,7 @@ export class BoundedClient extends Client {
     setImmediate(() => {
       if (timer !== this.#timer) return;
       this.destroy(Object.assign(new Error('The deadline has passed.'), { code: 'ETIMEDOUT' }));
-      const { host, port, ssl } = this;
-      const { processID, secretKey } = this.backendKey;
-      if (processID !== null && secretKey !== null) requestCancel({ host, port, ssl, processID, secretKey });
+      requestCancel(this as unknown as CancelTarget);
     });
   }
 
@@ -99,7 +89,7 @@ export class BoundedClient extends Client {
 
   /** Closes a connection whose server answers but must not be used. */
   refuse(error: Error): void {
-    this.#onUnusable();
+    this.#leaveServer();
     this.destroy(error);
   }
 
@@ -120,12 +110,16 @@ export class BoundedClient extends Client {
   ask({ name, text, values }: Statement): Promise<QueryResult> {
     if (this.broken !== undefined) return Promise.reject(new NeverSentError(this.broken));
     return new Promise((resolve, reject) => {
-      const query: NamedQuery = new Query(text, values as unknown[] | undefined, (error, result) => {
-        if (error) {
-          if ((error as { code?: unknown }).code === READ_ONLY) this.refuse(error);
-          reject(error);
-        } else resolve(result);
-      });
+      const query: Query & { name?: string | undefined } = new Query(
+        text,
+        values as unknown[] | undefined,
+        (error, result) => {
+          if (error) {
+            if ((error as { code?: unknown }).code === READ_ONLY) this.refuse(error);
+            reject(error);
+          } else resolve(result);
+        },
+      );
       query.name = name;
       this.query(query);
     });
@@ -154,17 +148,9 @@ export class BoundedClient extends Client {
 /** One function for all timers: a closure per lease would be allocated per statement. */
 const expire = (client: BoundedClient): void => client.expire();
 
-interface CancelTarget {
-  readonly host: string;
-  readonly port: number;
-  readonly ssl: boolean | ConnectionOptions;
-  readonly processID: number;
-  readonly secretKey: number;
-}
-
-/** pg's connection, which its types declare in part only. */
-interface PlainConnection extends Connection {
-  connect(port: number | string, host?: string): void;
+/** What else pg's connection can do; its types leave these out. */
+interface CancelConnection extends Connection {
+  connect(portOrPath: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: number, secretKey: number): void;
 }
@@ -175,7 +161,8 @@ interface PlainConnection extends Connection {
  */
 export function requestCancel(target: CancelTarget, timeoutMs = CANCEL_TIMEOUT_MS): void {
   const { host, port, ssl, processID, secretKey } = target;
-  const connection = new Connection({ ssl }) as PlainConnection;
+  if (processID === null || secretKey === null) return;
+  const connection = new Connection({ ssl }) as CancelConnection;
   const cancel = (): void => {
     connection.cancel(processID, secretKey);
     connection.stream.end();

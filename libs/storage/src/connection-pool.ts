@@ -24,19 +24,11 @@ export type LeasedClient = BoundedClient & PoolClient;
 
 /** A caller that waited for a connection continues in its own trace, not in that of the caller that returned it. */
 class TracedPool extends Pool {
-  override connect(): Promise<PoolClient>;
-  override connect(callback: ConnectCallback): void;
-  override connect(callback?: ConnectCallback): Promise<PoolClient> | void {
-    if (callback === undefined) return super.connect();
-    return super.connect(activeSpan() === undefined ? callback : AsyncLocalStorage.bind(callback));
+  override connect(...[callback]: unknown[]): never {
+    const isTraced = typeof callback === 'function' && activeSpan() !== undefined;
+    return super.connect((isTraced ? AsyncLocalStorage.bind(callback as () => void) : callback) as never) as never;
   }
 }
-
-type ConnectCallback = (
-  error: Error | undefined,
-  client: PoolClient | undefined,
-  done: (release?: unknown) => void,
-) => void;
 
 /** An idle connection was destroyed because another one of the pool broke, or the URL has changed. */
 class SuspectedError extends Error {}
@@ -63,21 +55,30 @@ export class ConnectionPool {
    *
    * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
    */
-  lease(endsAt: number, serversLeft = this.#servers.count): Promise<LeasedClient> {
-    return new Promise((resolve, reject) => {
-      const { generation } = this.#servers;
-      this.#take(endsAt - performance.now(), (error, client) => {
-        if (client !== undefined) {
-          return resolve(client.isFresh() ? this.#ready(client, endsAt) : this.#checked(client, endsAt));
-        }
-        const isRefused = error instanceof DatabaseRefusedError;
-        // The file of the URL may hold the new password by now.
-        if (isRefused && this.#servers.refresh() !== generation) return resolve(this.lease(endsAt));
-        // Each server is tried once.
-        if (!isRefused && serversLeft > 1) return resolve(this.lease(endsAt, serversLeft - 1));
-        return reject(error);
-      });
-    });
+  async lease(endsAt: number, serversLeft = this.#servers.count): Promise<LeasedClient> {
+    const { generation } = this.#servers;
+    let client: LeasedClient;
+    try {
+      client = await this.#take(endsAt - performance.now());
+    } catch (error) {
+      const isRefused = error instanceof DatabaseRefusedError;
+      // The file of the URL may hold the new password by now.
+      if (isRefused && this.#servers.refresh() !== generation) return this.lease(endsAt);
+      // Each server is tried once.
+      if (!isRefused && serversLeft > 1) return this.lease(endsAt, serversLeft - 1);
+      throw error;
+    }
+    if (!client.isFresh()) {
+      await freshPoll();
+      if (!client.isOpen()) {
+        client.release(true);
+        return this.lease(endsAt);
+      }
+    }
+    // The pool gave the default deadline; a call that waited, or has a deadline of its own, gets what is left.
+    const leftMs = endsAt - performance.now();
+    if (Math.abs(leftMs - this.#options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
+    return client;
   }
 
   /** The statement as it may be sent: without its name behind a pooler. */
@@ -120,12 +121,7 @@ export class ConnectionPool {
       // The URL stays in here: everyone who holds the pool can read the pool's options.
       Client: class extends BoundedClient {
         constructor() {
-          const generation = servers.refresh();
-          const { url } = servers;
-          super({
-            connectionString: url,
-            generation,
-            onUnusable: () => servers.leave(url),
+          super(servers, {
             application_name: applicationName,
             keepAlive: true,
             keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
@@ -153,14 +149,13 @@ export class ConnectionPool {
   async #admit(client: BoundedClient): Promise<void> {
     const { mustWrite } = this.#servers;
     if (this.#named !== undefined && !mustWrite) return;
-    // Connecting and this share one limit, so that no caller waits beyond its deadline.
-    const limitMs = Math.min(this.#options.connectTimeoutMs, this.#options.deadlineMs);
-    client.leaseFor(client.createdAtMs + limitMs - performance.now());
+    const { connectTimeoutMs, deadlineMs } = this.#options;
+    // Bounds connecting and this together: the first caller has waited since the client was created.
+    client.leaseFor(Math.min(connectTimeoutMs, client.createdAtMs + deadlineMs - performance.now()));
     const { pid, ...role } = await describeSession(client, mustWrite);
     if (this.#named === undefined) {
       // A pooler makes up the process id that it gives a client.
-      const { processID } = client.backendKey;
-      if (processID !== null && processID !== pid) this.dropNames();
+      if (client.backendPid !== null && client.backendPid !== pid) this.dropNames();
       else this.#named = true;
     }
     const fault = mustWrite ? this.#servers.fault(role) : undefined;
@@ -187,42 +182,27 @@ export class ConnectionPool {
     }
   }
 
-  /** Calls back once, with a connection or with the error to throw. */
-  #take(waitMs: number, done: (error: unknown, client?: LeasedClient) => void): void {
-    const refuse = (detail: string): void => done(new DatabaseUnavailableError(detail, { sent: false }));
-    if (waitMs <= 0) return refuse('The deadline has passed.');
-    if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
-    let timer: NodeJS.Timeout | undefined;
-    let isLate = false;
-    // The pool itself ends every wait after the default deadline.
-    if (waitMs < this.#options.deadlineMs - TIMER_PRECISION_MS) {
-      timer = setTimeout(() => {
-        isLate = true;
-        refuse('No connection became free before the deadline.');
-      }, waitMs);
-    }
-    return this.pool.connect((error, client) => {
-      clearTimeout(timer);
-      if (isLate) client?.release();
-      else if (client === undefined) done(connectFailure(error));
-      else done(undefined, client as LeasedClient);
+  #take(waitMs: number): Promise<LeasedClient> {
+    return new Promise((resolve, reject) => {
+      const refuse = (detail: string): void => reject(new DatabaseUnavailableError(detail, { sent: false }));
+      if (waitMs <= 0) return refuse('The deadline has passed.');
+      if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
+      let timer: NodeJS.Timeout | undefined;
+      let isLate = false;
+      // The pool itself ends every wait after the default deadline.
+      if (waitMs < this.#options.deadlineMs - TIMER_PRECISION_MS) {
+        timer = setTimeout(() => {
+          isLate = true;
+          refuse('No connection became free before the deadline.');
+        }, waitMs);
+      }
+      return this.pool.connect((error, client) => {
+        clearTimeout(timer);
+        if (isLate) client?.release();
+        else if (client === undefined) reject(connectFailure(error));
+        else resolve(client as LeasedClient);
+      });
     });
-  }
-
-  /**
-   * The pool gave the lease the default deadline; a call that waited, or has a deadline of its own, gets what is left.
-   */
-  #ready(client: LeasedClient, endsAt: number): LeasedClient {
-    const leftMs = endsAt - performance.now();
-    if (Math.abs(leftMs - this.#options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
-    return client;
-  }
-
-  async #checked(client: LeasedClient, endsAt: number): Promise<LeasedClient> {
-    await freshPoll();
-    if (client.isOpen()) return this.#ready(client, endsAt);
-    client.release(true);
-    return this.lease(endsAt);
   }
 }
 

@@ -93,7 +93,7 @@ export const isPreparedElsewhere = (error: unknown): boolean =>
 /** The error to throw for one that occurred while connecting, before any statement. */
 export function connectFailure(error: unknown): unknown {
   if (error instanceof DatabaseUnavailableError) return error;
-  if (error instanceof DatabaseError && isRefused(error)) return new DatabaseRefusedError(error);
+  if (error instanceof DatabaseError && REFUSED.has(error.code)) return new DatabaseRefusedError(error);
   if (error instanceof DatabaseError && !isUnavailable(error)) return error;
   return new DatabaseUnavailableError('No connection to the database.', { sent: false, cause: error });
 }
@@ -109,7 +109,8 @@ export function connectFailure(error: unknown): unknown {
 export function statementFailure(error: unknown, broken: Error | undefined): Failure {
   if (error instanceof DatabaseError) return serverRefusal(error);
   if (broken === undefined) return { error, neverSent: false, reusable: false };
-  const neverSent = error instanceof NeverSentError || isWriteError(error);
+  const isWriteError = error instanceof Error && 'syscall' in error && error.syscall === 'write';
+  const neverSent = isWriteError || error instanceof NeverSentError;
   const unanswered = new DatabaseUnavailableError('The database gave no answer.', { sent: !neverSent, cause: error });
   return { error: unanswered, neverSent, reusable: false };
 }
@@ -119,22 +120,11 @@ function serverRefusal(error: DatabaseError): Failure {
   const outOfStep = undone && STATEMENTS_OUT_OF_STEP.has(error.code);
   const reusable = undone && !outOfStep && error.code !== READ_ONLY;
   // An ERROR has undone the statement; after FATAL that is not known.
-  if (undone && isRefused(error)) return { error: new DatabaseRefusedError(error), neverSent: false, reusable };
+  if (undone && REFUSED.has(error.code)) return { error: new DatabaseRefusedError(error), neverSent: false, reusable };
   if (!isUnavailable(error)) return { error, neverSent: false, reusable, outOfStep };
   const neverSent = error.code === IDLE_SESSION_TIMEOUT;
-  return {
-    error: new DatabaseUnavailableError('The database could not serve.', { sent: !undone && !neverSent, cause: error }),
-    neverSent,
-    reusable,
-  };
+  const options = { sent: !undone && !neverSent, cause: error };
+  return { error: new DatabaseUnavailableError('The database could not serve.', options), neverSent, reusable };
 }
 
-const isRefused = (error: DatabaseError): boolean => REFUSED.has(error.code);
-
-function isUnavailable(error: DatabaseError): boolean {
-  return error.code !== undefined && UNAVAILABLE.test(error.code);
-}
-
-function isWriteError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && error.syscall === 'write';
-}
+const isUnavailable = ({ code }: DatabaseError): boolean => code !== undefined && UNAVAILABLE.test(code);

@@ -72,13 +72,11 @@ export function tracedQuery(span: Span, ask: (...args: unknown[]) => never, args
     return ask(...args);
   }
   if (typeof last === 'function') return ask(...args.slice(0, -1), ending(last as Callback));
-  const answer: unknown = ask(...args);
-  if (answer instanceof Promise)
-    answer.then(
-      () => span.end(),
-      (error: unknown) => span.end(failureType(error)),
-    );
-  else span.end();
+  const answer: Promise<unknown> = ask(...args);
+  answer.then(
+    () => span.end(),
+    (error: unknown) => span.end(failureType(error)),
+  );
   return answer as never;
 }
 
