@@ -38,7 +38,7 @@ export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' |
 export interface AuditTrail {
   /** Adds an event; in the transaction of the change it is atomic with the change. */
   record(sql: Sql, entry: AuditEntry): Promise<void>;
-  /** Newest first, unless the page says otherwise. */
+  /** Newest first, unless `oldestFirst` is set. */
   list(sql: Sql, page: AuditPage): Promise<AuditEvent[]>;
 }
 
