@@ -9,7 +9,7 @@ import {
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
-import { gateGuard, type GateGuardPorts } from './gate-guard.ts';
+import { gateAccess, type GateGuardPorts } from './gate-guard.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
@@ -31,23 +31,29 @@ export interface GateAppBase extends AppBase {
   readonly isReachable: () => Promise<boolean>;
 }
 
-export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & AuthzenPorts & ServicePorts;
+export type PublicPorts = CasesPorts &
+  CaseStepsPorts &
+  RecordsPorts &
+  Omit<AuthzenPorts, 'lookUpEntries'> &
+  ServicePorts;
 
 /**
- * The public listener. Each request, in this order: path, method, key (by `gate-guard.ts`, at the gate together with what
- * the body names), limits, scope, media type, size, JSON, shape (the library), then the handler of its route. The gate
- * stands apart: its handler asks nothing of the database any more.
+ * The public listener. Order of checks: path, method, key (`gate-guard.ts`), limits, scope, media type, size, JSON and
+ * shape (the library), then the handler of the route. Routes of the gate look up what they need together with the key
+ * (`lookUpEntries`); their handlers do no I/O.
  */
 export function publicApp({ isReachable, ...base }: GateAppBase, guard: GateGuardPorts, ports: PublicPorts): App {
   const stored = [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
+  const access = gateAccess(guard);
+  const gatePorts = { ...ports, lookUpEntries: access.lookUpEntries };
   return createApp({
     ...base,
     head: true,
-    guard: gateGuard(guard),
+    guard: access.guard,
     routes: [
       ...telling503(stored, { isReachable, advice: 'send it again' }),
-      ...gateRoutes(ports),
-      ...authzenRoutes(ports),
+      ...gateRoutes(gatePorts),
+      ...authzenRoutes(gatePorts),
       ...serviceRoutes(ports),
     ],
   });

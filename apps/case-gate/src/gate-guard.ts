@@ -3,8 +3,9 @@ import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
 import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
-import type { CallerLookups } from './data/caller-lookups.ts';
+import type { CallerLookups, FoundCaller } from './data/caller-lookups.ts';
 import type { EntryIds, GateCaller } from './domain/gate-caller.ts';
+import type { LookUpEntries } from './routes/gate.ts';
 
 export interface Limits {
   readonly ratePerSecond: number;
@@ -12,50 +13,72 @@ export interface Limits {
 }
 
 export interface GateGuardPorts {
-  /** On connections of their own, so that nothing else can be in the gate's way. */
+  /** On a connection pool of its own, so that no other work delays a check. */
   readonly gateLookups: CallerLookups;
   readonly apiLookups: CallerLookups;
-  /** Told the id of a key each time it is used. */
+  /** Called with the id of a key on each use. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly policies: { readonly api: Limits; readonly gate: Limits };
-  /** The budget of the gate, from the last byte of the body. */
+  /** The budget of a check, from the last byte of the body. */
   readonly gateDeadlineMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
+/** How the routes of the public listener know their callers. */
+export interface GateAccess {
+  readonly guard: Guard<GateCaller>;
+  /** The gate's look-up. Like `authenticate` of the guard, and in the same round trip it reads what a check needs. */
+  readonly lookUpEntries: LookUpEntries;
+}
+
+interface KeyQuestion {
+  /** Used for a key that was live when it was last looked up. */
+  readonly lookups: CallerLookups;
+  readonly entries: readonly EntryIds[];
+  readonly withinMs: number;
+}
+
 const API_WITHIN_MS = 1000;
-/** Keys that were live when they were last looked up are remembered by their hashes; it decides nothing about access. */
+/** Hashes of keys that were live when they were last looked up. They decide nothing about access. */
 const MOST_REMEMBERED = 10_000;
 
-/** How surface B knows its callers: `Authorization: Bearer` with a gk_ key; one bucket for a key, another for its gate. */
-export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
-  const { limits, policies, addresses, now } = ports;
+/** Bearer authentication with gk_ keys, and two rate limits for each key: one for the API, one for the gate. */
+export function gateAccess(ports: GateGuardPorts): GateAccess {
+  const { limits, policies, addresses, gateLookups, apiLookups, gateDeadlineMs, now } = ports;
   const limiters = {
     api: requestLimiter(limits, { name: 'key', ...policies.api }, now),
     gate: requestLimiter(limits, { name: 'key', ...policies.gate }, now),
   };
   const seen = new BoundedMap<string, true>(MOST_REMEMBERED);
-  return {
+
+  async function lookUp(request: AuthRequest, { lookups, entries, withinMs }: KeyQuestion): Promise<FoundCaller> {
+    const keyHash = presentedHash(request);
+    if (keyHash === undefined) throw unauthenticated();
+    const name = nameOf(keyHash);
+    const isSeen = seen.has(name);
+    // Unknown keys share the pool of the API, so that they cannot take connections from checks with known ones.
+    const found = await (isSeen ? lookups : apiLookups).find(keyHash, entries, withinMs);
+    if (found === undefined) {
+      if (isSeen) seen.delete(name);
+      throw unauthenticated();
+    }
+    if (!isSeen) seen.set(name, true);
+    ports.touchKey(found.keyId);
+    return found;
+  }
+
+  const guard: Guard<GateCaller> = {
     challenge: 'Bearer',
     isExpected(request) {
       const keyHash = presentedHash(request);
       return keyHash !== undefined && seen.has(nameOf(keyHash));
     },
-    async authenticate(request): Promise<GateCaller> {
-      const keyHash = presentedHash(request);
-      const name = keyHash && nameOf(keyHash);
-      const isSeen = name !== undefined && seen.has(name);
-      const caller = keyHash === undefined ? undefined : await findCaller(ports, { keyHash, isSeen }, request);
-      if (caller === undefined) {
-        if (isSeen) seen.delete(name);
-        throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
-      }
-      if (!isSeen && name !== undefined) seen.set(name, true);
-      ports.touchKey(caller.keyId);
-      return caller;
+    async authenticate(request) {
+      const found = await lookUp(request, { lookups: apiLookups, entries: [], withinMs: API_WITHIN_MS });
+      return callerOf(found, 'api');
     },
     permits: ({ scopes }, permission) => scopes.some((scope) => scope === permission),
     charge: ({ bucket, keyId }, _cost, exchange) => limiters[bucket].admit(`${bucket}:key:${keyId}`, exchange),
@@ -64,31 +87,30 @@ export function gateGuard(ports: GateGuardPorts): Guard<GateCaller> {
       addresses.refuse(exchange, request.clientAddress, presentedHash(request) === undefined),
     describe: ({ keyId }) => ({ keyId }),
   };
+
+  return {
+    guard,
+    async lookUpEntries(request, { entries, readAtMs }) {
+      const withinMs = readAtMs + gateDeadlineMs - now();
+      const found = await lookUp(request, { lookups: gateLookups, entries, withinMs });
+      return { caller: callerOf(found, 'gate'), prefetched: { found: found.found, readAtMs } };
+    },
+  };
+}
+
+function callerOf({ keyId, familyId, environment, scopes }: FoundCaller, bucket: GateCaller['bucket']): GateCaller {
+  return { keyId, familyId, environment, scopes, bucket };
+}
+
+function unauthenticated(): AppError {
+  return new AppError('UNAUTHENTICATED', 'No live key was presented.');
 }
 
 function nameOf(keyHash: Buffer): string {
   return keyHash.toString('latin1');
 }
 
-async function findCaller(
-  ports: GateGuardPorts,
-  { keyHash, isSeen }: { readonly keyHash: Buffer; readonly isSeen: boolean },
-  { ahead }: AuthRequest,
-): Promise<GateCaller | undefined> {
-  if (ahead === undefined) {
-    const found = await ports.apiLookups.find(keyHash, [], API_WITHIN_MS);
-    return found && { ...found, bucket: 'api', readAtMs: ports.now() };
-  }
-  const leftMs = ahead.readAtMs + ports.gateDeadlineMs - ports.now();
-  // What a route of the gate looks ahead for is entries; a body with a fault names none.
-  const entries = (ahead.value ?? []) as readonly EntryIds[];
-  // Strangers wait among each other, so that the doors that are open find room and connections.
-  const lookups = isSeen ? ports.gateLookups : ports.apiLookups;
-  const found = await lookups.find(keyHash, entries, leftMs);
-  return found && { ...found, bucket: 'gate', readAtMs: ahead.readAtMs };
-}
-
-/** Undefined without I/O: the header is missing, no bearer token, or no key of this surface by its form. */
+/** Undefined, without I/O, where the header is missing, no bearer token, or not in the form of a gk_ key. */
 function presentedHash(request: AuthRequest): Buffer | undefined {
   const token = bearerToken(request.header('authorization')[0] ?? '');
   return token === undefined ? undefined : keyHashOf('gk_', token);

@@ -9,7 +9,7 @@ export const Text = Type.String();
 export const Texts = Type.Array(Type.String());
 export const Time = instantText();
 
-/** Patterns of ids that callers choose, which the look-ahead of the gate asks for too. */
+/** Patterns of ids that callers choose. The gate's look-up checks them too. */
 export const SUBJECT_REF = '^subj_[A-Za-z0-9_-]{1,64}$';
 export const VENUE_ID = '^[A-Za-z0-9_-]{1,64}$';
 

@@ -45,8 +45,12 @@ describe('the start of an app', () => {
     ['POST /x: bodyMaxBytes is missing', { ...fine, method: 'post', body: 'strict-json' }],
     ['POST /x: bodyOptional needs a body', { ...fine, method: 'post', bodyOptional: true }],
     [
-      'POST /x: bodyOptional, lookAhead and inspect need a parsed body',
+      'POST /x: bodyOptional, prefetch and inspect need a parsed body',
       { ...fine, method: 'post', body: 'json-bytes', bodyMaxBytes: 1, inspect: () => undefined },
+    ],
+    [
+      'POST /x: prefetch needs a body and a guard',
+      { ...fine, method: 'post', body: 'strict-json', bodyMaxBytes: 1, prefetch: () => undefined },
     ],
     ['GET x: the path must begin with a slash', { ...fine, path: 'x' }],
     ['GET /x/: the path has a segment that is not allowed: ""', { ...fine, path: '/x/' }],

@@ -254,5 +254,5 @@ it.each([
   ['open', { permit: 'open', charge: 'none' }],
   ['raw', { raw: true }],
 ])('a route with confirmsCaller that is %s prevents the start', (_, members) => {
-  expect(() => surfaceOf(writing([]), members)).toThrow('confirmsCaller needs a guard, and no lookAhead or raw');
+  expect(() => surfaceOf(writing([]), members)).toThrow('confirmsCaller needs a guard, and no prefetch or raw');
 });

@@ -68,6 +68,7 @@ export class Exchange implements AnyContext {
   rawBody: Buffer = NO_BODY;
   bodyReading: 'not begun' | 'begun' | 'done' = 'not begun';
   caller: unknown = undefined;
+  prefetched: unknown = undefined;
   isKnownCaller = false;
   isProvisional = false;
   limits: RateLimitHeaders | undefined = undefined;

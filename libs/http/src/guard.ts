@@ -3,6 +3,7 @@ import { AppError } from '@sealgate/errors';
 import { inSpan, type RequestRecord } from '@sealgate/observability';
 import type { Exchange } from './exchange.ts';
 import { clientAddressOf, type RoutedRequest } from './paths.ts';
+import type { PrefetchBody } from './route.ts';
 
 /** The part of a request that authentication may use: headers and addresses, never body or query. */
 export interface AuthRequest {
@@ -14,19 +15,6 @@ export interface AuthRequest {
   readonly clientAddress: string;
   /** The path as sent, without the query. */
   readonly path: string;
-  /** Present where the route reads its body before authentication; see `lookAhead` of a route. */
-  readonly ahead?: LookedAhead | undefined;
-}
-
-/** What a body said before anybody knew who sent it. */
-export interface LookedAhead {
-  /**
-   * What the route's `lookAhead` made of the body; undefined where the body has a fault, which is told later, or has not
-   * been read yet, in which case the guard is asked again with it.
-   */
-  readonly value: unknown;
-  /** Milliseconds since the epoch: when the last byte of the body had been read, or now where none has been. */
-  readonly readAtMs: number;
 }
 
 /** Headers of draft-ietf-httpapi-ratelimit-headers, from `rateLimitHeaders` of the rate limits. */
@@ -64,8 +52,8 @@ export interface Guard<Caller> {
    */
   authenticate(request: AuthRequest): Promise<Caller>;
   /**
-   * Whether this is likely to be a live key: only then is a body looked at before authentication, so that strangers make
-   * nobody parse anything. Pure: it does no I/O. Absent: every key is.
+   * Whether the key is likely to be live. A route with `prefetch` parses a body before authentication only then, so that
+   * clients without a key cannot make the server parse anything. Pure, no I/O. Absent: every key is.
    */
   isExpected?(request: AuthRequest): boolean;
   /** Recently looked-up callers, for routes with `confirmsCaller`. */
@@ -98,7 +86,6 @@ export interface Guard<Caller> {
 /** The part of a request that authentication sees. */
 export class RequestView implements AuthRequest {
   readonly #request: RoutedRequest;
-  ahead: LookedAhead | undefined = undefined;
 
   constructor(request: RoutedRequest) {
     this.#request = request;
@@ -145,12 +132,22 @@ export class CallerChangedError extends Error {
   override readonly name = 'CallerChangedError';
 }
 
-/** Authenticates the request through the guard. @throws AppError UNAUTHENTICATED, or any other error of the guard. */
-export async function authenticate(exchange: Exchange): Promise<void> {
-  const { guard } = exchange;
+/**
+ * Authenticates the request: by `prefetch` of the route if there is a body to pass to it, else by the guard.
+ * @throws AppError UNAUTHENTICATED, or any other error of the look-up.
+ */
+export async function authenticate(exchange: Exchange, body?: PrefetchBody): Promise<void> {
+  const { guard, view } = exchange;
+  const prefetch = exchange.mounted?.route.prefetch;
   try {
     if (isSentTwice(exchange)) throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
-    exchange.caller = await inSpan({ name: 'authenticate' }, () => guard.authenticate(exchange.view));
+    if (prefetch === undefined || body === undefined) {
+      exchange.caller = await inSpan({ name: 'authenticate' }, () => guard.authenticate(view));
+    } else {
+      const found = await inSpan({ name: 'authenticate' }, () => prefetch(view, body));
+      exchange.caller = found.caller;
+      exchange.prefetched = found.prefetched;
+    }
     exchange.isKnownCaller = true;
   } catch (error) {
     exchange.isKnownCaller = false;

@@ -4,6 +4,7 @@ export {
   type DescribedPath,
   type HandlerContext,
   type Method,
+  type PrefetchBody,
   type Reply,
   type Route,
 } from './route.ts';

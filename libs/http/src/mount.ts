@@ -177,15 +177,15 @@ function accessFaults(route: AnyRoute): (string | undefined)[] {
     faultWhen(permit === 'open' && charge !== 'none', 'an open route has no caller to charge'),
     faultWhen(
       route.confirmsCaller === true && !canRestart(route),
-      'confirmsCaller needs a guard, and no lookAhead or raw',
+      'confirmsCaller needs a guard, and no prefetch or raw',
     ),
     faultWhen(!IDEMPOTENCY.has(idempotency), 'idempotency is missing'),
     faultWhen(idempotency !== 'none' && route.method === 'get', 'a GET has no idempotency'),
   ];
 }
 
-function canRestart({ permit, lookAhead, raw }: AnyRoute): boolean {
-  return permit !== 'open' && lookAhead === undefined && raw !== true;
+function canRestart({ permit, prefetch, raw }: AnyRoute): boolean {
+  return permit !== 'open' && prefetch === undefined && raw !== true;
 }
 
 function bodyFaults(route: AnyRoute): (string | undefined)[] {
@@ -199,17 +199,20 @@ function bodyFaults(route: AnyRoute): (string | undefined)[] {
       (body === 'bytes') !== (route.mediaTypes !== undefined),
       'mediaTypes is for a body of bytes, and needed there',
     ),
-    faultWhen(body === undefined && route.lookAhead !== undefined, 'lookAhead needs a body'),
+    faultWhen(
+      route.prefetch !== undefined && (body === undefined || route.permit === 'open'),
+      'prefetch needs a body and a guard',
+    ),
     faultWhen(body === undefined && route.inspect !== undefined, 'inspect needs a body'),
     faultWhen(
       (body === 'json-bytes' || body === 'bytes') && needsParsed(route),
-      'bodyOptional, lookAhead and inspect need a parsed body',
+      'bodyOptional, prefetch and inspect need a parsed body',
     ),
   ];
 }
 
-function needsParsed({ bodyOptional, lookAhead, inspect }: AnyRoute): boolean {
-  return bodyOptional !== undefined || lookAhead !== undefined || inspect !== undefined;
+function needsParsed({ bodyOptional, prefetch, inspect }: AnyRoute): boolean {
+  return bodyOptional !== undefined || prefetch !== undefined || inspect !== undefined;
 }
 
 function faultWhen(condition: boolean, fault: string): string | undefined {

@@ -42,6 +42,19 @@ type CallerOf<Caller, Access extends Permit> = Access extends 'open' ? undefined
 type QueryOf<Query> = Query extends TSchema ? Query['static'] : Readonly<Record<string, never>>;
 type BodyOf<Body> = Body extends 'strict-json' ? JsonValue : Body extends TSchema ? Body['static'] : undefined;
 
+/** A body as `prefetch` of a route gets it. */
+export interface PrefetchBody {
+  /** Not validated yet. Undefined if the body has a fault, or has not been read. */
+  readonly value: JsonValue | undefined;
+  /** Milliseconds since the epoch at which its last byte was read; the current time if it has not been read. */
+  readonly readAtMs: number;
+}
+
+type Prefetch<Caller, Prefetched> = (
+  request: AuthRequest,
+  body: PrefetchBody,
+) => Promise<{ readonly caller: Caller; readonly prefetched: Prefetched }>;
+
 /** The return type of the handler: a raw route writes its own answer. */
 type HandlerResult<Raw extends boolean> = Raw extends true ? void : Reply;
 
@@ -56,6 +69,7 @@ interface RouteDefinition<
   Query extends TObject | 'ignored' | undefined = TObject | 'ignored' | undefined,
   Body extends BodyKind | undefined = BodyKind | undefined,
   Raw extends boolean = boolean,
+  Prefetched = unknown,
 > {
   readonly method: Method;
   /** Literal segments, `:name` for one segment, `*name` for the rest. Case-sensitive, no trailing slash. */
@@ -110,20 +124,17 @@ interface RouteDefinition<
    */
   readonly confirmsCaller?: true;
   /**
-   * Present: a body that came with its headers, of 16,384 bytes at most and from a caller who is expected, is read before
-   * authentication, and what this makes of it is handed to the guard as `ahead`, so that the key and what the body names
-   * can be looked up in one round trip. A fault of the body is kept, and told when its turn comes: the order of refusals
-   * stays. Any other body stays unread until the key is known; then the guard is asked again with what it names. The
-   * shape has not been checked yet. It must not throw, and has no effect.
+   * Replaces `authenticate` of the guard: looks up the key and what the body names in one round trip. The handler gets
+   * the data as `prefetched`. It throws what `authenticate` does.
+   *
+   * A body of at most 16,384 bytes that came with its headers, from a caller who `isExpected`, is parsed before this is
+   * called. Any other body stays unread until the key is known: this is called without it, and again once it was read.
+   * A fault of the body is kept and reported when its turn comes, so the order of refusals stays the same.
    */
-  lookAhead?(body: JsonValue): unknown;
-  /**
-   * Shared by routes with large bodies: a body above 16,384 bytes waits for its turn before it is parsed and handled.
-   */
+  readonly prefetch?: Prefetch<Caller, Prefetched>;
+  /** Shared by routes with large bodies: a body above 16,384 bytes waits for its turn to be parsed and handled. */
   readonly bodyTurns?: BodyTurns;
-  /**
-   * `body`: its members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, like those of a query.
-   */
+  /** `body`: members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, like those of a query. */
   readonly pagedBy?: 'body';
   /** Refusals by content that precede validation of the shape. Throws AppError. */
   inspect?(body: JsonValue): void;
@@ -150,12 +161,12 @@ interface RouteDefinition<
   /** The handler writes to `response` itself; the common headers are already set. */
   readonly raw?: Raw;
   handler(
-    context: HandlerContext<CallerOf<Caller, Access>, PathParams<Path>, QueryOf<Query>, BodyOf<Body>>,
+    context: HandlerContext<CallerOf<Caller, Access>, PathParams<Path>, QueryOf<Query>, BodyOf<Body>, Prefetched>,
   ): HandlerResult<Raw> | Promise<HandlerResult<Raw>>;
 }
 
 /** A context with erased types, as the library passes it. */
-export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown>;
+export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown, unknown>;
 
 /** A route with erased types, as the library mounts it. */
 export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck' | 'bodyMaxBytesOf'> {
@@ -168,6 +179,7 @@ declare const CALLER: unique symbol;
 
 /** A route of a surface with this type of caller, for `createApp` and `openApi`. */
 export interface Route<Caller> extends AnyRoute {
+  readonly prefetch?: Prefetch<Caller, unknown>;
   /** Never set. It prevents mounting routes of one surface in the app of another. */
   readonly [CALLER]?: (caller: Caller) => Caller;
 }
@@ -180,7 +192,8 @@ export function routeFor<Caller>() {
     const Query extends TObject | 'ignored' | undefined = undefined,
     const Body extends BodyKind | undefined = undefined,
     const Raw extends boolean = false,
-  >(definition: RouteDefinition<Caller, Path, Access, Query, Body, Raw>): Route<Caller> {
+    Prefetched = undefined,
+  >(definition: RouteDefinition<Caller, Path, Access, Query, Body, Raw, Prefetched>): Route<Caller> {
     // Types are erased only here. It is sound because the library validates against these schemas before it calls the
     // handler.
     return definition;
@@ -208,13 +221,15 @@ type PathParams<Path extends string> = string extends Path
 type Receiver = { readonly requestId: string };
 
 /** One request, as its handler sees it. */
-export interface HandlerContext<Caller, Params, Query, Body> {
+export interface HandlerContext<Caller, Params, Query, Body, Prefetched = unknown> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
   /** The decoded bytes of the body, for fingerprints. Empty without a body. */
   readonly rawBody: Buffer;
   readonly caller: Caller;
+  /** The data that `prefetch` of the route looked up together with the key. */
+  readonly prefetched: Prefetched;
   /** All values of Idempotency-Key as sent, for `parseIdempotencyKey`. */
   readonly idempotency: { readonly keys: readonly string[] };
   readonly requestId: string;

@@ -7,6 +7,7 @@ import { authenticate, CallerChangedError, lookUp, recall } from './guard.ts';
 import type { MountedRoute } from './mount.ts';
 import { notFound, pathValuesOf } from './paths.ts';
 import { isBodyThere, requireSingleHeaders, takeBody } from './read-body.ts';
+import type { PrefetchBody } from './route.ts';
 
 /**
  * Serves a request of a route, in the order of refusal that all surfaces share: authentication, limits, permission,
@@ -67,10 +68,10 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   const { route } = mounted;
   enter(exchange);
   exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.restAsSent });
-  const ahead = route.lookAhead === undefined ? undefined : await lookAhead(exchange, mounted);
+  const early = route.prefetch === undefined ? undefined : await readEarly(exchange, mounted);
   if (route.confirmsCaller === true && recall(exchange)) return runProvisionally(exchange, mounted);
-  if (!mounted.isOpen) await authenticate(exchange);
-  return runAs(exchange, mounted, ahead);
+  if (!mounted.isOpen) await authenticate(exchange, early);
+  return runAs(exchange, mounted, early);
 }
 
 /** Serves with a provisional caller, and once more if the caller has changed. */
@@ -98,20 +99,16 @@ async function shouldRestart(exchange: Exchange, error: unknown): Promise<boolea
   return exchange.bodyReading !== 'begun' && (isChanged || !isUnchanged);
 }
 
-/** Everything behind authentication. `ahead` is what came of a body that was read before. */
-async function runAs(
-  exchange: Exchange,
-  mounted: MountedRoute,
-  ahead: { fault: AppError | undefined } | undefined,
-): Promise<void> {
+/** Everything after authentication. */
+async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody | undefined): Promise<void> {
   const { route, cost, permission } = mounted;
   if (cost !== undefined) await exchange.takeCharge(cost);
   if (permission !== undefined) exchange.requirePermission(permission);
   route.precheck?.({ caller: exchange.caller, params: exchange.params });
   requireSingleHeaders(exchange);
-  if (ahead?.fault !== undefined) throw ahead.fault;
+  if (early?.fault !== undefined) throw early.fault;
   if (route.body !== undefined) {
-    const reading = ahead === undefined ? readOnce(exchange, mounted) : undefined;
+    const reading = early?.isRead === true ? undefined : readOnce(exchange, mounted);
     if (reading !== undefined) await reading;
     route.inspect?.(exchange.body as JsonValue);
   }
@@ -144,48 +141,46 @@ function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   return reading?.then(() => void (exchange.bodyReading = 'done'));
 }
 
-/** A larger body is read when it is known whose it is. */
-const LOOK_AHEAD_MAX_BYTES = 16_384;
-
-/**
- * Reads the body before authentication, where it came with its headers and its sender has been here before; else nothing
- * is kept of it yet, and the answer is undefined. A fault of the body waits for its turn.
- */
-async function lookAhead(
-  exchange: Exchange,
-  mounted: MountedRoute,
-): Promise<{ fault: AppError | undefined } | undefined> {
-  const { request, services, view } = exchange;
-  // Node hands a request over before it has parsed what it read together with its headers.
-  await Promise.resolve();
-  const isThere = isBodyThere(request) && request.readableLength <= LOOK_AHEAD_MAX_BYTES;
-  let fault: AppError | undefined;
-  let value: unknown;
-  if (isThere && exchange.guard.isExpected?.(view) !== false) {
-    try {
-      const reading = takeBody(exchange, mounted);
-      if (reading !== undefined) await reading;
-      value = mounted.route.lookAhead?.(exchange.body as JsonValue);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      fault = error;
-    }
-    view.ahead = { value, readAtMs: services.now() };
-    return { fault };
-  }
-  // Whoever reads the body, or throws it away, lets the connection be read again.
-  if (!isThere) request.socket.pause();
-  view.ahead = { value, readAtMs: services.now() };
-  return undefined;
+/** The outcome of `readEarly`. */
+interface EarlyBody extends PrefetchBody {
+  readonly isRead: boolean;
+  readonly fault: AppError | undefined;
 }
 
-/** The body in its turn. Where it could not be looked at before, the guard is asked once more, now with what it names. */
+/** Larger bodies are read only after authentication. */
+const EARLY_BODY_MAX_BYTES = 16_384;
+
+/**
+ * Before authentication on a route with `prefetch`: reads a small body that came with its headers from a caller who is
+ * expected. Any other body stays unread. A fault of the body is returned, to be thrown when its turn comes.
+ */
+async function readEarly(exchange: Exchange, mounted: MountedRoute): Promise<EarlyBody> {
+  const { request, services, view } = exchange;
+  // Node emits a request before it has parsed the body bytes of the same read.
+  await Promise.resolve();
+  const isThere = isBodyThere(request) && request.readableLength <= EARLY_BODY_MAX_BYTES;
+  if (!isThere || exchange.guard.isExpected?.(view) === false) {
+    // Reading or discarding the body later resumes the socket.
+    if (!isThere) request.socket.pause();
+    return { isRead: false, value: undefined, fault: undefined, readAtMs: services.now() };
+  }
+  let fault: AppError | undefined;
+  try {
+    const reading = takeBody(exchange, mounted);
+    if (reading !== undefined) await reading;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    fault = error;
+  }
+  const value = fault === undefined ? (exchange.body as JsonValue) : undefined;
+  return { isRead: true, value, fault, readAtMs: services.now() };
+}
+
+/** Reads the body in its turn. A route with `prefetch` then looks up the key again, with what the body names. */
 function readInTurn(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
   const reading = takeBody(exchange, mounted);
-  const { lookAhead: look } = mounted.route;
-  if (look === undefined) return reading;
-  return Promise.resolve(reading).then(() => {
-    exchange.view.ahead = { value: look(exchange.body as JsonValue), readAtMs: exchange.services.now() };
-    return authenticate(exchange);
-  });
+  if (mounted.route.prefetch === undefined) return reading;
+  return Promise.resolve(reading).then(() =>
+    authenticate(exchange, { value: exchange.body as JsonValue, readAtMs: exchange.services.now() }),
+  );
 }

@@ -181,6 +181,7 @@ function contextOf<Caller>(
     body: undefined,
     rawBody: NO_BODY,
     caller: call.caller,
+    prefetched: undefined,
     idempotency: { keys: [] },
     requestId: call.requestId,
     traceparent: call.traceparent,

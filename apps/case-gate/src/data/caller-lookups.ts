@@ -32,7 +32,10 @@ import {
 import type { SeenVersions } from './seen-versions.ts';
 import { believedKey, type BelievedKey } from './verified-keys.ts';
 
-export type FoundCaller = Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes' | 'found'>;
+/** A live key, and what was found for each entry that was asked about, in that order. */
+export interface FoundCaller extends Omit<GateCaller, 'bucket'> {
+  readonly found: readonly LookedUp[];
+}
 
 export interface CallerLookups {
   /**

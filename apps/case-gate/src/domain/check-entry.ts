@@ -19,6 +19,14 @@ export interface GateDecision {
 /** What was looked up for an entry together with the key; 'overloaded': there was no room to look; 'unavailable': no answer. */
 export type LookedUp = Omit<EntryFacts, 'nowMs'> | 'overloaded' | 'unavailable';
 
+/** What the gate looked up for a request, together with its key. */
+export interface GateLookup {
+  /** For each entry that the body names, in that order. Empty where the body has a fault. */
+  readonly found: readonly LookedUp[];
+  /** When the last byte of the body was read, in milliseconds since the epoch. */
+  readonly readAtMs: number;
+}
+
 export interface GateAsker {
   readonly keyId: string;
   readonly requestId: string;

@@ -2,11 +2,18 @@ import { AppError } from '@sealgate/errors';
 import { enumOf, named, routeFor, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { checkEntry, type CheckPorts, type GateDecision, type LookedUp } from '../domain/check-entry.ts';
+import { checkEntry, type CheckPorts, type GateDecision, type GateLookup } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
 import { FalseMembers, falseProblem } from './deny-problem.ts';
-import { areIds, CONTEXT_MAX_BYTES, GATE_BODY_TIMEOUT_MS, isSmallContext, requireSmallContext } from './gate.ts';
+import {
+  areIds,
+  CONTEXT_MAX_BYTES,
+  GATE_BODY_TIMEOUT_MS,
+  isSmallContext,
+  requireSmallContext,
+  type GatePorts,
+} from './gate.ts';
 
 const route = routeFor<GateCaller>();
 
@@ -74,7 +81,7 @@ const Decisions = Type.Union([
   Decision,
 ]);
 
-export interface AuthzenPorts extends CheckPorts {
+export interface AuthzenPorts extends GatePorts {
   /** Where the public listener is reached, without a trailing slash. */
   readonly publicUrl: string;
 }
@@ -103,12 +110,14 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     operationId: 'evaluateAccess',
     summary: 'AuthZEN access evaluation',
     body: EvaluationBody,
-    lookAhead: (body) => lookable([asQuestion(body)]),
+    prefetch: (request, { value, readAtMs }) =>
+      ports.lookUpEntries(request, { entries: entriesOf([asQuestion(value)]), readAtMs }),
     responses: { 200: { description: 'The decision.', schema: Decision } },
     errors: [],
-    async handler({ caller, body, requestId }) {
+    async handler({ caller, body, requestId, prefetched }) {
       requireSmallContext(body.context, '/context');
-      return { status: 200, body: evaluate(ports, { caller, requestId, questions: [body] })[0]! };
+      const [answer] = evaluate(ports, { caller, requestId, prefetched, questions: [body] });
+      return { status: 200, body: answer! };
     },
   });
   const evaluations = route({
@@ -118,18 +127,20 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     summary: 'AuthZEN access evaluations, 1 to 50, with defaults and the three semantics',
     body: EvaluationsBody,
     bodyForms: [AccessEvaluations],
-    lookAhead: (body) => lookable(questionsOf(body)),
+    prefetch: (request, { value, readAtMs }) =>
+      ports.lookUpEntries(request, { entries: entriesOf(questionsOf(value)), readAtMs }),
     responses: { 200: { description: 'The decisions in order, as far as the semantic goes.', schema: Decisions } },
     errors: [],
-    async handler({ caller, body, requestId }) {
+    async handler({ caller, body, requestId, prefetched }) {
       requireSmallContext(body.context, '/context');
+      const asked = { caller, requestId, prefetched };
       const questions = questionsOf(body);
       if (isSingle(body)) {
         requireComplete(body);
-        return { status: 200, body: evaluate(ports, { caller, requestId, questions })[0]! };
+        return { status: 200, body: evaluate(ports, { ...asked, questions })[0]! };
       }
       const semantic = body.options?.evaluations_semantic ?? 'execute_all';
-      return { status: 200, body: { evaluations: evaluate(ports, { caller, requestId, questions, semantic }) } };
+      return { status: 200, body: { evaluations: evaluate(ports, { ...asked, questions, semantic }) } };
     },
   });
   const configuration = route({
@@ -219,29 +230,35 @@ function idsOf({ subject, resource }: MaybeQuestion = {}): EntryIds | undefined 
   return isOurs ? { subjectRef: who.id as string, venueId: where.id as string } : undefined;
 }
 
-function lookable(questions: readonly (MaybeQuestion | undefined)[]): EntryIds[] {
+/** The entries that questions name, in order; a question whose ids cannot exist names none. */
+function entriesOf(questions: readonly (MaybeQuestion | undefined)[]): EntryIds[] {
   return questions.flatMap((question) => idsOf(question) ?? []);
 }
 
 /** Nobody of another kind is known here. */
-const NOBODY: LookedUp = { isIntact: true, isConfirmed: false, record: undefined, venue: undefined };
+const NOBODY: GateLookup['found'][number] = { isIntact: true, isConfirmed: false, record: undefined, venue: undefined };
 
 interface Evaluations {
   readonly caller: GateCaller;
   readonly requestId: string;
+  readonly prefetched: GateLookup;
   readonly questions: readonly (MaybeQuestion | undefined)[];
   readonly semantic?: Static<typeof Semantic>;
 }
 
 type ItemAnswer = Static<typeof Decision> | Static<typeof FailedItem>;
 
-function evaluate(ports: CheckPorts, { caller, requestId, questions, semantic = 'execute_all' }: Evaluations) {
-  const { environment, keyId, found, readAtMs } = caller;
+function evaluate(
+  ports: CheckPorts,
+  { caller, requestId, prefetched, questions, semantic = 'execute_all' }: Evaluations,
+): ItemAnswer[] {
+  const { environment, keyId } = caller;
+  const { found, readAtMs } = prefetched;
   const answers: ItemAnswer[] = [];
   let next = 0;
   for (const question of questions) {
     const ids = idsOf(question);
-    // What was looked up was looked up for each question that has ids, whatever else is wrong with it.
+    // Every question with valid ids was looked up, whatever else is wrong with it.
     const facts = ids === undefined ? NOBODY : found[next++];
     const answer = answerTo(question, ({ subject, resource, action }) =>
       checkEntry(ports, {

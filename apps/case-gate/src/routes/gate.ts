@@ -1,7 +1,7 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, named, routeFor, type Route } from '@sealgate/http';
+import { closedObject, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
-import { checkEntry, type CheckPorts, type GateDecision } from '../domain/check-entry.ts';
+import { checkEntry, type CheckPorts, type GateDecision, type GateLookup } from '../domain/check-entry.ts';
 import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
 import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId, Verdict } from '../schemas.ts';
 import { DenyMembers, denyProblem } from './deny-problem.ts';
@@ -44,8 +44,21 @@ const CHECK_MAX_BYTES = 16_384;
 /** A body that comes slower than this is a 408, whatever the budget of the gate. */
 export const GATE_BODY_TIMEOUT_MS = 2000;
 
-/** `POST /v1/gate/check`: whether a subject may enter a venue now. Whatever goes wrong, the answer is a denial. */
-export function gateRoutes(ports: CheckPorts): Route<GateCaller>[] {
+/**
+ * Looks up the key of a request and the facts about these entries in one round trip.
+ * @throws AppError UNAUTHENTICATED; UNAVAILABLE where the database does not answer.
+ */
+export type LookUpEntries = (
+  request: AuthRequest,
+  asked: Pick<GateLookup, 'readAtMs'> & { readonly entries: readonly EntryIds[] },
+) => Promise<{ readonly caller: GateCaller; readonly prefetched: GateLookup }>;
+
+export interface GatePorts extends CheckPorts {
+  readonly lookUpEntries: LookUpEntries;
+}
+
+/** `POST /v1/gate/check`: whether a subject may enter a venue now. On any failure the answer is deny. */
+export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
   const check = route({
     method: 'post',
     path: '/v1/gate/check',
@@ -57,16 +70,17 @@ export function gateRoutes(ports: CheckPorts): Route<GateCaller>[] {
     body: CheckBody,
     bodyMaxBytes: CHECK_MAX_BYTES,
     bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
-    lookAhead: entriesOf,
+    prefetch: (request, { value, readAtMs }) => ports.lookUpEntries(request, { entries: entriesOf(value), readAtMs }),
     problem: denyProblem,
     problemMembers: DenyMembers,
     responses: {
       200: { description: 'The decision. It holds for this moment and must not be used again.', schema: CheckAnswer },
     },
     errors: [],
-    async handler({ caller, body, requestId }) {
+    async handler({ caller, body, requestId, prefetched }) {
       requireSmallContext(body.context, '/context');
-      const { environment, keyId, found, readAtMs } = caller;
+      const { environment, keyId } = caller;
+      const { found, readAtMs } = prefetched;
       const { subject_ref: subjectRef, venue_id: venueId, action = 'enter', policy_version: policyVersion } = body;
       const entry = { environment, subjectRef, venueId, action, policyVersion };
       const decision = checkEntry(ports, { entry, found: found[0], readAtMs, asker: { keyId, requestId } });
@@ -81,7 +95,7 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 const subjectPattern = new RegExp(SUBJECT_REF);
 const venuePattern = new RegExp(VENUE_ID);
 
-/** The entry that a body names; none where it is not one that could be checked. */
+/** The entry that an unchecked body names; none where its ids cannot exist. */
 function entriesOf(body: unknown): readonly EntryIds[] {
   if (typeof body !== 'object' || body === null) return [];
   const { subject_ref: subjectRef, venue_id: venueId } = body as Record<string, unknown>;

@@ -13,6 +13,7 @@ import {
   testSurface,
   type ListeningSurface,
 } from '../test/test-surface.ts';
+import type { AuthRequest, PrefetchBody } from './index.ts';
 import { closedObject } from './schemas.ts';
 
 const base = {
@@ -21,62 +22,61 @@ const base = {
   permit: 'things:read',
   body: closedObject({ name: Type.String() }),
   wrongMediaType: 'INVALID_HEADER',
-  lookAhead: (body: unknown) => (body as { name?: unknown }).name,
   inspect: (body: unknown) => {
     if ('secret' in (body as object)) throw new AppError('VAULT_BYTES_NOT_ALLOWED', 'No secrets.');
   },
   errors: ['VAULT_BYTES_NOT_ALLOWED'],
 } as const;
 
-const small = testRoute({
-  ...base,
-  path: '/ahead',
-  bodyMaxBytes: 64,
-  handler: async ({ body }) => ({ status: 200, body: { name: body.name } }),
-});
-
-const large = testRoute({
-  ...base,
-  operationId: 'large',
-  path: '/large',
-  bodyMaxBytes: 262_144,
-  bodyTimeoutMs: 200,
-  handler: async ({ body }) => ({ status: 200, body: { length: body.name.length } }),
-});
-
-/** A guard that knows `good` and `new`, of which it expects the first alone; a refusal takes as long as `hold`. */
+/** Knows the keys `good` and `new`, and expects only the first; a refusal takes as long as `hold`. */
 function surface({ hold = Promise.resolve() }: { readonly hold?: Promise<void> } = {}) {
-  const seen: unknown[] = [];
+  const seen: { readonly value: unknown; readonly readAtMs: number }[] = [];
+  const prefetch = async (request: AuthRequest, { value, readAtMs }: PrefetchBody) => {
+    const [key] = request.header('x-api-key');
+    const named = (value as { name?: unknown } | undefined)?.name;
+    seen.push({ value: named, readAtMs });
+    if (key !== 'good' && key !== 'new') {
+      await hold;
+      throw new AppError('UNAUTHENTICATED', 'No.');
+    }
+    return { caller: { name: key, permissions: ['things:read'] }, prefetched: { named } };
+  };
+  const small = testRoute({
+    ...base,
+    path: '/ahead',
+    bodyMaxBytes: 64,
+    prefetch,
+    handler: async ({ prefetched }) => ({ status: 200, body: { name: prefetched.named } }),
+  });
+  const large = testRoute({
+    ...base,
+    operationId: 'large',
+    path: '/large',
+    bodyMaxBytes: 262_144,
+    bodyTimeoutMs: 200,
+    prefetch,
+    handler: async ({ body }) => ({ status: 200, body: { length: body.name.length } }),
+  });
   const made = testSurface([small, large], {
-    guardChanges: {
-      isExpected: (request) => request.header('x-api-key')[0] === 'good',
-      authenticate: async (request) => {
-        const [key] = request.header('x-api-key');
-        seen.push(request.ahead);
-        if (key !== 'good' && key !== 'new') {
-          await hold;
-          throw new AppError('UNAUTHENTICATED', 'No.');
-        }
-        return { name: key, permissions: ['things:read'] };
-      },
-    },
+    guardChanges: { isExpected: (request) => request.header('x-api-key')[0] === 'good' },
   });
   return { ...made, seen };
 }
 
-describe('a route that looks ahead', () => {
-  it('gives the guard what the body names, and the moment it was read', async () => {
-    const { app, seen, clock } = surface();
+describe('a route with prefetch', () => {
+  it('looks the key up with what the body names and when it was read, and passes the data to the handler', async () => {
+    const { app, seen, asked, clock } = surface();
     const answer = await supertest(app).post('/ahead').set('x-api-key', 'good').send({ name: 'a' });
     expect(answer.body).toEqual({ name: 'a' });
     expect(seen).toEqual([{ value: 'a', readAtMs: clock.now() }]);
+    expect(asked).toEqual(['permits things:read']);
   });
 
   it.each([
     ['broken JSON', 'application/json', '{', 'INVALID_JSON'],
     ['a body too large', 'application/json', `{"name":"${'x'.repeat(100)}"}`, 'PAYLOAD_TOO_LARGE'],
     ['another media type', 'text/plain', '{}', 'INVALID_HEADER'],
-  ])('keeps a fault of the body until its turn: %s', async (_, type, body, code) => {
+  ])('reports a fault of the body after authentication: %s', async (_, type, body, code) => {
     const { app, seen } = surface();
     const send = (key: string) =>
       supertest(app).post('/ahead').set('x-api-key', key).set('content-type', type).send(body);
@@ -86,7 +86,7 @@ describe('a route that looks ahead', () => {
     expect(seen).toMatchObject([{ value: undefined }, { value: undefined }, { value: undefined }]);
   });
 
-  it('inspects the body before its shape', async () => {
+  it('calls inspect before the shape is checked', async () => {
     const { app } = surface();
     const send = (body: object) => supertest(app).post('/ahead').set('x-api-key', 'good').send(body);
     expectProblem(await send({ secret: 1, other: 2 }), 'VAULT_BYTES_NOT_ALLOWED');
@@ -94,7 +94,7 @@ describe('a route that looks ahead', () => {
   });
 });
 
-describe('a body whose sender is not known yet', () => {
+describe('the body of a route with prefetch', () => {
   let listening: ListeningSurface | undefined;
   const sockets: Socket[] = [];
   afterEach(async () => {
@@ -106,7 +106,7 @@ describe('a body whose sender is not known yet', () => {
     `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
   const bodyOf = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`;
 
-  it('is not parsed before the key is known, and then named to the guard', async () => {
+  it('is not parsed before an unexpected key is known, then passed to prefetch', async () => {
     const { app, seen, clock } = surface();
     listening = await listen(app);
     const text = await sendRaw(listening.port, `${head('new', 13)}{"name":"ab"}`);
@@ -118,7 +118,7 @@ describe('a body whose sender is not known yet', () => {
     ]);
   });
 
-  it('is read before where the key is expected and it came with its headers', async () => {
+  it('is read before authentication where the key is expected and it came with its headers', async () => {
     const { app, seen } = surface();
     listening = await listen(app);
     const text = await sendRaw(listening.port, head('good', 16_384) + bodyOf(16_384));
@@ -128,8 +128,8 @@ describe('a body whose sender is not known yet', () => {
 
   it.each([
     ['is larger than 16 KiB', 16_385, 0],
-    ['has not all come', 1000, 1],
-  ])('is read after where it %s, though the key is expected', async (_, bytes, missing) => {
+    ['is incomplete', 1000, 1],
+  ])('is read after authentication where it %s, even from an expected key', async (_, bytes, missing) => {
     const { app, seen } = surface();
     listening = await listen(app);
     const body = bodyOf(bytes);
@@ -146,7 +146,7 @@ describe('a body whose sender is not known yet', () => {
     expect(seen).toMatchObject([{ value: undefined }, { value: 'x'.repeat(bytes - 11) }]);
   });
 
-  it('stays in the kernel until the key is known, and is thrown away where there is none', async () => {
+  it('stays in the kernel until the key is known, and is discarded for an invalid key', async () => {
     let release: () => void = () => undefined;
     const { app, seen } = surface({ hold: new Promise((resolve) => (release = resolve)) });
     listening = await listen(app);
@@ -159,7 +159,7 @@ describe('a body whose sender is not known yet', () => {
     socket.write(head('none', 262_144));
     await until(() => seen.length > 0);
     socket.write(bodyOf(262_144));
-    // Another connection sends as much and is answered meanwhile.
+    // Another connection sends the same amount and is answered meanwhile.
     await sendRaw(listening.port, head('good', 262_144) + bodyOf(262_144));
     expect(read?.bytesRead).toBeLessThan(1000);
     release();
