@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, scansOf } from '@sealgate/testing';
 import { check, gateSite, newCase, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
-import { listCases } from './data/case-lists.ts';
+import { listCases } from './data/case-reads.ts';
 import { adminDescription } from './openapi.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -33,7 +33,7 @@ const auditOf = async (caseId: string) => {
 const actor = expect.stringMatching(/^admin:[0-9a-f]{8}$/);
 
 describe('an operator', () => {
-  it('takes a case from its beginning into the ledger, and each step is in timeline and audit', async () => {
+  it('takes a case from creation into the ledger, with each step in timeline and audit', async () => {
     const made = await create({ subject_ref: 'subj_whole', venue_ids: [], metadata: { risk: 'low' } });
     expect(made).toMatchObject({ status: 201, body: { status: 'received', subject_ref: 'subj_whole' } });
     const caseId: string = made.body.case_id;
@@ -55,7 +55,7 @@ describe('an operator', () => {
     expect(pack.body).toMatchObject({ case_id: caseId, seals: [{ seal_hash: sealed.body.seal_hash }] });
     const page = await site.admin('GET', `${at}/assessor-pack?draft=true`, undefined, { accept: 'text/html' });
     expect(page.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', vary: 'Accept' });
-    // What was done here holds for the public listener and for the gate.
+    // The public listener and the gate see the same.
     expect((await site.ask('GET', `/v1/cases/${caseId}`, { key })).body).toMatchObject({ status: 'sealed' });
     expect(await check(site, key, 'subj_whole')).toBe('allow ELIGIBLE');
     const { decision_id: decisionId } = decided.body;
@@ -96,7 +96,7 @@ describe('an operator', () => {
     });
   });
 
-  it('makes a case once for a key, which is not that of another listener or environment', async () => {
+  it('creates one case per key, which is separate from those of other listeners and environments', async () => {
     const first = await create({ subject_ref: 'subj_once' }, '', 'once');
     const again = await create({ subject_ref: 'subj_once' }, '', 'once');
     expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
@@ -109,7 +109,7 @@ describe('an operator', () => {
     expectProblem(await create({ subject_ref: 'ada' }), 'INVALID_REQUEST');
   });
 
-  it('ends a case, and does nothing with one that has ended, is not there or is of another environment', async () => {
+  it('withdraws a case, and changes none that has ended, does not exist or belongs to another environment', async () => {
     const { caseId } = await newCase(site, key);
     const at = `/cases/${caseId}`;
     const steps = (path: string, query = ''): [string, Promise<Answer>][] => [
@@ -135,11 +135,11 @@ describe('an operator', () => {
     for (const [, answer] of steps(at)) expectProblem(await answer, 'INVALID_STATE_TRANSITION', { members });
     expectProblem(await seal(at), 'CASE_NOT_DECIDED');
     expectProblem(await site.admin('GET', `${at}/assessor-pack`), 'CASE_NOT_SEALED');
-    // What was refused is in no audit.
+    // Refused requests are not audited.
     expect(await auditOf(caseId)).toEqual([['case.withdraw', { environment: 'live' }, actor]]);
   });
 
-  it('is refused what everybody is refused', async () => {
+  it('gets the same refusals as a key', async () => {
     const { caseId } = await newCase(site, key);
     const at = `/cases/${caseId}`;
     const attachments = [reference('v'), { ...reference('v', 'b') }];
@@ -158,7 +158,7 @@ describe('an operator', () => {
 });
 
 describe('the list of cases', () => {
-  it('is by age, either way, by state and subject, page by page; and counted', async () => {
+  it('is ordered by age, in both directions, filtered by state and subject, paged, and counted', async () => {
     const environment = 'listed';
     const query = (more: string) => `/cases?environment=${environment}${more}`;
     await site.admin('POST', '/venues', { venue_id: 'hall', name: 'Hall', environment });
@@ -208,7 +208,7 @@ describe('the list of cases', () => {
     });
   });
 
-  it('shows a case whose time is over as expired', async () => {
+  it('shows a case past its expiry as expired', async () => {
     const other = await site.replica({ CASE_TTL_DAYS: '1' });
     const { caseId } = await newCase(other, key);
     other.advance(2 * 86_400_000);
@@ -217,10 +217,10 @@ describe('the list of cases', () => {
     expect((await other.admin('GET', `/cases/${caseId}`)).body.status).toBe('expired');
   });
 
-  it('is read by an index, whatever the filter', async () => {
+  it('uses an index for every filter', async () => {
     const asked: { text: string; values: readonly unknown[] }[] = [];
     const noting = { query: (statement: never) => Promise.resolve((asked.push(statement), [])) } as never;
-    const page = { order: 'oldest' as const, limit: 5, after: { createdAt: new Date(), caseId: 'case_x' } };
+    const page = { order: 'oldest' as const, limit: 5, after: { at: new Date(), id: 'case_x' } };
     for (const filter of [{}, { status: 'received' as const }, { subjectRef: 'subj_1' }])
       await listCases(noting, { environment: 'live', ...filter }, page);
     await site.sql.transaction(async (sql) => {
@@ -231,7 +231,7 @@ describe('the list of cases', () => {
   });
 });
 
-it('whatever is not read is for operators alone', () => {
+it('all routes that write are for operators only', () => {
   const { paths } = adminDescription() as unknown as { paths: Record<string, Record<string, { responses: object }>> };
   const changing = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)

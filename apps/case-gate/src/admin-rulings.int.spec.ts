@@ -13,7 +13,7 @@ afterAll(() => site.stop());
 const create = (body: { subject_ref: string; metadata?: object }, query: string) =>
   site.admin('POST', `/cases${query}`, body, { 'idempotency-key': body.subject_ref });
 
-describe('what rules say', () => {
+describe('policy rules', () => {
   const low = { '==': [{ var: 'metadata.risk' }, 'low'] };
   const rules = {
     rules: [
@@ -23,7 +23,7 @@ describe('what rules say', () => {
     default: { decision: 'decline', reason_codes: ['HIGH'] },
   };
 
-  it('of a case is explained before anybody decides, by drafts too', async () => {
+  it('are explained for a case before a decision, also those of drafts', async () => {
     await site.admin('POST', '/policies', { policy_version: 'draft-1', rules });
     const { caseId } = await newCase(site, key, { metadata: { risk: 'low', country: 'FR' } });
     const explained = await site.admin('GET', `/cases/${caseId}/explanation?policy_version=draft-1`);
@@ -60,7 +60,7 @@ describe('what rules say', () => {
     expectProblem(await ask(`/cases/${caseId}/explanation`), 'INVALID_REQUEST');
   });
 
-  it('of those that were decided last is tried, and nothing is written', async () => {
+  it('are tried on the most recently decided cases, without writing anything', async () => {
     const environment = 'tried';
     const at = `?environment=${environment}`;
     await site.admin('POST', `/policies${at}`, { policy_version: 'old', status: 'active' });

@@ -13,7 +13,7 @@ afterAll(() => site.stop());
 const rules = { rules: [], default: { decision: 'refer', reason_codes: ['X'] } };
 
 describe('policies', () => {
-  it('are made, listed, read, activated and retired', async () => {
+  it('are created, listed, read, activated and retired', async () => {
     const made = await site.admin('POST', '/policies', { policy_version: 'v1', rules });
     expect(made).toMatchObject({
       status: 201,
@@ -35,7 +35,7 @@ describe('policies', () => {
     expectProblem(await site.admin('PATCH', '/policies/v9', { status: 'active' }), 'NOT_FOUND');
   });
 
-  it('belong to an environment, by body or by query', async () => {
+  it('belong to an environment, named by body or query', async () => {
     await site.admin('POST', '/policies', { policy_version: 'e1', environment: 'test' });
     await site.admin('POST', '/policies?environment=other', { policy_version: 'e2' });
     expectProblem(await site.admin('GET', '/policies/e1'), 'NOT_FOUND');
@@ -65,7 +65,7 @@ describe('policies', () => {
 });
 
 describe('venues', () => {
-  it('are made, listed page by page, read and changed', async () => {
+  it('are created, listed page by page, read and changed', async () => {
     for (const id of ['a', 'b', 'c'])
       await site.admin('POST', '/venues', { venue_id: id, name: id, environment: 'paged' });
     const first = await site.admin('GET', '/venues?environment=paged&limit=2');
@@ -87,7 +87,7 @@ describe('venues', () => {
 });
 
 describe('keys', () => {
-  it('need an environment, and show themselves once', async () => {
+  it('need an environment, and are shown once', async () => {
     expectProblem(await site.admin('POST', '/keys', { label: 'x', scopes: [] }), 'INVALID_REQUEST');
     expectProblem(
       await site.admin('POST', '/keys', { label: 'x', environment: 'live', scopes: ['all'] }),
@@ -113,7 +113,7 @@ describe('keys', () => {
     expect((await site.admin('GET', `/keys/${rest.id}`)).body.scopes).toEqual(['gate:check']);
   });
 
-  it('are rotated: the replay of a case survives, and the old one ends', async () => {
+  it('are rotated: replays of a case survive, and the old key ends', async () => {
     const mint = (more: object) =>
       site.admin('POST', '/keys', { label: 'r', environment: 'live', scopes: ['case:write'], ...more });
     const old = (await mint({})).body;
@@ -141,7 +141,7 @@ describe('keys', () => {
 });
 
 describe('an operator', () => {
-  it('finds every change in the audit, with who made it', async () => {
+  it('finds every change and its author in the audit', async () => {
     const { subjectRef } = await sealedCase(site, key);
     await site.admin('POST', `/subjects/${subjectRef}/suspend`, { reason: 'Review' });
     const { body } = await site.admin('GET', '/audit?limit=200');
@@ -160,7 +160,7 @@ describe('an operator', () => {
     expect(JSON.stringify(body)).not.toMatch(/gk_[A-Za-z0-9_-]{43}/);
   });
 
-  it('may suspend whom the body or the query says', async () => {
+  it('suspends in the environment that the body or the query names', async () => {
     const { subjectRef } = await newCase(site, key);
     const act = (query: string, body: object) =>
       site.admin('POST', `/subjects/${subjectRef}/suspend${query}`, { reason: 'x', ...body });
@@ -176,7 +176,7 @@ describe('an operator', () => {
 });
 
 describe('decisions of the gate', () => {
-  it('are listed by reason and by key too', async () => {
+  it('are also filtered by reason and by key', async () => {
     const { subjectRef } = await sealedCase(site, key);
     await check(site, key, subjectRef);
     await check(site, key, 'subj_nobody');
@@ -192,8 +192,8 @@ describe('decisions of the gate', () => {
   });
 });
 
-describe('the listener', () => {
-  it('tells who asks, and what waits', async () => {
+describe('the admin listener', () => {
+  it('reports the caller and pending work', async () => {
     expect((await site.admin('GET', '/whoami')).body).toMatchObject({ role: 'operator', via: 'static' });
     const { sql } = site;
     const entry = `INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at)

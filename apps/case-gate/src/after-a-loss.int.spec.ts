@@ -13,7 +13,7 @@ onLossSite((made) => {
 });
 
 describe('after a declared loss', () => {
-  it('nobody is let in while it cannot be told what was declared', async () => {
+  it('every check is denied while the declarations cannot be read', async () => {
     const { subjectRef } = await sealedCase(site, key);
     const later = await site.replica();
     expect(await check(later, key, subjectRef)).toBe('allow ELIGIBLE');
@@ -27,7 +27,7 @@ describe('after a declared loss', () => {
     await at.becomes(later, subjectRef, 'allow ELIGIBLE');
   });
 
-  it('a key that was revoked stays revoked, and a venue stays closed: the ledger gets again what it lost', async () => {
+  it('a revoked key stays revoked and a venue stays closed: the ledger gets the lost versions again', async () => {
     const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: ['*'] } });
     const minted = (await site.admin('POST', '/keys', { label: 'x', environment: 'live', scopes: ['gate:check'] }))
       .body;
@@ -50,7 +50,7 @@ describe('after a declared loss', () => {
     }
   }, 30_000);
 
-  it('a key whose revocation is gone from the tables too opens nothing where a process has seen it; nor does a venue', async () => {
+  it('a key whose revocation is lost from the tables too is refused where a process has seen it, and so is a venue', async () => {
     const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: ['*'] } });
     const minted = (await site.admin('POST', '/keys', { label: 'x', environment: 'live', scopes: ['gate:check'] }))
       .body;
@@ -72,7 +72,7 @@ describe('after a declared loss', () => {
     }
   }, 30_000);
 
-  it('a seal that the ledger has lost is written again under its id, and whoever asks gets the answer of before', async () => {
+  it('a lost seal is written again under its id, and its answers stay the same', async () => {
     const { caseId, subjectRef, seal } = await sealedCase(site, key);
     const { subjectRef: kept } = await sealedCase(site, key);
     await at.ledgerHas(kept, 2);
@@ -88,7 +88,7 @@ describe('after a declared loss', () => {
     await until(async () => (await stored()).length === 1, { timeoutMs: 10_000 });
     expect(await stored()).toEqual([before]);
     expect(await check(other, key, subjectRef)).toBe('allow ELIGIBLE');
-    // Rows that are not what was decided are not sealed again.
+    // Rows that fail their integrity check are not sealed again.
     const forged = await sealedCase(site, key);
     await at.run(`UPDATE gate.seals SET document = replace(document, 'approve', 'decline') WHERE case_id = $1`, [
       forged.caseId,
@@ -97,14 +97,14 @@ describe('after a declared loss', () => {
       forged.seal.body.ledger_record_id,
     ]);
     await at.declare(await at.changedMs(forged.subjectRef));
-    // By whichever process.
+    // By any process.
     const reviewed = 'SELECT 1 FROM gate.reviewed_losses WHERE epoch = $1';
     await until(async () => (await at.run(reviewed, [at.newestEpoch()])).length === 1, { timeoutMs: 10_000 });
     for (const table of ['ledger.compact_ids WHERE coalesce(id, uid::text)', 'gate.outbox WHERE record_id'])
       expect(await at.run(`SELECT 1 FROM ${table} = $1`, [forged.seal.body.ledger_record_id])).toEqual([]);
   }, 30_000);
 
-  it('a case that was not sealed yet is sealed as ever', async () => {
+  it('a case that was not sealed yet is sealed as usual', async () => {
     const { caseId, subjectRef } = await newCase(site, key);
     await at.declare(await at.changedMs(subjectRef));
     await site.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: 'p1', decision: 'approve' } });

@@ -3,12 +3,15 @@ import {
   adminStateRoutes,
   createApp,
   type AdminStatePorts,
+  type AdminCaller,
   type AdminSignIn,
   type App,
   type AppBase,
+  type Route,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
+import type { GateCaller } from './domain/key-grants.ts';
 import { gateAccess, type GateGuardPorts } from './gate-guard.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';
@@ -18,45 +21,46 @@ import { adminRecordRoutes, type AdminRecordsPorts } from './routes/admin-record
 import { adminRulingRoutes, type AdminRulingsPorts } from './routes/admin-rulings.ts';
 import { adminSubjectRoutes, type AdminSubjectsPorts } from './routes/admin-subjects.ts';
 import { adminVenueRoutes, type AdminVenuesPorts } from './routes/admin-venues.ts';
-import { authzenRoutes, type AuthzenPorts } from './routes/authzen.ts';
+import { authzenRoutes } from './routes/authzen.ts';
 import { caseRoutes, type CasesPorts } from './routes/cases.ts';
 import { caseStepRoutes, type CaseStepsPorts } from './routes/case-steps.ts';
-import { gateRoutes } from './routes/gate.ts';
+import { gateRoutes, type GatePorts } from './routes/gate.ts';
 import { recordRoutes, type RecordsPorts } from './routes/records.ts';
 import { serviceRoutes, type ServicePorts } from './routes/service.ts';
 
-/** What both listeners share. */
+/** Options of both listeners. */
 export interface GateAppBase extends AppBase {
-  /** Whether the database answers now; bounded in time. */
+  /** Whether the database answers now. Bounded in time. */
   readonly isReachable: () => Promise<boolean>;
 }
 
-export type PublicPorts = CasesPorts &
-  CaseStepsPorts &
-  RecordsPorts &
-  Omit<AuthzenPorts, 'lookUpEntries'> &
-  ServicePorts;
+export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & GatePorts & ServicePorts;
+
+/** Routes of the public listener whose handlers use the database. */
+export function storedRoutes(ports: PublicPorts): Route<GateCaller>[] {
+  return [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
+}
+
+/**
+ * The other routes of the public listener. Their handlers do no I/O: the gate looks up with the key (`lookUpEntries`).
+ */
+export function gateAndServiceRoutes(ports: PublicPorts): Route<GateCaller>[] {
+  return [...gateRoutes(ports), ...authzenRoutes(ports), ...serviceRoutes(ports)];
+}
 
 /**
  * The public listener. Order of checks: path, method, key (`gate-guard.ts`), limits, scope, media type, size, JSON and
- * shape (the library), then the handler of the route. Routes of the gate look up what they need together with the key
- * (`lookUpEntries`); their handlers do no I/O.
+ * shape (the library), then the handler of the route.
  */
-export function publicApp({ isReachable, ...base }: GateAppBase, guard: GateGuardPorts, ports: PublicPorts): App {
-  const stored = [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
-  const access = gateAccess(guard);
-  const gatePorts = { ...ports, lookUpEntries: access.lookUpEntries };
-  return createApp({
-    ...base,
-    head: true,
-    guard: access.guard,
-    routes: [
-      ...telling503(stored, { isReachable, advice: 'send it again' }),
-      ...gateRoutes(gatePorts),
-      ...authzenRoutes(gatePorts),
-      ...serviceRoutes(ports),
-    ],
-  });
+export function publicApp(
+  { isReachable, ...base }: GateAppBase,
+  guardPorts: GateGuardPorts,
+  ports: Omit<PublicPorts, 'lookUpEntries'>,
+): App {
+  const { guard, lookUpEntries } = gateAccess(guardPorts);
+  const all = { ...ports, lookUpEntries };
+  const stored = telling503(storedRoutes(all), { isReachable, advice: 'send it again' });
+  return createApp({ ...base, head: true, guard, routes: [...stored, ...gateAndServiceRoutes(all)] });
 }
 
 export type AdminAppPorts = AdminKeysPorts &
@@ -69,18 +73,8 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminRecordsPorts &
   AdminStatePorts;
 
-export interface AdminAccess extends AdminSignIn {
-  /** Counts failures per client address, apart from the public listener's. */
-  readonly addresses: AddressLimiter;
-}
-
-/** The admin listener. */
-export function administration(
-  { isReachable, ...base }: GateAppBase,
-  { addresses, ...signIn }: AdminAccess,
-  ports: AdminAppPorts,
-): App {
-  const routes = [
+export function adminRoutes(ports: AdminAppPorts): Route<AdminCaller>[] {
+  return [
     ...adminKeyRoutes(ports),
     ...adminVenueRoutes(ports),
     ...adminPolicyRoutes(ports),
@@ -91,10 +85,22 @@ export function administration(
     ...adminRecordRoutes(ports),
     ...adminStateRoutes(ports),
   ];
+}
+
+export interface AdminAccess extends AdminSignIn {
+  /** Counts failed authentications per client address, separately from the public listener. */
+  readonly addresses: AddressLimiter;
+}
+
+export function administration(
+  { isReachable, ...base }: GateAppBase,
+  { addresses, ...signIn }: AdminAccess,
+  ports: AdminAppPorts,
+): App {
   return adminApp({
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: telling503(routes, { isReachable }),
+    routes: telling503(adminRoutes(ports), { isReachable }),
   });
 }

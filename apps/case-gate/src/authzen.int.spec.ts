@@ -24,7 +24,7 @@ describe('AuthZEN', () => {
   const ask = (path: string, body: unknown, headers = {}) =>
     site.ask('POST', `/access/v1/${path}`, { key, body, headers });
 
-  it('gives the same answers, with reason and id in the context', async () => {
+  it('decides the same, with reason and id in the context', async () => {
     const allowed = await ask('evaluation', evaluation({ unknown: 1, context: { time: 'now' } }), {
       'x-request-id': 'abc',
     });
@@ -36,7 +36,7 @@ describe('AuthZEN', () => {
     expect(allowed.headers['cache-control']).toBe('no-store');
   });
 
-  it('takes properties and members that it does not know', async () => {
+  it('ignores unknown properties and members', async () => {
     const known = { unknown: null, properties: { a: [null, 'b'], properties: 7 } };
     const { subject, resource, action } = evaluation();
     const parts = {
@@ -81,7 +81,7 @@ describe('AuthZEN', () => {
     expect(await ask('evaluation', evaluation(more))).toMatchObject({ status: 400, body: { decision: false } });
   });
 
-  it('answers many at once, with defaults and the three semantics', async () => {
+  it('answers batches, with defaults and the three semantics', async () => {
     const { resource: _, ...defaults } = evaluation();
     const where = (id: string) => ({ resource: { type: 'venue', id } });
     const many = async (semantic: string | undefined, ids: string[]) => {
@@ -111,7 +111,7 @@ describe('AuthZEN', () => {
     ).toBe(true);
   });
 
-  it('refuses more than fifty, an unknown semantic, defaults that are mistyped, and one question that is not complete', async () => {
+  it('refuses more than fifty items, an unknown semantic, mistyped defaults, and a single incomplete question', async () => {
     const { resource: _, ...defaults } = evaluation();
     const item = { resource: { type: 'venue', id: 'hall' } };
     for (const body of [
@@ -135,7 +135,7 @@ describe('AuthZEN', () => {
     }
   });
 
-  describe('of a batch with one item that cannot be evaluated', () => {
+  describe('in a batch with one item that cannot be evaluated', () => {
     const { resource, ...defaults } = { ...evaluation(), subject: undefined };
     const good = () => ({ subject: evaluation().subject, resource });
     const failed = { decision: false, context: { error: { status: 400, message: expect.any(String) } } };
@@ -162,7 +162,7 @@ describe('AuthZEN', () => {
       return body.evaluations as object[];
     };
 
-    it.each(bad)('which %s, the others are answered, and it is a denial in its place', async (_what, make) => {
+    it.each(bad)('which %s, the others are answered and the item is a denial in its place', async (_what, make) => {
       const nowhere = { ...good(), resource: { type: 'venue', id: 'nowhere' } };
       expect(await decided([good(), make(), nowhere, good()])).toEqual([
         expect.objectContaining({ decision: true }),
@@ -181,15 +181,15 @@ describe('AuthZEN', () => {
       expect(await decided([make()])).toEqual([failed]);
     });
 
-    it('says what is wrong, and nothing of what was sent', async () => {
+    it('names the fault without quoting the request', async () => {
       const secret = { ...good(), subject: { type: 'subject', id: 'subj_secret', properties: 'secret' } };
       expect(await decided([{}, secret, null])).toEqual([
         {
           decision: false,
-          context: { error: { status: 400, message: 'subject is missing, and no default gives it.' } },
+          context: { error: { status: 400, message: 'subject is missing and has no default.' } },
         },
         { decision: false, context: { error: { status: 400, message: '/subject/properties is not as documented.' } } },
-        { decision: false, context: { error: { status: 400, message: 'The item is no object.' } } },
+        { decision: false, context: { error: { status: 400, message: 'The item is not an object.' } } },
       ]);
     });
   });
@@ -210,14 +210,14 @@ describe('AuthZEN', () => {
       '405',
       () => site.ask('GET', '/access/v1/evaluations', { headers: { 'x-request-id': 'é "quoted", \t and a blank' } }),
     ],
-  ])('echoes X-Request-ID to the byte, with %s, and logs one of ours', async (_what, send) => {
+  ])('echoes X-Request-ID byte for byte, with %s, and logs a generated one', async (_what, send) => {
     const lines = site.logLines.length;
     expect((await send()).headers['x-request-id']).toBe('é "quoted", \t and a blank');
     const logged = site.logLines.slice(lines).join('\n');
     expect(logged).not.toContain('quoted');
   });
 
-  it('says where it is', async () => {
+  it('publishes its metadata', async () => {
     const { body, headers } = await site.ask('GET', '/.well-known/authzen-configuration');
     expect(headers['cache-control']).toBe('public, max-age=300');
     expect(body.access_evaluation_endpoint).toBe(`${body.policy_decision_point}/access/v1/evaluation`);
@@ -226,7 +226,7 @@ describe('AuthZEN', () => {
 });
 
 describe('the log of decisions', () => {
-  it('has each answer by its id, numbered without a gap', async () => {
+  it('contains each decision by its id, numbered without gaps', async () => {
     const body = { subject_ref: subjectRef, venue_id: 'hall' };
     const answers = await Promise.all(Array.from({ length: 30 }, () => site.ask('POST', GATE, { key, body })));
     const last = answers.at(-1)!.body.decision_id;
@@ -251,7 +251,7 @@ describe('the log of decisions', () => {
     expect((await site.admin('GET', '/decisions/gd_none')).status).toBe(404);
   });
 
-  it('that cannot be written changes no answer, and is written once it can be', async () => {
+  it('changes no answer while it cannot be written, and is written later', async () => {
     await site.sql.query({ text: 'ALTER TABLE gate.gate_decisions RENAME TO gate_decisions_away' });
     const body = { subject_ref: subjectRef, venue_id: 'hall' };
     const answer = await site.ask('POST', GATE, { key, body });
@@ -264,8 +264,8 @@ describe('the log of decisions', () => {
   }, 20_000);
 });
 
-describe('what the service says of itself', () => {
-  it('is open, and asks for a key where it is told to', async () => {
+describe('service routes', () => {
+  it('are open, and require a key where configured', async () => {
     expect((await site.ask('GET', '/v1/health')).body).toMatchObject({ status: 'ok', maturity: 'preview' });
     const closed = await site.replica({ HEALTH_REQUIRES_KEY: 'true' });
     expect((await closed.ask('GET', '/v1/health')).status).toBe(401);

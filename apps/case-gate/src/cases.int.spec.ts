@@ -30,7 +30,7 @@ const reference = (ref: string, digit = 'a') => ({
 });
 
 describe('creating a case', () => {
-  it('answers 201 with its path, once for a key', async () => {
+  it('answers 201 with its path, once per key', async () => {
     const headers = idempotency('"once"');
     const first = await create({ subject_ref: 'subj_once' }, headers);
     expect(first).toMatchObject({ status: 201, body: { status: 'received', subject_ref: 'subj_once' } });
@@ -42,7 +42,7 @@ describe('creating a case', () => {
     expectProblem(await create({ subject_ref: 'subj_other' }, idempotency('once')), 'IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('of the same request at once on two replicas makes one case', async () => {
+  it('creates one case for the same request sent to two replicas at once', async () => {
     const other = await site.replica();
     const headers = idempotency('race');
     const body = { subject_ref: 'subj_race' };
@@ -59,7 +59,7 @@ describe('creating a case', () => {
     ).toHaveLength(1);
   });
 
-  it('is refused while the same claim is held elsewhere, after a quarter of a second', async () => {
+  it('is refused after 250 ms while another transaction holds the same claim', async () => {
     const body = { subject_ref: 'subj_held' };
     const headers = idempotency('held');
     const claims = await site.sql.query<{ claim: Buffer }>({ text: 'SELECT claim FROM gate.claims' });
@@ -86,13 +86,13 @@ describe('creating a case', () => {
     ],
     ['/requested_policy_version', { subject_ref: 'subj_a', requested_policy_version: 'a b' }],
     ['/unknown', { subject_ref: 'subj_a', unknown: 1 }],
-  ])('is refused for a wrong %s', async (pointer, body) => {
+  ])('is refused for an invalid %s', async (pointer, body) => {
     const answer = await create(body);
     expectProblem(answer, 'INVALID_REQUEST');
     expect(answer.body.errors.map((fault: { pointer: string }) => fault.pointer)).toContain(pointer);
   });
 
-  it('is refused without a key, with a wrong one, and for an unknown venue', async () => {
+  it('is refused without a key, with an invalid one, and for an unknown venue', async () => {
     expectProblem(await create({ subject_ref: 'subj_a' }, {}), 'IDEMPOTENCY_KEY_REQUIRED');
     for (const wrong of ['a b', '"a";x=1', '"a", "b"', '"a']) {
       expectProblem(await create({ subject_ref: 'subj_a' }, { 'idempotency-key': wrong }), 'INVALID_IDEMPOTENCY_KEY');
@@ -120,14 +120,14 @@ describe('creating a case', () => {
     }
   });
 
-  it('takes metadata of twenty pairs, and whatever text is in them', async () => {
+  it('accepts twenty metadata pairs with any text', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`k${i}`, `\u0000${'é'.repeat(511)}`]));
     expect((await create({ subject_ref: 'subj_a', metadata, venue_ids: ['*'] })).status).toBe(201);
   });
 });
 
 describe('venues of a case', () => {
-  it('can be changed until it is decided', async () => {
+  it('can be changed until the decision', async () => {
     const { caseId } = await newCase(site, key);
     const put = (venueIds: string[]) =>
       site.ask('PUT', `/v1/cases/${caseId}/venues`, { key, body: { venue_ids: venueIds } });
@@ -139,7 +139,7 @@ describe('venues of a case', () => {
 });
 
 describe('attachments', () => {
-  it('are the same when they are sent again, and refuse another hash', async () => {
+  it('are idempotent, and refuse another hash', async () => {
     const { caseId } = await newCase(site, key);
     const first = await attach(caseId, [reference('v/1'), { ...reference('v/2', 'b'), label: 'passport' }]);
     expect(first).toMatchObject({ status: 201, body: { case_id: caseId, status: 'in_review' } });
@@ -148,7 +148,7 @@ describe('attachments', () => {
     const [, second] = first.body.attachments;
     expect(again).toMatchObject({ status: 200, body: { attachments: [second, second] } });
     expectProblem(await attach(caseId, [reference('v/1', 'c')]), 'ATTACHMENT_CONFLICT');
-    // Nothing of a request that is refused is kept.
+    // A refused request stores nothing.
     expectProblem(await attach(caseId, [reference('v/3'), reference('v/3', 'd')]), 'ATTACHMENT_CONFLICT');
     expect((await site.ask('GET', `/v1/cases/${caseId}`, { key })).body.attachment_count).toBe(2);
   });
@@ -156,8 +156,8 @@ describe('attachments', () => {
   it.each<[string, unknown[]]>([
     ['none', []],
     ['fifty-one', Array.from({ length: 51 }, (_, index) => reference(`v/${index}`))],
-    ['a hash in capitals', [{ ...reference('v'), sha256: 'A'.repeat(64) }]],
-    ['a size below nothing', [{ ...reference('v'), size_bytes: -1 }]],
+    ['an upper case hash', [{ ...reference('v'), sha256: 'A'.repeat(64) }]],
+    ['a negative size', [{ ...reference('v'), size_bytes: -1 }]],
     ['a reference too long', [reference('x'.repeat(513))]],
     ['another kind', [{ ...reference('v'), kind: 'other' }]],
   ])('are refused: %s', async (_, attachments) => {
@@ -165,14 +165,14 @@ describe('attachments', () => {
     expectProblem(await attach(caseId, attachments), 'INVALID_REQUEST');
   });
 
-  it('never carry bytes, which is said before anything else about the body', async () => {
+  it('with bytes are refused before any other fault of the body', async () => {
     const { caseId } = await newCase(site, key);
     expectProblem(await attach(caseId, [{ Base64: 'AA==', nonsense: 1 }]), 'VAULT_BYTES_NOT_ALLOWED');
     expectProblem(await attach('case_unknown', [{ data: 1 }]), 'VAULT_BYTES_NOT_ALLOWED');
     expectProblem(await attach('case_unknown', [reference('v')]), 'NOT_FOUND');
   });
 
-  it('are taken until a decision', async () => {
+  it('are accepted until a decision', async () => {
     const { caseId } = await newCase(site, key);
     await decide(caseId, { decision: 'decline' });
     expectProblem(await attach(caseId, [reference('v')]), 'INVALID_STATE_TRANSITION', {
@@ -182,7 +182,7 @@ describe('attachments', () => {
 });
 
 describe('the end of a case', () => {
-  it('is its withdrawal, before a decision', async () => {
+  it('is a withdrawal, before a decision', async () => {
     const { caseId } = await newCase(site, key);
     const withdrawn = await site.ask('POST', `/v1/cases/${caseId}/withdraw`, { key });
     expect(withdrawn).toMatchObject({ status: 200, body: { case_id: caseId, status: 'withdrawn' } });
@@ -193,7 +193,7 @@ describe('the end of a case', () => {
     });
   });
 
-  it('comes by itself: when it is read, when it is changed, and by the job', async () => {
+  it('is its expiry: on read, on change, and by the job', async () => {
     const late = await site.replica({ CASE_TTL_DAYS: '1' });
     const [read, changed, left] = [await newCase(late, key), await newCase(late, key), await newCase(late, key)];
     late.advance(86_400_000);
@@ -206,18 +206,18 @@ describe('the end of a case', () => {
     expect(await stored()).toEqual([{ status: 'received' }]);
     const { expireCases } = await import('./data/background.ts');
     const inTransaction = caseTransactionsOf(site.sql, ServerSecrets.parse(SECRETS));
-    // One that is not intact ends before it, and keeps it from nothing.
+    // A corrupt case expires before this one and must not block it.
     const { caseId: edited } = await newCase(late, key);
     const text = `UPDATE gate.cases SET expires_at = '2001-01-01' WHERE case_id = $1`;
     await site.sql.query({ text, values: [edited] });
     const ended = expireCases({ sql: site.sql, inTransaction, now: () => Date.now() + 86_400_000 });
-    await expect(ended).rejects.toThrow('Some cases could not be ended.');
+    await expect(ended).rejects.toThrow('Some cases could not be expired.');
     expect(await stored()).toEqual([{ status: 'expired' }]);
   });
 });
 
-describe('what a key may see', () => {
-  it('ends with its environment', async () => {
+describe('the access of a key', () => {
+  it('is limited to its environment', async () => {
     const other = await site.newKey(undefined, 'test');
     const { caseId, subjectRef } = await sealedCase(site, key);
     const hidden = await site.ask('GET', `/v1/cases/${caseId}`, { key: other });
@@ -241,7 +241,7 @@ describe('what a key may see', () => {
     expect(await check(site, other, subjectRef)).toBe('deny SUBJECT_UNKNOWN');
   });
 
-  it('is what its scopes say', async () => {
+  it('is limited to its scopes', async () => {
     const poor = await site.newKey(['case:read']);
     const { caseId } = await newCase(site, key);
     expect((await site.ask('GET', `/v1/cases/${caseId}`, { key: poor })).status).toBe(200);
@@ -260,7 +260,7 @@ describe('what a key may see', () => {
         'FORBIDDEN',
       );
     }
-    // And nothing once it is revoked.
+    // Nothing once it is revoked.
     const list = await site.admin('GET', '/keys');
     const { id } = list.body.items.find((row: { scopes: string[] }) => row.scopes.join() === 'case:read');
     expect((await site.admin('DELETE', `/keys/${id}`)).status).toBe(204);

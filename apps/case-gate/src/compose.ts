@@ -7,22 +7,21 @@ import { cursorCodec } from '@sealgate/paging';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, publicApp, type GateAppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
-import { countCases, lastDecided, listCases, listEvents } from './data/case-lists.ts';
-import { readCase, readCaseFile } from './data/case-reads.ts';
+import { readCase, readCaseFile, countCases, lastDecided, listCases, listEvents } from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
-import { canLookUp } from './data/gate-readiness.ts';
+import { canLookUp } from './data/lookup-batch.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
-import { waitingWork } from './data/waiting-work.ts';
+import { waitingWork } from './data/background.ts';
 import { SCHEMA } from './gate-migrations.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import type { RecordsPorts } from './routes/records.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 import { publicDescription } from './openapi.ts';
 
-/** Opens everything that the surface stands on, and makes its listeners of it. */
+/** Opens all resources and creates the listeners. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
   const base: GateAppBase = { ...basics.appBase, isReachable: parts.isReachable };
@@ -61,9 +60,9 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     readEligibility: (environment, subjectRef) =>
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     nextDecision: decisions.nextDecision,
-    record: (decision, asker) => {
+    record: (decision, requester) => {
       counters.decided(decision);
-      decisions.record(decision, asker);
+      decisions.record(decision, requester);
     },
     deadlineMs: config.gateDeadlineMs,
     publicUrl: publicUrlOf(config),
@@ -73,7 +72,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   });
 }
 
-/** What both listeners do with cases. */
+/** Case ports of both listeners. */
 function casePorts({ config, now, newId }: Basics, parts: Parts) {
   const { sql, sealLedger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
   const auditExport: RecordsPorts['auditExport'] = ({ caseId, actor, requestId, packHash }) =>
@@ -162,7 +161,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
 
 const NO_ANSWER = 'the database does not answer';
 
-/** What readiness asks: the database, for the gate's own look-ups too, and the ledgers. Ends within a second. */
+/** Readiness checks: the database, the gate's own pool, and the ledgers. Each ends within a second. */
 function databaseAndLedger({ database, gateSql, ledger, sealLedger }: Parts) {
   return {
     async database() {
@@ -171,7 +170,7 @@ function databaseAndLedger({ database, gateSql, ledger, sealLedger }: Parts) {
     },
     async ledger() {
       const [{ ok, problem }, sealProblem] = await Promise.all([ledger.health(), sealLedger.problem()]);
-      // A halted channel, or a Fabric network that is away: seals wait in the outbox, and the gate does not need it.
+      // With a halted channel or an unreachable Fabric network seals wait in the outbox; the gate does not need it.
       return { ok, problem: problem ?? sealProblem };
     },
   };

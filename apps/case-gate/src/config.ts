@@ -23,20 +23,20 @@ const limitFields = {
   ratePerSecond: integerField({
     ...rate,
     name: 'RATE_PER_SECOND',
-    description: 'Requests each second of a key.',
+    description: 'Requests per second for each key.',
     default: 20,
   }),
-  rateBurst: integerField({ ...rate, name: 'RATE_BURST', description: 'Requests at once, likewise.', default: 100 }),
+  rateBurst: integerField({ ...rate, name: 'RATE_BURST', description: 'Burst for each key.', default: 100 }),
   gateRatePerSecond: integerField({
     ...rate,
     name: 'GATE_RATE_PER_SECOND',
-    description: 'Requests to the gate each second of a key.',
+    description: 'Gate requests per second for each key.',
     default: 100,
   }),
   gateRateBurst: integerField({
     ...rate,
     name: 'GATE_RATE_BURST',
-    description: 'Requests to the gate at once, likewise.',
+    description: 'Burst of gate requests for each key.',
     default: 200,
   }),
 };
@@ -51,14 +51,14 @@ const signingFields = {
   }),
   retiredKeys: customField<readonly PublicJwk[]>({
     name: 'DOCUMENT_RETIRED_KEYS',
-    description: 'Public keys that signed packs before; they stay listed in `/.well-known/jwks.json`.',
+    description: 'Public keys that signed earlier packs; they stay listed in `/.well-known/jwks.json`.',
     form: 'a JWK set as JSON',
     fallback: { value: [], shown: 'none' },
     parse: parseKeys,
   }),
 };
 
-/** Every variable of the surface. The table in the README is made from this. */
+/** Every environment variable of the surface. The table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
   ...publicUrlFields,
@@ -66,12 +66,12 @@ export const fields = {
   ...ledgerFields,
   ledgerNetwork: textField({
     name: 'LEDGER_NETWORK',
-    description: 'The network that LEDGER_CHANNEL has to belong to.',
+    description: 'The network that LEDGER_CHANNEL must belong to.',
     default: undefined,
   }),
   ledgerChannel: customField({
     name: 'LEDGER_CHANNEL',
-    description: 'Where seals and eligibility records go.',
+    description: 'The channel that receives seals and eligibility records.',
     form: '`<networkId>.<name>`',
     fallback: { value: 'gate.seals', shown: '`gate.seals`' },
     parse: (text) => {
@@ -83,7 +83,7 @@ export const fields = {
   ...limitFields,
   gateDeadlineMs: integerField({
     name: 'GATE_DEADLINE_MS',
-    description: 'The budget of the gate, from the last byte of a request to the first of its answer.',
+    description: 'Time budget of a check, from the last byte of the request to the first of the answer.',
     min: 50,
     max: 5000,
     default: 250,
@@ -91,28 +91,28 @@ export const fields = {
   gateDatabasePoolSize: integerField({
     name: 'GATE_DATABASE_POOL_SIZE',
     description:
-      'Most connections of this process to DATABASE_URL that only the gate uses, besides DATABASE_POOL_SIZE.',
+      'Maximum connections of this process to DATABASE_URL reserved for the gate, in addition to DATABASE_POOL_SIZE.',
     min: 2,
     max: 500,
     default: 4,
   }),
   caseTtlDays: integerField({
     name: 'CASE_TTL_DAYS',
-    description: 'How long a case may stay undecided.',
+    description: 'Days after which an undecided case expires.',
     min: 1,
     max: 3650,
     default: 90,
   }),
   decisionRetentionDays: integerField({
     name: 'DECISION_RETENTION_DAYS',
-    description: 'How long answers of the gate are kept.',
+    description: 'Days for which logged gate decisions are kept.',
     min: 1,
     max: 3650,
     default: 365,
   }),
   healthRequiresKey: booleanField({
     name: 'HEALTH_REQUIRES_KEY',
-    description: 'Whether `/v1/health` asks for a key.',
+    description: 'Whether `/v1/health` requires a key.',
     default: false,
   }),
 };
@@ -122,12 +122,12 @@ export type GateConfig = Config<typeof fields>;
 /** @throws ConfigError naming every fault at once. */
 export function readConfig(env: Environment): GateConfig {
   return loadConfig(fields, env, {
-    // Versions of rows are in the embedded log whichever ledger takes the seals.
+    // Row versions are written to the embedded log whichever ledger takes the seals.
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config, true), ...gateFaults(config)],
   });
 }
 
-/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+/** For the migration job: the channels that the run-time role may use. @throws ConfigError */
 export function ledgerChannels(env: Environment): SurfaceChannels {
   const { ledgerChannel } = fields;
   const config = loadConfig({ ledgerChannel }, env, { others: fields });
@@ -136,17 +136,17 @@ export function ledgerChannels(env: Environment): SurfaceChannels {
 
 function gateFaults({ ledgerNetwork, ledgerChannel }: GateConfig): string[] {
   const isOfAnother = ledgerNetwork !== undefined && parseChannel(ledgerChannel)?.networkId !== ledgerNetwork;
-  return isOfAnother ? ['LEDGER_CHANNEL: is of another network than LEDGER_NETWORK'] : [];
+  return isOfAnother ? ['LEDGER_CHANNEL: belongs to another network than LEDGER_NETWORK'] : [];
 }
 
-/** The set as RFC 8037 writes it; what is no Ed25519 key would be a promise that nobody can check. */
+/** A JWK set (RFC 8037). Accepts Ed25519 keys only, since nobody could verify with any other. */
 function parseKeys(text: string): readonly PublicJwk[] {
   const { keys } = JSON.parse(text) as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('must have keys');
+  if (!Array.isArray(keys)) throw new Error('must have a member keys');
   return keys.map((key: Partial<PublicJwk>) => {
     const { kty, crv, x, kid } = key;
     if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || typeof kid !== 'string') {
-      throw new Error('must hold Ed25519 keys, each with its kid');
+      throw new Error('must contain Ed25519 keys, each with a kid');
     }
     return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' };
   });

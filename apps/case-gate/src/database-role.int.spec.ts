@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const urlOf = (role: string): string => Object.assign(new URL(server.url), { username: role, password: 'p' }).href;
 
-/** What an operator does for a role: makes it, and runs the migration job with it. */
+/** Creates a role and runs the migration job for it, as an operator does. */
 async function accept(role: string): Promise<void> {
   await executeSql(server.url, `CREATE ROLE ${role} LOGIN PASSWORD 'p'`);
   const env = {
@@ -46,7 +46,7 @@ async function accept(role: string): Promise<void> {
   });
 }
 
-it('a role and its password are exchanged without a restart and without a denied entry', async () => {
+it('a database role and its password are rotated without a restart or a denied entry', async () => {
   const [first, second] = ['gate_role_a', 'gate_role_b'];
   const file = join(folder, 'url');
   await accept(first);
@@ -77,7 +77,7 @@ it('a role and its password are exchanged without a restart and without a denied
   await executeSql(server.url, `DROP OWNED BY ${first}; DROP ROLE ${first}`);
   const after = count;
   await until(() => count > after + 20);
-  // It writes to the ledger too, and signs.
+  // It also writes to the ledger and signs.
   const later = await sealedCase(site, key);
   expect(await check(site, key, later.subjectRef)).toBe('allow ELIGIBLE');
   isStopped = true;

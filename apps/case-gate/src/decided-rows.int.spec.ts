@@ -12,7 +12,7 @@ afterAll(() => site.stop());
 
 const read = async (caseId: string) => (await site.ask('GET', `/v1/cases/${caseId}`, { key })).body;
 
-describe('what was decided', () => {
+describe('a decision', () => {
   it.each<[string, string]>([
     ['the decision', `UPDATE gate.decisions SET decision = 'approve' WHERE case_id = $1`],
     ['the end of its validity', `UPDATE gate.decisions SET valid_until = '2099-01-01' WHERE case_id = $1`],
@@ -22,7 +22,7 @@ describe('what was decided', () => {
       'an attachment',
       `INSERT INTO gate.attachments SELECT 'att_' || $1, $1, 1, 'vault_ref', 'v', 'x', 'a/b', 1, NULL, now()`,
     ],
-  ])('is sealed, or nothing is: %s edited', async (_, statement) => {
+  ])('is sealed as it was made, or not at all: %s edited', async (_, statement) => {
     const { caseId, subjectRef } = await newCase(site, key);
     await site.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: 'p1', decision: 'decline' } });
     await site.sql.query({ text: statement, values: [caseId] });
@@ -32,7 +32,7 @@ describe('what was decided', () => {
   });
 });
 
-describe('what a case is decided by', () => {
+describe('a case', () => {
   const ATTACHMENT = `INSERT INTO gate.attachments SELECT 'att_' || $1, $1, 1, 'vault_ref', 'v', 'x', 'a/b', 1, NULL, now()`;
 
   it.each<[string, string]>([
@@ -44,7 +44,7 @@ describe('what a case is decided by', () => {
     ['the MAC', `UPDATE gate.cases SET subject_ref = 'subj_forged', mac = '' WHERE case_id = $1`],
     ['the status', `UPDATE gate.cases SET subject_ref = 'subj_forged', status = 'decided' WHERE case_id = $1`],
     ['an attachment', ATTACHMENT],
-  ])('is what was sent, or nothing is decided: %s edited', async (_, statement) => {
+  ])('is decided as it was sent, or not at all: %s edited', async (_, statement) => {
     const { caseId } = await newCase(site, key);
     await site.sql.query({ text: statement, values: [caseId] });
     const path = `/v1/cases/${caseId}`;
@@ -56,7 +56,7 @@ describe('what a case is decided by', () => {
     expect(await check(site, key, 'subj_forged')).toBe('deny SUBJECT_UNKNOWN');
   });
 
-  it('is believed of a case whose id is of before there were MACs', async () => {
+  it('is accepted without a MAC if its id predates MACs', async () => {
     const { caseId } = await newCase(site, key);
     const old = caseId.replace('case_m', 'case_');
     await site.sql.query({

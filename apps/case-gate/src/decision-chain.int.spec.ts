@@ -35,7 +35,7 @@ async function listed(path: string): Promise<{ process?: string }[]> {
   }
 }
 
-/** What an auditor saves and checks: the heads first, then the log. */
+/** What an auditor saves and verifies: the heads first, then the log. */
 async function audited() {
   const save = (name: string, rows: readonly unknown[]) => {
     writeFileSync(join(folder, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -44,8 +44,10 @@ async function audited() {
   const heads = save('heads.ndjson', await listed('/decision-heads'));
   const decisions = save('decisions.ndjson', await listed('/decision-log'));
   const bin = join(import.meta.dirname, '../../../tools/verify/bin/sealgate-verify.mjs');
-  const judged = ['--key', site.verifierKey, '--channel', 'gate.seals', '--json'];
-  const { stdout } = spawnSync(process.execPath, [bin, 'decisions', decisions, heads, ...judged], { encoding: 'utf8' });
+  const checked = ['--key', site.verifierKey, '--channel', 'gate.seals', '--json'];
+  const { stdout } = spawnSync(process.execPath, [bin, 'decisions', decisions, heads, ...checked], {
+    encoding: 'utf8',
+  });
   const report = JSON.parse(stdout) as Report;
   const faults = report.steps
     .filter(({ status }) => status === 'failed')
@@ -53,7 +55,7 @@ async function audited() {
   return { verified: report.verified, faults, conclusion: report.conclusion };
 }
 
-/** Asks so often, as a venue does, and ends the process cleanly. */
+/** Sends `count` checks and stops the process cleanly. */
 async function decideAndEnd(gate: RunningGate, count: number): Promise<void> {
   for (let asked = 0; asked < count; asked += 1) await check(gate, site.key, `subj_${asked}`);
   await gate.stop();
@@ -62,7 +64,7 @@ async function decideAndEnd(gate: RunningGate, count: number): Promise<void> {
 const headCount = async () => (await listed('/decision-heads')).length;
 
 describe('the log of decisions', () => {
-  it('is proved by heads in the ledger, and what is taken out of it or changed is named', async () => {
+  it('is proved by heads in the ledger, and removed or changed decisions are named', async () => {
     await decideAndEnd(await site.replica(), 7);
     await until(async () => (await headCount()) === 1);
     expect(await audited()).toMatchObject({
@@ -84,13 +86,13 @@ describe('the log of decisions', () => {
     expect((await site.admin('GET', '/decision-heads?process=nobody')).body.items).toEqual([]);
   });
 
-  it('gets a head into the ledger once, also where another process has to send it again', async () => {
+  it('writes each head to the ledger once, even if another process sends it again', async () => {
     const before = await headCount();
     await decideAndEnd(await site.replica(), 3);
     await until(async () => (await headCount()) === before + 1);
     const heads = (await listed('/decision-heads')) as { record: { id: string; type: string; data: object } }[];
     const { id, type, data } = heads.at(-1)!.record;
-    // As after a crash between the ledger's answer and the end of the outbox entry.
+    // As after a crash between the ledger's answer and the removal of the outbox entry.
     await site.sql.query({
       text: `INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at) VALUES ($1, $2, $3, now())`,
       values: [id, type, JSON.stringify(data)],

@@ -23,7 +23,7 @@ const reference = (ref: string, digit = 'a') => ({
 });
 
 describe('deciding', () => {
-  it('is recorded once for an outcome, in any order of reason codes', async () => {
+  it('is recorded once per outcome, in any order of reason codes', async () => {
     const { caseId } = await newCase(site, key);
     const validUntil = '2099-01-01T02:00:00+02:00';
     const first = await decide(caseId, {
@@ -57,7 +57,7 @@ describe('deciding', () => {
     }
   });
 
-  it('may refer first, and be final under the same version then', async () => {
+  it('may refer first, then be final under the same version', async () => {
     const { caseId } = await newCase(site, key);
     const referred = await decide(caseId, { decision: 'refer', reason_codes: ['UNSURE'] });
     expect(referred).toMatchObject({ status: 201, body: { status: 'in_review', decision: 'refer' } });
@@ -73,7 +73,7 @@ describe('deciding', () => {
     expectProblem(await decide(caseId, { decision: 'refer', reason_codes: ['UNSURE'] }), 'DECISION_CONFLICT');
   });
 
-  it('is refused for versions that are unknown, drafts, retired, or have no rules to decide by', async () => {
+  it('is refused under versions that are unknown, drafts, retired, or without rules to decide by', async () => {
     await site.admin('POST', '/policies', { policy_version: 'draft' });
     await site.admin('POST', '/policies', { policy_version: 'old', status: 'active' });
     const { caseId } = await newCase(site, key);
@@ -85,11 +85,11 @@ describe('deciding', () => {
     }
     expectProblem(await decide(caseId, {}), 'UNKNOWN_POLICY_VERSION');
     expectProblem(await decide(caseId, { policy_version: 'old', decision: 'approve' }), 'POLICY_VERSION_RETIRED');
-    // What was decided before is still told.
+    // Earlier decisions are still replayed.
     expect((await decide(kept.caseId, { policy_version: 'old', decision: 'approve' })).status).toBe(200);
   });
 
-  it('by rules is the same each time, and tells nothing of them', async () => {
+  it('by rules is deterministic and reveals nothing of them', async () => {
     const rules = {
       rules: [
         { when: { in: ['passport', { var: 'attachment_labels' }] }, decision: 'approve', reason_codes: ['SHOWN'] },
@@ -112,13 +112,13 @@ describe('deciding', () => {
     expectProblem(await decide('case_none', { policy_version: 'ruled', decision: 'approve' }, decider), 'NOT_FOUND');
   });
 
-  it('wants an end that lies ahead', async () => {
+  it('requires valid_until to be in the future', async () => {
     const { caseId } = await newCase(site, key);
     const past = await decide(caseId, { decision: 'approve', valid_until: '2020-01-01T00:00:00Z' });
     expectProblem(past, 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/valid_until' }] });
   });
 
-  it('declines at once, sealed or not, and approves once sealed', async () => {
+  it('applies a decline at once, sealed or not, and an approve once sealed', async () => {
     const { caseId, subjectRef } = await sealedCase(site, key);
     expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
     await site.admin('POST', '/policies', { policy_version: 'p2', status: 'active' });

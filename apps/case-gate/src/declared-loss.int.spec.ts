@@ -12,8 +12,8 @@ onLossSite((made) => {
   ({ site, other, key } = at);
 });
 
-describe('after a declared loss a subject that changed since the newest record that was kept', () => {
-  it('is denied by every process, and others are not; whoever reads its eligibility is told', async () => {
+describe('after a declared loss a subject that changed since the newest kept record', () => {
+  it('is denied by every process, others are not, and its eligibility says unconfirmed', async () => {
     const { before, since } = await at.oneBeforeOneSince();
     for (const gate of [site, other]) {
       await at.becomes(gate, since, UNCONFIRMED);
@@ -34,7 +34,7 @@ describe('after a declared loss a subject that changed since the newest record t
     }
   });
 
-  it('is listed, page by page, and is let in once an operator has confirmed the version that he saw', async () => {
+  it('is listed, page by page, and allowed once an operator confirmed the reviewed version', async () => {
     const { before, since } = await at.oneBeforeOneSince();
     const { subjectRef: second } = await sealedCase(site, key, { create: { subject_ref: `${since}_2` } });
     await at.declare((await at.changedMs(second)) - 1);
@@ -65,11 +65,11 @@ describe('after a declared loss a subject that changed since the newest record t
 
     expect(await at.confirm(since, 3)).toMatchObject({ status: 200, body: { status: 'eligible', record_version: 4 } });
     for (const gate of [site, other]) expect(await check(gate, key, since)).toBe('allow ELIGIBLE');
-    // The answer may have been lost: asked again, nothing happens.
+    // Repeated, as after a lost answer, nothing happens.
     expect(await at.confirm(since, 3)).toMatchObject({ status: 200, body: { record_version: 4 } });
     expect(await at.listed(since)).toBeUndefined();
     expect(await at.listed(second)).toBeDefined();
-    // It is answered once the ledger has it, and says who did it.
+    // Answered once the ledger has it, with the name of the operator.
     expect(await at.versionsInLedger(since)).toEqual([1, 2, 3, 4]);
     expect((await at.inLedger(since)).at(-1).loss).toEqual({ epoch: at.newestEpoch(), unconfirmed: null });
     const { body } = await site.admin('GET', '/audit?limit=5');
@@ -86,7 +86,7 @@ describe('after a declared loss a subject that changed since the newest record t
     ]);
   }, 30_000);
 
-  it('stays denied whatever else happens to it, and can be revoked instead', async () => {
+  it('stays denied whatever other changes it gets, and can be revoked instead', async () => {
     const { since } = await at.oneBeforeOneSince();
     await at.isListed(since);
     const act = (action: string) => site.admin('POST', `/subjects/${since}/${action}`, { reason: 'Review' });
@@ -102,16 +102,16 @@ describe('after a declared loss a subject that changed since the newest record t
     expect(await check(other, key, since)).toBe('deny ELIGIBILITY_REVOKED');
   }, 30_000);
 
-  it('is denied from the first moment on, before anything was written down about it', async () => {
+  it('is denied from the first moment, before the review wrote anything', async () => {
     const { since } = await at.oneBeforeOneSince();
-    // No review comes to it: it is done, says somebody who may write the table.
+    // No review takes place: a forged row says that it is done.
     await at.run('INSERT INTO gate.reviewed_losses (epoch, reviewed_at) VALUES ($1, now()) ON CONFLICT DO NOTHING', [
       at.newestEpoch(),
     ]);
     const later = await site.replica();
     expect(await check(later, key, since)).toBe(UNCONFIRMED);
     expect((await later.ask('GET', `/v1/eligibility/${since}`, { key })).body.status).toBe('unconfirmed');
-    // It can be confirmed as it is, too; suspended and reinstated it is no more believed than before.
+    // It can be confirmed as it is; suspended and reinstated it stays unconfirmed.
     const { record_version: version } = await at.rowOf(since);
     for (const action of ['suspend', 'reinstate'])
       await later.admin('POST', `/subjects/${since}/${action}`, { reason: 'x' });
@@ -120,7 +120,7 @@ describe('after a declared loss a subject that changed since the newest record t
     expect(await check(later, key, since)).toBe('allow ELIGIBLE');
   }, 30_000);
 
-  it('needs another confirmation after a second loss, if its own was given after what was kept then', async () => {
+  it('needs another confirmation after a second loss, if the first is newer than what was kept then', async () => {
     const { before, since } = await at.oneBeforeOneSince();
     await at.isListed(since);
     const keptAtMs = await at.changedMs(since);
@@ -137,7 +137,7 @@ describe('after a declared loss a subject that changed since the newest record t
     expect(await check(other, key, since)).toBe('allow ELIGIBLE');
   }, 30_000);
 
-  it('cannot be confirmed by whoever has the tables: no row that he writes or puts back lets in', async () => {
+  it('cannot be confirmed by writing or restoring rows of the tables', async () => {
     const { since } = await at.oneBeforeOneSince();
     const [untouched] = await at.run('SELECT * FROM gate.eligibility WHERE subject_ref = $1', [since]);
     await at.isListed(since);
@@ -163,7 +163,7 @@ describe('after a declared loss a subject that changed since the newest record t
       await put(edited, 'AND false');
       for (const gate of [site, other]) expect(await check(gate, key, since)).toBe('deny RECORD_INTEGRITY_FAILED');
     }
-    // As it was before the loss was declared, with no trace of what came then.
+    // The row as it was before the loss was declared.
     await at.ledgerHas(since, 3);
     await put(untouched!, 'AND record_version > 2');
     const later = await site.replica();
@@ -181,7 +181,7 @@ describe('after a declared loss a subject that changed since the newest record t
 });
 
 describe('after a declared loss a subject that did not change since', () => {
-  it('goes on, and changes as ever, and so does one that is new', async () => {
+  it('is allowed and can be changed as usual, and so is a new one', async () => {
     const { before } = await at.oneBeforeOneSince();
     const act = (action: string) => site.admin('POST', `/subjects/${before}/${action}`, { reason: 'Review' });
     await at.becomes(other, before, 'allow ELIGIBLE');
@@ -193,7 +193,7 @@ describe('after a declared loss a subject that did not change since', () => {
     expect((await at.rowOf(before)).record_version).toBe(4);
   });
 
-  it('is denied where the ledger has lost its version, until it is confirmed; then the ledger has that again', async () => {
+  it('is denied where the ledger lost its version, until it is confirmed; the ledger then has that version again', async () => {
     const { subjectRef } = await sealedCase(site, key);
     await at.ledgerHas(subjectRef, 2);
     const { subjectRef: kept } = await sealedCase(site, key);
@@ -214,7 +214,7 @@ describe('after a declared loss a subject that did not change since', () => {
     });
   }, 30_000);
 
-  it('is denied where a process has seen a later version, by those too that have not', async () => {
+  it('is denied by all processes if one of them has seen a later version', async () => {
     const { subjectRef } = await sealedCase(site, key);
     await at.ledgerHas(subjectRef, 2);
     const keptAtMs = await at.changedMs(subjectRef);
@@ -224,14 +224,14 @@ describe('after a declared loss a subject that did not change since', () => {
     });
     await at.run('DELETE FROM gate.eligibility_history WHERE subject_ref = $1 AND record_version > 2', [subjectRef]);
     await at.lose(subjectRef, 3);
-    // This one knows of no revocation, and neither does the database any more.
+    // This process knows of no revocation, and neither does the database any more.
     expect(await check(other, key, subjectRef)).toBe('allow ELIGIBLE');
     await at.declare(keptAtMs);
     await at.isListed(subjectRef);
     expect(await at.listed(subjectRef)).toMatchObject({ cause: 'newer_version_seen', record_version: 4 });
     const later = await site.replica();
     for (const gate of [site, other, later]) expect(await check(gate, key, subjectRef)).toBe(UNCONFIRMED);
-    // The ledger knows of the version that was lost: what was before it cannot be put back.
+    // The ledger knows of the lost version, so no earlier row can be restored.
     await until(async () => String(await at.versionsInLedger(subjectRef)) === '1,2,3,4', { timeoutMs: 10_000 });
     expect((await at.inLedger(subjectRef)).find((data) => data.record_version === 3)).toMatchObject({ lost: true });
     expect(site.logLines.some((line) => line.includes('lost_versions_seen'))).toBe(true);
@@ -241,7 +241,7 @@ describe('after a declared loss a subject that did not change since', () => {
       expect(await check(gate, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
   }, 30_000);
 
-  it('is one that nobody knows any more: where a process has seen it, it is not new', async () => {
+  it('is not new if its rows are gone and a process has seen it', async () => {
     const { subjectRef: kept } = await sealedCase(site, key);
     await at.ledgerHas(kept, 2);
     const { subjectRef } = await sealedCase(site, key);

@@ -8,16 +8,16 @@ import { fields, readConfig } from './config.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
 
 const folder = join(import.meta.dirname, '..');
-// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+// `UPDATE_DOCUMENTS=1 npx jest documents` regenerates them.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
-describe('the documents of the case gate say what the code does', () => {
+describe('generated documents of the case gate are up to date', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
-  it('in a form that code generators and linters take', () => {
+  it('in a form that code generators and linters accept', () => {
     expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
   });
-  it('openapi.json with the public URL as its server, where one is configured', () => {
+  it('openapi.json with the public URL as its server, if configured', () => {
     const url = 'https://gate.example.com';
     expect(publicDescription({ publicUrl: url })).toMatchObject({ servers: [{ url }] });
   });
@@ -36,7 +36,7 @@ describe('the configuration', () => {
     DOCUMENT_SIGNING_KEY: pem,
   };
 
-  it('needs a database, secrets, an origin and a signing key, and has a default for the rest', () => {
+  it('needs a database, secrets, an origin and a signing key, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
       port: 8080,
       ratePerSecond: 20,
@@ -49,7 +49,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes the key with its line feeds written out, and retired keys as a set', () => {
+  it('accepts the key with escaped line feeds, and retired keys as a set', () => {
     const { jwk } = documentSigner(generateDocumentKey());
     const config = readConfig({
       ...env,
@@ -70,7 +70,7 @@ describe('the configuration', () => {
     ['DOCUMENT_SIGNING_KEY', { DOCUMENT_SIGNING_KEY: 'secret-of-mine' }],
     ['DOCUMENT_RETIRED_KEYS', { DOCUMENT_RETIRED_KEYS: '{"keys":[{"kty":"RSA"}]}' }],
     ['GATE_DEADLINE', { GATE_DEADLINE: 'typo' }],
-  ])('refuses a wrong %s by name, and never shows a secret', (name, more) => {
+  ])('refuses an invalid %s by name, and never shows a secret', (name, more) => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
     expect(() => readConfig({ ...env, ...more })).not.toThrow(/secret-of-mine/);
   });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, SETUP_MS);
 afterAll(() => at.stop());
 
-/** A value for a column that is another than what was written, and what follows; null: it decides nothing. */
+/** For each column another value, with the consequence; null: the column decides nothing. */
 type Edits = Readonly<Record<string, string | null>>;
 
 const SECOND_LATER = (column: string) => `${column} + interval '1 second'`;
@@ -69,7 +69,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     document: null,
     changed_at: null,
   },
-  // What is sent in its place is refused by the row, or by the ledger, which holds the true one first.
+  // A forged entry is refused by the row, or by the ledger, which holds the true one first.
   outbox: { outbox_id: null, record_id: null, record_type: null, data: null, attempts: null, next_attempt_at: null },
 };
 
@@ -78,7 +78,7 @@ const decided = Object.entries(EDITS).flatMap(([table, edits]) =>
 );
 
 describe('a column', () => {
-  it('is either edited below or said to decide nothing, whichever there is', async () => {
+  it('is either edited below or listed as not deciding anything', async () => {
     for (const table of TABLES) {
       const columns = await at.run(
         `SELECT attname::text AS name FROM pg_attribute WHERE attrelid = 'gate.${table}'::regclass AND attnum > 0 AND NOT attisdropped`,
@@ -91,7 +91,7 @@ describe('a column', () => {
   });
 
   it.each(decided)(
-    'of %s, %s, lets nobody in when it is edited, here or elsewhere',
+    'of %s, %s, never allows entry when it is edited, here or elsewhere',
     async (table, column, value) => {
       const place: Readonly<Record<string, ChangeName>> = {
         eligibility: 'a subject that was revoked',
@@ -115,7 +115,7 @@ describe('a column', () => {
       });
       try {
         for (const gate of [site, other]) expect(await made.ask(gate)).toMatch(change.after);
-        // Nor is a row that was moved one of whom it was moved to.
+        // A moved row is not valid for its new subject either.
         expect(await check(site, key, 'subj_moved')).toMatch(/^deny /);
       } finally {
         await at.restore(rows, Object.fromEntries(TABLES.slice(0, -1).map((each) => [each, 'true'])));
@@ -125,7 +125,7 @@ describe('a column', () => {
     TIMEOUT_MS,
   );
 
-  /** A key that has every member: it replaced one, is replaced in an hour, and ends tomorrow. */
+  /** A key with every member set: it replaced one, is replaced in an hour, and expires tomorrow. */
   async function replacedKey(): Promise<Arranged> {
     const { site, key } = at;
     const { subjectRef } = await sealedCase(site, key);

@@ -4,7 +4,8 @@ import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
 import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
 import type { CallerLookups, FoundCaller } from './data/caller-lookups.ts';
-import type { EntryIds, GateCaller } from './domain/gate-caller.ts';
+import type { GateCaller } from './domain/key-grants.ts';
+import type { EntryIds } from './domain/check-entry.ts';
 import type { LookUpEntries } from './routes/gate.ts';
 
 export interface Limits {
@@ -43,7 +44,7 @@ interface KeyQuestion {
 
 const API_WITHIN_MS = 1000;
 /** Hashes of keys that were live when they were last looked up. They decide nothing about access. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Bearer authentication with gk_ keys, and two rate limits for each key: one for the API, one for the gate. */
 export function gateAccess(ports: GateGuardPorts): GateAccess {
@@ -52,7 +53,7 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
     api: requestLimiter(limits, { name: 'key', ...policies.api }, now),
     gate: requestLimiter(limits, { name: 'key', ...policies.gate }, now),
   };
-  const seen = new BoundedMap<string, true>(MOST_REMEMBERED);
+  const seen = new BoundedMap<string, true>(MAX_REMEMBERED);
 
   async function lookUp(request: AuthRequest, { lookups, entries, withinMs }: KeyQuestion): Promise<FoundCaller> {
     const keyHash = presentedHash(request);

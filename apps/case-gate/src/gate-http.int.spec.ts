@@ -18,13 +18,13 @@ afterAll(() => site.stop());
 const GATE = '/v1/gate/check';
 const PATHS = [GATE, '/access/v1/evaluation', '/access/v1/evaluations'];
 
-/** Whether an answer says no, in the words of its path. */
-function saysNo(path: string, { body }: Answer): void {
+/** Expects an answer to be a denial in the format of its path. */
+function expectDenied(path: string, { body }: Answer): void {
   if (path === GATE) expect(body).toMatchObject({ decision: 'deny', allow: false, reason_codes: [expect.any(String)] });
   else expect(body).toMatchObject({ decision: false });
 }
 
-describe('every refusal on the path of the gate says deny', () => {
+describe('every refusal on the gate path is a deny', () => {
   it.each(PATHS)('%s', async (path) => {
     const poor = await site.newKey(['case:read']);
     const text = (body: string, headers = {}) => site.ask('POST', path, { key, raw: body, headers });
@@ -55,9 +55,9 @@ describe('every refusal on the path of the gate says deny', () => {
     ];
     for (const [status, answer] of answers) {
       expect({ status: answer.status, text: answer.text }).toMatchObject({ status });
-      saysNo(path, answer);
+      expectDenied(path, answer);
     }
-    // Nobody answers for a path that is misspelt, and it allows nothing.
+    // A misspelt path is not served and allows nothing.
     for (const misspelt of [`${path}/`, path.toUpperCase(), `/${path}`, `${path}x`]) {
       const answer = await site.ask('POST', misspelt, { key, body: { subject_ref: subjectRef, venue_id: 'hall' } });
       expect(answer.status).toBe(404);
@@ -81,11 +81,11 @@ describe('every refusal on the path of the gate says deny', () => {
       body: { decision: 'deny', allow: false, reason_codes: ['RATE_LIMITED'] },
     });
     expect(second.headers['retry-after']).toMatch(/^[1-9]/);
-    // The other endpoints have a bucket of their own.
+    // The other endpoints have their own bucket.
     expect((await slow.ask('GET', '/v1/eligibility/subj_a', { key })).status).toBe(404);
   });
 
-  it('408, after the two seconds that a body may take', async () => {
+  it('408, after the two seconds of the body timeout', async () => {
     const { hostname, port } = new URL(site.url);
     const socket = connect(Number(port), hostname);
     let answer = '';
@@ -102,8 +102,8 @@ describe('every refusal on the path of the gate says deny', () => {
   }, 10_000);
 });
 
-describe('a stranger', () => {
-  it('cannot fill the room for what is looked up: who was here before is allowed all the while', async () => {
+describe('a client without a valid key', () => {
+  it('cannot fill the queue of look-ups: known keys are allowed throughout', async () => {
     expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
     const evaluation = { subject: { type: 'subject', id: subjectRef }, resource: { type: 'venue', id: 'hall' } };
     const raw = JSON.stringify({
@@ -119,14 +119,14 @@ describe('a stranger', () => {
     expect(new Set(await Promise.all(flood))).toEqual(new Set([401, 429]));
   });
 
-  it('is told the same as ever by a key that nobody has used before', async () => {
+  it('gets the same answer on the first use of a new key', async () => {
     const [fresh, replica] = [await site.newKey(), await site.replica()];
     const answers = [await check(replica, fresh, subjectRef), await check(replica, fresh, subjectRef)];
     expect(answers).toEqual(['allow ELIGIBLE', 'allow ELIGIBLE']);
   });
 });
 
-it('a question of the gate holds 16,384 bytes, a list of AuthZEN 262,144', async () => {
+it('a gate body holds 16,384 bytes, a batch of AuthZEN 262,144', async () => {
   const body = JSON.stringify({ subject_ref: subjectRef, venue_id: 'hall' });
   const padded = (bytes: number) => body.padEnd(bytes, ' ');
   expect((await site.ask('POST', GATE, { key, raw: padded(16_384) })).body.allow).toBe(true);
@@ -137,7 +137,7 @@ it('a question of the gate holds 16,384 bytes, a list of AuthZEN 262,144', async
   expect((await site.ask('POST', PATHS[2]!, { key, raw: list.padEnd(262_145, ' ') })).status).toBe(413);
 });
 
-describe('a bug on the path of the gate says deny', () => {
+describe('a bug on the gate path is a deny', () => {
   const bodies: Readonly<Record<string, (subject: string) => object>> = {
     [GATE]: (subject) => ({ subject_ref: subject, venue_id: 'hall' }),
     '/access/v1/evaluation': question,
@@ -161,8 +161,8 @@ describe('a bug on the path of the gate says deny', () => {
     await until(() => gate.logLines.some((line) => line.includes('request_failed')));
   }
 
-  it.each(PATHS)('%s, where it meets the answer of the database', async (path) => {
-    // Nothing that is away, missing or forbidden: a statement that fails while it runs is a bug.
+  it.each(PATHS)('%s, where the answer of the database is read', async (path) => {
+    // Neither unavailable, missing nor forbidden: a statement that fails while running is a bug.
     await site.sql.query({ text: 'ALTER TABLE gate.venues RENAME TO venues_kept' });
     const failing = 'SELECT * FROM gate.venues_kept WHERE 1 / (length(name) - length(name)) = 0';
     await site.sql.query({ text: `CREATE VIEW gate.venues AS ${failing}` });
@@ -175,7 +175,7 @@ describe('a bug on the path of the gate says deny', () => {
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
   });
 
-  it.each(PATHS)('%s, where everything has been decided', async (path) => {
+  it.each(PATHS)('%s, after everything was decided', async (path) => {
     const gate = await site.replica({}, (basics) => ({
       ...basics,
       counters: {
@@ -190,7 +190,7 @@ describe('a bug on the path of the gate says deny', () => {
 });
 
 describe('a request with anything missing, null or mistyped', () => {
-  it('is deny or 400, whatever it is', async () => {
+  it('is deny or 400', async () => {
     const good: Record<string, unknown> = {
       subject_ref: subjectRef,
       venue_id: 'hall',
@@ -230,7 +230,7 @@ describe('a request with anything missing, null or mistyped', () => {
     expect((await site.ask('POST', GATE, { key, body: { ...good, extra: 1 } })).status).toBe(400);
   });
 
-  it('is deny or 400 for bodies of chance', async () => {
+  it('is deny or 400 for random bodies', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (body) => {
         const answer = await site.ask('POST', GATE, { key, raw: JSON.stringify(body) });
@@ -240,7 +240,7 @@ describe('a request with anything missing, null or mistyped', () => {
     );
   });
 
-  it('has a context of 4 KiB at most, which is neither evaluated nor logged', async () => {
+  it('has a context of at most 4 KiB, which is neither evaluated nor logged', async () => {
     const context = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
     expect(await check(site, key, subjectRef, { context: context(4096) })).toBe('allow ELIGIBLE');
     expect(await check(site, key, subjectRef, { context: context(4097) })).toBe('deny INVALID_REQUEST');
@@ -252,8 +252,8 @@ describe('a request with anything missing, null or mistyped', () => {
   });
 });
 
-describe('the budget', () => {
-  it('denies what comes after it, though everything else would allow', async () => {
+describe('the deadline', () => {
+  it('denies a late check, even if everything else would allow', async () => {
     const replica = await site.replica({ GATE_DEADLINE_MS: '300' });
     const blocker = site.sql.transaction(async (sql) => {
       await sql.query({ text: 'LOCK TABLE gate.eligibility IN ACCESS EXCLUSIVE MODE' });

@@ -17,8 +17,8 @@ afterAll(() => site.stop());
 
 const edit = (text: string, values: unknown[] = []) => site.sql.query({ text, values });
 
-describe('a row that is not as it was written', () => {
-  it('is told to a person', async () => {
+describe('a row that fails its integrity check', () => {
+  it('is reported to the operator', async () => {
     await edit(`UPDATE gate.eligibility SET status = 'x' WHERE subject_ref = $1`, [subjectRef]);
     await check(site, key, subjectRef);
     await until(() => site.logLines.some((line) => line.includes('record_not_intact') && line.includes(subjectRef)));
@@ -37,16 +37,16 @@ describe('a revocation', () => {
     edit('DELETE FROM gate.eligibility_history WHERE subject_ref = $1 AND record_version > $2', [subjectRef, version]);
   const revoke = () => site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
 
-  it('is not undone by putting back an older row with a valid MAC', async () => {
+  it('is not undone by restoring an older row with a valid MAC', async () => {
     const [before] = await row();
     await revoke();
     expect(await check(site, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
     await restore(before!);
     expect(await check(site, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
-    // Nor where every trace of it is removed, by a process that has seen it.
+    // Nor if every trace of it is removed, in a process that has seen it.
     await forgetHistory(2);
     expect(await check(site, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
-    // Nor by a process that has not, while the history is there.
+    // Nor in a process that has not, while the history exists.
     await edit(
       `INSERT INTO gate.eligibility_history SELECT environment, subject_ref, 3, 'revoked', 'x', document, changed_at
       FROM gate.eligibility WHERE subject_ref = $1`,
@@ -55,7 +55,7 @@ describe('a revocation', () => {
     expect(await check(await site.replica(), key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
   });
 
-  it('is not undone by putting everything back before anybody has asked', async () => {
+  it('is not undone by restoring everything before the next check', async () => {
     const [before] = await row();
     await revoke();
     await restore(before!);
@@ -79,7 +79,7 @@ describe('a revocation', () => {
     expect(await check(site, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
   });
 
-  it('can be made over a record that is not intact, which nothing else mends', async () => {
+  it('is possible over a corrupt record, which nothing else repairs', async () => {
     await edit(`UPDATE gate.eligibility SET status = 'x' WHERE subject_ref = $1`, [subjectRef]);
     await sealedCase(site, key, { create: { subject_ref: subjectRef } });
     expect(await check(site, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
@@ -115,7 +115,7 @@ describe('a revocation', () => {
 });
 
 describe('a suspension', () => {
-  it('ends by reinstatement alone, and neither touches a revoked subject', async () => {
+  it('ends only by reinstatement, and neither changes a revoked subject', async () => {
     const act = (action: string) => site.admin('POST', `/subjects/${subjectRef}/${action}`, { reason: 'Review' });
     expect((await act('suspend')).body).toMatchObject({ status: 'suspended', record_version: 3 });
     expect((await act('suspend')).body).toMatchObject({ record_version: 3 });
@@ -167,7 +167,7 @@ describe('a venue', () => {
 });
 
 describe('a key', () => {
-  it('that was put into the table by hand, or brought back, opens nothing', async () => {
+  it('that was inserted or restored by hand is refused', async () => {
     const { createHash } = await import('node:crypto');
     const rawKey = `gk_${'A'.repeat(43)}`;
     const hash = createHash('sha256').update(rawKey).digest();

@@ -7,7 +7,7 @@ import { migrationSet, type MigrationSet } from '@sealgate/storage';
 /** The schema of this surface. No other surface reads it. */
 export const SCHEMA = 'gate';
 
-/** Everything that must be in the database before the service starts. */
+/** Migrations that must have run before the service starts. */
 export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,
   apiKeyMigrations(SCHEMA),

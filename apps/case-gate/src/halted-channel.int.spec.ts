@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => site.stop(), SETUP_MS);
 
 it(
-  'while the channel of eligibility has lost records the gate denies, and it lets in again once they are there',
+  'while the eligibility channel has lost records the gate denies, and allows again once they are restored',
   async () => {
     const { key, sql } = site;
     const { subjectRef } = await sealedCase(site, key);

@@ -17,7 +17,7 @@ const ofSubject = (subjectRef: string) => {
 };
 
 describe('an operator', () => {
-  it('is answered once the ledger has what was done', async () => {
+  it('gets the answer to a change once the ledger has it', async () => {
     const { site, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
@@ -29,7 +29,7 @@ describe('an operator', () => {
       { record_version: 1, revoked_at: null },
       { record_version: 2, revoked_at: expect.any(String) },
     ]);
-    // Anybody who may read the ledger reads it: neither the label nor the hash of a key goes there.
+    // Every reader of the ledger can see it: it contains neither the label nor the hash of a key.
     expect(Object.keys(versions[0]).sort()).toEqual(
       [
         'environment',
@@ -45,7 +45,7 @@ describe('an operator', () => {
     );
   });
 
-  it('revokes a key whose row says it already, and one whose row is gone', async () => {
+  it('revokes a key whose row says it is revoked, and one whose row is gone', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     for (const hide of ['UPDATE gate.api_keys SET revoked_at = now()', 'DELETE FROM gate.api_keys']) {
@@ -60,7 +60,7 @@ describe('an operator', () => {
     expect((await site.admin('DELETE', '/keys/key_nobody')).status).toBe(404);
   });
 
-  it('revokes a subject whose rows are gone, or say a version that none can follow', async () => {
+  it('revokes a subject whose rows are gone, or contain the highest possible version', async () => {
     const { site, other, key } = at;
     for (const hide of [
       `DELETE FROM gate.eligibility WHERE subject_ref = $1`,
@@ -79,7 +79,7 @@ describe('an operator', () => {
     }
   });
 
-  it('does not sign what somebody else wrote into a key that is replaced', async () => {
+  it('does not sign a forged row of a key that is replaced', async () => {
     const { site } = at;
     const id = await at.idOfKey(await site.newKey(['gate:check']));
     await at.run(
@@ -89,7 +89,7 @@ describe('an operator', () => {
     expect((await site.admin('POST', '/keys', order)).status).toBe(404);
   });
 
-  it('makes a venue again whose row is gone, and no policy version', async () => {
+  it('creates a venue whose row is gone again, but not a policy version', async () => {
     const { site, other, key } = at;
     const venueId = newName('venue');
     await site.admin('POST', '/venues', { venue_id: venueId, name: 'Pier' });
@@ -107,8 +107,8 @@ describe('an operator', () => {
   });
 });
 
-describe('a subject that was revoked', () => {
-  it('is not made another by approving it as often as it takes, once its rows are gone', async () => {
+describe('a revoked subject', () => {
+  it('stays revoked however often it is approved after its rows were deleted', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
@@ -122,26 +122,26 @@ describe('a subject that was revoked', () => {
     expect(eligibility.status).not.toBe(200);
   }, 30_000);
 
-  it('is told as nothing, and not as eligible, where it was put back', async () => {
+  it('has no eligibility answer if it was restored', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     const before = await at.read();
     await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
     await at.restore(before, ofSubject(subjectRef));
     expect((await other.ask('GET', `/v1/eligibility/${subjectRef}`, { key })).status).toBe(500);
-    // And can be revoked again, which mends it.
+    // And can be revoked again, which repairs it.
     expect((await other.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' })).status).toBe(200);
     for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
   });
 
-  it('acts at once and is answered within a second and a bit where the ledger is slow, which gets it all the same', async () => {
+  it('is denied at once, and answered after about a second where the ledger is slow, which still gets the record', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     await until(async () => (await at.inLedger(subjectRef)).length === 2);
     const before = await at.read();
     let answered = false;
     await site.sql.transaction(async (sql) => {
-      // Whoever appends waits for the head of the channel.
+      // Appends wait for the head of the channel.
       await sql.query({ text: 'SELECT FROM ledger.channels FOR UPDATE' });
       const startedMs = performance.now();
       const revoked = site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' }).then((answer) => {
@@ -154,7 +154,7 @@ describe('a subject that was revoked', () => {
       const tookMs = performance.now() - startedMs;
       expect(tookMs).toBeGreaterThan(900);
       expect(tookMs).toBeLessThan(3000);
-      // Nobody has to find it in the outbox.
+      // The outbox entry is not needed.
       await sql.query({ text: 'DELETE FROM gate.outbox WHERE data LIKE $1', values: [`%"${subjectRef}"%`] });
     });
     await until(async () => (await at.inLedger(subjectRef)).length === 3, { timeoutMs: 15_000 });
@@ -162,7 +162,7 @@ describe('a subject that was revoked', () => {
     for (const gate of [site, other]) expect(await check(gate, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
   }, 30_000);
 
-  it('by a process that died before the ledger had it, comes to the ledger by another one', async () => {
+  it('by a process that crashed before the ledger had it, reaches the ledger by another process', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key);
     const parsed = ServerSecrets.parse(at.secrets);
@@ -177,7 +177,7 @@ describe('a subject that was revoked', () => {
     await dead((tx) => changeSubject(tx, ports, change));
     expect(await check(other, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
     await until(async () => (await at.inLedger(subjectRef)).length === 3, { timeoutMs: 10_000 });
-    // Asked again, by whoever got no answer, nothing is new.
+    // A repeated request, as after a lost answer, changes nothing.
     expect((await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' })).body).toMatchObject({
       status: 'revoked',
       record_version: 3,
@@ -185,8 +185,8 @@ describe('a subject that was revoked', () => {
   }, 30_000);
 });
 
-describe('what was made before versions went to the ledger', () => {
-  /** As it was signed then. */
+describe('a row made before versions were written to the ledger', () => {
+  /** The MAC of that time. */
   const legacyMac = (purpose: string, parts: string[]) => {
     const { id, digest } = ServerSecrets.parse(at.secrets)
       .derive(purpose)
@@ -195,7 +195,7 @@ describe('what was made before versions went to the ledger', () => {
   };
   const made = '2026-01-01T00:00:00.000Z';
 
-  it('goes on as it is, and from the start of a process of now on is not brought back either', async () => {
+  it('stays valid, and cannot be rolled back once a current process has started', async () => {
     const { site, other, key } = at;
     const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: ['*'] } });
     const [rawKey, version, venueId] = [`gk_${'B'.repeat(43)}`, newName('old-'), newName('venue')];
@@ -244,7 +244,7 @@ describe('what was made before versions went to the ledger', () => {
     const before = await at.read();
     expect(await ask(await site.replica(), rawKey, subjectRef, venueId)).toBe('allow ELIGIBLE');
 
-    // Ends that its MAC does not cover, and a version that it once was.
+    // Ends that its MAC does not cover, and a version that it had once.
     await at.run('UPDATE gate.api_keys SET overlap_until = $2 WHERE id = $1', [
       keyId,
       new Date(Date.now() + 3_600_000),
@@ -255,7 +255,7 @@ describe('what was made before versions went to the ledger', () => {
     for (const gate of [site, other]) {
       expect(await ask(gate, key, subjectRef, venueId)).toBe('deny RECORD_INTEGRITY_FAILED');
     }
-    // And what is done to it now lasts.
+    // And changes made now last.
     const later = await site.replica();
     expect((await later.admin('PATCH', `/policies/${version}`, { status: 'retired' })).status).toBe(200);
     await at.restore(before, { policies: `policy_version = '${version}'` });

@@ -12,12 +12,12 @@ beforeAll(async () => {
 afterAll(() => site.stop());
 
 const named = ({ pointer, kind }: Mutant): string => `${pointer} ${kind}`;
-/** How many mutants were tried over all. */
+/** Number of mutants tried in total. */
 let tried = 0;
 
 type Left = Iterable<[at: number, mutant: Mutant]>;
 
-/** Those that `work` lets pass, in order; it runs several times at once, on what the others leave. */
+/** The mutants that `work` lets pass, in order. Runs several workers at once. */
 async function sieve(mutants: readonly Mutant[], work: (left: Left, passed: Set<number>) => Promise<void>) {
   const left = mutants.entries();
   const passed = new Set<number>();
@@ -25,7 +25,7 @@ async function sieve(mutants: readonly Mutant[], work: (left: Left, passed: Set<
   return mutants.filter((_, at) => passed.has(at)).map(named);
 }
 
-/** Those whose answer is neither 400 nor a denial. */
+/** The mutants whose answer is neither 400 nor a denial. */
 const passing = (path: string, mutants: readonly Mutant[], allows: (answer: Answer) => boolean) =>
   sieve(mutants, async (left, passed) => {
     for (const [at, mutant] of left) {
@@ -36,7 +36,7 @@ const passing = (path: string, mutants: readonly Mutant[], allows: (answer: Answ
     }
   });
 
-describe('a request in which any one field is another', () => {
+describe('a request with any one field changed', () => {
   it(
     'to the gate is deny or 400',
     async () => {
@@ -45,7 +45,7 @@ describe('a request in which any one field is another', () => {
       expect(await check(site, key, subjectRef, good)).toBe('allow ELIGIBLE');
       const allows = ({ body }: Answer) => body.allow !== false || body.decision !== 'deny';
       expect(await passing('/v1/gate/check', mutantsOf(good), allows)).toEqual([
-        // What is optional may be left out, and a context may hold anything.
+        // Optional members may be absent, and a context may hold anything.
         '/action removed',
         '/policy_version removed',
         '/context removed',
@@ -56,7 +56,7 @@ describe('a request in which any one field is another', () => {
   );
 
   it(
-    'to the gate in the words of AuthZEN is false or 400',
+    'to the AuthZEN endpoint is false or 400',
     async () => {
       const { subjectRef } = await sealedCase(site, key);
       const good = {
@@ -73,9 +73,9 @@ describe('a request in which any one field is another', () => {
   );
 });
 
-describe('a batch of AuthZEN in which any one field is another', () => {
+describe('an AuthZEN batch with any one field changed', () => {
   it(
-    'is 400, or false where it is another, and answers the item that is as it was',
+    'is 400, or false for a changed item, and answers the unchanged item as before',
     async () => {
       const { subjectRef } = await sealedCase(site, key);
       const context = { a: 1 };
@@ -92,14 +92,14 @@ describe('a batch of AuthZEN in which any one field is another', () => {
         const raw = `{"evaluations":[${mutant.text},${JSON.stringify(item)}]}`;
         const { status, body } = await site.ask('POST', '/access/v1/evaluations', { key, raw });
         tried += 1;
-        // A member twice is no JSON that anybody takes.
+        // A duplicate member is invalid JSON.
         if (status === 400) expect(mutant.kind).toMatch(/twice/);
         else expect({ mutant, other: body.evaluations[1]?.decision }).toEqual({ mutant, other: true });
         if (status === 400 ? body.decision !== false : body.evaluations[0].decision !== false) {
           passed.push(named(mutant));
         }
       }
-      // What is optional may be left out, and properties and a context may hold anything.
+      // Optional members may be absent, and properties and a context may hold anything.
       for (const name of passed) {
         expect(name).toMatch(
           /^\/(subject\/|resource\/|action\/)?(properties|context)( removed| retyped \{| name |\/a )/,
@@ -112,8 +112,8 @@ describe('a batch of AuthZEN in which any one field is another', () => {
   );
 });
 
-describe('a policy in which any one field is another', () => {
-  /** A case that an approving policy approves, and a declining one declines. */
+describe('a policy with any one field changed', () => {
+  /** A case that the approving policy approves and the declining one declines. */
   const newApplicant = async (): Promise<string> => {
     const { caseId } = await newCase(site, key, { metadata: { risk: 'low', score: '3', country: 'XX' } });
     const passport = { kind: 'vault_ref', ref: 'r1', sha256: 'a'.repeat(64), media_type: 'image/png', size_bytes: 1 };
@@ -156,7 +156,7 @@ describe('a policy in which any one field is another', () => {
   let versions = 0;
   const sendAdmin = (method: string, path: string, raw: string) => site.adminRaw(method, path, raw);
 
-  /** Makes a policy of each mutant, decides under it, and gives those under which the case was approved. */
+  /** Creates a policy of each mutant, decides under it, and returns those that approved. */
   async function approvingOf(
     make: (version: string) => { readonly mutants: readonly Mutant[] },
     send: (version: string, text: string) => Promise<Answer>,
@@ -172,7 +172,7 @@ describe('a policy in which any one field is another', () => {
         const status = answer.status < 300 ? answer.status : 400;
         expect({ mutant, status: answer.status }).toEqual({ mutant, status });
         const decided = await decide(caseId, version);
-        // A version that was refused, or is a draft, or has no rules, or is called otherwise, decides nothing.
+        // A version that was refused, is a draft, has no rules or another name decides nothing.
         if (decided.status !== 422) expect({ mutant, status: decided.status }).toEqual({ mutant, status: 201 });
         if (decided.body.decision === 'approve') passed.add(at);
         if (decided.status === 201 && decided.body.decision !== 'refer') caseId = await newApplicant();
@@ -185,7 +185,7 @@ describe('a policy in which any one field is another', () => {
   });
   const create = (_: string, text: string) => sendAdmin('POST', '/policies', text);
 
-  /** What of the approving policy is another policy that is as good, and no slip: it asks for less, or says the same. */
+  /** Mutants of the approving policy that are valid policies themselves: they require less, or mean the same. */
   const asGood = [
     '/rules/rules/0/when retyped true',
     '/rules/rules/0/when/and/0 removed',
@@ -201,12 +201,12 @@ describe('a policy in which any one field is another', () => {
     '/rules/rules/0/reason_codes/0 removed',
     '/rules/default/reason_codes retyped []',
     '/rules/default/reason_codes/0 removed',
-    // A code that happens to be one in base64 too.
+    // A code that is valid in base64 too.
     '/rules/default/reason_codes/0 re-encoded base64',
   ];
 
   it(
-    'approves nobody whom it approved as it was meant, or is 400',
+    'does not approve more than the original, or is 400',
     async () => {
       expect(await approvingOf(created(approving), create)).toEqual(['/environment removed', ...asGood]);
     },
@@ -214,15 +214,15 @@ describe('a policy in which any one field is another', () => {
   );
 
   it(
-    'approves nobody whom it declined as it was meant, or is 400',
+    'does not approve who was declined by the original, or is 400',
     async () => {
-      // Another text to compare with is another policy, and nobody can tell it from a slip.
+      // Another text to compare with is another valid policy, indistinguishable from a mistake.
       const isOtherText = ({ pointer, kind }: Mutant) => /\/in\/1\/0$/.test(pointer) && kind.startsWith('re-encoded');
       const make = (version: string) => ({
         mutants: created(declining)(version).mutants.filter((mutant) => !isOtherText(mutant)),
       });
       expect(await approvingOf(make, create)).toEqual([
-        // The author declines nobody any more, and says so.
+        // The author explicitly declines nobody.
         '/rules/rules retyped []',
         '/rules/rules/0 removed',
         '/rules/rules/0/when retyped false',
@@ -234,7 +234,7 @@ describe('a policy in which any one field is another', () => {
   );
 
   it(
-    'does not when a draft is given it either',
+    'is refused when set on a draft too',
     async () => {
       const patched = () => ({ mutants: mutantsOf({ rules: approving, status: 'active' }) });
       const patch = async (version: string, text: string) => {
@@ -247,9 +247,9 @@ describe('a policy in which any one field is another', () => {
   );
 });
 
-describe('a stored record in which any one field is another', () => {
+describe('a stored record with any one field changed', () => {
   it(
-    'lets nobody in',
+    'never allows entry',
     async () => {
       const { subjectRef } = await sealedCase(site, key);
       const where = 'WHERE subject_ref = $1';
@@ -270,7 +270,7 @@ describe('a stored record in which any one field is another', () => {
     TIMEOUT_MS,
   );
 
-  it('and the mutants of all of these are many', () => {
+  it('and there are many mutants of all of these', () => {
     expect(tried).toBeGreaterThan(1000);
   });
 });

@@ -20,7 +20,7 @@ afterAll(async () => {
   await postgres.stop();
 }, SETUP_MS);
 
-/** The server and all that it forked. */
+/** Signals the server and all its child processes. */
 function signal(name: 'SIGSTOP' | 'SIGCONT'): void {
   const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(postgres.pid)])
     .toString()
@@ -30,7 +30,7 @@ function signal(name: 'SIGSTOP' | 'SIGCONT'): void {
   for (const pid of [postgres.pid, ...children]) process.kill(pid, name);
 }
 
-/** A machine that others use too is given more time than the contract, but not so much that a hang would pass. */
+/** More time than the contract, for shared machines, but not enough to hide a hang. */
 const SLACK = 3;
 
 async function expectDenied(): Promise<void> {
@@ -55,7 +55,7 @@ async function expectDenied(): Promise<void> {
 }
 
 async function expectNotReady(): Promise<void> {
-  site.advance(1000); // An answer is given again for less than that.
+  site.advance(1000); // Readiness is cached for less than that.
   const startedMs = performance.now();
   expect(await site.composition.ready()).toMatchObject({ ok: false });
   expect(performance.now() - startedMs).toBeLessThan(1000 * SLACK);
@@ -66,8 +66,8 @@ async function expectRecovery(): Promise<void> {
   await until(async () => (await site.composition.ready()).ok, { timeoutMs: 10_000 });
 }
 
-describe('a store that is away', () => {
-  it('frozen, denies in time, is not ready, and is back by itself', async () => {
+describe('an unavailable store', () => {
+  it('denies in time while frozen, is not ready, and recovers by itself', async () => {
     signal('SIGSTOP');
     try {
       await expectDenied();
@@ -82,7 +82,7 @@ describe('a store that is away', () => {
     await expectRecovery();
   }, 60_000);
 
-  it('stopped, denies at once, is not ready, and is back by itself', async () => {
+  it('denies at once while stopped, is not ready, and recovers by itself', async () => {
     await postgres.halt('immediate');
     await expectDenied();
     await expectNotReady();

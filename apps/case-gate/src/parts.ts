@@ -2,25 +2,23 @@ import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { connectionOf, openSurface } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import { conflictIn, heldIn, LedgerNotOpenedError, missingRights, openEmbeddedLedger } from '@sealgate/ledger-embedded';
-import { parseChannel } from '@sealgate/ledger-port';
-import { openedOrStartError, type Basics as HostBasics, type Own } from '@sealgate/service-host';
+import type { OpenRecordsLedgerOptions } from '@sealgate/ledger-fabric';
+import { parseChannel, type LedgerAppender, type LedgerHealth, type LedgerReader } from '@sealgate/ledger-port';
+import { openedOrStartError, cachedCheck, type Basics as HostBasics, type Own } from '@sealgate/service-host';
 import { openDatabase, startTimer, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { GateConfig } from './config.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { caseTransactions } from './data/case-transaction.ts';
 import { decisionLog, headRecord } from './data/decision-log.ts';
-import { knownRows } from './data/known-rows.ts';
-import { lossWatch, readLosses, type LossWatch } from './data/loss-watch.ts';
-import { ledgerVersions } from './data/ledger-versions.ts';
-import { ledgerWitness, type LedgerWitnessOptions } from './data/ledger-witness.ts';
+import { knownRows, seenVersions, type SeenVersions } from './data/known-rows.ts';
+import { ledgerVersions, ledgerWitness, type LedgerWitnessOptions } from './data/ledger-versions.ts';
 import { addToOutbox, ledgerWriter } from './data/ledger-writer.ts';
-import { secretUses } from './data/secret-uses.ts';
-import { seenVersions, type SeenVersions } from './data/seen-versions.ts';
+import { lossWatch, readLosses, type LossWatch } from './data/loss-watch.ts';
+import { secretUses } from './data/remake-macs.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
-import { migrations, SCHEMA } from './gate-migrations.ts';
 import type { GateMetrics } from './gate-metrics.ts';
-import { openFabricSeals, type SealLedger } from './open-seal-ledger.ts';
+import { migrations, SCHEMA } from './gate-migrations.ts';
 import { startWork } from './start-work.ts';
 
 export const NAME = 'case-gate';
@@ -32,15 +30,15 @@ export interface Basics extends HostBasics<GateConfig> {
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 const CONNECT_WITHIN_MS = 2000;
-const MOST_SEEN = 200_000;
-/** Of each kind: of subjects, some kilobytes each. */
-const MOST_KNOWN = 20_000;
-/** A question to the ledger comes after a look-up, so it gets less of the gate's budget than that. */
+const MAX_SEEN = 200_000;
+/** Per kind of row. A subject takes some kilobytes. */
+const MAX_KNOWN = 20_000;
+/** Share of the gate's budget for a question to the ledger, which follows the look-up. */
 const WITNESS_SHARE = 0.4;
-/** What is left of the gate's budget when a query has taken its time. */
+/** Part of the gate's budget that is kept for what follows a query. */
 const GATE_MARGIN_MS = 30;
 
-/** Everything that is opened, each with how it is let go; released in reverse. */
+/** Opens all resources; each registers its release, run in reverse order. */
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const { channel } = targetOf(config);
@@ -56,10 +54,10 @@ export async function openParts(basics: Basics, own: Own) {
     config.ledgerDriver === 'embedded'
       ? Object.assign(ledger, { isLog: true, problem: () => Promise.resolve(null) })
       : await openFabricSeals({ config, sql, now, log, metrics, own });
-  await database.problem(); // Said in the log, whether somebody asks for it or not.
+  await database.problem(); // Log the result at startup even if no probe asks.
   const macs = macsOf(config);
   const wholeMs = () => Math.floor(now());
-  const seen = seenVersions(MOST_SEEN);
+  const seen = seenVersions(MAX_SEEN);
   const eligibility = eligibilityPorts(basics);
   const { recordIds } = eligibility;
   const target = targetOf(config);
@@ -90,7 +88,7 @@ export async function openParts(basics: Basics, own: Own) {
   return { ...parts, ...lookups, worker };
 }
 
-/** The gate has connections of its own, so that no other work can be in its way. */
+/** The gate has a connection pool of its own, so that no other work delays a check. */
 function openGateDatabase(basics: Basics, own: Own): Database {
   const { gateDatabasePoolSize: maxConnections, gateDeadlineMs: deadlineMs } = basics.config;
   const bounds = { maxConnections, connectTimeoutMs: deadlineMs, deadlineMs };
@@ -99,7 +97,7 @@ function openGateDatabase(basics: Basics, own: Own): Database {
   return gateSql;
 }
 
-/** So that the first checks need not wait for connections. A database that is away is no reason not to start. */
+/** Opens the pool's connections so that the first checks need not. The service starts even if the database is down. */
 async function connectAll(gateSql: Database, count: number): Promise<void> {
   const pings = Array.from({ length: count }, () => gateSql.ping(CONNECT_WITHIN_MS));
   await Promise.allSettled(pings);
@@ -113,20 +111,20 @@ async function openLedger(
     openEmbeddedLedger({ config, sql, now, log, metrics, whenReady, own }),
   );
   const { network, channel } = targetOf(config);
-  // So that the channel is listed before its first seal.
+  // List the channel before its first seal.
   await whenReady(() => ledger.openChannel(network, channel));
   return ledger;
 }
 
 function targetOf({ ledgerChannel: channel }: GateConfig) {
   const parsed = parseChannel(channel);
-  if (parsed === undefined) throw new Error('The configuration was checked.');
+  if (parsed === undefined) throw new Error('LEDGER_CHANNEL was validated by the configuration.');
   return { network: parsed.networkId, channel };
 }
 
 export type GateMacs = ReturnType<typeof macsOf>;
 
-/** The keys that the database never sees. Their names must never change. */
+/** MAC keys, which the database never sees. The labels must never change. */
 function macsOf({ serverSecrets }: GateConfig) {
   return {
     eligibility: serverSecrets.derive('gate eligibility records'),
@@ -158,7 +156,7 @@ interface LookupParts {
   readonly losses: LossWatch;
 }
 
-/** Over the gate's own connections, as all that a check waits for. */
+/** Uses the gate's own connections, as everything that a check waits for. */
 function openLossWatch({ config, now }: Basics, gateSql: Database): LossWatch {
   const { channel } = targetOf(config);
   return lossWatch(() => readLosses(gateSql, channel, config.gateDeadlineMs - GATE_MARGIN_MS), now);
@@ -172,15 +170,51 @@ function openLookups({ config, now, log, counters }: Basics, parts: LookupParts)
   };
   const wholeMs = () => Math.floor(now());
   const withinMs = config.gateDeadlineMs * WITNESS_SHARE;
-  // Over the gate's own connections, so that nothing else can be in its way.
+  // The gate's own connections, so that no other work delays a check.
   const findConflict: LedgerWitnessOptions['findConflict'] = (unit) => conflictIn(gateSql, unit, withinMs);
   const target = targetOf(config);
   const findHeld: LedgerWitnessOptions['findHeld'] = (ids) => heldIn(gateSql, target.channel, ids, withinMs);
   const witness = ledgerWitness({ findConflict, findHeld, target, recordIds, seen });
-  const known = knownRows(MOST_KNOWN);
+  const known = knownRows(MAX_KNOWN);
   const options = { macs, seen, known, witness, losses: () => losses.current(), now: wholeMs, onCorrupt };
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
+  };
+}
+
+/** The ledger that receives the seals of cases, selected by LEDGER_DRIVER. */
+export interface SealLedger extends Pick<LedgerAppender, 'append'>, Pick<LedgerReader, 'prove'> {
+  /** Whether seals are in the embedded log, where each can be proved and queried by SQL. */
+  readonly isLog: boolean;
+  /** The fault of the ledger, or null. Settles within half a second. */
+  problem(): Promise<string | null>;
+}
+
+/** Shorter than the lease of the request that begins a seal. */
+const ANSWER_WITHIN_MS = 3000;
+const HEALTH = { deadlineMs: 500, keepMs: 900 };
+
+/**
+ * Seals on a Fabric network. Versions of subjects, keys, venues and policies stay in the embedded log, because the gate
+ * queries them in its own statements and transactions.
+ *
+ * @throws StartError naming the fault of the connection file, or that it does not configure LEDGER_CHANNEL.
+ */
+export async function openFabricSeals(
+  options: Omit<OpenRecordsLedgerOptions, 'config' | 'schema'> & { readonly config: GateConfig },
+): Promise<SealLedger> {
+  const { GatewayNotOpenedError, openRecordsLedger } = await import('@sealgate/ledger-fabric');
+  const needs = [options.config.ledgerChannel];
+  const ledger = await openedOrStartError(GatewayNotOpenedError, async () =>
+    openRecordsLedger({ ...options, needs, schema: SCHEMA, answerWithinMs: ANSWER_WITHIN_MS }),
+  );
+  const otherwise: LedgerHealth = { ok: false, problem: 'the Fabric network does not answer in time' };
+  const health = cachedCheck({ ...HEALTH, check: () => ledger.health(), otherwise, now: options.now });
+  return {
+    append: (unit) => ledger.append(unit),
+    prove: (channel, id) => ledger.prove(channel, id),
+    isLog: false,
+    problem: async () => (await health()).problem,
   };
 }

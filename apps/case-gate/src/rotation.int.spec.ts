@@ -23,7 +23,7 @@ const SLOWLY = { timeoutMs: 60_000 };
 
 let server: ThrowawayPostgres;
 let key: string;
-/** The processes that are there, each with what is under way at it. */
+/** The running processes, each with its requests in flight. */
 const there = new Map<RunningGate, Set<Promise<unknown>>>();
 let newest: Site;
 
@@ -44,7 +44,7 @@ async function start(secrets: string): Promise<void> {
   there.set(newest, new Set());
 }
 
-/** Has each process replaced by one with these secrets, one after the other, as a rolling update does. */
+/** Replaces each process by one with these secrets, one after the other, as a rolling update does. */
 async function roll(secrets: string): Promise<void> {
   for (const gate of [...there.keys()]) {
     await start(secrets);
@@ -55,7 +55,7 @@ async function roll(secrets: string): Promise<void> {
   }
 }
 
-/** Asks some process; it is not stopped before it has answered. */
+/** Asks a random process, which is not stopped before it has answered. */
 function at<Answer>(ask: (gate: RunningGate) => Promise<Answer>): Promise<Answer> {
   const gates = [...there];
   const [gate, underWay] = gates[Math.floor(Math.random() * gates.length)]!;
@@ -70,7 +70,7 @@ interface Sent {
   readonly answer: string;
 }
 
-/** What goes on while secrets are exchanged. Everything that is not as it should be is remembered. */
+/** The load during a rotation. Records everything unexpected. */
 class Load {
   readonly wrong: string[] = [];
   count = 0;
@@ -120,7 +120,7 @@ class Load {
     this.sent.push({ idempotencyKey, body, answer: made.text });
     const { caseId, subjectRef } = await at((gate) => sealedCase(gate, key));
     if (Math.random() < 0.2) this.allowed.push(subjectRef);
-    // Under a policy version of its own name, so a case is decided again, by whatever secret authenticated it.
+    // Under a policy version of its own, so that the case is decided again, whichever secret authenticated it.
     const again = { policy_version: 'p2', decision: 'approve' };
     const decided = await at((gate) => gate.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: again }));
     this.#expect('decided again', String(decided.status), '201');
@@ -161,10 +161,10 @@ const rowOf = (table: string, subjectRef: string) =>
     values: [subjectRef],
   });
 
-describe('an exchange of server secrets, each step on one process after the other, under load', () => {
-  it('denies nobody, refuses no replay, revives nobody, and ends without the old secret', async () => {
+describe('a rotation of server secrets, one process after the other, under load', () => {
+  it('denies nobody, refuses no replay, restores nobody, and ends without the old secret', async () => {
     await newest.admin('POST', '/policies', { policy_version: 'p2', status: 'active' });
-    // So many versions that not all of them are looked for at once.
+    // More versions than are looked up in one batch.
     for (let turn = 2; turn < VERSIONS_OF_HALL; turn += 1)
       await newest.admin('PATCH', '/venues/hall?environment=live', { name: `Hall ${turn}` });
     const allowed = await Promise.all(Array.from({ length: 5 }, () => at((gate) => sealedCase(gate, key))));
@@ -172,7 +172,7 @@ describe('an exchange of server secrets, each step on one process after the othe
     const [revoked, spoilt, returning] = await Promise.all([1, 2, 3].map(() => sealedCase(newest, key)));
     const { subjectRef: denied } = revoked!;
     await newest.admin('POST', `/subjects/${denied}/revoke`, { reason: 'Fraud' });
-    // Somebody with the database in hand makes it say more than was decided.
+    // Forges a row that says more than was decided.
     const spoil = `UPDATE gate.eligibility SET document = replace(document, '"hall"', '"*"') WHERE subject_ref = $1`;
     await newest.sql.query({ text: spoil, values: [spoilt!.subjectRef] });
     const load = new Load({ allowed: allowed.map(({ subjectRef }) => subjectRef), denied });
@@ -185,7 +185,7 @@ describe('an exchange of server secrets, each step on one process after the othe
     const made = load.count;
     expect(await rowsOf('old')).toMatchObject({ subjects: expect.any(Number), keys: expect.any(Number) });
 
-    // Each process has a job; the row that was spoilt is left to a person.
+    // Each process runs the job; the forged row is left to an operator.
     await until(async () => Object.keys(await rowsOf('old')).join() === 'subjects', SLOWLY);
     expect(await rowsOf('old')).toEqual({ subjects: 1 });
     const lines = [...there.keys()].flatMap((gate) => gate.logLines);
@@ -195,11 +195,11 @@ describe('an exchange of server secrets, each step on one process after the othe
     await until(async () => Object.keys(await rowsOf('old')).length === 0, SLOWLY);
     expect((await needsOf('old')).map(({ what }) => what)).toEqual(['claims on Idempotency-Keys', 'cursors of lists']);
 
-    // The rows of before a revocation, to be put back after the old secret is gone.
+    // The rows before a revocation, to be restored after the old secret is gone.
     const before = await rowOf('eligibility', returning!.subjectRef);
     await newest.admin('POST', `/subjects/${returning!.subjectRef}/revoke`, { reason: 'Fraud' });
     await until(() => load.count > made + 50, SLOWLY);
-    // Claims of the old secret are still replayed: nothing is taken away before they are gone.
+    // Claims of the old secret are still replayed: it is removed only once they are gone.
     load.sent = [];
     await until(() => load.sent.length > 5, SLOWLY);
     await roll(NEW);
@@ -230,7 +230,7 @@ describe('an exchange of server secrets, each step on one process after the othe
       expect(await check(gate, key, returning!.subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
     await sealedCase(newest, key, { create: { subject_ref: denied } });
     for (const gate of there.keys()) expect(await check(gate, key, denied)).toMatch(/^deny /);
-    // What a venue was is still known: one that is taken away comes back as a later version.
+    // The version of a venue is still known: a deleted one is created again as a later version.
     await sql.query({ text: `DELETE FROM gate.venues WHERE venue_id = 'hall'` });
     await newest.admin('POST', '/venues', { venue_id: 'hall', name: 'Hall' });
     const [hall] = await sql.query<{ record_version: number }>({
@@ -241,7 +241,7 @@ describe('an exchange of server secrets, each step on one process after the othe
   }, 240_000);
 });
 
-describe('an exchange of the key that signs packs', () => {
+describe('a rotation of the pack signing key', () => {
   it('has every pack verify with the key set of every process, in each phase', async () => {
     const [old, next] = [generateDocumentKey(), generateDocumentKey()];
     const published = (pem: string) => JSON.stringify(jwksOf([documentSigner(pem).jwk]));
@@ -263,7 +263,7 @@ describe('an exchange of the key that signs packs', () => {
       [making, accepting],
     ] as const)
       expect(await verdict(signer, reader)).toBe(true);
-    // What the phase is for: one that was left out does not know the new key.
+    // The purpose of this phase: a process without it does not know the new key.
     expect(await verdict(making, site)).toBe(false);
     await site.stop();
     await site.database.stop();

@@ -1,7 +1,7 @@
 import { enumOf, instantText, lineOfText } from '@sealgate/http';
 import { Type, type TSchema } from '@sinclair/typebox';
 
-/** The most that a body of the public listener may hold. */
+/** Maximum body of the public listener. */
 export const BODY_MAX_BYTES = 262_144;
 
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -19,7 +19,7 @@ export const PolicyVersion = Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' });
 export const Environment = Type.String({ pattern: '^[a-z][a-z0-9-]{0,30}$' });
 export const ReasonCode = Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' });
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
-/** An id in a path: one that no id can be is a row that is not there. */
+/** Ids in a path: a malformed one is a 404. */
 export const CaseId = Type.String({ pattern: '^case_[A-Za-z0-9_-]{1,64}$' });
 export const IdText = lineOfText({ min: 1, max: 1024 });
 export const Name = lineOfText({ min: 1, max: 200 });
@@ -36,8 +36,8 @@ export const Outcome = enumOf('Outcome', ['approve', 'decline', 'refer']);
 export const Verdict = enumOf('Verdict', ['allow', 'deny']);
 
 /**
- * One list and no union of two: generators make a type of each branch, and two lists in one place are one type twice. That
- * `*` stands alone is said by keywords that they pass over.
+ * One list instead of a union of two, for which client generators would make two types. The keywords that require `*`
+ * to be the only item are ignored by generators.
  */
 export const VenueIds = Type.Array(
   Type.String({ pattern: '^(?:\\*|[A-Za-z0-9_-]{1,64})$', description: 'The id of a venue, or `*`.' }),

@@ -31,7 +31,7 @@ async function onChannel(recordId: string): Promise<{ type: string; data: unknow
 const sealsInLog = () => site.sql.query({ text: `SELECT 1 FROM ledger.records WHERE type = 'case.seal'` });
 
 describe('seals on Fabric', () => {
-  it('are records of the contract and of no log, and let their subject in', async () => {
+  it('are records of the contract but of no log, and make their subject eligible', async () => {
     const { caseId, subjectRef, seal } = await sealedCase(site, key);
     const pack = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
     const [{ document, proof }] = pack.body.seals;
@@ -45,7 +45,7 @@ describe('seals on Fabric', () => {
       const { body } = await site.admin('GET', '/waiting');
       return body.items.every(({ count }: { count: number }) => count === 0);
     });
-    // The pack stays what it was.
+    // The pack stays the same.
     const later = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
     expect(later.body.pack_hash).toBe(pack.body.pack_hash);
   }, 60_000);
@@ -58,7 +58,7 @@ describe('seals on Fabric', () => {
     expect(await check(replica, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
   }, 60_000);
 
-  it('wait while the peer is away, and the gate goes on', async () => {
+  it('wait while the peer is away, and the gate continues', async () => {
     const { subjectRef: known } = await sealedCase(site, key);
     const { caseId, subjectRef } = await newCase(site, key);
     const body = { policy_version: 'p1', decision: 'approve' };
@@ -79,19 +79,19 @@ describe('seals on Fabric', () => {
     expect(peer.channel('main').transactions()).toHaveLength(before + 1);
   }, 90_000);
 
-  it('are completed once, whoever dies in between', async () => {
+  it('are completed once, whichever process crashes', async () => {
     const { caseId, subjectRef } = await newCase(site, key);
     const body = { policy_version: 'p1', decision: 'approve' };
     await site.ask('POST', `/v1/cases/${caseId}/decide`, { key, body });
     const before = peer.channel('main').transactions().length;
-    // Ordered, and answered as if not.
+    // Committed, but answered as unavailable.
     peer.faults.inject('submit', { statusAfter: { code: 14, message: 'away' } }, { times: 1 });
     await sealNow(site, key, { caseId, version: 'p1' });
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE', { timeoutMs: 30_000 });
     expect(peer.channel('main').transactions()).toHaveLength(before + 1);
   }, 60_000);
 
-  it('are not begun where no Fabric channel holds LEDGER_CHANNEL', async () => {
+  it('fail at start if no Fabric channel holds LEDGER_CHANNEL', async () => {
     const env = { FABRIC_CONFIG: connectionFileOf(peer, ['other.*']) };
     await expect(site.replica(env)).rejects.toThrow(/FABRIC_CONFIG: no Fabric channel holds .*gate\.seals/);
   });

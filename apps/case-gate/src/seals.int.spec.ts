@@ -29,7 +29,7 @@ const recordsOf = (recordId: string) =>
 const read = async (caseId: string) => (await site.ask('GET', `/v1/cases/${caseId}`, { key })).body;
 
 describe('a seal', () => {
-  it('is the document of the decision, hashed as it is stored in the ledger', async () => {
+  it('is the document of the decision, hashed as stored in the ledger', async () => {
     const { caseId, subjectRef } = await newCase(site, key);
     const reference = { kind: 'vault_ref', ref: 'v', sha256: 'a'.repeat(64), media_type: 'a/b', size_bytes: 1 };
     const attached = await site.ask('POST', `/v1/cases/${caseId}/attachments`, {
@@ -103,7 +103,7 @@ describe('a seal', () => {
     );
   });
 
-  it('asked for at once, on two replicas, is one record and one 201', async () => {
+  it('requested at once on two replicas is one record and one 201', async () => {
     const other = await site.replica();
     const { caseId } = await decidedCase();
     const answers = await Promise.all(
@@ -117,7 +117,7 @@ describe('a seal', () => {
     expect(await recordsOf(answers[0]!.body.ledger_record_id)).toHaveLength(1);
   });
 
-  it('of an earlier version is told again after the case was decided anew', async () => {
+  it('of an earlier version is replayed after a later decision', async () => {
     const { caseId, seal } = await sealedCase(site, key);
     await site.admin('POST', '/policies', { policy_version: 'p2', status: 'active' });
     const body = { policy_version: 'p2', decision: 'approve' };
@@ -131,7 +131,7 @@ describe('a seal', () => {
   });
 });
 
-/** The parts of one process that seals, to be broken at a step. */
+/** The ports of one sealing process, which can crash at a step. */
 function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof site.sql } {
   const secrets = ServerSecrets.parse(`s1:${secret}`);
   const now = Date.now;
@@ -149,12 +149,12 @@ function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof
   };
 }
 
-/** Lets the entries of the outbox be due, as their time coming would. */
+/** Makes the outbox entries due. */
 const makeDue = () => site.sql.query({ text: "UPDATE gate.outbox SET next_attempt_at = now() - interval '1 minute'" });
 
-describe('a process that dies while it seals', () => {
+describe('a process that crashes while it seals', () => {
   it.each<SealStep>(['begun', 'appended', 'completed'])(
-    'after it has %s leaves what another one finishes, once',
+    'after it has %s leaves a seal that another one completes, once',
     async (step) => {
       const { caseId, subjectRef } = await decidedCase();
       const order = { environment: 'live', caseId, policyVersion: 'p1', actor: 'key_1' };
@@ -179,7 +179,7 @@ describe('a process that dies while it seals', () => {
     },
   );
 
-  it('may be followed by several that finish it at once', async () => {
+  it('may be followed by several that complete it at once', async () => {
     const { caseId } = await decidedCase();
     const order = { environment: 'live', caseId, policyVersion: 'p1', actor: 'key_1' };
     const dying = sealPorts(() => {
@@ -203,14 +203,14 @@ describe('a process that dies while it seals', () => {
 });
 
 describe('a ledger', () => {
-  it('whose channel is halted is named, and the seal completes once it goes on', async () => {
+  it('with a halted channel is named, and the seal completes once the channel resumes', async () => {
     const { caseId } = await decidedCase();
     const append = () => Promise.reject(new ChannelHaltedError('gate.seals'));
     const order = { environment: 'live', caseId, policyVersion: 'p1', actor: 'key_1' };
     await expect(sealCase({ ...sealPorts(), ledger: { append } }, order)).rejects.toMatchObject({
       code: 'LEDGER_UNAVAILABLE',
       message:
-        'Channel gate.seals is halted, because records of it that were signed for are missing; the seal is completed once it goes on.',
+        'Channel gate.seals is halted, because records of it that were signed for are missing; the seal is completed once the channel resumes.',
     });
     expect((await read(caseId)).status).toBe('sealing');
     await makeDue();
@@ -246,7 +246,7 @@ describe('a ledger', () => {
     expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
   }, 30_000);
 
-  it('that holds other content under the id is a conflict, which a person is told of', async () => {
+  it('that holds other content under the id is a conflict, which is reported to the operator', async () => {
     const { caseId, subjectRef } = await decidedCase();
     const ports = sealPorts();
     const { ledgerRecordId } = await import('./domain/versioned-record.ts');
@@ -265,7 +265,7 @@ describe('a ledger', () => {
 });
 
 describe('an assessor pack', () => {
-  it('wants a seal, unless a draft is asked for, which shows none', async () => {
+  it('requires a seal, unless a draft is requested, which shows none', async () => {
     const { caseId } = await decidedCase();
     const ask = (query: string) => site.ask('GET', `/v1/cases/${caseId}/assessor-pack${query}`, { key });
     expectProblem(await ask(''), 'CASE_NOT_SEALED');
@@ -278,7 +278,7 @@ describe('an assessor pack', () => {
     expect((await ask('?draft=true')).body).toMatchObject({ status: 'sealed', seals: [] });
   });
 
-  it('is audited each time it is taken, and not told in the timeline', async () => {
+  it('is audited on each export, and not part of the timeline', async () => {
     const { caseId } = await sealedCase(site, key);
     const exports = async () => {
       const { body } = await site.admin('GET', '/audit?limit=200');

@@ -12,14 +12,13 @@ import { lossProgress } from './data/loss-progress.ts';
 import type { LossWatch } from './data/loss-watch.ts';
 import { remakeMacs } from './data/remake-macs.ts';
 import { lossReview } from './data/review-losses.ts';
-import type { SeenVersions } from './data/seen-versions.ts';
+import type { SeenVersions } from './data/known-rows.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
-import type { Basics, GateMacs } from './parts.ts';
-import type { SealLedger } from './open-seal-ledger.ts';
+import type { Basics, GateMacs, SealLedger } from './parts.ts';
 
 type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
-  /** Of versions. */
+  /** The ledger of row versions. */
   readonly ledger: EmbeddedLedger;
   readonly sealLedger: SealLedger;
   readonly inTransaction: InCaseTransaction;
@@ -45,7 +44,7 @@ const LOSS_REVIEW_EVERY_MS = 1000;
 const LOSS_REVIEW_PAGE_ROWS = 100;
 const HEADS_EVERY_MS = 60_000;
 
-/** What goes on without a request. */
+/** Starts the background jobs. */
 export function startWork(basics: Basics, parts: WorkParts) {
   const { config, now } = basics;
   const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, repeat, retain } = parts;
@@ -73,13 +72,15 @@ export function startWork(basics: Basics, parts: WorkParts) {
   return { proofs };
 }
 
-/** What an earlier secret made, once all processes make with the new one. Looked for again an hour after all was found done. */
+/**
+ * Replaces MACs made by a former server secret, once all processes use the new one. Idle for an hour once none is left.
+ */
 function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
   const { sql, inSql, inTransaction, macs, versions, secretWatch, eligibility } = parts;
   const remade = {
     ...{ sql, inSql, inTransaction, macs, versions, decisionMacs: eligibility.decisionMacs },
     secretIds: config.serverSecrets.ids,
-    mayGoOn: () => secretWatch.isSettled(),
+    mayContinue: () => secretWatch.isSettled(),
     onRefused: (what: string, error: unknown) => {
       counters.corrupt();
       log.error('row_not_remade', { what, reason: String(error) });
@@ -94,7 +95,7 @@ function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () 
   };
 }
 
-/** What declared losses of ledger records leave to be done. */
+/** Reviews rows after a declared loss of ledger records. */
 function reviewing({ now, newId, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
   return lossReview({
     ...parts,

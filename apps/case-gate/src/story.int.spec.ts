@@ -21,7 +21,7 @@ const reference = (ref: string, sha256 = hashOf('a')) => ({
 });
 
 describe('the life of a case', () => {
-  it('from its creation to the door, and to its revocation', async () => {
+  it('from creation to the door, and to revocation', async () => {
     const { caseId, subjectRef } = await newCase(site, key);
     expect(caseId).toMatch(/^case_/);
     expect(await check(site, key, subjectRef)).toBe('deny NO_SEALED_DECISION');
@@ -36,7 +36,7 @@ describe('the life of a case', () => {
       body: { policy_version: 'p1', decision: 'approve', reason_codes: ['B', 'A', 'B'] },
     });
     expect(decided).toMatchObject({ status: 201, body: { status: 'decided', reason_codes: ['A', 'B'] } });
-    // An approve counts once it is sealed, and not before.
+    // An approve counts only once it is sealed.
     expect(await check(site, key, subjectRef)).toBe('deny NO_SEALED_DECISION');
     const sealed = await sealNow(site, key, { caseId, version: 'p1' });
     expect(sealed.status).toBe(201);
@@ -95,7 +95,7 @@ describe('the life of a case', () => {
     expect(await check(site, key, subjectRef)).toBe('deny ELIGIBILITY_REVOKED');
   });
 
-  it('gives a pack that is the same but for its time, whatever happens to other cases', async () => {
+  it('has a pack that differs only in its time, whatever happens to other cases', async () => {
     const { caseId } = await sealedCase(site, key);
     const first = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
     expect(first.status).toBe(200);

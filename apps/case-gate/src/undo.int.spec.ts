@@ -4,7 +4,7 @@ import { SETUP_MS, type RunningGate } from '../test/running-gate.ts';
 import {
   CHANGE_NAMES,
   changesOf,
-  putBack,
+  restoreRows,
   remove,
   TABLES,
   undoSite,
@@ -24,35 +24,35 @@ afterAll(() => at.stop());
 type Undo = (before: Rows, rows: Arranged['rows']) => Promise<unknown>;
 
 const UNDOS: Readonly<Record<string, Undo>> = {
-  'by its row, put back whole': (before, rows) =>
+  'of its whole row': (before, rows) =>
     at.asService(async (sql) => {
       const [table, where] = Object.entries(rows)[0]!;
       await remove(sql, table, where);
-      await putBack(sql, table, { rows: before[table]!, where });
+      await restoreRows(sql, table, { rows: before[table]!, where });
     }),
-  'by every row of it, and what was still on its way': (before, rows) =>
+  'of all its rows, with the outbox emptied': (before, rows) =>
     at.asService(async (sql) => {
       await remove(sql, 'outbox', 'true');
       for (const [table, where] of Object.entries(rows)) {
         await remove(sql, table, where);
-        await putBack(sql, table, { rows: before[table]!, where });
+        await restoreRows(sql, table, { rows: before[table]!, where });
       }
     }),
-  'by all tables, put back as they were': (before) =>
+  'of all tables': (before) =>
     at.asService(async (sql) => {
       for (const table of TABLES) {
         await remove(sql, table, 'true');
-        await putBack(sql, table, { rows: before[table]!, where: 'true' });
+        await restoreRows(sql, table, { rows: before[table]!, where: 'true' });
       }
     }),
-  'by taking away every row of it': (_, rows) =>
+  'by deleting all its rows': (_, rows) =>
     at.asService(async (sql) => {
       await remove(sql, 'outbox', 'true');
       for (const [table, where] of Object.entries(rows)) await remove(sql, table, where);
     }),
 };
 
-/** A process that has just started refuses addresses for its first moment: its limits begin empty. */
+/** Retries: a new process refuses addresses for its first moment, because its limits begin empty. */
 async function askOnceStarted({ ask }: Arranged, gate: RunningGate): Promise<string> {
   let said = '';
   await until(async () => !(said = await ask(gate)).startsWith('429'));
@@ -61,7 +61,7 @@ async function askOnceStarted({ ask }: Arranged, gate: RunningGate): Promise<str
 
 describe.each(CHANGE_NAMES)('%s', (name) => {
   it.each(Object.entries(UNDOS))(
-    'is not brought back with the tables alone, %s: not here, not where it was let in, not on a replica started later',
+    'is not undone by restoring rows (%s), on no replica: this one, one that allowed it, or one started later',
     async (_undo, undo) => {
       const { site, other } = at;
       const { arrange, before, after } = changesOf(at)[name];
@@ -71,7 +71,7 @@ describe.each(CHANGE_NAMES)('%s', (name) => {
       const rows = await at.read();
       expect((await made.act()).status).toBeLessThan(300);
       await undo(rows, made.rows);
-      // At once, and once more when the first answers have been remembered.
+      // At once, and again when the first answers are cached.
       const fresh = await site.replica();
       for (let turn = 0; turn < 2; turn += 1) {
         for (const gate of [warm, site, fresh, other]) expect(await askOnceStarted(made, gate)).toMatch(after);

@@ -6,10 +6,10 @@ export const UNCONFIRMED = 'deny ELIGIBILITY_UNCONFIRMED';
 
 export type LossSite = Awaited<ReturnType<typeof lossSite>>;
 
-/** A site whose ledger loses records, and what tests of that ask of it. */
+/** A site whose ledger loses records, and helpers for tests of that. */
 async function lossSite() {
   const site = await gateSite();
-  /** A process that meets what a test makes only when the test asks it. */
+  /** A process that the tests use only explicitly. */
   const other = await site.replica();
   const { key } = site;
   const run = (text: string, values: unknown[] = []) => site.sql.query({ text, values });
@@ -22,7 +22,7 @@ async function lossSite() {
   const changedMs = async (subjectRef: string) => (await rowOf(subjectRef)).changed_at.getTime();
 
   let epoch = 0;
-  /** As `declare_loss_v1` leaves it once the channel goes on: everything written after this moment may be lost. */
+  /** The state left by `declare_loss_v1` once the channel resumes: everything written later may be lost. */
   const declare = async (keptAtMs: number): Promise<void> => {
     epoch += 1;
     await run(
@@ -36,7 +36,7 @@ async function lossSite() {
     );
   };
 
-  /** What the ledger holds of a name, but seals. */
+  /** The ledger records of a name, except seals. */
   const inLedger = async (name: string) =>
     (
       await run(`SELECT data FROM ledger.records WHERE data LIKE $1 AND type <> 'case.seal' ORDER BY idx`, [
@@ -48,7 +48,7 @@ async function lossSite() {
   const ledgerHas = (name: string, version: number) =>
     until(async () => (await versionsInLedger(name)).includes(version), { timeoutMs: 10_000 });
 
-  /** Takes records of this name, from a version on, out of the ledger. */
+  /** Removes the records of this name, from a version on, from the ledger. */
   const lose = async (name: string, fromVersion: number): Promise<void> => {
     const lost = `SELECT channel_id, idx FROM ledger.records
       WHERE data LIKE $1 AND type <> 'case.seal' AND (data::jsonb->>'record_version')::integer >= $2`;
@@ -57,7 +57,7 @@ async function lossSite() {
     await run(`DELETE FROM ledger.records WHERE (channel_id, idx) IN (${lost})`, values);
   };
 
-  /** Runs `change`, and then leaves no trace of it in the database, as a restore of an older backup does. */
+  /** Runs `change`, then removes every trace of it from the database, as restoring an older backup does. */
   const rolledBack = async (table: string, where: string, change: () => Promise<void>): Promise<void> => {
     const before = (await run(`SELECT to_jsonb(t) AS row FROM gate.${table} t WHERE ${where}`))[0]!['row'];
     await change();
@@ -78,7 +78,7 @@ async function lossSite() {
   const becomes = (gate: RunningGate, subjectRef: string, answer: string) =>
     until(async () => (await check(gate, key, subjectRef)) === answer, { timeoutMs: 5000 });
 
-  /** Two approved subjects; the declared loss lies between their last changes. */
+  /** Two approved subjects, one changed before and one after the declared loss. */
   const oneBeforeOneSince = async (): Promise<{ before: string; since: string }> => {
     const { subjectRef: before } = await sealedCase(site, key);
     await ledgerHas(before, 2);
@@ -109,7 +109,7 @@ async function lossSite() {
   return { ...asked, site, other, key, newestEpoch: () => epoch };
 }
 
-/** One such site for all tests of a file; `made` is given it before the first. */
+/** Runs the tests of a file on one such site, which `made` receives before the first. */
 export function onLossSite(made: (at: LossSite) => void): void {
   let at: LossSite;
   beforeAll(async () => {

@@ -1,20 +1,20 @@
-/** One way in which a document is not what it was. */
+/** A document with one change. */
 export interface Mutant {
   /** RFC 6901 pointer of the value, or of the member whose name it is. */
   readonly pointer: string;
   readonly kind: string;
-  /** JSON, or nearly: some say a member twice. */
+  /** JSON, or nearly: some contain a duplicate member. */
   readonly text: string;
 }
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** What stands in the place of a member or an element: its whole text, without a comma; '' for nothing. */
+/** The replacement of a member or an element: its whole text, without a comma; '' removes it. */
 type Put = (text: string) => string;
 
 /**
- * The document with each member and each element in turn removed, null, retyped, said twice and re-encoded: the same in
- * other words, which a careless reader would take for it.
+ * The document with each member and element in turn removed, null, retyped, duplicated and re-encoded, that is, with
+ * the same content in another form that a careless parser might accept.
  */
 export function mutantsOf(document: Json): Mutant[] {
   return variants(document, '', (text) => text);
@@ -47,7 +47,7 @@ const memberText = (name: string, value: Json): string => `${JSON.stringify(name
 /** Other values, as kind and JSON text. */
 function otherValues(value: Json): [kind: string, text: string][] {
   const retyped: Json[] = [0, 1, true, false, '', 'x', [], {}, [value], { value }, JSON.stringify(value)];
-  // A text that says a number in plain decimals is that number, where rules compare.
+  // A text that is a plain decimal equals that number where rules compare.
   const wrong = typeof value === 'number' ? retyped.slice(0, -1) : retyped;
   const reencoded = typeof value === 'string' ? reencodings(value) : [];
   return [
@@ -78,14 +78,14 @@ function reencodings(text: string): [kind: string, text: string][] {
   return all.filter(([, other]) => other !== text);
 }
 
-/** Other members in the place of one, as kind and JSON text. */
+/** Replacements of a member, as kind and JSON text. */
 function otherMembers(name: string, value: Json): [kind: string, text: string][] {
   const own = memberText(name, value);
   return [
     ['twice', `${own},${own}`],
     ['twice, then null', `${own},${memberText(name, null)}`],
     ['twice, null first', `${memberText(name, null)},${own}`],
-    // The same name to whoever undoes escapes, and only to those.
+    // The same name once escapes are decoded.
     ['twice, once escaped', `${own},"\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}":null`],
     ...reencodings(name).map(([kind, other]): [string, string] => [`name ${kind}`, memberText(other, value)]),
   ];

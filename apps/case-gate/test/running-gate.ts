@@ -19,7 +19,7 @@ import { readConfig } from '../src/config.ts';
 import { caseTransactions, type InCaseTransaction } from '../src/data/case-transaction.ts';
 import { ledgerVersions } from '../src/data/ledger-versions.ts';
 import { ledgerWriter } from '../src/data/ledger-writer.ts';
-import { seenVersions } from '../src/data/seen-versions.ts';
+import { seenVersions } from '../src/data/known-rows.ts';
 import { SCOPES } from '../src/domain/key-grants.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';
@@ -29,7 +29,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  // Tests read what they expect to be there; a wrong guess fails them.
+  // Tests read members that they expect; a wrong guess fails them.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
@@ -41,10 +41,10 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Puts something else in the place of what everything in a process is given: to see what a bug there leads to. */
+/** Replaces basics of a process, to test the effect of a bug there. */
 export type ChangeBasics = (basics: Basics) => Basics;
 
-/** One process's worth of the surface, in this process, on a real PostgreSQL. */
+/** One process of the surface, run in this process on a real PostgreSQL. */
 export interface RunningGate {
   readonly url: string;
   readonly adminUrl: string;
@@ -52,30 +52,30 @@ export interface RunningGate {
   readonly logLines: string[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   admin(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** The same with a body that may be no JSON. */
+  /** The same with a body that may not be JSON. */
   adminRaw(method: string, path: string, raw: string): Promise<Answer>;
-  /** Moves the clock of this process ahead. */
+  /** Advances the clock of this process. */
   advance(ms: number): void;
   stop(): Promise<void>;
 }
 
 export interface GateSite extends RunningGate {
   readonly database: ThrowawayPostgres;
-  /** As the owner of the tables: what somebody with the database in hand could do. */
+  /** As the owner of the tables. */
   readonly sql: Database;
   readonly verifierKey: string;
-  /** Another replica on the same database and with the same secrets. */
+  /** Another replica on the same database with the same secrets. */
   replica(env?: Readonly<Record<string, string>>, change?: ChangeBasics): Promise<RunningGate>;
-  /** A key with these scopes; all of them unless said otherwise. */
+  /** A key with these scopes; all by default. */
   newKey(scopes?: readonly string[], environment?: string): Promise<string>;
 }
 
-/** For `beforeAll`: a real database is started and migrated. */
+/** For `beforeAll`, which starts and migrates a real database. */
 export const SETUP_MS = 60_000;
 
 const adminToken = 'test-admin-token';
 
-/** A migrated database, the surface on it, a venue `hall`, a policy `p1` without rules, and a key for everything. */
+/** A migrated database, the surface on it, a venue `hall`, a policy `p1` without rules, and a key with all scopes. */
 export async function gateSite(
   env: Readonly<Record<string, string>> = {},
   server?: ThrowawayPostgres,
@@ -95,7 +95,7 @@ export async function gateSite(
     RATE_BURST: '100000',
     GATE_RATE_PER_SECOND: '100000',
     GATE_RATE_BURST: '100000',
-    // A loaded machine is no reason for a test of something else to fail.
+    // So that a loaded machine does not fail unrelated tests.
     GATE_DEADLINE_MS: '2000',
     ...env,
   };
@@ -245,7 +245,7 @@ export async function newCase(
   return { caseId: answer.body.case_id, subjectRef: answer.body.subject_ref };
 }
 
-/** A case that was decided, and sealed. */
+/** A decided and sealed case. */
 export async function sealedCase(
   gate: RunningGate,
   key: string,
@@ -265,14 +265,14 @@ export function sealNow(gate: RunningGate, key: string, of: { caseId: string; ve
   return gate.ask('POST', `/v1/cases/${of.caseId}/seal`, { key, headers });
 }
 
-/** Asks the gate, and gives its answer in short. */
+/** Checks entry and returns the answer in short. */
 export async function check(gate: RunningGate, key: string, subjectRef: string, more: object = {}): Promise<string> {
   const body = { subject_ref: subjectRef, venue_id: 'hall', ...more };
   const answer = await gate.ask('POST', '/v1/gate/check', { key, body });
   return `${answer.body.decision} ${answer.body.reason_codes}`;
 }
 
-/** Transactions over cases as a process with these secrets runs them: a part of one, to be broken. */
+/** Case transactions as in a process with these secrets, for tests that break a part of it. */
 export function caseTransactionsOf(
   sql: Database,
   secrets: ServerSecrets,

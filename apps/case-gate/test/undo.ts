@@ -3,15 +3,15 @@ import { migrate, type Sql } from '@sealgate/storage';
 import { migrations } from '../src/gate-migrations.ts';
 import { check, gateSite, newCase, sealedCase, type GateSite, type RunningGate } from './running-gate.ts';
 
-/** All tables that something is decided by, or that a decision travels through. */
+/** All tables that decide something, or that a decision passes through. */
 export const TABLES = ['api_keys', 'venues', 'policies', 'eligibility', 'eligibility_history', 'outbox'] as const;
 export type Rows = Readonly<Record<string, string>>;
 
-/** Something that lets somebody in, and how that is ended. */
+/** Something that allows entry, and how to end it. */
 export interface Arranged {
   readonly ask: (gate: RunningGate) => Promise<string>;
   readonly act: () => Promise<{ readonly status: number }>;
-  /** Which rows of which tables are this one's. */
+  /** The rows that belong to it, by table. */
   readonly rows: Readonly<Record<string, string>>;
 }
 
@@ -21,21 +21,21 @@ export interface Change {
   readonly arrange: () => Promise<Arranged>;
 }
 
-/** How a test stands to a site: with what the service's own role can do to its tables, and no more. */
+/** A site with the access of the service's own role to its tables. */
 export interface UndoSite {
   readonly site: GateSite;
   readonly key: string;
   readonly secrets: string;
-  /** A replica that has met none of what a test makes. */
+  /** A replica that the test has not used yet. */
   readonly other: RunningGate;
   asService<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
   run(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  /** All rows of all tables. */
+  /** Reads all rows of all tables. */
   read(): Promise<Rows>;
-  /** Puts those rows back as they were read, in the place of what is there now. */
+  /** Restores rows as they were read. */
   restore(before: Rows, rows: Arranged['rows']): Promise<void>;
   idOfKey(raw: string): Promise<string>;
-  /** What the ledger holds of it, but seals. */
+  /** Its ledger records, except seals. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   inLedger(name: string): Promise<any[]>;
   stop(): Promise<void>;
@@ -66,7 +66,7 @@ export async function undoSite(): Promise<UndoSite> {
       asService(async (sql) => {
         for (const [table, where] of Object.entries(rows)) {
           await remove(sql, table, where);
-          await putBack(sql, table, { rows: before[table]!, where });
+          await restoreRows(sql, table, { rows: before[table]!, where });
         }
       }),
     async idOfKey(raw) {
@@ -90,20 +90,20 @@ export async function undoSite(): Promise<UndoSite> {
 
 export const remove = async (sql: Sql, table: string, where: string) => {
   if (table === 'api_keys') {
-    // So that nothing hangs on it.
+    // No row refers to it then.
     const text = `UPDATE gate.api_keys SET replaces = NULL WHERE replaces IN (SELECT id FROM gate.api_keys WHERE ${where})`;
     await sql.query({ text });
   }
   await sql.query({ text: `DELETE FROM gate.${table} WHERE ${where}` });
 };
-export const putBack = (sql: Sql, table: string, { rows, where }: { rows: string; where: string }) =>
+export const restoreRows = (sql: Sql, table: string, { rows, where }: { rows: string; where: string }) =>
   sql.query({
     text: `INSERT INTO gate.${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::gate.${table}, $1) t WHERE ${where}`,
     values: [rows],
   });
 
 export const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex');
-/** Asks the gate with a key; the status where it is refused. */
+/** Checks entry with a key; returns the status where it is refused. */
 export const ask = async (gate: RunningGate, raw: string, subjectRef: string, venueId = 'hall') => {
   const body = { subject_ref: subjectRef, venue_id: venueId };
   const answer = await gate.ask('POST', '/v1/gate/check', { key: raw, body });
@@ -125,7 +125,7 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** What can be ended, each made anew whenever it is arranged. */
+/** The changes that can be undone; each arrangement is new. */
 export function changesOf({ site, key, idOfKey }: UndoSite): Readonly<Record<ChangeName, Change>> {
   const subjectChange = (action: string, after: RegExp): Change => ({
     before: 'allow ELIGIBLE',

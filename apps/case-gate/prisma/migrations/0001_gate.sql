@@ -1,9 +1,9 @@
 -- Up Migration
 
--- Everything belongs to an environment (`live`, `test`, ...), which is a value and no row of its own.
--- Texts that a caller sent are text and never jsonb, which refuses U+0000 and rewrites numbers.
+-- Every row belongs to an environment (`live`, `test`, ...), which is a value without a table of its own.
+-- Texts sent by clients are text, never jsonb, which refuses U+0000 and rewrites numbers.
 
--- mac is over every other column, under a key that the database never sees; see domain/venue-record.ts.
+-- mac covers all other columns, under a key that the database never sees; see domain/versioned-record.ts.
 CREATE TABLE venues (
   environment    text NOT NULL COLLATE "C",
   venue_id       text NOT NULL COLLATE "C",
@@ -27,7 +27,7 @@ CREATE TABLE policies (
   PRIMARY KEY (environment, policy_version)
 );
 
--- The columns from policy_version to sealed_at are those of the current decision.
+-- Columns from policy_version to sealed_at belong to the current decision.
 CREATE TABLE cases (
   case_id                  text PRIMARY KEY COLLATE "C",
   environment              text NOT NULL COLLATE "C",
@@ -79,7 +79,7 @@ CREATE TABLE decisions (
   CONSTRAINT decisions_once UNIQUE (case_id, policy_version, is_final)
 );
 
--- hash is SHA-256 of the canonical form of the rest; data is canonical JSON. Events are never changed.
+-- hash is SHA-256 of the canonical form of the other columns; data is canonical JSON. Events never change.
 CREATE TABLE timeline (
   case_id   text NOT NULL COLLATE "C" REFERENCES cases,
   seq       integer NOT NULL,
@@ -92,8 +92,8 @@ CREATE TABLE timeline (
   PRIMARY KEY (case_id, seq)
 );
 
--- document is the text that was hashed and is stored in the ledger. proof is the one against the first checkpoint that
--- was seen to cover the seal; once there it never changes.
+-- document is the text that was hashed and is stored in the ledger. proof is against the first checkpoint that covered
+-- the seal; once set it never changes.
 CREATE TABLE seals (
   case_id          text NOT NULL COLLATE "C" REFERENCES cases,
   policy_version   text NOT NULL COLLATE "C",
@@ -110,7 +110,7 @@ CREATE TABLE seals (
 );
 CREATE INDEX seals_without_proof ON seals (sealed_at) WHERE status = 'sealed' AND proof IS NULL;
 
--- What is still to be written to the ledger; a row goes once it is in.
+-- Records waiting to be written to the ledger; a row is deleted once its record is there.
 CREATE TABLE outbox (
   outbox_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   record_id       text NOT NULL UNIQUE,
@@ -121,7 +121,7 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_due ON outbox (next_attempt_at);
 
--- One positive record for each subject. mac is over every other column, under a key that the database never sees.
+-- One row for each subject. mac covers all other columns, under a key that the database never sees.
 CREATE TABLE eligibility (
   environment    text NOT NULL COLLATE "C",
   subject_ref    text NOT NULL COLLATE "C",
@@ -133,7 +133,7 @@ CREATE TABLE eligibility (
   PRIMARY KEY (environment, subject_ref)
 );
 
--- Every version there was. The gate compares: a record older than the newest of these is not believed.
+-- All versions. A record older than the newest of these is refused by the gate.
 CREATE TABLE eligibility_history (
   environment    text NOT NULL COLLATE "C",
   subject_ref    text NOT NULL COLLATE "C",
@@ -145,7 +145,7 @@ CREATE TABLE eligibility_history (
   PRIMARY KEY (environment, subject_ref, record_version)
 );
 
--- An answer that is given again; kept for 30 days. In the transaction of the effect.
+-- Answers to replay, kept for 30 days. Written in the transaction of the effect.
 CREATE TABLE claims (
   claim       bytea PRIMARY KEY,
   fingerprint text NOT NULL,
@@ -154,7 +154,7 @@ CREATE TABLE claims (
 );
 CREATE INDEX claims_by_age ON claims (created_at);
 
--- What the gate answered. process and seq name a decision without a gap, so what a crash lost can be named.
+-- Decisions of the gate. process and seq number them without gaps, so decisions lost in a crash can be named.
 CREATE TABLE gate_decisions (
   decision_id      text PRIMARY KEY COLLATE "C",
   process          text NOT NULL COLLATE "C",

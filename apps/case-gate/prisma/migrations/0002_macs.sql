@@ -1,11 +1,11 @@
 -- Up Migration
 
--- Over the document that a seal of this decision would be, under a key that the database never sees: so nobody who has the
--- database alone can have anything else sealed than what was decided. Referrals, which are never sealed, have none.
+-- Covers the document that a seal of this decision would contain, under a key that the database never sees, so database
+-- access alone cannot change what is sealed. Null for referrals, which are never sealed.
 ALTER TABLE decisions ADD COLUMN mac text NOT NULL DEFAULT '';
 ALTER TABLE decisions ALTER COLUMN mac DROP DEFAULT;
 
--- Over every other column of a policy version: nobody who has the database alone can change what rules decide.
+-- Covers all other columns of a policy version, so database access alone cannot change what its rules decide.
 ALTER TABLE policies ADD COLUMN mac text NOT NULL DEFAULT '';
 ALTER TABLE policies ALTER COLUMN mac DROP DEFAULT;
 

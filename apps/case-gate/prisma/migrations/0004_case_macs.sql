@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Over what a case is decided by, its attachments too, under a key that the database never sees: so nobody who has the
--- database alone can have anything else decided than what was sent. Cases of before have none, which their ids tell.
+-- Covers what a case is decided by, including its attachments, under a key that the database never sees, so database
+-- access alone cannot change what is decided. Earlier cases have none, which their ids show.
 ALTER TABLE cases ADD COLUMN mac text NOT NULL DEFAULT '';
 
 -- Down Migration

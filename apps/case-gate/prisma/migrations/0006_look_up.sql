@@ -1,13 +1,13 @@
 -- Up Migration
 
--- What the gate asks for each check, for all checks of a moment; see data/lookup-batch.ts. A function, so that its plan is made
--- once for a connection: by itself the planner takes a plan for the values of each small batch to be cheaper than one for all
--- values, and planning costs several times what it plans. Plans that were made while the tables were empty must not read them
--- whole later. STABLE: everything in it, the functions of the ledger too, reads through the snapshot of the calling statement.
+-- The gate's look-up for all checks of a batch; see data/lookup-batch.ts. A function, so that each connection plans it
+-- once: otherwise the planner prefers a custom plan for each small batch, and planning costs several times the
+-- execution. Plans made while the tables were empty must not scan them sequentially later. STABLE: everything in it,
+-- including functions of the ledger, uses the snapshot of the calling statement.
 --
--- A row for each question whose key is live. Where are_first is false the columns of the key are null, where venue_ids is null
--- those of the venue: most questions of a moment are of few doors, and an earlier row has them. The guess_ arrays name versions
--- that subjects may stand at, and ids that the ledger may hold these under.
+-- One row for each question whose key is live. Columns of the key are null where are_first is false, those of the venue
+-- where venue_ids is null: most questions of a batch share few venues, and an earlier row has the columns. The guess_
+-- arrays name expected versions of subjects, and possible ledger ids of these.
 CREATE FUNCTION look_up_v1(
   key_hashes bytea[], are_first boolean[], subject_refs text[], venue_ids text[], at_time timestamptz,
   of_channel text, later_ids text[], guess_environments text[], guess_subjects text[], guess_versions bigint[],

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Cases as operators list them: by age, by state and age, by subject; and those that were decided last.
+-- Lists of cases for operators: by age, by state and age, by subject; and the most recently decided ones.
 CREATE INDEX cases_by_age ON cases (environment, created_at, case_id);
 CREATE INDEX cases_by_status ON cases (environment, status, created_at, case_id);
 CREATE INDEX cases_by_subject ON cases (environment, subject_ref, created_at, case_id);

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The hash of each decision over its columns and the hash of the decision before it in its process; see
--- libs/envelope/src/decision-chain.ts. Null where a process of the version before wrote the row.
+-- Hash over the columns of the decision and the hash of the previous one of its process; see
+-- libs/envelope/src/decision-chain.ts. Null in rows written by an earlier version.
 ALTER TABLE gate_decisions ADD COLUMN hash bytea;
 
 -- Down Migration

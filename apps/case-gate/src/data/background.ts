@@ -1,3 +1,4 @@
+import type { WaitingItem } from '@sealgate/http';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { Removal, Sql } from '@sealgate/storage';
 import { proveSeal, type PackPorts } from '../domain/assessor-pack.ts';
@@ -6,7 +7,7 @@ import type { InTransaction, OutboxRecord } from '../domain/case-transaction.ts'
 import { completeSeal, ledgerUnit, SEAL_RECORD_TYPE, type SealPorts } from '../domain/seal-case.ts';
 
 const RECORDS_AT_ONCE = 200;
-/** How long one process has a record to itself; then it is somebody's again. */
+/** Lease of a process on the records that it took; afterwards they are due again. */
 const LEASE_MS = 2000;
 
 export interface OutboxPorts extends Pick<
@@ -14,16 +15,16 @@ export interface OutboxPorts extends Pick<
   'recordIds' | 'decisionMacs' | 'onCorrupt' | 'onConflict' | 'target'
 > {
   readonly sql: Sql;
-  /** The one that takes what is sent: seals may go to another than versions. */
+  /** The ledger that receives these records; seals and versions may go to different ones. */
   readonly ledger: Pick<LedgerAppender, 'append'>;
   readonly inTransaction: InTransaction;
   readonly now: () => number;
 }
 
 /**
- * Sends what is due to the ledger, and does what follows. The same record sent twice is one record, so a process that
- * dies between two steps leaves nothing behind that the next one does not finish. Seals and versions may go to different
- * ledgers, so that neither waits for the other's. Returns how many were sent.
+ * Sends due outbox records to the ledger and completes the seals among them. Appending a record twice writes it once,
+ * so the next process finishes what a crash interrupts. Seals and versions are drained separately because they may go
+ * to different ledgers. Returns the number of records sent.
  */
 export async function drainOutbox(ports: OutboxPorts, what: 'seals' | 'versions'): Promise<number> {
   let sent = 0;
@@ -47,7 +48,10 @@ async function takeDue({ sql, now }: OutboxPorts, what: 'seals' | 'versions'): P
 
 type Outcome = 'written' | 'conflict';
 
-/** Sends them together, which costs the ledger one commit; one that fails stays, and is told once the others are done. */
+/**
+ * Sends the records together, which costs the ledger one commit. A failed record stays in the outbox; throws at the
+ * end.
+ */
 async function sendRecords(ports: OutboxPorts, records: readonly OutboxRecord[]): Promise<void> {
   const sent = await Promise.allSettled(records.map((record) => send(ports, record)));
   const done: string[] = [];
@@ -78,7 +82,7 @@ async function send({ ledger, target }: OutboxPorts, record: OutboxRecord): Prom
 
 const CASES_AT_ONCE = 100;
 
-/** Ends the cases whose time is over. Returns how many. */
+/** Expires cases past their deadline. Returns how many. */
 export async function expireCases(ports: {
   sql: Sql;
   inTransaction: InTransaction;
@@ -95,16 +99,16 @@ export async function expireCases(ports: {
       const record = await tx.lockCase(environment, caseId);
       if (record !== undefined && hasEnded(record, ports.now())) await expire(tx, record, ports.now());
     });
-    // A case that is not intact keeps no other one open.
+    // A case that fails its integrity check does not stop the others.
     await ended.catch((error: unknown) => (failure = error));
   }
-  if (failure !== undefined) throw new Error('Some cases could not be ended.', { cause: failure });
+  if (failure !== undefined) throw new Error('Some cases could not be expired.', { cause: failure });
   return due.length;
 }
 
 const PROOFS_AT_ONCE = 20;
 
-/** Keeps the proof of each seal as soon as a checkpoint covers it. */
+/** Stores the proof of each seal once a checkpoint covers it. */
 export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'channel' | 'keepProof'>): Promise<void> {
   const rows = await sql.query<{ ledger_record_id: string }>({
     text: `SELECT ledger_record_id FROM gate.seals WHERE status = 'sealed' AND proof IS NULL ORDER BY sealed_at LIMIT $1`,
@@ -116,7 +120,7 @@ export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'ch
 const DAY_MS = 86_400_000;
 export const CLAIM_DAYS = 30;
 
-/** Claims of 30 days ago, and logged decisions as old as is configured. */
+/** Retention: claims of 30 days, logged decisions for the configured number of days. */
 export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 'decisions', Removal> {
   const before = (days: number) => [new Date(nowMs - days * DAY_MS)];
   return {
@@ -128,4 +132,26 @@ export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 
       values: before(decisionDays),
     },
   };
+}
+
+/** Records waiting for the ledger, and seals waiting for a proof. */
+export async function waitingWork(sql: Sql): Promise<WaitingItem[]> {
+  const [row] = await sql.query<{ outbox: string; proofs: string; oldest_proof: Date | null }>({
+    text: `SELECT (SELECT count(*) FROM gate.outbox) AS outbox, count(*) AS proofs, min(s.sealed_at) AS oldest_proof
+             FROM gate.seals s WHERE s.status = 'sealed' AND s.proof IS NULL`,
+  });
+  return [
+    {
+      what: 'outbox',
+      description: 'Records waiting to be written to the ledger',
+      count: Number(row?.outbox ?? 0),
+      oldestAt: undefined,
+    },
+    {
+      what: 'proofs',
+      description: 'Seals waiting for their proof',
+      count: Number(row?.proofs ?? 0),
+      oldestAt: row?.oldest_proof ?? undefined,
+    },
+  ];
 }

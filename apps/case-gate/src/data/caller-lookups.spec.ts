@@ -4,28 +4,16 @@ import { describe, expect, it } from '@jest/globals';
 import { liveKeyCondition } from '@sealgate/api-keys';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { byteaArray, DatabaseUnavailableError, textArray } from '@sealgate/storage';
-import {
-  at,
-  eligible,
-  entry,
-  identity,
-  keyHash,
-  lookups,
-  macs,
-  named,
-  row,
-  silent,
-} from '../../test/stand-in-lookups.ts';
+import { at, eligible, entry, identity, keyHash, lookups, macs, named, row, silent } from '../../test/fake-lookups.ts';
 import { signGrants } from '../domain/key-grants.ts';
 import type { VersionedRecord } from '../domain/versioned-record.ts';
-import { knownRows } from './known-rows.ts';
-import type { LedgerWitness } from './ledger-witness.ts';
-import { seenVersions } from './seen-versions.ts';
+import { knownRows, seenVersions } from './known-rows.ts';
+import type { LedgerWitness } from './ledger-versions.ts';
 
 const unavailable = expect.objectContaining({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
 
 describe('the look-up of callers and entries', () => {
-  it('is one statement for all that is asked in one turn', async () => {
+  it('is one statement for all look-ups of one turn', async () => {
     const once = {
       id: null,
       key_hash: null,
@@ -37,7 +25,7 @@ describe('the look-up of callers and entries', () => {
     const { find, asked } = lookups(async () => [row(1, 1), row(2, 1, once), row(3, 1, once)]);
     const [one, two] = await Promise.all([find(keyHash, [entry, entry], 50), find(keyHash, [entry], 50)]);
     expect(asked).toHaveLength(1);
-    // The columns of the key and of the venue are asked for once.
+    // The columns of the key and of the venue are requested once.
     expect(asked[0]?.values?.slice(0, 4)).toEqual([
       byteaArray([keyHash, keyHash, keyHash]),
       [true, false, false],
@@ -53,7 +41,7 @@ describe('the look-up of callers and entries', () => {
     expect(two?.found).toMatchObject([{ isIntact: true, venue: { active: true }, record: { record_version: 1 } }]);
   });
 
-  it('says that nobody answers, and never that there is no such key, where nobody answers', async () => {
+  it('reports an unavailable database as such, never as a missing key', async () => {
     const away = lookups(async () => Promise.reject(new DatabaseUnavailableError('away', { sent: true })));
     await expect(away.find(keyHash, [entry], 50)).rejects.toEqual(unavailable);
     const silent = lookups(() => new Promise(() => undefined));
@@ -63,16 +51,16 @@ describe('the look-up of callers and entries', () => {
     await expect(lookups(async () => []).find(keyHash, [entry], 50)).resolves.toBeUndefined();
   });
 
-  it('does not believe a standby, which may not have heard of a revocation', async () => {
+  it('refuses answers of a standby, which may lag behind a revocation', async () => {
     const { find } = lookups(async () => [row(1, 1, { is_standby: true })]);
     await expect(find(keyHash, [entry], 50)).rejects.toEqual(unavailable);
   });
 
-  it('looks up the key alone where too many entries wait', async () => {
+  it('looks up only the key where too many entries are queued', async () => {
     const { find, asked } = lookups(
       async (_, { values }) => (values?.[1] as unknown[]).map((_each, index) => row(index + 1, 1)),
       {
-        mostEntries: 1,
+        maxEntries: 1,
       },
     );
     const [first, second] = await Promise.all([find(keyHash, [entry], 50), find(keyHash, [entry, entry], 50)]);
@@ -82,12 +70,12 @@ describe('the look-up of callers and entries', () => {
     expect((await find(keyHash, [entry], 50))?.found).toMatchObject([{ isIntact: true }]);
   });
 
-  it('lets nobody in where a row did not come back', async () => {
+  it('denies where a row is missing from the answer', async () => {
     const { find } = lookups(async () => [row(1, 1)]);
     expect((await find(keyHash, [entry, entry], 50))?.found).toMatchObject([{ isIntact: true }, { isIntact: false }]);
   });
 
-  it('knows a record that was put back by the version it has seen, and not one that an older question crossed', async () => {
+  it('detects a rollback by the version it has seen, but accepts an older answer that crossed a later question', async () => {
     const versions = [3, 2];
     const { find, corrupt } = lookups(async (asked) => [row(1, versions[asked] ?? 3)]);
     expect((await find(keyHash, [entry], 50))?.found).toMatchObject([{ isIntact: true }]);
@@ -106,7 +94,7 @@ describe('the look-up of callers and entries', () => {
     expect(crossing.corrupt).toEqual([]);
   });
 
-  it('refuses a key that is not as it was minted', async () => {
+  it('refuses a forged key', async () => {
     const { find, corrupt } = lookups(async () => [row(1, 1, { label: 'other' })]);
     await expect(find(keyHash, [entry], 50)).resolves.toBeUndefined();
     expect(corrupt).toEqual(['key key_1']);
@@ -123,7 +111,7 @@ describe('the look-up of callers and entries', () => {
     ['end of its overlap', { overlap_until: at }],
     ['hash', { key_hash: Buffer.alloc(32, 8) }],
     ['grants', { grants: JSON.stringify({ scopes: ['gate:check', 'case:write'], mac: 's1:AA' }) }],
-  ])('verifies one that has the id of a good one in the same answer, and another %s', async (_, change) => {
+  ])('also verifies a row with the id of a good key in the same answer, and another %s', async (_, change) => {
     const { find, corrupt } = lookups(async () => [row(1, 1), row(2, 1, change), row(3, 1)]);
     const other = Buffer.alloc(32, 9);
     const callers = await Promise.all([keyHash, other, keyHash].map((hash) => find(hash, [entry], 50)));
@@ -132,14 +120,14 @@ describe('the look-up of callers and entries', () => {
   });
 });
 
-describe('a record that would let somebody in', () => {
-  it('is put to the ledger with its venue and its key, all of a turn together, and no other is', async () => {
+describe('a record that would allow entry', () => {
+  it('is checked by the ledger with its venue and key, all of a turn together, and no other record is', async () => {
     const heard: VersionedRecord[][] = [];
     const witness: LedgerWitness = {
       ...silent,
       async contradicted(records) {
         heard.push([...records]);
-        // The last subject alone.
+        // Only the last subject.
         return new Set(records.filter(({ type }) => type === 'eligibility.record').slice(1));
       },
     };
@@ -155,7 +143,7 @@ describe('a record that would let somebody in', () => {
     expect(corrupt).toEqual(['subject subj_a', 'eligibility live subj_a']);
   });
 
-  it('is not let in by what the ledger says of its venue, all who ask about that', async () => {
+  it('is refused for everybody who asks about a venue that the ledger contradicts', async () => {
     const contradicted: LedgerWitness['contradicted'] = async (records) =>
       new Set(records.filter(({ type }) => type === 'venue.record'));
     const { find, corrupt } = lookups(async () => [eligible(1), eligible(2)], { witness: { ...silent, contradicted } });
@@ -164,13 +152,13 @@ describe('a record that would let somebody in', () => {
     expect(corrupt).toEqual(['venue live hall']);
   });
 
-  it('opens nothing, nor does its key, where the ledger does not answer', async () => {
+  it('is refused, with its key, where the ledger does not answer', async () => {
     const contradicted = async () => Promise.reject(new LedgerUnavailableError('away'));
     const { find } = lookups(async () => [eligible(1)], { witness: { ...silent, contradicted } });
     await expect(find(keyHash, [entry], 50)).rejects.toEqual(unavailable);
   });
 
-  it('is asked about once, and then in the statement that reads it, while it stays the same in every column', async () => {
+  it('is asked about once, then within the look-up statement while every column stays the same', async () => {
     const heard: string[][] = [];
     const witness: LedgerWitness = {
       ...silent,
@@ -191,7 +179,7 @@ describe('a record that would let somebody in', () => {
     expect(heard).toHaveLength(1);
     const later = ['eligibility live subj_a 3', 'venue live hall 2', 'key key_1 2'];
     for (const id of later) expect(sent().includes(id)).toBe(true);
-    // Another text under the same MAC is no record at all.
+    // Another text under the same MAC is corrupt.
     answer = [{ ...eligible(1), document: eligible(1).document.replace('hall', 'pier') }];
     expect((await find(keyHash, [entry], 50))?.found).toMatchObject([{ isIntact: false }]);
     expect(corrupt).toEqual(['subject subj_a']);
@@ -201,7 +189,7 @@ describe('a record that would let somebody in', () => {
     ['subject', 'eligibility live subj_a 3', 'subject subj_a'],
     ['venue', 'venue live hall 2', 'venue hall'],
     ['key', 'key key_1 2', 'key key_1'],
-  ])('is denied for ever once the ledger holds a later version of its %s', async (what, id, told) => {
+  ])('is denied permanently once the ledger holds a later version of its %s', async (what, id, told) => {
     let held: string[] | null = null;
     const { find, corrupt } = lookups(async () => [{ ...eligible(1), held }]);
     await find(keyHash, [entry], 50);
@@ -211,15 +199,15 @@ describe('a record that would let somebody in', () => {
       return what === 'key' ? caller === undefined : (caller?.found[0] as { isIntact: boolean }).isIntact === false;
     };
     expect(await isDenied()).toBe(true);
-    // By what it has seen, also where the statement asked about nothing any more.
+    // By what it has seen, even if the statement no longer asks the ledger.
     held = null;
     expect(await isDenied()).toBe(true);
     expect(corrupt).toEqual([told, told]);
   });
 });
 
-describe('a subject that a process does not know, asked about with a key that it knows,', () => {
-  /** A process that knows the key, and what it has put to the ledger since. */
+describe('a subject unknown to the process, with a known key,', () => {
+  /** A process that knows the key, and what it has asked the ledger about since. */
   async function knowingTheKey(answer: () => object[], more: Parameters<typeof lookups>[1] = {}) {
     const heard: string[][] = [];
     const contradicted: LedgerWitness['contradicted'] = async (records) => {
@@ -234,10 +222,10 @@ describe('a subject that a process does not know, asked about with a key that it
     return { ...made, find, heard, sent };
   }
 
-  it('is asked about in the statement that reads it, at the version that most stand at', async () => {
+  it('is checked within the look-up statement, at the usual version', async () => {
     const { find, heard, sent } = await knowingTheKey(() => [eligible(1)]);
     expect(await find()).toMatchObject({ isIntact: true, isConfirmed: true, record: { record_version: 2 } });
-    // The venue alone is new.
+    // Only the venue is new.
     expect(heard).toEqual([['venue live hall 1']]);
     expect(sent(10)).toEqual(textArray(['eligibility live subj_a 2']));
     expect(sent(6).includes('eligibility live subj_a 3')).toBe(true);
@@ -248,7 +236,7 @@ describe('a subject that a process does not know, asked about with a key that it
   it.each<[string, object]>([
     ['holds something else under one of those versions', { conflict: 'some id' }],
     ['holds a version after it', { held: ['eligibility live subj_a 3'] }],
-  ])('is put to the ledger with its content where that %s', async (_, said) => {
+  ])('is checked by the ledger with its content where that %s', async (_, said) => {
     const contradicted: LedgerWitness['contradicted'] = async (records) =>
       new Set(records.filter(({ type }) => type === 'eligibility.record'));
     const { find, corrupt } = await knowingTheKey(() => [{ ...eligible(1), ...said }], {
@@ -258,7 +246,7 @@ describe('a subject that a process does not know, asked about with a key that it
     expect(corrupt).toEqual(['eligibility live subj_a']);
   });
 
-  it('is put to the ledger where it stands at another version, and is thought to stand at that one from then on', async () => {
+  it('is checked by the ledger if it is at another version, which is then expected from then on', async () => {
     const seen = seenVersions(10);
     const known = knownRows(10);
     const { find, heard, sent } = await knowingTheKey(() => [eligible(1, 5)], { seen, known });
@@ -269,14 +257,14 @@ describe('a subject that a process does not know, asked about with a key that it
     expect([heard.length, sent(10)]).toEqual([1, textArray(['eligibility live subj_a 5'])]);
   });
 
-  it('is put to the ledger where that has to hold it since a declared loss', async () => {
+  it('is checked by the ledger if it must hold the record since a declared loss', async () => {
     const missing: LedgerWitness['missing'] = async (records) => new Set(records);
     const losses = async () => [{ epoch: 1, keptAtMs: at.getTime() }];
     const { find } = await knowingTheKey(() => [eligible(1)], { losses, witness: { ...silent, missing } });
     expect(await find()).toMatchObject({ isIntact: true, isConfirmed: false });
   });
 
-  it('is not believed for what was known of it in the environment that the key had before', async () => {
+  it('does not use what was known of it in the former environment of the key', async () => {
     let moved = {};
     const { find } = await knowingTheKey(() => [{ ...eligible(1), ...moved }]);
     expect(await find()).toMatchObject({ isIntact: true });
@@ -289,7 +277,7 @@ describe('a subject that a process does not know, asked about with a key that it
   });
 });
 
-it('the function that looks up takes for live what is a live key everywhere', () => {
+it('the look-up function uses the shared condition of a live key', () => {
   const file = join(import.meta.dirname, '../../prisma/migrations/0006_look_up.sql');
   expect(readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')).toContain(liveKeyCondition('k', 'at_time'));
 });

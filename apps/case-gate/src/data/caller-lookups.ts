@@ -3,23 +3,23 @@ import { AppError } from '@sealgate/errors';
 import { haltedIn } from '@sealgate/ledger-embedded';
 import { ChannelHaltedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
-import type { LookedUp } from '../domain/check-entry.ts';
+import type { LookedUp, EntryIds } from '../domain/check-entry.ts';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
-import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import { seenName, type VenueRecord } from '../domain/versioned-record.ts';
 import {
-  believedRecord,
-  believedVenue,
+  verifiedRecord,
+  verifiedVenue,
   factsOf,
-  type Believed,
-  type BelievedRecord,
+  type Verified,
+  type VerifiedRecord,
   type FactMacs,
   type FactOptions,
   type Refusal,
-  type Unasked,
+  type PendingCheck,
 } from './entry-facts.ts';
-import type { KnownRows } from './known-rows.ts';
-import type { LedgerWitness } from './ledger-witness.ts';
+import type { KnownRows, SeenVersions } from './known-rows.ts';
+import type { LedgerWitness } from './ledger-versions.ts';
 import {
   batchOf,
   statementOf,
@@ -29,69 +29,69 @@ import {
   type Batch,
   type LookupRow,
 } from './lookup-batch.ts';
-import type { SeenVersions } from './seen-versions.ts';
-import { believedKey, type BelievedKey } from './verified-keys.ts';
+import { verifiedKey, type VerifiedKey } from './verified-keys.ts';
 
-/** A live key, and what was found for each entry that was asked about, in that order. */
+/** A live key, and the facts about each entry that was asked about, in that order. */
 export interface FoundCaller extends Omit<GateCaller, 'bucket'> {
   readonly found: readonly LookedUp[];
 }
 
 export interface CallerLookups {
   /**
-   * The live key with this hash, and what is known of the entries, in one round trip, and one to the ledger for what this
-   * process meets for the first time; undefined when there is no such key. Settles within `withinMs`.
-   * @throws AppError UNAVAILABLE when the database gives no answer: that is never "no such key".
+   * Looks up the live key with this hash and the facts about the entries, in one round trip to the database, plus one
+   * to the ledger for rows that this process meets for the first time. Undefined where there is no such key. Settles
+   * within `withinMs`.
+   * @throws AppError UNAVAILABLE when the database does not answer; that is never reported as "no such key".
    */
   find(keyHash: Buffer, entries: readonly EntryIds[], withinMs: number): Promise<FoundCaller | undefined>;
 }
 
 export interface CallerLookupsOptions {
-  /** The primary, and nothing else: a replica of it may be behind. */
+  /** The primary only: a replica may lag. */
   readonly sql: Sql;
   readonly macs: FactMacs;
   readonly seen: SeenVersions;
-  /** What was found authentic and the newest before. */
+  /** Rows found authentic and newest before. */
   readonly known: KnownRows;
-  /** Asked about every key, and every record and venue that would let somebody in, that is not among those. */
+  /** Asked about every key, and every record and venue that would allow entry, that is not in `known`. */
   readonly witness: LedgerWitness;
-  /** Losses of ledger records that were declared; see `LossWatch.current`. */
+  /** Declared losses of ledger records; see `LossWatch.current`. */
   readonly losses: () => Promise<readonly DeclaredLoss[]>;
   readonly now: () => number;
-  /** Of one query. */
+  /** Deadline of one query. */
   readonly deadlineMs: number;
-  /** Told of a row that is not what was written. */
+  /** Called for a row that fails its integrity check. */
   readonly onCorrupt: (what: string) => void;
-  /** Entries that may wait; past it keys alone are looked up. */
-  readonly mostEntries?: number;
+  /** Maximum entries in the queue. Past it only keys are looked up. */
+  readonly maxEntries?: number;
 }
 
-/** 'unavailable': the ledger had to be asked about the key, and gave no answer. */
+/** 'unavailable': the ledger did not answer the question about the key. */
 type Outcome = FoundCaller | 'unavailable' | undefined;
 
-const MOST_AT_ONCE = 128;
-const MOST_WAITING = 4096;
+const MAX_AT_ONCE = 128;
+const MAX_WAITING = 4096;
 
 /**
- * Looks callers up on every request, because a revocation acts at once on every replica. All look-ups of one turn of the
- * event loop, keys and entries together, are one statement.
+ * Looks callers up on every request, because a revocation must act at once on every replica. All look-ups of one turn
+ * of the event loop, keys and entries together, are batched into one statement.
  */
 export function callerLookups(options: CallerLookupsOptions): CallerLookups {
-  const { mostEntries = 2048 } = options;
+  const { maxEntries = 2048 } = options;
   let waitingEntries = 0;
   const batcher = new TickBatcher<Asked, Outcome>((asked) => ask(options, asked), {
-    maxBatch: MOST_AT_ONCE,
+    maxBatch: MAX_AT_ONCE,
     maxRunning: 2,
-    maxWaiting: MOST_WAITING,
+    maxWaiting: MAX_WAITING,
   });
   return {
     async find(keyHash, entries, withinMs) {
-      const hasRoom = waitingEntries + entries.length <= mostEntries;
+      const hasRoom = waitingEntries + entries.length <= maxEntries;
       const taken = hasRoom ? entries.length : 0;
       waitingEntries += taken;
       const call = batcher.call({ keyHash, entries: hasRoom ? entries : [] }).finally(() => (waitingEntries -= taken));
       try {
-        const found = await withinTime(call, withinMs);
+        const found = await withTimeout(call, withinMs);
         if (found === 'unavailable') throw unavailable();
         if (found === undefined || hasRoom) return found;
         return { ...found, found: entries.map((): LookedUp => 'overloaded') };
@@ -119,89 +119,93 @@ async function ask(options: CallerLookupsOptions, asked: readonly Asked[]): Prom
     sql.query<LookupRow>(statementOf(options, batch), { deadlineMs }),
     batch.questions.some(({ entry }) => entry !== undefined) ? options.losses() : [],
   ]);
-  // A standby may not have heard of a revocation yet, so it is as good as away.
+  // A standby may not have received a revocation yet, so it counts as unavailable.
   if (rows.some(({ is_standby: isStandby }) => isStandby !== false)) throw unavailable();
-  const judged = judge(batch, rows, factOptions(options, rows, { mark, losses }));
-  const refusals = await hearWitness(options, judged.due);
-  return outcomesOf(asked, { ...batch, ...judged }, (unasked) => unasked && refusals.get(unasked));
+  const checked = verifyBatch(batch, rows, factOptions(options, rows, { mark, losses }));
+  const refusals = await askWitness(options, checked.due);
+  return outcomesOf(asked, { ...batch, ...checked }, (pendingCheck) => pendingCheck && refusals.get(pendingCheck));
 }
 
 function factOptions(
   { macs, seen, known, onCorrupt }: CallerLookupsOptions,
   rows: readonly LookupRow[],
-  then: Pick<FactOptions, 'mark' | 'losses'>,
+  asOf: Pick<FactOptions, 'mark' | 'losses'>,
 ): FactOptions {
   const held = new Set(rows[0]?.held ?? []);
   const hasConflict = (rows[0]?.conflict ?? null) !== null;
   const isHeld = (ids: readonly string[]) => held.size > 0 && ids.some((id) => held.has(id));
   return {
-    ...{ macs, seen, known, onCorrupt, ...then },
+    ...{ macs, seen, known, onCorrupt, ...asOf },
     isOutdated: ({ nextIds }) => isHeld(nextIds),
-    // Which of them a conflict is of is asked anew, about each.
-    isHeardOf: ({ nextIds }) => !hasConflict && !isHeld(nextIds),
+    // A conflict does not say which record it belongs to, so each is then asked about separately.
+    ledgerAgrees: ({ nextIds }) => !hasConflict && !isHeld(nextIds),
   };
 }
 
-/** What was made of a batch, as far as the tables say. */
-interface Judged {
-  /** Keys that open something. */
-  readonly keys: ReadonlyMap<AskedKey, BelievedKey>;
-  readonly venues: ReadonlyMap<AskedVenue, Believed<VenueRecord>>;
-  /** By the place of the question. */
-  readonly records: readonly Believed<BelievedRecord>[];
-  /** What the ledger is to be asked about. */
-  readonly due: readonly Unasked[];
+/** The result of checking a batch against its rows, before the ledger was asked. */
+interface VerifiedBatch {
+  /** Verified keys. */
+  readonly keys: ReadonlyMap<AskedKey, VerifiedKey>;
+  readonly venues: ReadonlyMap<AskedVenue, Verified<VenueRecord>>;
+  /** By position of the question. */
+  readonly records: readonly Verified<VerifiedRecord>[];
+  /** Rows that the ledger must be asked about. */
+  readonly due: readonly PendingCheck[];
 }
 
-function judge({ keys: asked, questions }: Batch, rows: readonly LookupRow[], options: FactOptions): Judged {
+function verifyBatch(
+  { keys: asked, questions }: Batch,
+  rows: readonly LookupRow[],
+  options: FactOptions,
+): VerifiedBatch {
   const byPlace = new Map(rows.map((row) => [row.ord - 1, row]));
-  const keys = new Map<AskedKey, BelievedKey>();
-  const venues = new Map<AskedVenue, Believed<VenueRecord>>();
-  const due: Unasked[] = [];
-  const noted = <Value>(believed: Believed<Value>): Believed<Value> => {
-    if (typeof believed === 'object' && believed.unasked !== undefined) due.push(believed.unasked);
-    return believed;
+  const keys = new Map<AskedKey, VerifiedKey>();
+  const venues = new Map<AskedVenue, Verified<VenueRecord>>();
+  const due: PendingCheck[] = [];
+  const noted = <Value>(verified: Verified<Value>): Verified<Value> => {
+    if (typeof verified === 'object' && verified.pendingCheck !== undefined) due.push(verified.pendingCheck);
+    return verified;
   };
   for (const each of asked) {
     const row = byPlace.get(each.place);
-    const key = row && believedKey(row, each.known, options);
+    const key = row && verifiedKey(row, each.known, options);
     if (key === undefined) continue;
     keys.set(each, key);
-    if (key.unasked !== undefined) due.push(key.unasked);
+    if (key.pendingCheck !== undefined) due.push(key.pendingCheck);
     for (const venue of each.venues.values()) {
-      const said = byPlace.get(venue.place);
+      const venueRow = byPlace.get(venue.place);
       venues.set(
         venue,
-        said === undefined ? 'corrupt' : noted(believedVenue(said, inEnvironment(venue, key), options)),
+        venueRow === undefined ? 'corrupt' : noted(verifiedVenue(venueRow, inEnvironment(venue, key), options)),
       );
     }
   }
-  const records = questions.map(({ key: of, entry, subject: known, guess }, place): Believed<BelievedRecord> => {
+  const records = questions.map(({ key: of, entry, subject: known, guess }, place): Verified<VerifiedRecord> => {
     const [key, row] = [keys.get(of), byPlace.get(place)];
     if (key === undefined || entry === undefined) return undefined;
     if (row === undefined) return 'corrupt';
     const question = inEnvironment({ subjectRef: entry.subjectRef, known, guess }, key);
-    return noted(believedRecord(row, question, options));
+    return noted(verifiedRecord(row, question, options));
   });
   return { keys, venues, records, due };
 }
 
-/** What was known or guessed in the environment that the key had then says nothing of another. */
-function inEnvironment<Of extends { readonly known: unknown }>(of: Of, { environment, isKnown }: BelievedKey) {
+/** Drops what was known or guessed if the key has changed: it may belong to another environment now. */
+function inEnvironment<Of extends { readonly known: unknown }>(of: Of, { environment, isKnown }: VerifiedKey) {
   return { ...of, environment, ...(isKnown ? {} : { known: undefined, guess: undefined }) };
 }
 
 function outcomesOf(
   asked: readonly Asked[],
-  { questions, keys, venues, records }: Judged & Pick<Batch, 'questions'>,
-  refusalOf: (unasked: Unasked | undefined) => Refusal | undefined,
+  { questions, keys, venues, records }: VerifiedBatch & Pick<Batch, 'questions'>,
+  refusalOf: (pendingCheck: PendingCheck | undefined) => Refusal | undefined,
 ): Outcome[] {
   let first = 0;
   return asked.map(({ entries }) => {
     const start = first;
     first += Math.max(1, entries.length);
     const key = keys.get(questions[start]!.key);
-    const refusal = refusalOf(key?.unasked);
+    const refusal = refusalOf(key?.pendingCheck);
     if (key === undefined || refusal !== undefined) return refusal === 'unavailable' ? refusal : undefined;
     const found = entries.map((_, at): LookedUp => {
       const { entry } = questions[start + at]!;
@@ -212,35 +216,35 @@ function outcomesOf(
   });
 }
 
-/** What the ledger has against any of these; where it does not answer nothing is known. What it has nothing against is remembered. */
-async function hearWitness(
+/** Asks the ledger about these rows. Returns those it refuses, all if it does not answer; remembers the others. */
+async function askWitness(
   { witness, onCorrupt }: CallerLookupsOptions,
-  due: readonly Unasked[],
-): Promise<ReadonlyMap<Unasked, Refusal>> {
-  const refusals = new Map<Unasked, Refusal>();
+  due: readonly PendingCheck[],
+): Promise<ReadonlyMap<PendingCheck, Refusal>> {
+  const refusals = new Map<PendingCheck, Refusal>();
   if (due.length === 0) return refusals;
   try {
     const [contradicted, missing] = await Promise.all([
       witness.contradicted(due.map(({ record }) => record)),
       witness.missing(due.filter(({ mustBeHeld }) => mustBeHeld === true).map(({ record }) => record)),
     ]);
-    for (const unasked of due) {
-      const { record, remember } = unasked;
+    for (const pendingCheck of due) {
+      const { record, remember } = pendingCheck;
       if (contradicted.has(record)) {
         onCorrupt(seenName(record.name));
-        refusals.set(unasked, 'contradicted');
-      } else if (missing.has(record)) refusals.set(unasked, 'missing');
+        refusals.set(pendingCheck, 'contradicted');
+      } else if (missing.has(record)) refusals.set(pendingCheck, 'missing');
       else remember(witness.nextIds(record));
     }
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    for (const unasked of due) refusals.set(unasked, 'unavailable');
+    for (const pendingCheck of due) refusals.set(pendingCheck, 'unavailable');
   }
   return refusals;
 }
 
-/** The call goes on where it is; whoever asked is told that it took too long. */
-function withinTime<Value>(call: Promise<Value>, ms: number): Promise<Value> {
+/** Rejects after `ms`. The call itself continues. */
+function withTimeout<Value>(call: Promise<Value>, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(unavailable()), Math.max(0, ms));
     call.then(resolve, reject).finally(() => clearTimeout(timer));

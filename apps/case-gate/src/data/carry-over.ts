@@ -25,10 +25,10 @@ export interface CarryOverPorts {
 const ROWS_AT_ONCE = 200;
 
 /**
- * Has the ledger know of the keys, venues and policies that it holds no version of: those that were made before their
- * versions went there. It changes no row, and takes none for authentic: a row that is not stays one that nobody believes,
- * and one that is counts as it is found, ends of keys too, from the moment the ledger has it. What the ledger holds of
- * something it holds for ever, so doing this again adds nothing. Returns how many versions were written.
+ * Writes versions to the ledger for keys, venues and policies of which it holds none, because they were created before
+ * versions were recorded there. Changes no row and does not verify any: a forged row stays unusable, and an authentic
+ * one counts as found, including the end of a key, once the ledger has it. Repeating it adds nothing. Returns the
+ * number of versions written.
  */
 export async function carryOver({ sql, ledger, versions }: CarryOverPorts): Promise<number> {
   let written = 0;
@@ -49,9 +49,9 @@ export async function carryOver({ sql, ledger, versions }: CarryOverPorts): Prom
 }
 
 interface Source {
-  /** A page of rows behind the place ($1, $2), $3 at most. */
+  /** Selects at most $3 rows after position ($1, $2). */
   readonly text: string;
-  /** Every version that there was, as far as can be told; the last is that of the row. */
+  /** All versions of the row, as far as they are known; the last is the current one. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly versionsOf: (row: any) => readonly VersionedRecord[];
 }
@@ -71,9 +71,9 @@ const SOURCES: readonly Source[] = [
              FROM gate.venues WHERE (environment, venue_id) > ($1, $2) ORDER BY environment, venue_id LIMIT $3`,
     versionsOf: (venue: VenueRecord & { mac: string }) => {
       const newest = venueVersion(venue, venue.mac);
-      // Of the versions before, nothing is known but that they are over.
+      // Only that earlier versions existed is known.
       const over = { environment: venue.environment, venue_id: venue.venueId, carried_over: true };
-      const before = Math.max(0, Math.min(newest.version - 1, MOST_BEFORE));
+      const before = Math.max(0, Math.min(newest.version - 1, MAX_EARLIER));
       return [...Array.from({ length: before }, (_, at) => versionOfRow(newest.name, at + 1, over)), newest];
     },
   },
@@ -85,10 +85,10 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** Versions of one venue; nobody changes one so often. */
-const MOST_BEFORE = 1000;
+/** Maximum earlier versions of one venue. */
+const MAX_EARLIER = 1000;
 
-/** The versions of those things of which neither the ledger nor the outbox has any. */
+/** The versions of rows of which neither the ledger nor the outbox holds any. */
 async function unknownTo(
   sql: Sql,
   { recordIds, target }: LedgerVersions,

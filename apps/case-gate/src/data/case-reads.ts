@@ -1,6 +1,9 @@
 import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
-import type { CaseRecord, Decision, Seal, TimelineEvent } from '../domain/case-record.ts';
+import type { CaseRecord, Decision, Seal, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
+import type { CaseStatus } from '../domain/case-states.ts';
+import { factsOf } from '../domain/decide-case.ts';
+import type { DecidedCase } from '../domain/manage-policies.ts';
 import {
   ATTACHMENT_COLUMNS,
   attachmentOf,
@@ -12,7 +15,6 @@ import {
   type CaseRow,
 } from './case-rows.ts';
 
-/** A case of this environment. */
 export async function readCase(sql: Sql, environment: string, caseId: string): Promise<CaseRecord | undefined> {
   const text = `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE c.case_id = $1 AND c.environment = $2`;
   const [row] = await sql.query<CaseRow>({ name: 'gate case', text, values: [caseId, environment] });
@@ -21,7 +23,12 @@ export async function readCase(sql: Sql, environment: string, caseId: string): P
 
 type EventRow = Omit<TimelineEvent, 'at' | 'data'> & { readonly at: Date; readonly data: string };
 
-/** Everything about a case, as one snapshot. */
+function eventOf({ seq, at, event, actor, data, prev_hash, hash }: EventRow): TimelineEvent {
+  // This service wrote the data as canonical JSON.
+  return { seq, at: at.toISOString(), event, actor, data: JSON.parse(data), prev_hash, hash };
+}
+
+/** Reads everything about a case in one snapshot. */
 export function readCaseFile(database: Database, environment: string, caseId: string): Promise<CaseFile | undefined> {
   return database.transaction(async (sql) => {
     await sql.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY' });
@@ -44,15 +51,11 @@ export function readCaseFile(database: Database, environment: string, caseId: st
       text: `SELECT ${SEAL_COLUMNS} FROM gate.seals s WHERE case_id = $1 AND status = 'sealed' ORDER BY sealed_at, policy_version`,
       values,
     });
-    const timeline = events.map(({ seq, at, event, actor, data, prev_hash, hash }): TimelineEvent => {
-      // It was written as canonical JSON by this service.
-      return { seq, at: at.toISOString(), event, actor, data: JSON.parse(data), prev_hash, hash };
-    });
-    return { record, timeline, decisions, attachments: attachments.map(attachmentOf), seals };
+    return { record, timeline: events.map(eventOf), decisions, attachments: attachments.map(attachmentOf), seals };
   });
 }
 
-/** Keeps the first proof of a seal, whoever comes first; gives the one that is kept. */
+/** Stores the proof of a seal unless one is stored. Returns the stored one. */
 export async function keepProof(sql: Sql, ledgerRecordId: string, proof: string): Promise<string> {
   const kept = await sql.query<{ proof: string }>({
     text: `UPDATE gate.seals SET proof = coalesce(proof, $2) WHERE ledger_record_id = $1 AND status = 'sealed'
@@ -60,6 +63,115 @@ export async function keepProof(sql: Sql, ledgerRecordId: string, proof: string)
     values: [ledgerRecordId, proof],
   });
   const [row] = kept;
-  if (row === undefined) throw new Error('Only what was sealed has a proof to keep.');
+  if (row === undefined) throw new Error('There is no sealed record to store a proof of.');
   return row.proof;
+}
+
+export interface CaseFilter {
+  readonly environment: string;
+  readonly status?: CaseStatus;
+  readonly subjectRef?: string;
+  /** Inclusive. */
+  readonly from?: Date;
+  /** Exclusive. */
+  readonly to?: Date;
+}
+
+export interface CasePage {
+  readonly order: 'newest' | 'oldest';
+  readonly limit: number;
+  /** The last case of the previous page. */
+  readonly after: { readonly at: Date; readonly id: string } | undefined;
+}
+
+/** Cases by creation time. Each filter has an index in that order. */
+export async function listCases(
+  sql: Sql,
+  { environment, status, subjectRef, from, to }: CaseFilter,
+  { order, limit, after }: CasePage,
+): Promise<CaseRecord[]> {
+  const values: unknown[] = [environment, limit];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const [sign, direction] = order === 'newest' ? ['<', 'DESC'] : ['>', 'ASC'];
+  const conditions = [
+    'c.environment = $1',
+    ...(status === undefined ? [] : [`c.status = ${place(status)}`]),
+    ...(subjectRef === undefined ? [] : [`c.subject_ref = ${place(subjectRef)}`]),
+    ...(from === undefined ? [] : [`c.created_at >= ${place(from)}`]),
+    ...(to === undefined ? [] : [`c.created_at < ${place(to)}`]),
+    ...(after === undefined
+      ? []
+      : [`(c.created_at, c.case_id) ${sign} (${place(after.at)}::timestamptz, ${place(after.id)}::text)`]),
+  ];
+  const rows = await sql.query<CaseRow>({
+    text: `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE ${conditions.join(' AND ')}
+            ORDER BY c.created_at ${direction}, c.case_id ${direction} LIMIT $2`,
+    values,
+  });
+  return rows.map(caseOf);
+}
+
+export interface StatusCount {
+  readonly status: CaseStatus;
+  readonly count: number;
+  readonly oldestAt: Date;
+}
+
+/** Counts the cases in each state that has any. */
+export async function countCases(sql: Sql, environment: string): Promise<StatusCount[]> {
+  const rows = await sql.query<{ status: CaseStatus; count: string; oldest: Date }>({
+    text: `SELECT status, count(*) AS count, min(created_at) AS oldest FROM gate.cases WHERE environment = $1 GROUP BY status`,
+    values: [environment],
+  });
+  return rows.map(({ status, count, oldest }) => ({ status, count: Number(count), oldestAt: oldest }));
+}
+
+/** Events of a case after sequence number `after`, oldest first. */
+export async function listEvents(sql: Sql, caseId: string, page: { after: number; limit: number }) {
+  const rows = await sql.query<EventRow>({
+    text: `SELECT seq, at, event, actor, data, prev_hash, hash FROM gate.timeline
+            WHERE case_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+    values: [caseId, page.after, page.limit],
+  });
+  return rows.map(eventOf);
+}
+
+/** Limit over all cases of a trial, whose kinds and labels are held in memory. */
+const MAX_ATTACHMENTS = 50_000;
+
+type DecidedRow = CaseRow & {
+  readonly was: FinalDecision;
+  readonly reasonCodes: readonly string[];
+  readonly kinds: readonly Attachment['kind'][] | null;
+  readonly labels: readonly (string | null)[] | null;
+};
+
+/** The most recently decided cases, newest first; fewer than `limit` where they have too many attachments. */
+export async function lastDecided(sql: Sql, environment: string, limit: number): Promise<DecidedCase[]> {
+  const rows = await sql.query<DecidedRow>({
+    text: `SELECT ${CASE_COLUMNS}, d.decision AS was, d.reason_codes AS "reasonCodes", a.kinds, a.labels
+             FROM (SELECT n.case_id, sum(n.attachment_count) OVER (ORDER BY n.decided_at DESC, n.case_id DESC) AS so_many
+                     FROM (SELECT case_id, decided_at, attachment_count FROM gate.cases
+                            WHERE environment = $1 AND decided_at IS NOT NULL
+                            ORDER BY decided_at DESC, case_id DESC LIMIT $2) n) n
+                  JOIN gate.cases c USING (case_id)
+                  JOIN gate.decisions d ON d.decision_id = c.decision_id
+                  CROSS JOIN LATERAL (SELECT array_agg(t.kind ORDER BY t.position) AS kinds,
+                                             array_agg(t.label ORDER BY t.position) AS labels
+                                        FROM gate.attachments t WHERE t.case_id = c.case_id) a
+            WHERE n.so_many <= $3 ORDER BY c.decided_at DESC, c.case_id DESC`,
+    values: [environment, limit, MAX_ATTACHMENTS],
+  });
+  return rows.map(({ was, reasonCodes, kinds, labels, ...row }) => {
+    const record = caseOf(row);
+    const attachments = (kinds ?? []).map((kind, at) => ({ kind, label: labels?.[at] ?? null }));
+    return {
+      caseId: record.caseId,
+      subjectRef: record.subjectRef,
+      policyVersion: record.policyVersion ?? '',
+      decidedAt: record.decidedAt ?? record.updatedAt,
+      was: { decision: was, reasonCodes },
+      facts: factsOf(record, attachments),
+    };
+  });
 }

@@ -24,13 +24,13 @@ const CASE_MEMBERS = {
 
 export type CaseRow = Omit<CaseRecord, 'metadata'> & { readonly metadata: string };
 
-/** The columns of a case under the names of its members. */
+/** The columns of a case, aliased to the names of its members. */
 export const CASE_COLUMNS = Object.entries(CASE_MEMBERS)
   .map(([column, member]) => `c.${column} AS "${member}"`)
   .join(', ');
 
 export function caseOf(row: CaseRow): CaseRecord {
-  // It was written by this service alone.
+  // Only this service writes it.
   const metadata = JSON.parse(row.metadata) as Record<string, string>;
   return { ...row, metadata };
 }
@@ -46,7 +46,7 @@ export function insertCaseStatement(record: CaseRecord, mac: string) {
   };
 }
 
-/** What stays as it was made. */
+/** Members that never change. */
 const FIXED: ReadonlySet<string> = new Set([
   ...['case_id', 'environment', 'subject_ref', 'case_type', 'external_ref', 'requested_policy_version'],
   ...['metadata', 'created_at', 'expires_at'],

@@ -3,10 +3,15 @@ import { canonical } from '@sealgate/json';
 import type { AuditTrail } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
-import { caseMac, isCaseAuthentic } from '../domain/case-mac.ts';
-import type { Attachment, Decision, Seal } from '../domain/case-record.ts';
+import {
+  chainEvent,
+  caseMac,
+  isCaseAuthentic,
+  type Attachment,
+  type Decision,
+  type Seal,
+} from '../domain/case-record.ts';
 import type { CaseTransaction, StoredClaim } from '../domain/case-transaction.ts';
-import { chainEvent } from '../domain/timeline.ts';
 import {
   ATTACHMENT_COLUMNS,
   attachmentOf,
@@ -26,19 +31,19 @@ import type { LedgerVersions } from './ledger-versions.ts';
 import { addToOutbox, type RecordingSql, type RecordingTransactions } from './ledger-writer.ts';
 import { lockPolicy, type PolicyParts } from './policies-store.ts';
 
-/** How long a caller waits for the same claim elsewhere. */
+/** Maximum wait for the same claim in another transaction. */
 const CLAIM_WAIT_MS = 250;
 const TRANSACTION_WITHIN_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What authenticates the rows that a case is decided by. */
+/** Authenticates the rows that a case is decided by. */
 export interface CaseParts {
   readonly macs: { readonly eligibility: KeyedHasher; readonly policies: KeyedHasher; readonly cases: KeyedHasher };
   readonly versions: LedgerVersions;
   readonly audit: Pick<AuditTrail, 'record'>;
 }
 
-/** `InTransaction`, whose work may also run statements of its own in the transaction. */
+/** `InTransaction` whose work may also run its own statements in the transaction. */
 export type InCaseTransaction = <Result>(
   work: (cases: CaseTransaction, sql: RecordingSql) => Promise<Result>,
 ) => Promise<Result>;
@@ -49,7 +54,7 @@ export function caseTransactions(inTransaction: RecordingTransactions, parts: Ca
     inTransaction((sql) => work(caseTransaction(sql, parts), sql), { deadlineMs: TRANSACTION_WITHIN_MS });
 }
 
-/** What `work` is given: statements of one transaction. */
+/** The ports of one transaction. */
 function caseTransaction(sql: RecordingSql, { macs, versions, audit }: CaseParts): CaseTransaction {
   const eligibility = { macs: macs.eligibility, versions };
   return {
@@ -66,12 +71,12 @@ function caseTransaction(sql: RecordingSql, { macs, versions, audit }: CaseParts
 
 type Part<Name extends keyof CaseTransaction> = Pick<CaseTransaction, Name>;
 
-/** A case that is not what was sent is not changed, decided or sealed. */
+/** A case that fails its integrity check cannot be changed, decided or sealed. */
 function caseStatements(
   sql: Sql,
   macs: KeyedHasher,
 ): Part<'lockCase' | 'insertCase' | 'saveCase' | 'addEvent' | 'attachments' | 'attachmentsWith' | 'insertAttachments'> {
-  /** Those of the cases that this transaction holds: nobody else adds to them. */
+  /** Attachments of the cases locked by this transaction. */
   const held = new Map<string, readonly Attachment[]>();
   return {
     async lockCase(environment, caseId) {
@@ -84,7 +89,7 @@ function caseStatements(
       const record = caseOf(rest);
       const attachments = await attachmentsOf(sql, caseId);
       if (!isCaseAuthentic({ record, mac }, attachments, macs))
-        throw new Error(`The case ${caseId} is not what was sent.`);
+        throw new Error(`The case ${caseId} failed its integrity check.`);
       held.set(caseId, attachments);
       return record;
     },
@@ -93,7 +98,7 @@ function caseStatements(
     },
     async saveCase(record) {
       const attachments = held.get(record.caseId);
-      if (attachments === undefined) throw new Error('A case that is changed is held.');
+      if (attachments === undefined) throw new Error('A case must be locked before it is changed.');
       await sql.query(saveCaseStatement(record, caseMac(record, attachments, macs)));
     },
     async addEvent(caseId, event) {
@@ -139,7 +144,7 @@ function decisionStatements(
       const rows = await sql.query<{ venue_id: string }>({ text, values: [environment, venueIds] });
       return rows.map((row) => row.venue_id);
     },
-    // Held, so that a version that is being retired is decided under before that or not at all.
+    // Locked, so that a concurrent retirement happens before or after the decision.
     findPolicy: (environment, policyVersion) =>
       lockPolicy(sql, { environment, policyVersion, lock: 'FOR SHARE' }, policies),
     decisions(caseId) {
@@ -208,7 +213,7 @@ function claimStatements(sql: Sql): Part<'lockClaim' | 'insertClaim'> {
   };
 }
 
-/** A lock of the transaction, so that it is let go with it; the first 64 bits of a SHA-256 name it. */
+/** Takes a transaction-level lock named by the first 64 bits of a SHA-256. */
 async function lockFor(sql: Sql, claim: Buffer): Promise<void> {
   await sql.query({ text: `SET LOCAL lock_timeout = ${CLAIM_WAIT_MS}` });
   try {

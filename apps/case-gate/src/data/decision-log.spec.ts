@@ -9,10 +9,10 @@ import { decisionLog, type KeptHead } from './decision-log.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 2);
 
-function opened(mostWaiting = 5000) {
+function opened(maxWaiting = 5000) {
   const written: Statement[] = [];
   let isAway = false;
-  // Stands in for the database, so that it can be away.
+  // A fake database that can be unavailable.
   const sql: Sql = {
     query: async (statement) => {
       if (isAway) throw new Error('away');
@@ -29,7 +29,7 @@ function opened(mostWaiting = 5000) {
     heads.push(head);
   };
   const now = () => NOW_MS;
-  const decisions = decisionLog({ sql, process: 'p1', log, now, keepHead, mostWaiting, everyMs: 5 });
+  const decisions = decisionLog({ sql, process: 'p1', log, now, keepHead, maxWaiting, everyMs: 5 });
   const add = (count: number) => {
     for (let index = 0; index < count; index += 1) {
       const next = decisions.nextDecision();
@@ -53,18 +53,18 @@ function opened(mostWaiting = 5000) {
   };
 }
 
-/** Of a `bigint[]` parameter: the count is at 12, and from 20 on each element has four bytes of length before its eight. */
+/** Decodes a `bigint[]` parameter: count at offset 12; from 20 on, 4 bytes of length before each 8-byte element. */
 function int8sOf(array: Buffer): number[] {
   return Array.from({ length: array.readInt32BE(12) }, (_, index) => Number(array.readBigInt64BE(24 + index * 12)));
 }
 
-/** Of a `text[]` parameter of hashes in hex. */
+/** Decodes a `text[]` parameter of hex hashes. */
 function hashesOf(array: Buffer): string[] {
   const count = array.readInt32BE(12);
   return Array.from({ length: count }, (_, index) => array.toString('latin1', 24 + index * 68, 88 + index * 68));
 }
 
-/** The chain over decisions as `add` makes them, by the definition. */
+/** The chain over decisions as `add` makes them, computed from its definition. */
 function chainOf(count: number): string[] {
   const hashes: string[] = [];
   for (let seq = 1; seq <= count; seq += 1) {
@@ -101,7 +101,7 @@ function decisionOf({ decisionId, seq }: { decisionId: string; seq: number }): G
 }
 
 describe('the log of decisions', () => {
-  it('numbers without a gap, and writes each once, in order', async () => {
+  it('numbers decisions without gaps, and writes each once, in order', async () => {
     const { decisions, add, seqs } = opened();
     add(2500);
     await decisions.flush();
@@ -110,7 +110,7 @@ describe('the log of decisions', () => {
     expect(decisions.nextDecision()).toEqual({ seq: 2501, decisionId: 'gd_p1_0000002501' });
   });
 
-  it('tries again what could not be written, without a word to who decides', async () => {
+  it('retries failed writes without throwing into a check', async () => {
     const { decisions, add, seqs, looksFirst, lines, setAway } = opened();
     setAway(true);
     expect(() => add(3)).not.toThrow();
@@ -119,13 +119,13 @@ describe('the log of decisions', () => {
     setAway(false);
     await decisions.flush();
     expect(seqs()).toEqual([1, 2, 3]);
-    // What is sent again may be there: its answer was lost.
+    // The retried rows may exist, because the answer was lost.
     add(1);
     await decisions.flush();
     expect(looksFirst()).toEqual([true, false]);
   });
 
-  it('drops the oldest where too many wait, and names them', async () => {
+  it('drops the oldest when the queue is full, and names them', async () => {
     const { decisions, add, seqs, lines, setAway } = opened(2000);
     setAway(true);
     add(2001);
@@ -135,7 +135,7 @@ describe('the log of decisions', () => {
     expect(seqs()).toEqual(Array.from({ length: 1001 }, (_, index) => index + 1001));
   });
 
-  it('chains each decision to the one before it, and seals how far the log was written', async () => {
+  it('chains each decision to the previous one, and seals how far the log was written', async () => {
     const { decisions, add, hashes, sealed, heads } = opened();
     await decisions.seal();
     expect(heads).toEqual([]);
@@ -144,7 +144,7 @@ describe('the log of decisions', () => {
     const chain = chainOf(1250);
     expect(hashes()).toEqual(chain.slice(0, 1200));
     add(50);
-    // What is not written is not sealed: after a crash here nothing is missing that a head names.
+    // Decisions that were not written are not sealed, so after a crash here no head names a missing row.
     await decisions.seal();
     const first = { v: 1, process: 'p1', number: 1, first_seq: 1, last_seq: 1200, prev_hash: null, hash: chain[1199] };
     const rest = { dropped: [], at: '2030-01-02T00:00:00.000Z', ended: false };
@@ -158,7 +158,7 @@ describe('the log of decisions', () => {
     expect(heads).toHaveLength(2);
   });
 
-  it('hands a head that was not kept on again as it was, before the next one', async () => {
+  it('passes a head that was not kept again unchanged, before the next one', async () => {
     const { decisions, add, heads, sealed, setAway } = opened();
     add(3);
     await decisions.flush();
@@ -178,7 +178,7 @@ describe('the log of decisions', () => {
     ]);
   });
 
-  it('chains over what it dropped, and the next head says what that was', async () => {
+  it('chains over dropped decisions, and the next head names them', async () => {
     const { decisions, add, hashes, sealed, setAway } = opened(2000);
     setAway(true);
     add(3001);
@@ -193,7 +193,7 @@ describe('the log of decisions', () => {
     });
   });
 
-  it('ends without a head where decisions could not be written, and says that a head could not be kept', async () => {
+  it('ends without a head if decisions could not be written, and reports a head that could not be kept', async () => {
     const { decisions, add, heads, lines, setAway } = opened();
     add(1);
     await decisions.flush();

@@ -9,23 +9,23 @@ import {
 import type { Log } from '@sealgate/observability';
 import { int4Array, int8Array, textArray, type Sql } from '@sealgate/storage';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
-import type { CheckPorts, GateAsker, GateDecision } from '../domain/check-entry.ts';
+import type { CheckPorts, GateRequester, GateDecision } from '../domain/check-entry.ts';
 
 export interface DecisionLog extends Pick<CheckPorts, 'nextDecision' | 'record'> {
-  /** Decisions that wait to be written. */
+  /** Number of decisions waiting to be written. */
   readonly waiting: number;
-  /** Writes what waits, as far as the database lets it. */
+  /** Writes the queued decisions, as far as the database allows. */
   flush(): Promise<void>;
   /**
-   * Hands the next head of the chain to `keepHead`: how far the log was written. Nothing happens where nothing was decided
-   * since the last one. A head that could not be kept is handed on again, unchanged, by the next call.
+   * Passes the next head of the chain, which says how far the log was written, to `keepHead`. Does nothing if no
+   * decision was made since the last head. A head that could not be kept is passed again, unchanged, by the next call.
    */
   seal(): Promise<void>;
-  /** Writes what waits and seals it by the last head of this process, as far as the database lets it. Nothing comes after. */
+  /** Writes the queued decisions and the last head of this process, as far as the database allows. Call it last. */
   end(): Promise<void>;
 }
 
-/** A head as it is to be kept: the same text for the same number, however often it is handed on. */
+/** A head to keep. The text for a sequence number never changes. */
 export interface KeptHead {
   readonly process: string;
   readonly number: number;
@@ -34,50 +34,52 @@ export interface KeptHead {
 
 export interface DecisionLogOptions {
   readonly sql: Sql;
-  /** Names this process; no other has the name. */
+  /** Unique name of this process. */
   readonly process: string;
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes a head, so that it gets into the ledger once, whatever crashes; it may be told of the same head again. */
+  /**
+   * Stores a head so that it is written to the ledger once, whatever crashes. May be called again with the same head.
+   */
   readonly keepHead: (head: KeptHead) => Promise<void>;
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   readonly everyMs?: number;
 }
 
 interface Entry {
   readonly decision: GateDecision;
-  readonly asker: GateAsker;
+  readonly requester: GateRequester;
 }
 
-/** A decision in its place in the chain. */
+/** A decision with its hash. */
 interface Link {
   readonly row: ChainedDecision;
   readonly evaluatedMs: number;
   readonly hash: string;
 }
 
-const MOST_WAITING = 50_000;
-const MOST_AT_ONCE = 1000;
+const MAX_WAITING = 50_000;
+const MAX_AT_ONCE = 1000;
 const EVERY_MS = 100;
 const RETRY_MS = 1000;
 const WRITE_WITHIN_MS = 2000;
 
 /**
- * The gate's decisions, written together off the path, each with its hash in the chain of this process. A write that fails is
- * tried again; past `mostWaiting` the oldest are dropped, a line names them by process and number, and so does the next
- * head: the chain goes over them. It never throws into a check, and never waits for one.
+ * The log of gate decisions, written in batches off the request path, each with its hash in the chain of this process.
+ * Retries failed writes. Past `maxWaiting` the oldest decisions are dropped; a log line names them by process and
+ * sequence number, and so does the next head, since the chain covers them. Never throws into a check or delays one.
  */
 export function decisionLog(options: DecisionLogOptions): DecisionLog {
-  const { sql, process, log, mostWaiting = MOST_WAITING, everyMs = EVERY_MS } = options;
+  const { sql, process, log, maxWaiting = MAX_WAITING, everyMs = EVERY_MS } = options;
   const chain = decisionChain(options);
   const waiting: Entry[] = [];
-  /** What is being written, or is to be written again. */
+  /** The decisions being written or retried. */
   let batch: readonly Link[] = [];
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let made = 0;
-  /** Whether some of the batch may be written: its answer was lost. */
+  /** Whether rows of the batch may exist, because the answer to an insert was lost. */
   let mayBeThere = false;
 
   const schedule = (ms: number): void => {
@@ -88,7 +90,7 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
   };
   const write = async (): Promise<void> => {
     for (;;) {
-      if (batch.length === 0) batch = chain.links(waiting.splice(0, MOST_AT_ONCE));
+      if (batch.length === 0) batch = chain.links(waiting.splice(0, MAX_AT_ONCE));
       if (batch.length === 0) return;
       await insert(sql, process, { batch, mayBeThere });
       mayBeThere = false;
@@ -124,13 +126,13 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
       made += 1;
       return { seq: made, decisionId: `gd_${process}_${String(made).padStart(10, '0')}` };
     },
-    record(decision, asker) {
-      if (waiting.length + batch.length >= mostWaiting) {
-        // The batch keeps its place: whether it was written may be unknown.
-        const dropped = chain.drop(waiting.splice(0, MOST_AT_ONCE));
+    record(decision, requester) {
+      if (waiting.length + batch.length >= maxWaiting) {
+        // The batch is kept: whether it was written may be unknown.
+        const dropped = chain.drop(waiting.splice(0, MAX_AT_ONCE));
         log.error('decisions_dropped', { process, first: dropped.first_seq, last: dropped.last_seq });
       }
-      waiting.push({ decision, asker });
+      waiting.push({ decision, requester });
       schedule(everyMs);
     },
     flush,
@@ -145,8 +147,8 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
 }
 
 /**
- * The chain of one process, and its heads. A head covers what is in the table, or was dropped, and nothing else: so whatever
- * crashes, no head names a decision whose row is still to come.
+ * The chain of one process, and its heads. A head covers only decisions that are in the table or were dropped, so after
+ * a crash no head names a decision without a row.
  */
 function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
   let linked: { readonly seq: number; readonly hash: string | null } = { seq: 0, hash: null };
@@ -156,7 +158,7 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
   let pending: { readonly head: KeptHead; readonly seq: number; readonly hash: string | null } | undefined;
   let isEnded = false;
 
-  /** Many decisions are of one millisecond, and writing it out costs a fifth of what a link does. */
+  /** Cached because many decisions share a millisecond, and formatting it costs a fifth of a link. */
   let time = { ms: -1, text: '' };
 
   const link = (entry: Entry): Link => {
@@ -192,7 +194,7 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
   };
   return {
     links: (entries: readonly Entry[]): Link[] => entries.map(link),
-    /** What was dropped is told by the next head, together with what stood before it and was dropped too. */
+    /** Records dropped decisions for the next head, together with those dropped before. */
     drop(entries: readonly Entry[]): DroppedDecisions {
       const before = linked.seq;
       for (const entry of entries) link(entry);
@@ -206,17 +208,17 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
       written = { seq: row.seq, hash };
     },
     async seal(ended: boolean): Promise<void> {
-      // A head that waits is handed on first, as it was made.
+      // A pending head is passed first, unchanged.
       if (pending !== undefined) await keep(false);
       await keep(ended);
     },
   };
 }
 
-/** How many hex digits of the keyed hash are in the id of a head: nobody can take the id before it. */
+/** Hex digits of the keyed hash in the id of a head, so that nobody can predict and occupy the id. */
 const UNGUESSABLE_DIGITS = 32;
 
-/** The ledger record of a head. Ids are in the order of processes and numbers, and the same head has the same one. */
+/** The ledger record of a head. Ids sort by process and sequence number; the same head has the same id. */
 export function headRecord(recordIds: KeyedHasher, head: KeptHead, nextAttemptAt: Date): OutboxRecord {
   const number = String(head.number).padStart(10, '0');
   const made = recordIds.hash('decision head', head.process, number).digest.toString('hex');
@@ -224,8 +226,8 @@ export function headRecord(recordIds: KeyedHasher, head: KeptHead, nextAttemptAt
   return { recordId, recordType: DECISION_HEAD_TYPE, data: head.text, nextAttemptAt };
 }
 
-/** What the log holds of a decision. */
-function rowOf({ decision, asker }: Entry, process: string, evaluatedAt: string): ChainedDecision {
+/** The logged columns of a decision. */
+function rowOf({ decision, requester }: Entry, process: string, evaluatedAt: string): ChainedDecision {
   const { entry } = decision;
   return {
     action: loggable(entry.action) ?? '',
@@ -234,20 +236,20 @@ function rowOf({ decision, asker }: Entry, process: string, evaluatedAt: string)
     environment: entry.environment,
     evaluated_at: evaluatedAt,
     fail_closed: decision.failClosed,
-    key_id: asker.keyId,
+    key_id: requester.keyId,
     ledger_record_id: decision.ledgerRecordId,
     policy_version: decision.policyVersion,
     process,
     reason_codes: [decision.reason],
     record_version: decision.recordVersion,
-    request_id: asker.requestId,
+    request_id: requester.requestId,
     seq: decision.seq,
     subject_ref: loggable(entry.subjectRef),
     venue_id: loggable(entry.venueId),
   };
 }
 
-/** Looking for each decision before it is entered costs a fifth of entering it, so that is done where it may be there. */
+/** ON CONFLICT costs a fifth of an insert, so it is used only where rows may exist. */
 async function insert(
   sql: Sql,
   process: string,
@@ -292,7 +294,7 @@ async function insert(
   );
 }
 
-/** An id that is none is not kept: what a stranger put there instead may be anything. */
+/** Null for a malformed id: a client may have sent anything there. */
 function loggable(text: string): string | null {
   return /^[A-Za-z0-9_-]{1,80}$/.test(text) ? text : null;
 }

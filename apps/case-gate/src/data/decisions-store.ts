@@ -19,12 +19,12 @@ export interface DecisionFilter {
 }
 
 export interface DecisionsStore {
-  /** Newest first, behind `before`. */
+  /** Newest first, after `before`. */
   list(
     filter: DecisionFilter,
-    page: { limit: number; before: { evaluatedAt: Date; decisionId: string } | undefined },
+    page: { limit: number; before: { at: Date; id: string } | undefined },
   ): Promise<LoggedDecision[]>;
-  /** Of all environments, by process and number, behind `after`. */
+  /** All environments, by process and sequence number, after `after`. */
   inOrder(page: {
     readonly process: string | undefined;
     readonly after: string | undefined;
@@ -33,21 +33,20 @@ export interface DecisionsStore {
   find(decisionId: string): Promise<LoggedDecision | undefined>;
 }
 
-/** The log of the gate as it was written. */
+/** Reads the log of gate decisions. */
 export function decisionsStore(prisma: PrismaClient): DecisionsStore {
   return {
     async list({ from, to, ...equal }, { limit, before }) {
       const times = { ...(from === undefined ? {} : { gte: from }), ...(to === undefined ? {} : { lt: to }) };
       const where: Prisma.GateDecisionWhereInput = { ...equal, evaluatedAt: times };
       if (before !== undefined) {
-        const { evaluatedAt, decisionId } = before;
-        where.OR = [{ evaluatedAt: { lt: evaluatedAt } }, { evaluatedAt, decisionId: { lt: decisionId } }];
+        where.OR = [{ evaluatedAt: { lt: before.at } }, { evaluatedAt: before.at, decisionId: { lt: before.id } }];
       }
       const orderBy = [{ evaluatedAt: 'desc' as const }, { decisionId: 'desc' as const }];
       return (await prisma.gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
     },
     async inOrder({ process, after, limit }) {
-      // Ids are `gd_<process>_<number>` and sorted as bytes, so that they are in the order of the chain.
+      // Ids are `gd_<process>_<number>` and sort bytewise in chain order.
       const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
       const decisionId = { gt: after ?? prefix, lt: `${prefix}~` };
       const found = prisma.gateDecision.findMany({

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError } from '@sealgate/storage';
-import { at, eligible, entry, keyHash, lookups, named, silent } from '../../test/stand-in-lookups.ts';
-import type { LedgerWitness } from './ledger-witness.ts';
+import { at, eligible, entry, keyHash, lookups, named, silent } from '../../test/fake-lookups.ts';
+import type { LedgerWitness } from './ledger-versions.ts';
 
-describe('after a declared loss a record that would let somebody in', () => {
+describe('after a declared loss a record that would allow entry', () => {
   const kept = (ms: number) => [{ epoch: 1, keptAtMs: at.getTime() + ms }];
   const confirmed = async ({ find }: ReturnType<typeof lookups>) => {
     const [found] = (await find(keyHash, [entry], 50))?.found ?? [];
     return (found as { isConfirmed: boolean }).isConfirmed;
   };
 
-  it('has to be in the ledger, if it did not change since, and is asked about once more and no more', async () => {
+  it('must be in the ledger if it did not change since, and is asked about exactly once more', async () => {
     let losses: ReturnType<typeof kept> = [];
     const heard: string[][] = [];
     let missing = true;
@@ -29,7 +29,7 @@ describe('after a declared loss a record that would let somebody in', () => {
     expect(await confirmed(made)).toBe(true);
     const asked = heard.length;
     expect(heard).toEqual([[], ['eligibility live subj_a 2'], ['eligibility live subj_a 2']]);
-    // One statement, as ever.
+    // Still one statement.
     const statements = made.asked.length;
     expect(await confirmed(made)).toBe(true);
     expect([heard.length - asked, made.asked.length - statements]).toEqual([0, 1]);
@@ -44,7 +44,7 @@ describe('after a declared loss a record that would let somebody in', () => {
     expect(await confirmed(made)).toBe(false);
   });
 
-  it('opens nothing where it cannot be told what was declared; a key alone needs not be told', async () => {
+  it('is refused if the declarations cannot be read, which a key without entries does not need', async () => {
     const losses = async () => Promise.reject(new DatabaseUnavailableError('away', { sent: true }));
     const { find } = lookups(async () => [eligible(1)], { losses });
     await expect(find(keyHash, [entry], 50)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

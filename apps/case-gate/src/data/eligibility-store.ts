@@ -43,9 +43,9 @@ export interface EligibilityParts {
 }
 
 /**
- * Reads without holding anything. A record of which the ledger holds a later version, or other content, is not believed, and
- * neither is it that there is none where the ledger holds one.
- * @throws LedgerUnavailableError when the ledger gives no answer.
+ * Reads without a lock. A record is corrupt where the ledger holds a later version or other content, and so is a
+ * missing record of which the ledger holds a version.
+ * @throws LedgerUnavailableError when the ledger does not answer.
  */
 export async function readEligibility(
   sql: Sql,
@@ -76,17 +76,17 @@ export async function readEligibility(
   }
   const said = stored.kind === 'corrupt' ? stored.newestVersion : (row.record_version ?? 0);
   const newest = (await versions.newest(sql, name)) ?? 0;
-  // A few versions may be on their way to the ledger. A number far beyond is somebody's who wants that no next one can be.
+  // A few versions may be on their way to the ledger. A far higher number was forged to prevent a next version.
   return {
     kind: 'corrupt',
-    newestVersion: said <= newest + MOST_ON_THEIR_WAY ? Math.max(said, newest) : newest,
+    newestVersion: said <= newest + MAX_IN_OUTBOX ? Math.max(said, newest) : newest,
     review,
   };
 }
 
-const MOST_ON_THEIR_WAY = 100;
+const MAX_IN_OUTBOX = 100;
 
-/** The same, held until the transaction ends: a lock by name, because there may be no row yet. */
+/** Reads and locks until the transaction ends. The lock is by name, because the row may not exist yet. */
 export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: SubjectId): Promise<StoredEligibility> {
   await sql.query({
     text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
@@ -97,7 +97,7 @@ export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: Sub
 
 type RowSays = StoredEligibility extends infer Each ? (Each extends unknown ? Omit<Each, 'review'> : never) : never;
 
-/** What a row, or the lack of one, says. One that is older than the newest version there was is not believed. */
+/** Interprets a row. A missing row, or one older than the newest known version, may be corrupt. */
 export function storedOf(row: StoredRow, macs: KeyedHasher): RowSays {
   const newest = row.newest_version ?? 0;
   const complete = completeRow(row);
@@ -157,8 +157,8 @@ export async function saveEligibility(
 }
 
 /**
- * Those that are stored as waiting for a confirmation and are as they were written, by subject, behind `after` ('' from the
- * first). A row that is no such record is left out, as somebody who may write the table may take any row out of a list.
+ * Authentic records that are unconfirmed, by subject, after `after` ('' from the first). Omits corrupt rows: a role
+ * that may write the table can hide rows from a list anyway.
  */
 export async function readUnconfirmed(
   sql: Sql,
@@ -181,7 +181,7 @@ export async function readUnconfirmed(
   }
 }
 
-/** As in the index of 0005_losses.sql. In the canonical text a quote inside a string has a backslash before it. */
+/** As in the index of 0005_losses.sql. In canonical JSON a quote inside a string is escaped. */
 const UNCONFIRMED = `status <> 'revoked' AND strpos(document, '"unconfirmed":"') > 0`;
 
 interface VersionRow {
@@ -192,7 +192,7 @@ interface VersionRow {
   readonly document: string;
 }
 
-/** Every version of a record, newest first, below `before`. */
+/** The versions of a record, newest first, before version `before`. */
 export async function readHistory(
   sql: Sql,
   { environment, subjectRef }: SubjectId,

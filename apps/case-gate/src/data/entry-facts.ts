@@ -12,10 +12,9 @@ import {
   type VersionedRecord,
 } from '../domain/versioned-record.ts';
 import { storedOf } from './eligibility-store.ts';
-import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
-import type { SeenVersions } from './seen-versions.ts';
+import type { Known, KnownRows, KnownSubject, SeenVersions } from './known-rows.ts';
 
-/** What a row of the look-up says of a subject; null where there is none. */
+/** Subject columns of the look-up; null where there is no row. */
 export interface SubjectRow {
   readonly record_version: number | null;
   readonly status: string | null;
@@ -25,7 +24,7 @@ export interface SubjectRow {
   readonly newest_version: number | null;
 }
 
-/** What a row of the look-up says of a venue; null where there is none, and where an earlier row says it. */
+/** Venue columns of the look-up; null where there is no row, or where an earlier row has them. */
 export interface VenueRow {
   readonly venue_name: string | null;
   readonly venue_active: boolean | null;
@@ -41,12 +40,12 @@ export interface FactMacs {
   readonly venues: KeyedHasher;
 }
 
-/** An authentic row that would let somebody in, and that the ledger has not been asked about. */
-export interface Unasked {
+/** An authentic row that would allow entry, and about which the ledger has not been asked. */
+export interface PendingCheck {
   readonly record: VersionedRecord;
-  /** Whether the ledger also has to hold this version: losses were declared since it was made. */
+  /** Whether the ledger must also hold this version, because losses were declared since it was made. */
   readonly mustBeHeld?: boolean;
-  /** Called where the ledger has nothing against it. */
+  /** Called where the ledger does not contradict it. */
   readonly remember: (nextIds: readonly string[]) => void;
 }
 
@@ -59,21 +58,21 @@ export interface FactOptions {
   readonly losses: readonly DeclaredLoss[];
   /** Taken before the question was sent. */
   readonly mark: number;
-  /** Whether the ledger holds a version after it. */
+  /** Whether the ledger holds a later version. */
   readonly isOutdated: (known: Known<unknown, unknown>) => boolean;
-  /** Whether the ledger had nothing against a subject's row that stands at this version. */
-  readonly isHeardOf: (guess: Guess) => boolean;
+  /** Whether the ledger does not contradict a subject's row at this version. */
+  readonly ledgerAgrees: (guess: Guess) => boolean;
 }
 
-/** The version that a subject is thought to stand at: the statement that reads it asks the ledger about it too. */
+/** The expected version of a subject. The statement that reads the subject asks the ledger about it too. */
 export interface Guess {
   readonly version: number;
-  /** Where the ledger may hold this version, and the one after it. */
+  /** Ledger ids of this version, and of the next one. */
   readonly ids: readonly string[];
   readonly nextIds: readonly string[];
 }
 
-/** A subject that is asked about, and what was known or thought of it when the question was sent. */
+/** A subject that is asked about, with what was known or guessed when the question was sent. */
 export interface SubjectQuestion {
   readonly environment: string;
   readonly subjectRef: string;
@@ -81,59 +80,59 @@ export interface SubjectQuestion {
   readonly guess: Guess | undefined;
 }
 
-/** Undefined stands for nothing there, 'corrupt' for what is not as it was written or was put back. */
-export type Believed<Value> = { readonly value: Value; readonly unasked?: Unasked } | 'corrupt' | undefined;
+/** Undefined: there is no row. 'corrupt': the row fails its MAC or was rolled back. */
+export type Verified<Value> = { readonly value: Value; readonly pendingCheck?: PendingCheck } | 'corrupt' | undefined;
 
-/** Why what the tables say is not believed: the ledger contradicts it, does not hold what it must, or does not answer. */
+/** Why a row is refused: the ledger contradicts it, does not hold what it must hold, or does not answer. */
 export type Refusal = 'contradicted' | 'missing' | 'unavailable';
 
-/** What is not to be believed, or did not come back with the others of its key: nobody enters on that. */
-const NOTHING_KNOWN: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
+/** For rows that are corrupt or missing from the answer: denies entry. */
+const NOT_INTACT: LookedUp = { isIntact: false, isConfirmed: false, record: undefined, venue: undefined };
 
-/** What is known of an entry, once the ledger has been heard: `refusalOf` tells what it said against a row. */
+/** The facts about an entry, once the ledger was asked: `refusalOf` returns its answer about a row. */
 export function factsOf(
-  record: Believed<BelievedRecord>,
-  venue: Believed<VenueRecord>,
-  refusalOf: (unasked: Unasked | undefined) => Refusal | undefined,
+  record: Verified<VerifiedRecord>,
+  venue: Verified<VenueRecord>,
+  refusalOf: (pendingCheck: PendingCheck | undefined) => Refusal | undefined,
 ): LookedUp {
-  if (record === 'corrupt' || venue === 'corrupt') return NOTHING_KNOWN;
-  const refusals = [refusalOf(record?.unasked), refusalOf(venue?.unasked)];
-  if (refusals.includes('contradicted')) return NOTHING_KNOWN;
+  if (record === 'corrupt' || venue === 'corrupt') return NOT_INTACT;
+  const refusals = [refusalOf(record?.pendingCheck), refusalOf(venue?.pendingCheck)];
+  if (refusals.includes('contradicted')) return NOT_INTACT;
   if (refusals.includes('unavailable')) return 'unavailable';
-  const { record: believed, isConfirmed = true } = record?.value ?? {};
+  const { record: verified, isConfirmed = true } = record?.value ?? {};
   return {
     isIntact: true,
     isConfirmed: isConfirmed && !refusals.includes('missing'),
-    record: believed,
+    record: verified,
     venue: venue?.value,
   };
 }
 
-export interface BelievedRecord {
+export interface VerifiedRecord {
   readonly record: EligibilityRecord;
   readonly isConfirmed: boolean;
 }
 
-/** A subject's record; what was put back, or is not what was written, is corrupt, and a person is told. */
-export function believedRecord(
+/** Verifies the record of a subject. Reports a corrupt one. */
+export function verifiedRecord(
   row: SubjectRow,
   question: SubjectQuestion,
   options: FactOptions,
-): Believed<BelievedRecord> {
-  const believed = judgedRecord(row, question, options);
-  // An id in one environment: the operator who is called needs to know which row it is.
-  if (believed === 'corrupt') options.onCorrupt(`subject ${question.subjectRef}`);
-  return believed;
+): Verified<VerifiedRecord> {
+  const verified = checkRecord(row, question, options);
+  // Logs the id, because an operator must find the row.
+  if (verified === 'corrupt') options.onCorrupt(`subject ${question.subjectRef}`);
+  return verified;
 }
 
-function judgedRecord(row: SubjectRow, question: SubjectQuestion, options: FactOptions): Believed<BelievedRecord> {
+function checkRecord(row: SubjectRow, question: SubjectQuestion, options: FactOptions): Verified<VerifiedRecord> {
   const { seen, known, mark, isOutdated, losses } = options;
-  const { known: then } = question;
+  const { known: cached } = question;
   const name = seenName(eligibilityName(question));
-  if (then === undefined || !isSameSubject(then.row, row) || then.value.epoch !== newestEpoch(losses))
-    return newlyJudgedRecord(row, question, options);
-  const { record } = then.value;
-  if (!isOutdated(then)) {
+  if (cached === undefined || !isSameSubject(cached.row, row) || cached.value.epoch !== newestEpoch(losses))
+    return checkNewRecord(row, question, options);
+  const { record } = cached.value;
+  if (!isOutdated(cached)) {
     const isNewest = record.record_version >= seen.highestBefore(mark, name);
     return isNewest ? { value: { record, isConfirmed: true } } : 'corrupt';
   }
@@ -142,11 +141,11 @@ function judgedRecord(row: SubjectRow, question: SubjectQuestion, options: FactO
   return 'corrupt';
 }
 
-function newlyJudgedRecord(
+function checkNewRecord(
   row: SubjectRow,
   { environment, subjectRef, guess }: SubjectQuestion,
-  { macs, seen, known, mark, isHeardOf, losses }: FactOptions,
-): Believed<BelievedRecord> {
+  { macs, seen, known, mark, ledgerAgrees, losses }: FactOptions,
+): Verified<VerifiedRecord> {
   const { record_version, status, document, changed_at, mac, newest_version } = row;
   const own = { record_version, status, document, changed_at, mac, newest_version };
   const stored = storedOf({ environment, subject_ref: subjectRef, ...own }, macs.eligibility);
@@ -159,42 +158,42 @@ function newlyJudgedRecord(
   const { review, mustBeHeld } = standingOf(record, losses);
   const isConfirmed = (review?.unconfirmed ?? null) === null;
   const value = { record, isConfirmed };
-  // What lets nobody in lets nobody in whatever the ledger says.
+  // Denied whatever the ledger says.
   if (storedStatus(record) !== 'eligible' || !isConfirmed) return { value };
   const epoch = newestEpoch(losses);
   const remember = (nextIds: readonly string[]) =>
     void known.subjects.set(name, { row: own, value: { record, epoch }, nextIds });
-  const isHeard = guess?.version === record.record_version && isHeardOf(guess);
-  if (mustBeHeld || !isHeard)
-    return { value, unasked: { record: eligibilityVersion(record, row.document!), mustBeHeld, remember } };
+  const isChecked = guess?.version === record.record_version && ledgerAgrees(guess);
+  if (mustBeHeld || !isChecked)
+    return { value, pendingCheck: { record: eligibilityVersion(record, row.document!), mustBeHeld, remember } };
   remember(guess.nextIds);
   return { value };
 }
 
-/** A venue that is asked about, and what was known of it when the question was sent. */
+/** A venue that is asked about, with what was known of it when the question was sent. */
 export interface VenueQuestion {
   readonly environment: string;
   readonly venueId: string;
   readonly known: Known<VenueRow, VenueRecord> | undefined;
 }
 
-/** A venue, likewise. */
-export function believedVenue(row: VenueRow, question: VenueQuestion, options: FactOptions): Believed<VenueRecord> {
-  const believed = judgedVenue(row, question, options);
-  if (believed === 'corrupt') options.onCorrupt(`venue ${question.venueId}`);
-  return believed;
+/** Verifies a venue. Reports a corrupt one. */
+export function verifiedVenue(row: VenueRow, question: VenueQuestion, options: FactOptions): Verified<VenueRecord> {
+  const verified = checkVenue(row, question, options);
+  if (verified === 'corrupt') options.onCorrupt(`venue ${question.venueId}`);
+  return verified;
 }
 
-function judgedVenue(
+function checkVenue(
   row: VenueRow,
-  { environment, venueId, known: then }: VenueQuestion,
+  { environment, venueId, known: cached }: VenueQuestion,
   { macs, seen, known, mark, isOutdated }: FactOptions,
-): Believed<VenueRecord> {
+): Verified<VenueRecord> {
   const name = seenName(venueName({ environment, venueId }));
   const highest = seen.highestBefore(mark, name);
-  if (then !== undefined && isSameVenue(then.row, row)) {
-    const { value } = then;
-    if (!isOutdated(then)) return value.recordVersion < highest ? 'corrupt' : { value };
+  if (cached !== undefined && isSameVenue(cached.row, row)) {
+    const { value } = cached;
+    if (!isOutdated(cached)) return value.recordVersion < highest ? 'corrupt' : { value };
     known.venues.delete(name);
     seen.see(name, value.recordVersion + 1);
     return 'corrupt';
@@ -207,10 +206,10 @@ function judgedVenue(
   const { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac } = row;
   const own = { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac };
   const remember = (nextIds: readonly string[]) => void known.venues.set(name, { row: own, value, nextIds });
-  return { value, unasked: { record: venueVersion(value, row.venue_mac), remember } };
+  return { value, pendingCheck: { record: venueVersion(value, row.venue_mac), remember } };
 }
 
-/** Whether two rows say the same of a subject in every column, and this one is the newest of its history. */
+/** Whether both rows are equal in every column and the second is the newest of its history. */
 function isSameSubject(a: SubjectRow, b: SubjectRow): boolean {
   return (
     a.record_version === b.record_version &&

@@ -35,9 +35,9 @@ export interface KeyParts {
 type StoredKey = KeyState & { readonly grants: unknown };
 
 /**
- * Mints a key whose row is authenticated: a key that was put into the table by hand opens nothing. The one that it replaces
- * ends by a version of its own.
- * @throws AppError as `ApiKeys.mint` does; NOT_FOUND also where the row to be replaced is not as it was written.
+ * Mints a key with an authenticated row: a key inserted by hand is never valid. A replaced key gets a version with its
+ * end.
+ * @throws AppError as `ApiKeys.mint` does; NOT_FOUND also where the row to be replaced fails its integrity check.
  */
 export async function mintSignedKey(
   { keys, macs, versions }: KeyParts,
@@ -46,13 +46,13 @@ export async function mintSignedKey(
   const { environment, scopes, ...rest } = order;
   const minted = await keys.mint({ ...rest, ownerId: environment, grants: { scopes, mac: '' } }, sql);
   const made = await lockKey(sql, minted.id);
-  if (made === undefined) throw new Error('A key that was minted is there.');
+  if (made === undefined) throw new Error('The minted key was not found.');
   const grants = await saveKey(sql, made, { scopes, version: 1, macs });
   const replaced = order.replaces === undefined ? undefined : await lockKey(sql, order.replaces);
   if (replaced !== undefined) {
     const before = { ...replaced, overlapUntil: null };
-    const known = await believedGrants(sql, before, { macs, versions });
-    // What somebody else wrote must not be signed; the transaction takes everything back.
+    const known = await verifiedGrants(sql, before, { macs, versions });
+    // Never sign a row written by somebody else. The transaction is rolled back.
     if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such live key to replace.');
     await saveKey(sql, replaced, { scopes: known.scopes, version: (known.version ?? 0) + 1, macs });
   }
@@ -60,8 +60,8 @@ export async function mintSignedKey(
 }
 
 /**
- * Revokes a key: its row says so, authenticated, and so does the ledger. Over a row that is not believed too, which is safe
- * whatever it says; and where there is no row, but the ledger knows the key, so that a row that is put back opens nothing.
+ * Revokes a key in its row and in the ledger. Also accepts a corrupt row, which is safe whatever its content, and a
+ * missing row of a key that the ledger knows, so that restoring the row does not restore the key.
  */
 export async function revokeSignedKey(
   { macs, versions, now }: KeyParts,
@@ -77,7 +77,7 @@ export async function revokeSignedKey(
     return 'revoked';
   }
   if (key.environment !== environment) return 'missing';
-  const known = await believedGrants(sql, key, { macs, versions });
+  const known = await verifiedGrants(sql, key, { macs, versions });
   if (known !== undefined && key.revokedAt !== null) {
     await sql.enter(keyVersion(key, known), 'before the answer');
     return 'already';
@@ -89,8 +89,8 @@ export async function revokeSignedKey(
 }
 
 /**
- * Signs a key anew, with the secret that makes now. Gives its version; undefined where there is no such key.
- * @throws Error where the row is not what was written, or older than what the ledger holds.
+ * Signs a key again with the current secret. Returns its version; undefined where there is no such key.
+ * @throws Error where the row fails its MAC, or is older than what the ledger holds.
  */
 export async function remakeKey(
   { macs, versions }: Omit<KeyParts, 'keys' | 'now'>,
@@ -99,14 +99,14 @@ export async function remakeKey(
 ) {
   const key = await lockKey(sql, id);
   if (key === undefined) return undefined;
-  const known = await believedGrants(sql, key, { macs, versions });
-  if (known === undefined) throw new Error(`The row of the key ${id} is not intact.`);
+  const known = await verifiedGrants(sql, key, { macs, versions });
+  if (known === undefined) throw new Error(`The row of the key ${id} failed its integrity check.`);
   const version = (known.version ?? 0) + 1;
   await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency });
   return version;
 }
 
-async function believedGrants(
+async function verifiedGrants(
   sql: Sql,
   key: StoredKey,
   { macs, versions }: Pick<KeyParts, 'macs' | 'versions'>,
@@ -116,7 +116,7 @@ async function believedGrants(
   return grants;
 }
 
-/** A row of `gate.api_keys` in the words of `KeyState`. */
+/** Columns of `gate.api_keys`, aliased to the members of `KeyState`. */
 export const KEY_STATE_COLUMNS = `id, owner_id AS environment, family_id AS "familyId", label, key_prefix AS "keyPrefix",
   key_hash AS "keyHash", created_at AS "createdAt", expires_at AS "expiresAt", replaces, overlap_until AS "overlapUntil",
   revoked_at AS "revokedAt", grants`;
@@ -133,7 +133,7 @@ interface NextVersion {
   readonly urgency?: Urgency;
 }
 
-/** Writes a version of a key, and enters it. */
+/** Writes the next version of a key to its row and the ledger. */
 async function saveKey(
   sql: RecordingSql,
   key: KeyState,

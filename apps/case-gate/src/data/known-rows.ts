@@ -6,9 +6,8 @@ import type { SubjectRow, VenueRow } from './entry-facts.ts';
 import type { KeyRow } from './verified-keys.ts';
 
 /**
- * A row that was found authentic, and the newest that the ledger knew. It is read again for every check, and only where it
- * is the same in every column is what it says taken from here; whether the ledger still holds none of `nextIds` is asked in
- * the statement that reads it.
+ * A row found authentic and the newest known to the ledger. Every check reads the row again, and takes the cached value
+ * only if every column is the same; the same statement asks whether the ledger still holds none of `nextIds`.
  */
 export interface Known<Row, Value> {
   readonly row: Row;
@@ -18,13 +17,13 @@ export interface Known<Row, Value> {
 
 export interface KnownSubject {
   readonly record: EligibilityRecord;
-  /** The newest epoch when it was found confirmed; after a later one it has to be found so again. */
+  /** The newest epoch when the record was found confirmed. After a later one it must be checked again. */
   readonly epoch: number;
 }
 
 /**
- * What one process has found, so that it need not be found anew. Forgetting any of it costs time alone. A row here has its
- * own columns and no others: twenty thousand of them have to fit into the heap.
+ * What this process has verified, to save verifying it again. Forgetting entries costs time only. Rows are copied
+ * without other columns, since twenty thousand of them must fit into the heap.
  */
 export interface KnownRows {
   /** By hash of the key, as latin1. */
@@ -34,7 +33,44 @@ export interface KnownRows {
   readonly venues: Map<string, Known<VenueRow, VenueRecord>>;
 }
 
-/** Past `most` rows of a kind, the one found first is forgotten. */
+/** Past `most` rows of a kind the oldest entry is evicted. */
 export function knownRows(most: number): KnownRows {
   return { keys: new BoundedMap(most), subjects: new BoundedMap(most), venues: new BoundedMap(most) };
+}
+
+/** The highest version of each record that this process has seen. An older one was rolled back. */
+export interface SeenVersions {
+  /** A position in the order of questions, to be taken before a question is sent. */
+  mark(): number;
+  /**
+   * The highest version seen before the mark; 0 for none. An answer that crossed a later question may be older than
+   * what was seen since, which is no fault.
+   */
+  highestBefore(mark: number, name: string): number;
+  /** The highest version seen at all; undefined for none. */
+  highest(name: string): number | undefined;
+  /** Notes a verified version. */
+  see(name: string, version: number): void;
+  /** Every name with its highest version. */
+  all(): { readonly name: string; readonly version: number }[];
+}
+
+/** Bounded: past `most` names the oldest is evicted. The history in the database is compared as well. */
+export function seenVersions(most: number): SeenVersions {
+  const versions = new BoundedMap<string, { readonly version: number; readonly at: number }>(most);
+  let order = 0;
+  return {
+    mark: () => (order += 1),
+    highestBefore(mark, name) {
+      const known = versions.get(name);
+      return known === undefined || known.at >= mark ? 0 : known.version;
+    },
+    highest: (name) => versions.get(name)?.version,
+    see(name, version) {
+      const known = versions.get(name);
+      if (known !== undefined && known.version >= version) return;
+      versions.set(name, { version, at: order });
+    },
+    all: () => [...versions].map(([name, { version }]) => ({ name, version })),
+  };
 }

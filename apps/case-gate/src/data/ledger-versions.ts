@@ -1,33 +1,34 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { conflictIn, heldIn } from '@sealgate/ledger-embedded';
-import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { LedgerUnavailableError, type AppendUnit } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { LedgerTarget } from '../domain/seal-case.ts';
-import { versionIds, type VersionedRecord } from '../domain/versioned-record.ts';
+import { versionIds, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
+import type { SeenVersions } from './known-rows.ts';
 import { readLosses } from './loss-watch.ts';
 
 export interface LedgerVersionsOptions {
   readonly target: LedgerTarget;
-  /** Derives the ids of ledger records; each of its secrets may have made one. */
+  /** Derives the ids of ledger records. Any of its secrets may have made an id. */
   readonly recordIds: KeyedHasher;
 }
 
-/** What the ledger knows of versions. Every method ends as a statement of `sql` does. */
+/** Versions in the ledger. Each method fails and ends as a statement of `sql` does. */
 export interface LedgerVersions extends LedgerVersionsOptions {
   /** Whether the ledger holds other content under this version, or a version after it. */
   isContradicted(sql: Sql, record: VersionedRecord): Promise<boolean>;
-  /** Those that the ledger holds under none of their ids, and that are not on their way to it. */
+  /** Those of which neither the ledger nor the outbox holds any id. */
   missing<Each>(sql: Sql, all: readonly Each[], idsOf: (one: Each) => readonly string[]): Promise<ReadonlySet<Each>>;
-  /** Losses that were declared of the channel, as the transaction of `sql` sees them. */
+  /** Declared losses of the channel, as seen by the transaction of `sql`. */
   losses(sql: Sql): Promise<DeclaredLoss[]>;
   /** The newest version that the ledger holds; undefined for none. */
   newest(sql: Sql, name: readonly string[]): Promise<number | undefined>;
 }
 
-/** No record of ours: whatever the ledger holds under the id it stands at is other content. */
+/** Never a document of ours, so any record under this id is a conflict. */
 const NO_DOCUMENT = 'null';
-/** Of every so many versions in a row the ledger holds at least one, up to the newest. */
+/** The ledger holds at least one of this many consecutive versions, up to the newest. */
 export const VERSIONS_AT_ONCE = 128;
 
 export function ledgerVersions(options: LedgerVersionsOptions): LedgerVersions {
@@ -35,26 +36,26 @@ export function ledgerVersions(options: LedgerVersionsOptions): LedgerVersions {
   return {
     ...options,
     async isContradicted(sql, record) {
-      const records = recordsThatTell(recordIds, record);
-      return (await asItWas(conflictIn(sql, { ...target, records }))) !== undefined;
+      const records = contradictingRecords(recordIds, record);
+      return (await asDatabaseError(conflictIn(sql, { ...target, records }))) !== undefined;
     },
     async missing(sql, all, idsOf) {
       const ids = all.flatMap(idsOf);
       if (ids.length === 0) return new Set();
-      // The outbox first: what leaves it meanwhile is in the ledger.
+      // The outbox first: a record that leaves it meanwhile is in the ledger.
       const text = 'SELECT record_id FROM gate.outbox WHERE record_id = ANY ($1)';
       const waiting = await sql.query<{ record_id: string }>({ text, values: [ids] });
       const there = new Set(waiting.map((row) => row.record_id));
-      for (const id of await asItWas(heldIn(sql, target.channel, ids))) there.add(id);
+      for (const id of await asDatabaseError(heldIn(sql, target.channel, ids))) there.add(id);
       return new Set(all.filter((each) => !idsOf(each).some((id) => there.has(id))));
     },
     losses: (sql) => readLosses(sql, target.channel),
     async newest(sql, name) {
       let newest: number | undefined;
-      // Versions follow one another, so the first stretch that holds none is the end.
+      // Versions are consecutive, so the first batch without any is the end.
       for (let first = 0; ; first += VERSIONS_AT_ONCE) {
         const ids = Array.from({ length: VERSIONS_AT_ONCE }, (_, at) => versionIds(recordIds, name, first + at));
-        const held = await asItWas(heldIn(sql, target.channel, ids.flat()));
+        const held = await asDatabaseError(heldIn(sql, target.channel, ids.flat()));
         const last = ids.findLastIndex((some) => some.some((id) => held.has(id)));
         if (last < 0) return newest;
         newest = first + last;
@@ -63,19 +64,99 @@ export function ledgerVersions(options: LedgerVersionsOptions): LedgerVersions {
   };
 }
 
-/** In a transaction of ours the ledger being away is the database being away, and is told as that. */
-function asItWas<Result>(call: Promise<Result>): Promise<Result> {
+/** Rethrows an unavailable ledger as the database error that caused it, since both share the connection. */
+function asDatabaseError<Result>(call: Promise<Result>): Promise<Result> {
   return call.catch((error: unknown) => {
     throw error instanceof LedgerUnavailableError && error.cause !== undefined ? error.cause : error;
   });
 }
 
 /**
- * What a record conflicts with where the ledger contradicts it: the next version, which must not be there, and this one with
- * its content, which is there or on its way. By the id of every secret.
+ * Records that conflict with the ledger where it contradicts a version: the next version, which must not exist, and
+ * this one with its content, which exists or is on its way. Under the ids of every secret.
  */
-export function recordsThatTell(recordIds: KeyedHasher, { name, type, version, data }: VersionedRecord) {
+export function contradictingRecords(recordIds: KeyedHasher, { name, type, version, data }: VersionedRecord) {
   const recordsAs = (of: number, content: string) =>
     versionIds(recordIds, name, of).map((id) => ({ id, type, owner: null, data: content, extra: null }));
   return [...recordsAs(version, data), ...recordsAs(version + 1, NO_DOCUMENT)];
+}
+
+export interface LedgerWitness {
+  /** The channel of the records. */
+  readonly channel: string;
+  /** Ids of this version, and of the next. While the ledger holds none of the latter, this version is the newest. */
+  idsOf(record: Pick<VersionedRecord, 'name' | 'version'>): readonly string[];
+  nextIds(record: Pick<VersionedRecord, 'name' | 'version'>): readonly string[];
+  /**
+   * Those that the ledger contradicts: it holds other content under this version, or a later version. They are also
+   * noted as seen, so that every later check detects and reports them. Settles as soon as the ledger does.
+   * @throws LedgerUnavailableError when the ledger does not answer.
+   */
+  contradicted(records: readonly VersionedRecord[]): Promise<ReadonlySet<VersionedRecord>>;
+  /** Those that the ledger does not hold. @throws LedgerUnavailableError when the ledger does not answer. */
+  missing(records: readonly VersionedRecord[]): Promise<ReadonlySet<VersionedRecord>>;
+}
+
+export interface LedgerWitnessOptions {
+  /** See `LedgerAppender`. */
+  readonly findConflict: (unit: Pick<AppendUnit, 'channel' | 'records'>) => Promise<string | undefined>;
+  /** The given ids that the channel holds. */
+  readonly findHeld: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly target: LedgerTarget;
+  /** Derives the ids of ledger records. Any of its secrets may have made an id. */
+  readonly recordIds: KeyedHasher;
+  readonly seen: SeenVersions;
+}
+
+/** Maximum ledger questions per batch. Every one after the first follows a contradiction, which is rare. */
+const MAX_QUESTIONS = 8;
+
+/**
+ * Asks the ledger whether versions are the newest it knows. All tables of this surface can be rolled back together;
+ * removing a record from the ledger is detected by its audit.
+ */
+export function ledgerWitness({
+  findConflict,
+  findHeld,
+  target,
+  recordIds,
+  seen,
+}: LedgerWitnessOptions): LedgerWitness {
+  const idsOf: LedgerWitness['idsOf'] = ({ name, version }) => versionIds(recordIds, name, version);
+  return {
+    channel: target.channel,
+    idsOf,
+    nextIds: ({ name, version }) => versionIds(recordIds, name, version + 1),
+    async missing(records) {
+      if (records.length === 0) return new Set();
+      const held = await findHeld(records.flatMap(idsOf));
+      return new Set(records.filter((record) => !idsOf(record).some((id) => held.has(id))));
+    },
+    async contradicted(records) {
+      const due = new Map<string, VersionedRecord>();
+      const wrong = new Set<string>();
+      for (const each of records) {
+        const name = seenName(each.name);
+        const known = due.get(name);
+        // Two different rows of one thing: at most one can be authentic.
+        if (known !== undefined && known.data !== each.data) wrong.add(name);
+        due.set(name, each);
+      }
+      for (let question = 0; due.size > 0; question += 1) {
+        const asked = [...due].map(([name, record]) => ({ name, records: contradictingRecords(recordIds, record) }));
+        const id = await findConflict({ ...target, records: asked.flatMap((each) => each.records) });
+        if (id === undefined) break;
+        const found = asked.find((each) => each.records.some((record) => record.id === id))?.name;
+        if (found === undefined || question === MAX_QUESTIONS - 1) {
+          // Refuse those that there was no time to ask about.
+          for (const left of due.keys()) wrong.add(left);
+          break;
+        }
+        wrong.add(found);
+        seen.see(found, due.get(found)!.version + 1);
+        due.delete(found);
+      }
+      return new Set(records.filter(({ name }) => wrong.has(seenName(name))));
+    },
+  };
 }

@@ -5,17 +5,17 @@ import type { KeyedHasher } from '@sealgate/auth';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
 import { ledgerRecordId, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import { ledgerUnit, type LedgerTarget } from '../domain/seal-case.ts';
-import type { SeenVersions } from './seen-versions.ts';
+import type { SeenVersions } from './known-rows.ts';
 
 /**
- * When a version has to be in the ledger: before the change is answered, or soon. What changes nothing comes later: whoever
- * has read the row of before has also asked the ledger by then.
+ * When a version must be in the ledger: before the change is answered, or soon. 'later' is for versions that change
+ * nothing: a transaction that read the previous row has asked the ledger by then.
  */
 export type Urgency = 'before the answer' | 'soon' | 'later';
 
-/** The statements of one transaction, and the versions that it makes. */
+/** Statements of one transaction, and the versions that it writes. */
 export interface RecordingSql extends Sql {
-  /** Enters a version into the outbox, and where it is urgent has it written as soon as the transaction is committed. */
+  /** Adds a version to the outbox. An urgent one is also written to the ledger right after the commit. */
   enter(record: VersionedRecord, urgency: Urgency): Promise<void>;
 }
 
@@ -30,29 +30,29 @@ export interface LedgerWriterOptions {
   readonly target: LedgerTarget;
   readonly recordIds: KeyedHasher;
   readonly seen: SeenVersions;
-  /** Told of a record id that holds other content. */
+  /** Called with the id of a record that holds other content. */
   readonly onConflict: (recordId: string) => void;
   readonly log: Log;
   /** Milliseconds since the epoch, whole. */
   readonly now: () => number;
-  /** Calls back after so many milliseconds, unless what it returns is called before. */
+  /** Calls back after `ms`, unless the returned function is called first. */
   readonly startTimer: (done: () => void, ms: number) => () => void;
 }
 
-/** How long an answer waits for the ledger. */
+/** Maximum wait of an answer for the ledger. */
 const ANSWER_WITHIN_MS = 1000;
-/** Longer than any question to the gate. */
+/** Longer than any ledger question of the gate. */
 const LATER_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 const DUE_IN_MS = { 'before the answer': ANSWER_WITHIN_MS, soon: 0, later: LATER_MS } as const;
-/** Versions that one process goes on with by itself; past it they are left to the outbox. */
-const MOST_PENDING = 1000;
+/** Maximum versions that one process writes itself; the outbox takes the rest. */
+const MAX_PENDING = 1000;
 
 /**
- * Transactions whose versions are in the ledger before they are answered, where the ledger answers within a second. Where it
- * does not, the change acts by its row all the same, and both this process, from memory, and the outbox go on with it:
- * taking the row out of the outbox does not stop it.
+ * Transactions whose versions are in the ledger before the answer, if the ledger answers within a second. If not, the
+ * row is effective anyway, and both this process, from memory, and the outbox keep trying: deleting the outbox entry
+ * does not stop it.
  */
 export function ledgerWriter(options: LedgerWriterOptions): {
   readonly inTransaction: RecordingTransactions;
@@ -72,7 +72,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
       timers.add(cancel);
     });
 
-  /** Until the ledger has it. Never rejects. */
+  /** Retries until the ledger has the record. Never rejects. */
   const write = async (record: OutboxRecord): Promise<void> => {
     for (let pauseMs = FIRST_PAUSE_MS; !isStopped; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       const error = await writeOnce(options, record);
@@ -83,7 +83,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
   };
 
   const writeAll = async (records: readonly OutboxRecord[]): Promise<void> => {
-    if (records.length === 0 || pending + records.length > MOST_PENDING) return;
+    if (records.length === 0 || pending + records.length > MAX_PENDING) return;
     pending += records.length;
     const all = Promise.all(records.map((record) => write(record).finally(() => (pending -= 1))));
     await new Promise<void>((resolve) => {
@@ -102,7 +102,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
       const result = await database.transaction((sql) => {
         const enter = async (record: VersionedRecord, urgency: Urgency): Promise<void> => {
           const isUrgent = urgency === 'before the answer';
-          // The worker leaves it alone for as long as this process is about to write it.
+          // The worker skips it while this process is about to write it.
           const dueMs = now() + DUE_IN_MS[urgency];
           const { type: recordType, data, name, version } = record;
           const recordId = ledgerRecordId(recordIds, [...name, String(version)]);
@@ -113,7 +113,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
         };
         return work({ query: (statement, queryOptions) => sql.query(statement, queryOptions), enter });
       }, transactionOptions);
-      // What this process wrote it has seen: nobody can put an older row back under it before the first check.
+      // Note own versions as seen, so that a rollback of the row is detected from the first check on.
       for (const { name, version } of entered) seen.see(seenName(name), version);
       await writeAll(urgent);
       return result;
@@ -125,7 +125,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
   };
 }
 
-/** Undefined once the ledger has answered for it; else what it failed with. */
+/** Undefined once the ledger has answered; else the error. */
 async function writeOnce({ ledger, target, sql, onConflict }: LedgerWriterOptions, record: OutboxRecord) {
   const { recordId } = record;
   try {
@@ -134,7 +134,7 @@ async function writeOnce({ ledger, target, sql, onConflict }: LedgerWriterOption
   } catch (error) {
     return error as Error;
   }
-  // Where this fails the worker sends it again, which is nothing new to the ledger.
+  // Where this fails the worker sends the record again, which has no effect.
   await sql.query({ text: 'DELETE FROM gate.outbox WHERE record_id = $1', values: [recordId] }).catch(() => undefined);
   return undefined;
 }

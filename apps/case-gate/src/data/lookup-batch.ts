@@ -1,41 +1,40 @@
-import { byteaArray, int8Array, textArray, type Statement } from '@sealgate/storage';
+import { byteaArray, int8Array, textArray, type Statement, type Sql } from '@sealgate/storage';
 import { eligibilityName } from '../domain/change-eligibility.ts';
-import type { EntryIds } from '../domain/gate-caller.ts';
 import type { KeyGrants } from '../domain/key-grants.ts';
+import type { EntryIds } from '../domain/check-entry.ts';
 import { seenName, venueName, type VenueRecord } from '../domain/versioned-record.ts';
 import type { Guess, SubjectRow, VenueRow } from './entry-facts.ts';
-import type { Known, KnownRows, KnownSubject } from './known-rows.ts';
-import type { LedgerWitness } from './ledger-witness.ts';
-import type { SeenVersions } from './seen-versions.ts';
+import type { Known, KnownRows, KnownSubject, SeenVersions } from './known-rows.ts';
+import type { LedgerWitness } from './ledger-versions.ts';
 import type { KeyRow } from './verified-keys.ts';
 
-/** One who calls: a key, and the entries that are asked about with it. */
+/** A key to look up, and the entries that are asked about with it. */
 export interface Asked {
   readonly keyHash: Buffer;
   readonly entries: readonly EntryIds[];
 }
 
 /**
- * A row for each question whose key is live. The columns of a key and of a venue are in the row of the question that first
- * names them, and null in all others.
+ * One row for each question whose key is live. Columns of a key and of a venue are set in the row of the first question
+ * that names them, and null in all others.
  */
 export interface LookupRow extends SubjectRow, KeyRow, VenueRow {
-  /** Of the question, from 1. */
+  /** Position of the question, from 1. */
   readonly ord: number;
   readonly is_standby: boolean;
-  /** Of the ids that were sent, those that the ledger holds. */
+  /** Those of the given ids that the ledger holds. */
   readonly held: readonly string[] | null;
-  /** An id of a guessed version under which the ledger holds something else than the subject's row says. */
+  /** An id of a guessed version whose ledger record differs from the subject's row. */
   readonly conflict: string | null;
 }
 
 /** See prisma/migrations/0006_look_up.sql. */
 const TEXT = 'SELECT * FROM gate.look_up_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
 
-/** A key of a batch, and what was known of it when it was asked about. */
+/** A key of a batch, with what was known of it when the question was sent. */
 export interface AskedKey {
   readonly keyHash: Buffer;
-  /** The question whose row has its columns, from 0. */
+  /** Position of the question whose row has its columns, from 0. */
   readonly place: number;
   readonly known: Known<KeyRow, KeyGrants> | undefined;
   readonly venues: Map<string, AskedVenue>;
@@ -44,12 +43,12 @@ export interface AskedKey {
 /** A venue that is asked about with a key. */
 export interface AskedVenue {
   readonly venueId: string;
-  /** As of a key. */
+  /** Like that of a key. */
   readonly place: number;
   readonly known: Known<VenueRow, VenueRecord> | undefined;
 }
 
-/** A key with one entry or none, and what was known or thought of its subject. */
+/** A key with at most one entry, and what was known or guessed of its subject. */
 export interface Question {
   readonly key: AskedKey;
   readonly entry: { readonly subjectRef: string; readonly venue: AskedVenue } | undefined;
@@ -57,7 +56,7 @@ export interface Question {
   readonly guess: Guess | undefined;
 }
 
-/** What is asked in one statement: the questions of each caller follow one another, at least one for each. */
+/** The questions of one statement. Those of a caller are consecutive, at least one for each. */
 export interface Batch {
   readonly keys: readonly AskedKey[];
   readonly questions: readonly Question[];
@@ -70,7 +69,7 @@ export interface BatchParts {
   readonly now: () => number;
 }
 
-/** The version of a subject that was registered and then approved: the one that most stand at. */
+/** The version of a subject that was registered and then approved, which most subjects have. */
 const USUAL_VERSION = 2;
 
 export function batchOf(parts: BatchParts, asked: readonly Asked[]): Batch {
@@ -94,7 +93,7 @@ function questionOf(
   { subjectRef, venueId }: EntryIds,
   { key, place }: { readonly key: AskedKey; readonly place: number },
 ): Question {
-  // Whose environment it is, is known of the key.
+  // Known only of a known key.
   const environment = key.known?.row.owner_id;
   let venue = key.venues.get(venueId);
   if (venue === undefined) {
@@ -132,7 +131,7 @@ export function statementOf({ witness, now }: BatchParts, { keys, questions }: B
   return { name: 'gate callers', text: TEXT, values };
 }
 
-/** The ids under which the ledger would hold a version after one that is known or guessed. */
+/** Ledger ids of the versions after those known or guessed. */
 function laterIdsOf({ keys, questions }: Batch): string[] {
   const ids: string[] = [];
   for (const { known, venues } of keys) {
@@ -141,4 +140,24 @@ function laterIdsOf({ keys, questions }: Batch): string[] {
   }
   for (const { subject, guess } of questions) ids.push(...((subject ?? guess)?.nextIds ?? []));
   return ids;
+}
+
+/**
+ * Touches every table and function that a check reads, including the ledger's, without reading a row. So whatever
+ * blocks checks (no free connection, a lock, a standby in place of the primary) blocks this too. Never prepared: for a
+ * cached plan PostgreSQL locks only the tables that the plan still reads.
+ */
+const READINESS_TEXT = `SELECT pg_is_in_recovery() AS is_standby, EXISTS
+    (SELECT FROM gate.api_keys, gate.eligibility, gate.eligibility_history, gate.venues WHERE false) AS is_there,
+    ledger.held_v2('', '{}') AS held, (SELECT count(*) FROM ledger.epochs_v1('{}')) AS epochs`;
+
+/** Whether the gate could look something up now. Settles within `withinMs`; never rejects. */
+export async function canLookUp(gateSql: Sql, withinMs: number): Promise<boolean> {
+  try {
+    const [row] = await gateSql.query<{ is_standby: boolean }>({ text: READINESS_TEXT }, { deadlineMs: withinMs });
+    return row?.is_standby === false;
+  } catch {
+    // Whatever the error, every check would be denied now.
+    return false;
+  }
 }

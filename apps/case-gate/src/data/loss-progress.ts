@@ -1,27 +1,27 @@
 import type { Sql } from '@sealgate/storage';
 
-/** The first and the second key of the row that was looked at last; empty before the first. */
+/** Both key columns of the last reviewed row; empty before the first. */
 export type ReviewPlace = readonly string[];
 
 export interface ReviewedPage {
   readonly place: ReviewPlace;
-  /** Rows about which something was done. */
+  /** Number of rows that were changed. */
   readonly changed: number;
   readonly isLast: boolean;
 }
 
 /**
- * How far the review of a declared loss has come, in the table `loss_reviews`. A process has a part of it to itself for half a
- * minute from the last page that it looked through; a page twice does no harm. Fails and ends as statements of `sql` do.
+ * The progress of the review of a declared loss, in the table `loss_reviews`. A process leases a part for half a minute
+ * from the last page that it reviewed; reviewing a page twice is harmless. Fails and ends as statements of `sql` do.
  */
 export interface LossProgress {
-  /** Where to go on with a part; undefined where it is done, or another process is at it. */
+  /** Leases a part and returns where to continue; undefined where it is done or leased by another process. */
   claim(epoch: number, part: string): Promise<ReviewPlace | undefined>;
-  /** Keeps a page that was looked through. Returns where to go on; undefined at the end, or where another went on meanwhile. */
+  /** Saves a reviewed page. Returns where to continue; undefined at the end, or where another process took over. */
   keep(epoch: number, part: string, page: ReviewedPage): Promise<ReviewPlace | undefined>;
   /**
-   * Says of a loss that it was reviewed, once all these parts are done: by part, of how many rows. Undefined before that, and
-   * where another process has said so.
+   * Marks a loss as reviewed once all parts are done, and returns the number of changed rows by part. Undefined before
+   * that, and where another process did so.
    */
   finish(epoch: number, parts: readonly string[], at: Date): Promise<ReadonlyMap<string, number> | undefined>;
 }
@@ -45,7 +45,7 @@ const FINISH = `WITH done AS (
   gone AS (DELETE FROM gate.loss_reviews WHERE epoch <= (SELECT epoch FROM done) RETURNING epoch, part, changed_rows)
   SELECT g.part, g.changed_rows FROM gone g WHERE g.epoch = $1`;
 
-/** `worker`: this process, and no other. */
+/** `worker`: unique to this process. */
 export function lossProgress(sql: Sql, worker: string): LossProgress {
   return {
     async claim(epoch, part) {

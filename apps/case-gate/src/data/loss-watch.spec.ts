@@ -4,7 +4,7 @@ import { lossWatch } from './loss-watch.ts';
 
 const first: DeclaredLoss[] = [{ epoch: 1, keptAtMs: 5 }];
 
-/** Answers are given by the test, in the order in which it wants. */
+/** A watch whose reads the test answers in any order. */
 function watched() {
   let nowMs = 0;
   const answers: { resolve: (losses: DeclaredLoss[]) => void; reject: (error: Error) => void }[] = [];
@@ -12,8 +12,8 @@ function watched() {
   return { watch: lossWatch(read, () => nowMs), answers, advance: (ms: number) => (nowMs += ms) };
 }
 
-describe('the declared losses', () => {
-  it('are told from memory for less than a second from when they were asked for', async () => {
+describe('the loss watch', () => {
+  it('caches for less than a second from the time of the question', async () => {
     const { watch, answers, advance } = watched();
     const one = watch.current();
     advance(600);
@@ -29,7 +29,7 @@ describe('the declared losses', () => {
     expect(await other).toEqual(first);
   });
 
-  it('are asked for once by many, but never waited for by who came more than a second after the question', async () => {
+  it('shares one question among callers, except with those who come more than a second after it', async () => {
     const { watch, answers, advance } = watched();
     const early = [watch.current(), watch.refresh()];
     advance(1000);
@@ -39,11 +39,11 @@ describe('the declared losses', () => {
     expect(await late).toEqual(first);
     answers[0]!.resolve([]);
     expect(await Promise.all(early)).toEqual([[], []]);
-    // The answer to the older question says nothing new.
+    // The answer to the older question is ignored.
     expect(await watch.current()).toEqual(first);
   });
 
-  it('are not told where they could not be read, and asked for again', async () => {
+  it('fails where the losses cannot be read, and asks again', async () => {
     const { watch, answers } = watched();
     const one = watch.current();
     answers[0]!.reject(new Error('away'));

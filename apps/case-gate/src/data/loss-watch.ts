@@ -1,7 +1,7 @@
 import type { Sql } from '@sealgate/storage';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 
-/** Losses that were declared of a channel, oldest first. Fails and ends as a statement of `sql` does. */
+/** Declared losses of a channel, oldest first. Fails and ends as a statement of `sql` does. */
 export async function readLosses(sql: Sql, channel: string, deadlineMs?: number): Promise<DeclaredLoss[]> {
   const statement = {
     name: 'gate losses',
@@ -17,12 +17,12 @@ export async function readLosses(sql: Sql, channel: string, deadlineMs?: number)
 
 export interface LossWatch {
   /**
-   * The declared losses, from memory where they were read less than a second ago: a channel goes on at least two seconds
-   * after its loss was declared, so whoever is answered by the ledger afterwards knows of it.
+   * The declared losses, cached for less than a second: a channel resumes at least two seconds after its loss was
+   * declared, so whoever gets an answer from the ledger afterwards knows of the loss.
    * @throws what reading them does.
    */
   current(): Promise<readonly DeclaredLoss[]>;
-  /** Reads them anew, so that `current` need not. */
+  /** Reads them, so that `current` need not. */
   refresh(): Promise<readonly DeclaredLoss[]>;
 }
 

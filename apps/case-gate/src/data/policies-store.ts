@@ -12,7 +12,7 @@ import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 export interface PoliciesStore {
-  /** By version, behind `after` ('' from the first). */
+  /** By version, after `after` ('' from the first). */
   list(environment: string, page: { limit: number; after: string }): Promise<StoredPolicy[]>;
   find(environment: string, policyVersion: string): Promise<StoredPolicy | undefined>;
 }
@@ -36,7 +36,7 @@ export function policiesStore(prisma: PrismaClient): PoliciesStore {
 }
 
 function policyOf<Row extends { status: string }>(row: Row): Row & Pick<StoredPolicy, 'status'> {
-  return row as Row & Pick<StoredPolicy, 'status'>; // The table takes nothing else.
+  return row as Row & Pick<StoredPolicy, 'status'>; // A CHECK constraint allows nothing else.
 }
 
 export const POLICY_COLUMNS = `environment, policy_version AS "policyVersion", status, rules, record_version AS "recordVersion",
@@ -48,8 +48,8 @@ export interface PolicyParts {
 }
 
 /**
- * Undefined when the version is there already, or was once: what a policy version decides never changes, so one whose row is
- * gone is not made anew.
+ * Undefined where the version exists or once existed: a policy version never changes what it decides, so one whose row
+ * is gone is not created again.
  */
 export async function insertPolicy(
   sql: RecordingSql,
@@ -69,12 +69,12 @@ export async function insertPolicy(
   return policy;
 }
 
-/** What a policy is asked for: to be changed, or so that it stays as it is meanwhile. */
+/** Locks the policy for a change, or against changes. */
 export type PolicyLock = 'FOR UPDATE' | 'FOR SHARE';
 
 /**
- * The policy, held until the transaction ends.
- * @throws Error where the row is not what was written, or older than what the ledger holds.
+ * Reads and locks the policy until the transaction ends.
+ * @throws Error where the row fails its MAC, or is older than what the ledger holds.
  */
 export async function lockPolicy(
   sql: Sql,
@@ -89,7 +89,7 @@ export async function lockPolicy(
   throw new Error(`The row of the policy version ${policyVersion} is older than what the ledger holds.`);
 }
 
-/** Writes the next version of a policy that was locked. */
+/** Writes the next version of a locked policy. */
 export async function savePolicy(
   sql: RecordingSql,
   policy: StoredPolicy,

@@ -1,3 +1,4 @@
+import type { SecretUse } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import { heldIn } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
@@ -5,8 +6,9 @@ import { eligibilityName, eligibilityVersion } from '../domain/change-eligibilit
 import { rowOf } from '../domain/eligibility-record.ts';
 import { keyName } from '../domain/key-grants.ts';
 import { policyName } from '../domain/manage-policies.ts';
-import { decisionMac, isDecided, sealDocument } from '../domain/seal-document.ts';
+import { decisionMac, isDecided, sealDocument } from '../domain/seal-case.ts';
 import { venueName, versionIds, versionOfRow, type VersionedRecord } from '../domain/versioned-record.ts';
+import { CLAIM_DAYS } from './background.ts';
 import type { CaseParts, InCaseTransaction } from './case-transaction.ts';
 import { lockEligibility } from './eligibility-store.ts';
 import { remakeKey } from './keys-store.ts';
@@ -22,26 +24,26 @@ export interface RemakeParts {
   readonly macs: CaseParts['macs'] & { readonly venues: KeyedHasher; readonly keys: KeyedHasher };
   readonly decisionMacs: KeyedHasher;
   readonly versions: LedgerVersions;
-  /** Ids of the server secrets of this process; the first makes. */
+  /** Ids of the server secrets of this process; the first one signs. */
   readonly secretIds: readonly string[];
-  /** Told of a row that is not what was written: it stays as it is. */
+  /** Called for a row that fails its integrity check and stays unchanged. */
   readonly onRefused: (what: string, error: unknown) => void;
-  /** Asked before each page. */
-  readonly mayGoOn: () => Promise<boolean>;
+  /** Checked before each page. */
+  readonly mayContinue: () => Promise<boolean>;
 }
 
 const ROWS_AT_ONCE = 500;
-/** While so many records are on their way to the ledger, no more are added. */
-const MOST_WAITING = 2000;
+/** Past this many records in the outbox no more rows are remade. */
+const MAX_WAITING = 2000;
 const TRANSACTION_WITHIN_MS = 2000;
 
 /**
- * Has every row that an earlier server secret authenticated authenticated by the one that makes now, so that the earlier one
- * can be taken away. Each row is a transaction of its own that first checks it as a change of it would; what fails that is
- * left as it is. A process that dies leaves rows of either secret, which all processes believe, and the next run goes on.
- * Rows whose MAC is in their ledger record become a next version there; the others keep theirs.
+ * Signs every row whose MAC was made by a former server secret with the current one, so that the former one can be
+ * removed. Each row is one transaction, which first verifies it as a change would; a row that fails is left unchanged.
+ * All processes accept MACs of either secret, so a crash is harmless and the next run continues. Rows whose MAC is part
+ * of their ledger record get a next version there; the others keep theirs.
  *
- * @returns how many rows were remade, and whether it came to the end.
+ * @returns the number of rows remade, and whether all are done.
  */
 export async function remakeMacs(parts: RemakeParts): Promise<{ readonly remade: number; readonly isDone: boolean }> {
   const earlier = parts.secretIds.slice(1);
@@ -49,7 +51,7 @@ export async function remakeMacs(parts: RemakeParts): Promise<{ readonly remade:
   if (earlier.length === 0) return { remade, isDone: true };
   for (const source of SOURCES) {
     for (let after: readonly string[] = ['', '']; ;) {
-      if (!(await parts.mayGoOn()) || (await isOutboxFull(parts.sql))) return { remade, isDone: false };
+      if (!(await parts.mayContinue()) || (await isOutboxFull(parts.sql))) return { remade, isDone: false };
       const rows = await parts.sql.query<Place>({ text: source.text, values: [...after, ROWS_AT_ONCE] });
       for (const { place } of rows.filter(({ secrets }) => secrets.some((id) => earlier.includes(id))))
         remade += await remakeRow(parts, source, place);
@@ -78,15 +80,15 @@ async function remakeRow(parts: RemakeParts, { what, remake }: Source, place: re
 
 export async function isOutboxFull(sql: Sql): Promise<boolean> {
   const text = 'SELECT count(*) AS waiting FROM (SELECT FROM gate.outbox LIMIT $1) o';
-  const [row] = await sql.query<{ waiting: string }>({ text, values: [MOST_WAITING] });
-  return Number(row?.waiting) >= MOST_WAITING;
+  const [row] = await sql.query<{ waiting: string }>({ text, values: [MAX_WAITING] });
+  return Number(row?.waiting) >= MAX_WAITING;
 }
 
 interface Source {
   readonly what: string;
-  /** A page of rows behind the place ($1, $2), $3 at most: the place of each, and the secrets that made its MACs. */
+  /** Selects at most $3 rows after position ($1, $2): the position of each, and the secrets that made its MACs. */
   readonly text: string;
-  /** @throws Error for a row that is not what was written. */
+  /** @throws Error for a row that fails its integrity check. */
   readonly remake: (parts: RemakeParts, place: readonly string[]) => Promise<void>;
 }
 
@@ -98,8 +100,8 @@ interface Remade {
 }
 
 /**
- * Makes a next version of a row, otherwise the same. Nothing happens where there is none.
- * @throws Error for a row that is not what was written.
+ * Writes a next version of a row with the same content. Does nothing where there is no row.
+ * @throws Error for a row that fails its integrity check.
  */
 export const REMAKE = {
   async key({ macs, versions }: RowParts, sql: RecordingSql, { place: [id = ''], urgency }: Remade): Promise<void> {
@@ -129,11 +131,11 @@ export const REMAKE = {
 const inRow = (parts: RemakeParts, work: (sql: RecordingSql) => Promise<void>): Promise<void> =>
   parts.inSql(work, { deadlineMs: TRANSACTION_WITHIN_MS });
 
-/** The gate's own first: what is authenticated soonest is what lets people in. */
+/** The gate's rows first. */
 const SOURCES: readonly Source[] = [
   {
     what: 'key',
-    // One that has ended opens nothing, whoever authenticated it.
+    // A revoked key is never valid, whatever its MAC.
     text: `SELECT ARRAY[id, ''] AS place,
              CASE WHEN revoked_at IS NULL THEN ARRAY[split_part(grants->>'mac', ':', 1)] ELSE '{}' END AS secrets
              FROM gate.api_keys WHERE (id, '') > ($1, $2) ORDER BY id LIMIT $3`,
@@ -160,7 +162,7 @@ const SOURCES: readonly Source[] = [
   },
   {
     what: 'case',
-    // With those of what was decided in it.
+    // Includes the MACs of its decisions.
     text: `SELECT ARRAY[environment, case_id] AS place, ARRAY[split_part(mac, ':', 1)] ||
              ARRAY(SELECT split_part(d.mac, ':', 1) FROM gate.decisions d WHERE d.case_id = c.case_id) AS secrets
              FROM gate.cases c WHERE case_id > $2 AND $1::text IS NOT NULL ORDER BY case_id LIMIT $3`,
@@ -168,14 +170,14 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** Its ledger record holds the document, which stays; under the id of the secret that makes now too. */
+/** Its ledger record holds the document, which stays the same; it is entered under the id of the current secret too. */
 async function remakeSubject(
   { macs: { eligibility: macs }, versions }: RemakeParts,
   sql: RecordingSql,
   id: { readonly environment: string; readonly subjectRef: string },
 ): Promise<void> {
   const stored = await lockEligibility(sql, { macs, versions }, id);
-  if (stored.kind !== 'record') throw new Error('The record of the subject is not intact.');
+  if (stored.kind !== 'record') throw new Error('The record of the subject failed its integrity check.');
   const { environment, subject_ref: subjectRef, record_version: version, mac, document } = rowOf(stored.record, macs);
   await sql.query({
     text: `UPDATE gate.eligibility SET mac = $4
@@ -187,7 +189,7 @@ async function remakeSubject(
   await sql.enter(eligibilityVersion(stored.record, document), 'later');
 }
 
-/** A case and what was decided in it. */
+/** A case and its decisions. */
 async function remakeCase(
   { inTransaction, decisionMacs }: RemakeParts,
   [environment = '', caseId = '']: readonly string[],
@@ -200,7 +202,8 @@ async function remakeCase(
     for (const decision of await tx.decisions(caseId)) {
       if (decision.mac === '' || decision.mac.startsWith(`${decisionMacs.currentId}:`)) continue;
       const document = sealDocument(record, decision, attachments);
-      if (!isDecided(document, decision, decisionMacs)) throw new Error(`The case ${caseId} is not what was decided.`);
+      if (!isDecided(document, decision, decisionMacs))
+        throw new Error(`A decision of the case ${caseId} failed its integrity check.`);
       await sql.query({
         text: 'UPDATE gate.decisions SET mac = $2 WHERE decision_id = $1',
         values: [decision.decisionId, decisionMac(document, decisionMacs)],
@@ -210,8 +213,8 @@ async function remakeCase(
 }
 
 /**
- * What the ledger holds under ids of an earlier secret cannot be found without it. So that it is still known that there were
- * versions before, and how many, some of them are entered under ids of this one: that they were there, and are over.
+ * Without a former secret the ledger ids that it made cannot be found. So some earlier versions are entered under ids
+ * of the current one, as ended, to keep known that they existed and how many there were.
  */
 async function enterAnchors(
   sql: RecordingSql,
@@ -231,3 +234,36 @@ async function enterAnchors(
   for (const [at, anchor] of anchors.entries())
     if (!held.has(ids[at]!) && !waiting.has(ids[at]!)) await sql.enter(anchor, 'later');
 }
+
+const DAY_MS = 86_400_000;
+
+/** Rows whose MAC was made by another secret than the current one. Malformed MACs name no secret. */
+const macsOf = (table: string, mac = 'mac', condition = 'true') =>
+  `SELECT split_part(${mac}, ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at FROM gate.${table}
+    WHERE ${condition} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:' AND split_part(${mac}, ':', 1) <> $1 GROUP BY 1`;
+
+/** Everything checked with a server secret after it was made; `remake-macs.ts` signs it again. */
+export const secretUses: readonly SecretUse[] = [
+  { what: 'keys', text: macsOf('api_keys', `(grants->>'mac')`, 'revoked_at IS NULL') },
+  { what: 'venues', text: macsOf('venues') },
+  { what: 'policy versions', text: macsOf('policies') },
+  { what: 'subjects', text: macsOf('eligibility') },
+  { what: 'cases', text: macsOf('cases') },
+  { what: 'decisions', text: macsOf('decisions') },
+  {
+    // Until they are written, the ledger knows a remade row only under the id of the former secret.
+    what: 'records on their way to the ledger',
+    text: `SELECT h.id AS secret_id, count(*) AS rows, NULL AS last_at
+             FROM (SELECT DISTINCT unnest(ids) AS id FROM gate.secret_holders) h, gate.outbox o
+            WHERE h.id <> $1 AND o.record_type LIKE '%.record'
+              AND (o.next_attempt_at > now() + interval '3 s' OR o.attempts > 5
+                   OR o.data LIKE '%"carried_over":true%') GROUP BY 1`,
+  },
+  {
+    what: 'claims on Idempotency-Keys',
+    keptMs: CLAIM_DAYS * DAY_MS,
+    text: `SELECT split_part(fingerprint, ':', 1) AS secret_id, count(*) AS rows, max(created_at) AS last_at
+             FROM gate.claims GROUP BY 1`,
+  },
+  { what: 'cursors of lists', keptMs: DAY_MS },
+];

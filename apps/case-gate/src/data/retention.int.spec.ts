@@ -43,7 +43,7 @@ it.each([
     await sql.query({ text: `ANALYZE ${oldRows(NOW, 100)[name].table}` });
     const removal = () => oldRows(NOW, 100)[name];
     expect(await scansOf(sql, removalStatement(removal(), 1000))).toEqual({ whole: [], indexes: [index] });
-    // An hour each: those of exactly the last hour of the time stay.
+    // One row per hour: those of exactly the last hour stay.
     expect(await removeInSteps(removalStep(sql, removal))).toBe(2999 - days * 24);
   },
 );

@@ -22,13 +22,13 @@ afterAll(async () => {
 const run = (text: string, values: unknown[] = []) => sql.query<Record<string, unknown>>({ text, values });
 beforeEach(() => run('TRUNCATE gate.loss_reviews, gate.reviewed_losses, gate.eligibility'));
 
-/** As if the process that has it had ended half a minute ago. */
+/** Expires the leases, as if their process had crashed half a minute ago. */
 const leaseEnds = () => run(`UPDATE gate.loss_reviews SET leased_until = clock_timestamp() - interval '1 second'`);
 
 describe('the progress of a review', () => {
   const page = (place: string, more: object = {}) => ({ place: ['live', place], changed: 1, isLast: false, ...more });
 
-  it('is one process at a time on each part, which the others leave to it until its lease ends', async () => {
+  it('leases each part to one process, until the lease ends', async () => {
     const [one, two] = [lossProgress(sql, 'one'), lossProgress(sql, 'two')];
     expect(await one.claim(1, 'key')).toEqual(['', '']);
     expect(await two.claim(1, 'key')).toBeUndefined();
@@ -38,13 +38,13 @@ describe('the progress of a review', () => {
     expect(await one.claim(1, 'key')).toEqual(['live', 'b']);
     await leaseEnds();
     expect(await two.claim(1, 'key')).toEqual(['live', 'b']);
-    // The one that was thought to have ended stops here.
+    // The process whose lease was taken over stops here.
     expect(await one.keep(1, 'key', page('c'))).toBeUndefined();
     expect(await two.keep(1, 'key', page('d', { isLast: true }))).toBeUndefined();
     for (const each of [one, two]) expect(await each.claim(1, 'key')).toBeUndefined();
   });
 
-  it('ends once, when every part is done, and leaves nothing behind', async () => {
+  it('finishes once, when every part is done, and leaves no rows behind', async () => {
     const [one, two] = [lossProgress(sql, 'one'), lossProgress(sql, 'two')];
     const parts = ['key', 'venue'];
     const at = new Date();
@@ -69,7 +69,7 @@ describe('the progress of a review', () => {
 });
 
 describe('the review of a declared loss', () => {
-  /** A process; each settled subject is one call of `inTransaction`, of which the tests see the order. */
+  /** A process. Each settled subject is one call of `inTransaction`, whose order the tests check. */
   function processOf(worker: string, settled: string[], endsAfter = Number.POSITIVE_INFINITY) {
     const lines: string[] = [];
     let calls = 0;
@@ -79,7 +79,7 @@ describe('the review of a declared loss', () => {
       settled.push(worker);
       return true;
     };
-    // The ledger has lost nothing here: what is due is due by its time.
+    // The ledger has lost nothing here: rows are due by time.
     const versions = { missing: () => Promise.resolve(new Set()), recordIds: undefined };
     const parts = {
       sql,
@@ -106,22 +106,22 @@ describe('the review of a declared loss', () => {
       [count],
     );
 
-  it('goes on where the process before it ended, and not at the first subject', async () => {
+  it('continues where the previous process stopped, not at the first subject', async () => {
     await subjects(9);
     const settled: string[] = [];
-    // Two pages, and one subject of the third.
+    // Two pages and one subject of the third.
     await expect(processOf('one', settled, 5).review()).rejects.toThrow('the process ends here');
     expect(settled).toHaveLength(5);
     expect(await run('SELECT part, place, changed_rows FROM gate.loss_reviews')).toEqual([
       { part: 'eligibility', place: ['live', 'subj_4'], changed_rows: 4 },
     ]);
     const two = processOf('two', settled);
-    // While the lease lasts the other parts are done.
+    // Only other parts are reviewed while the lease lasts.
     await two.review();
     expect(settled).toHaveLength(5);
     await leaseEnds();
     await two.review();
-    // The third page again, whose end nobody had kept, and what is behind it.
+    // The third page again, whose end was not saved, and the rest.
     expect(settled.filter((worker) => worker === 'two')).toHaveLength(5);
     expect(two.lines.join('')).toMatch(/declared_loss_reviewed.*"rows":9/);
     await two.review();
@@ -129,7 +129,7 @@ describe('the review of a declared loss', () => {
     expect(settled).toHaveLength(10);
   });
 
-  it('of two processes at once looks at every subject once', async () => {
+  it('reviews every subject once with two processes at once', async () => {
     await subjects(9);
     const settled: string[] = [];
     const [one, two] = [processOf('one', settled), processOf('two', settled)];

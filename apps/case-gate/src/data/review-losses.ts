@@ -1,6 +1,6 @@
 import type { Log } from '@sealgate/observability';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
-import { eligibilityName, holdSubject, type EligibilityPorts } from '../domain/change-eligibility.ts';
+import { eligibilityName, markUnconfirmed, type EligibilityPorts } from '../domain/change-eligibility.ts';
 import { newestEpoch, type DeclaredLoss } from '../domain/declared-losses.ts';
 import { keyName } from '../domain/key-grants.ts';
 import { policyName } from '../domain/manage-policies.ts';
@@ -10,7 +10,7 @@ import type { InCaseTransaction } from './case-transaction.ts';
 import type { RecordingTransactions } from './ledger-writer.ts';
 import type { LossProgress } from './loss-progress.ts';
 import { isOutboxFull, REMAKE, type RemakeParts } from './remake-macs.ts';
-import type { SeenVersions } from './seen-versions.ts';
+import type { SeenVersions } from './known-rows.ts';
 
 export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
   readonly sql: Sql;
@@ -19,13 +19,13 @@ export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
   readonly eligibility: EligibilityPorts;
   readonly seen: SeenVersions;
   readonly losses: () => Promise<readonly DeclaredLoss[]>;
-  /** Whether seals are in the log whose losses these are: not where they are on Fabric. */
+  /** Whether seals are in the log that lost records; false where they are on Fabric. */
   readonly sealsAreInLog: boolean;
   readonly progress: LossProgress;
-  /** Of a page: how far it has come is kept after each. */
+  /** Rows per page; progress is saved after each. */
   readonly pageRows: number;
   readonly now: () => number;
-  /** Told of a row that is not what was written: it stays as it is. */
+  /** Called for a row that fails its integrity check and stays unchanged. */
   readonly onRefused: (what: string, error: unknown) => void;
   readonly log: Log;
 }
@@ -34,18 +34,18 @@ const SEEN_AT_ONCE = 500;
 const TRANSACTION_WITHIN_MS = 2000;
 
 /**
- * Looks through everything once a loss of ledger records was declared. The gate does not wait for it: it denies by the rows
- * themselves. This makes it last, in rows and ledger, and has it listed:
+ * Reviews all rows once a loss of ledger records was declared. The gate does not wait for it: it denies by the rows
+ * themselves. The review makes that permanent, in rows and ledger, and visible in lists:
  *
  * - a subject that needs a confirmation gets a version that says so;
- * - a version that this process has seen, and that is gone from the tables too, is entered as lost, so that no row before
- *   it is believed by any process;
- * - a key, venue or policy version whose ledger record is gone gets a next version, otherwise the same;
+ * - a version that this process has seen, and that the tables no longer hold, is entered as lost, so that no process
+ *   accepts an earlier row;
+ * - a key, venue or policy version whose ledger record is gone gets a next version with the same content;
  * - a seal whose ledger record is gone is written again.
  *
- * It may end anywhere, and goes on behind the last page that was looked through, in whichever process comes next; several
- * share its parts. Each step looks again, in a transaction of its own, whether there is still something to do. Returns a
- * function to be called again and again; it does nothing while nothing is new.
+ * It can be interrupted anywhere; the next process continues after the last reviewed page. Several processes share the
+ * parts. Each step checks in its own transaction whether there is still something to do. Returns a function to be
+ * called repeatedly; it does nothing until a new loss is declared.
  */
 export function lossReview(parts: ReviewParts): () => Promise<void> {
   let seenReviewed = 0;
@@ -54,7 +54,7 @@ export function lossReview(parts: ReviewParts): () => Promise<void> {
     const losses = await parts.losses();
     const epoch = newestEpoch(losses);
     if (epoch > seenReviewed) {
-      // Before the channel goes on, because it asks the tables alone.
+      // Before the channel resumes, because it reads only the tables.
       const versions = await reviewSeen(parts);
       seenReviewed = epoch;
       if (versions > 0) parts.log.warn('lost_versions_seen', { epoch, versions });
@@ -63,7 +63,7 @@ export function lossReview(parts: ReviewParts): () => Promise<void> {
     if (!(await wasReviewed(parts.sql, epoch))) {
       await reviewAll(parts, losses);
       const counts = await parts.progress.finish(epoch, PARTS, new Date(parts.now()));
-      // Others are at some parts; should they end, this process goes on.
+      // Other processes work on some parts; if they stop, this process takes over.
       if (counts === undefined) return;
       const seals = counts.get(SEALS) ?? 0;
       const rows = [...counts.values()].reduce((sum, count) => sum + count, -seals);
@@ -88,18 +88,18 @@ interface Place {
 interface Source {
   readonly kind: Kind;
   readonly nameOf: (place: readonly string[]) => string[];
-  /** How its ledger records name it, in the order of the place. */
+  /** Names of the members that identify it in ledger records, in the order of the position. */
   readonly members: readonly string[];
   /**
-   * A page of rows behind the place ($1, $2), $3 at most; `due` where a row needs looking at whatever the ledger holds:
-   * one of a subject that changed after $4 and does not hold the text $5.
+   * Selects at most $3 rows after position ($1, $2). `due`: the row must be reviewed whatever the ledger holds, because
+   * its subject changed after $4 and does not contain the text $5.
    */
   readonly page: string;
-  /** The rows at the places ($1, $2). */
+  /** Selects the rows at position ($1, $2). */
   readonly at: string;
 }
 
-/** Whatever somebody has written there. */
+/** Tolerates any forged value. */
 const KEY_VERSION = `CASE WHEN grants->>'version' ~ '^[1-9][0-9]{0,8}$' THEN (grants->>'version')::integer ELSE 0 END`;
 
 const two = (make: (environment: string, id: string) => string[]) => (place: readonly string[]) =>
@@ -150,7 +150,7 @@ const SOURCES: readonly Source[] = [
 const SEALS = 'seal';
 const PARTS = [...SOURCES.map(({ kind }) => kind), SEALS];
 
-/** What this process has seen later versions of than the tables hold. Returns how many. */
+/** Reviews versions that this process has seen and that are later than those in the tables. Returns how many. */
 async function reviewSeen(parts: ReviewParts): Promise<number> {
   const all = parts.seen.all().map(({ name, version }) => ({ name: name.split(' '), version }));
   let lost = 0;
@@ -167,21 +167,23 @@ async function reviewSeen(parts: ReviewParts): Promise<number> {
         const place = places[at]!;
         const found = stored.get(place.join(' ')) ?? 0;
         if (found >= version) continue;
-        // One that needs the ledger keeps none back that does not.
+        // A failure of the ledger does not stop the others.
         const settled = settle(parts, source, { place, version }).catch((error: unknown) => void (away ??= error));
         if ((await settled) === true) lost += 1;
       }
     }
   }
-  if (away !== undefined) throw new Error('Some versions that were seen could not be looked at yet.', { cause: away });
+  if (away !== undefined) throw new Error('Some seen versions could not be reviewed yet.', { cause: away });
   return lost;
 }
 
-/** Every row whose version the ledger has lost, every subject that changed since, and every seal that the ledger has lost. */
+/**
+ * Reviews every row whose version the ledger lost, every subject changed since, and every seal that the ledger lost.
+ */
 async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): Promise<void> {
   const epoch = newestEpoch(losses);
   const since = new Date(Math.min(...losses.map(({ keptAtMs }) => keptAtMs)));
-  // What has been looked at says so; whoever else writes that into a row is not believed for it, and not listed.
+  // Marks reviewed rows. A forged mark is not trusted: it only hides the row from the list.
   const isReviewed = `"loss":{"epoch":${epoch},`;
   for (const source of SOURCES) {
     const more = source.kind === 'eligibility' ? [since, isReviewed] : [];
@@ -226,14 +228,14 @@ interface PartOfReview {
   readonly more: readonly unknown[];
 }
 
-/** `work` says about how many of the rows of a page something was done. */
+/** `work` returns the number of rows of a page that it changed. */
 async function inPages<Row extends { readonly place: readonly string[] }>(
   { sql, progress, pageRows }: ReviewParts,
   { epoch, part, text, more }: PartOfReview,
   work: (page: readonly Row[]) => Promise<number>,
 ): Promise<void> {
   for (let after = await progress.claim(epoch, part); after !== undefined;) {
-    if (await isOutboxFull(sql)) throw new Error('Too many records wait for the ledger; the review goes on later.');
+    if (await isOutboxFull(sql)) throw new Error('The outbox is full; the review continues later.');
     const page = await sql.query<Row>({ text, values: [...after, pageRows, ...more] });
     const changed = await work(page);
     const place = page.at(-1)?.place ?? after;
@@ -241,7 +243,7 @@ async function inPages<Row extends { readonly place: readonly string[] }>(
   }
 }
 
-/** True where something was done about a version that there was, as far as is known. */
+/** True where a version was settled, as far as is known. */
 async function settle(
   parts: ReviewParts,
   { kind, nameOf, members, at }: Source,
@@ -251,7 +253,7 @@ async function settle(
   return tried(parts, `${kind} ${place.join(' ').trim()}`, async () => {
     if (kind === 'eligibility') {
       const subject = { environment: one, subjectRef: other, seenVersion: version };
-      return parts.inTransaction((tx) => holdSubject(tx, parts.eligibility, subject));
+      return parts.inTransaction((tx) => markUnconfirmed(tx, parts.eligibility, subject));
     }
     return parts.inSql(
       async (sql) => {
@@ -261,12 +263,12 @@ async function settle(
         const [row] = await sql.query<Place>({ text: at, values: [[one], [other]] });
         const stored = row?.version ?? 0;
         const idsOf = (of: number) => versionIds(versions.recordIds, name, of);
-        // Another process may have done it meanwhile.
+        // Another process may have settled it meanwhile.
         const isGone = (await versions.missing(sql, [Math.max(stored, version)], idsOf)).size > 0;
         if (!isGone) return false;
         const newest = (await versions.newest(sql, name)) ?? 0;
         if (stored >= version) await REMAKE[kind](parts, sql, { place, urgency: 'soon' });
-        // Else a row of one of these versions could be put back, and the ledger would know of no later one.
+        // Otherwise a row of one of these versions could be restored and the ledger would know of no later one.
         for (let lost = newest + 1; lost <= Math.max(stored, version); lost += 1)
           await sql.enter(versionOfRow(name, lost, { ...named, lost: true }), 'soon');
         return true;
@@ -276,7 +278,7 @@ async function settle(
   });
 }
 
-/** A row that is not what was written stays as it is, which is no reason not to go on. */
+/** A row that fails its integrity check stays unchanged and does not stop the review. */
 async function tried(parts: ReviewParts, what: string, work: () => Promise<boolean | void>): Promise<boolean> {
   try {
     return (await work()) !== false;

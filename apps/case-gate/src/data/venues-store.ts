@@ -6,7 +6,7 @@ import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 export interface VenuesStore {
-  /** By id, behind `after` ('' from the first). */
+  /** By id, after `after` ('' from the first). */
   list(environment: string, page: { limit: number; after: string }): Promise<VenueRecord[]>;
   find(environment: string, venueId: string): Promise<VenueRecord | undefined>;
 }
@@ -33,8 +33,8 @@ export interface VenueParts {
 }
 
 /**
- * False when the id is taken in this environment. A venue whose row is gone is made again as the version after the newest
- * that the ledger holds.
+ * False where the id is taken in this environment. A venue whose row is gone is created again as the version after the
+ * newest in the ledger.
  */
 export async function insertVenue(
   sql: RecordingSql,
@@ -56,8 +56,8 @@ export async function insertVenue(
 }
 
 /**
- * The venue, held until the transaction ends.
- * @throws Error when the row is not what was written, or older than what the ledger holds: it must not be signed anew.
+ * Reads and locks the venue until the transaction ends.
+ * @throws Error where the row fails its MAC, or is older than what the ledger holds: it must not be signed again.
  */
 export async function lockVenue(
   sql: Sql,
@@ -74,11 +74,11 @@ export async function lockVenue(
   const { mac, ...venue } = row;
   const isIntact =
     isVenueAuthentic(venue, mac, macs) && !(await versions.isContradicted(sql, venueVersion(venue, mac)));
-  if (!isIntact) throw new Error(`The row of venue ${venueId} is not intact.`);
+  if (!isIntact) throw new Error(`The row of venue ${venueId} failed its integrity check.`);
   return venue;
 }
 
-/** Writes the next version of a venue that was locked. */
+/** Writes the next version of a locked venue. */
 export async function saveVenue(
   sql: RecordingSql,
   venue: VenueRecord,

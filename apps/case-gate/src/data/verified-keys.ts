@@ -1,10 +1,16 @@
-import type { GateCaller } from '../domain/gate-caller.ts';
-import { authenticGrants, keyName, keyVersion, type KeyGrants, type KeyState } from '../domain/key-grants.ts';
+import {
+  authenticGrants,
+  keyName,
+  keyVersion,
+  type KeyGrants,
+  type KeyState,
+  type GateCaller,
+} from '../domain/key-grants.ts';
 import { seenName } from '../domain/versioned-record.ts';
-import type { FactOptions, Unasked } from './entry-facts.ts';
+import type { FactOptions, PendingCheck } from './entry-facts.ts';
 import type { Known } from './known-rows.ts';
 
-/** What one row of the look-up says of a key. It was live, so nobody has revoked it. */
+/** Key columns of the look-up, which returns live keys only. */
 export interface KeyRow {
   readonly key_hash: Buffer;
   readonly id: string;
@@ -20,36 +26,36 @@ export interface KeyRow {
   readonly replaces: string | null;
 }
 
-/** A key that is as it was written, and not older than what was seen or what the ledger holds. */
-export interface BelievedKey extends Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes'> {
-  /** Whether it was known when it was asked about, and is the same in every column. */
+/** A key whose row is authentic and not older than what was seen or what the ledger holds. */
+export interface VerifiedKey extends Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes'> {
+  /** Whether the key was known when the question was sent and every column is unchanged. */
   readonly isKnown: boolean;
-  readonly unasked?: Unasked;
+  readonly pendingCheck?: PendingCheck;
 }
 
-/** Undefined for a key that is not to be believed: a person is told. */
-export function believedKey(
+/** Undefined for a corrupt key, which is reported. */
+export function verifiedKey(
   row: KeyRow,
-  then: Known<KeyRow, KeyGrants> | undefined,
+  cached: Known<KeyRow, KeyGrants> | undefined,
   options: FactOptions,
-): BelievedKey | undefined {
-  const judged = judgedKey(row, then, options);
-  if (judged === 'corrupt') options.onCorrupt(`key ${row.id}`);
-  return judged === 'corrupt' ? undefined : judged;
+): VerifiedKey | undefined {
+  const checked = checkKey(row, cached, options);
+  if (checked === 'corrupt') options.onCorrupt(`key ${row.id}`);
+  return checked === 'corrupt' ? undefined : checked;
 }
 
-function judgedKey(
+function checkKey(
   row: KeyRow,
-  then: Known<KeyRow, KeyGrants> | undefined,
+  cached: Known<KeyRow, KeyGrants> | undefined,
   { macs, seen, known, mark, isOutdated }: FactOptions,
-): BelievedKey | 'corrupt' {
+): VerifiedKey | 'corrupt' {
   const name = seenName(keyName(row.id));
   const hash = row.key_hash.toString('latin1');
-  const isKnown = then !== undefined && isSameKey(then.row, row);
-  const grants = isKnown ? then.value : authenticGrants(keyStateOf(row), JSON.parse(row.grants), macs.keys);
+  const isKnown = cached !== undefined && isSameKey(cached.row, row);
+  const grants = isKnown ? cached.value : authenticGrants(keyStateOf(row), JSON.parse(row.grants), macs.keys);
   if (grants === undefined) return 'corrupt';
   const { version = 0, scopes } = grants;
-  if (isKnown && isOutdated(then)) {
+  if (isKnown && isOutdated(cached)) {
     known.keys.delete(hash);
     seen.see(name, version + 1);
     return 'corrupt';
@@ -60,10 +66,10 @@ function judgedKey(
   seen.see(name, version);
   const own = ownColumns(row);
   const remember = (nextIds: readonly string[]) => void known.keys.set(hash, { row: own, value: grants, nextIds });
-  return { ...key, unasked: { record: keyVersion(keyStateOf(row), grants), remember } };
+  return { ...key, pendingCheck: { record: keyVersion(keyStateOf(row), grants), remember } };
 }
 
-/** The row without what else came with it. */
+/** Copies the row without the other columns of the look-up. */
 function ownColumns(row: KeyRow): KeyRow {
   const { key_hash, id, owner_id, family_id, label, key_prefix, grants, replaces } = row;
   const { created_at, expires_at, overlap_until } = row;
@@ -88,7 +94,7 @@ function keyStateOf(row: KeyRow): KeyState {
   return { id, environment, familyId, label, keyPrefix, keyHash: row.key_hash, replaces, ...times, revokedAt: null };
 }
 
-/** Whether two rows are the same in every column that decides. */
+/** Whether both rows are equal in every column that decides. */
 function isSameKey(a: KeyRow, b: KeyRow): boolean {
   return (
     a.id === b.id &&

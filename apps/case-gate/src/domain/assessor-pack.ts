@@ -5,23 +5,23 @@ import type { LedgerReader } from '@sealgate/ledger-port';
 import type { Attachment, CaseRecord, Decision, Seal, TimelineEvent } from './case-record.ts';
 import { noCase } from './case-lifetime.ts';
 
-/** Everything about one case, as it was at one moment. */
+/** Everything about one case, from one snapshot. */
 export interface CaseFile {
   readonly record: CaseRecord;
   readonly timeline: readonly TimelineEvent[];
   readonly decisions: readonly Decision[];
   readonly attachments: readonly Attachment[];
-  /** Those that were sealed, in the order of their sealing. */
+  /** Completed seals, in the order of sealing. */
   readonly seals: readonly Seal[];
 }
 
 export interface PackPorts {
-  /** Reads all of it in one snapshot; undefined in another environment too. */
+  /** Reads everything in one snapshot. Undefined for a case of another environment too. */
   readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
   readonly ledger: Pick<LedgerReader, 'prove'> & { readonly isLog: boolean };
-  /** The channel that seals go to. */
+  /** The channel of the seals. */
   readonly channel: string;
-  /** Keeps the first proof of a seal; gives the one that is kept. */
+  /** Stores the proof of a seal unless one is stored. Returns the stored one. */
   readonly keepProof: (ledgerRecordId: string, proof: string) => Promise<string>;
   readonly signer: DocumentSigner;
   readonly now: () => number;
@@ -29,7 +29,7 @@ export interface PackPorts {
 
 const CANONICALIZATION = 'RFC8785';
 
-/** What is hashed and signed: the pack without when it was generated, its hash and its signature. */
+/** The hashed and signed members: all but generated_at, pack_hash and signature. */
 export type SignedMembers = {
   readonly case_id: string;
   readonly subject_ref: string;
@@ -48,8 +48,8 @@ export type AssessorPack = SignedMembers & {
 };
 
 /**
- * The pack of a case. But for the time of its making it is the same bytes for as long as nothing happens to the case:
- * each proof is the one that was kept first.
+ * Assembles the pack of a case. Apart from the generation time its bytes stay the same as long as the case does,
+ * because each proof is the first one that was stored.
  * @throws AppError NOT_FOUND, CASE_NOT_SEALED, LEDGER_UNAVAILABLE while no checkpoint covers a seal.
  */
 export async function assemblePack(
@@ -59,7 +59,7 @@ export async function assemblePack(
   const file = await ports.readCaseFile(environment, caseId);
   if (file === undefined) throw noCase();
   if (!isDraft && file.seals.length === 0) {
-    throw new AppError('CASE_NOT_SEALED', 'The case has not been sealed; ?draft=true shows what there is.');
+    throw new AppError('CASE_NOT_SEALED', 'The case has not been sealed; ?draft=true exports it unsealed.');
   }
   const seals: JsonValue[] = [];
   for (const seal of isDraft ? [] : file.seals) seals.push(await sealEntry(ports, seal));
@@ -109,7 +109,8 @@ async function sealEntry(ports: PackPorts, seal: Seal): Promise<JsonValue> {
 }
 
 /**
- * Proves a seal and keeps the proof: `{receipt, proof}`, as a verifier takes it; `null` where the ledger has no public log.
+ * Proves a seal and stores the proof: `{receipt, proof}`, the input of a verifier; `null` where the ledger has no
+ * public log.
  * @throws AppError LEDGER_UNAVAILABLE while no checkpoint covers it.
  */
 export async function proveSeal(
@@ -120,6 +121,6 @@ export async function proveSeal(
     throw new AppError('LEDGER_UNAVAILABLE', 'No checkpoint covers the seal yet.', { retryAfterSeconds: 1, cause });
   });
   if (proof === undefined && !ledger.isLog) return keepProof(ledgerRecordId, 'null');
-  if (proof === undefined) throw new Error('A sealed record is in the ledger.');
+  if (proof === undefined) throw new Error('The ledger has no record of a completed seal.');
   return keepProof(ledgerRecordId, canonical({ receipt: { ...proof.receipt }, proof: { ...proof.proof } }));
 }

@@ -1,10 +1,11 @@
 import { AppError } from '@sealgate/errors';
+import type { JsonValue } from '@sealgate/json';
 import type { Attachment, CaseRecord, NewAttachment } from './case-record.ts';
-import { isOpen, move, notNow } from './case-states.ts';
+import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 
-/** Attachments of one case, over all requests. */
-const MOST_ATTACHMENTS = 1000;
+/** Maximum attachments of one case. */
+const MAX_ATTACHMENTS = 1000;
 
 export interface AttachOrder {
   readonly attachments: readonly NewAttachment[];
@@ -17,17 +18,17 @@ export interface Attached {
   readonly record: CaseRecord;
   /** One for each that was sent, in that order. */
   readonly attachments: readonly Attachment[];
-  /** False: all were there before. */
+  /** False: all of them existed. */
   readonly added: boolean;
 }
 
 /**
- * Adds references to a case. A reference with the same hash is the attachment that is there already.
+ * Adds references to a case. A known reference with the same hash is the existing attachment.
  * @throws AppError INVALID_STATE_TRANSITION, ATTACHMENT_CONFLICT, LIMIT_REACHED; then nothing is added.
  */
 export async function attach(tx: CaseTransaction, record: CaseRecord, order: AttachOrder): Promise<Attached> {
   const { attachments, actor, at, newId } = order;
-  if (!isOpen(record.status)) throw notNow(record.status);
+  if (!isOpen(record.status)) throw invalidTransition(record.status);
   const known = await tx.attachmentsWith(
     record.caseId,
     attachments.map(({ ref }) => ref),
@@ -47,8 +48,8 @@ export async function attach(tx: CaseTransaction, record: CaseRecord, order: Att
   });
   if (fresh.length === 0) return { record, attachments: answered, added: false };
   const count = record.attachmentCount + fresh.length;
-  if (count > MOST_ATTACHMENTS) {
-    throw new AppError('LIMIT_REACHED', `A case has at most ${MOST_ATTACHMENTS} attachments.`);
+  if (count > MAX_ATTACHMENTS) {
+    throw new AppError('LIMIT_REACHED', `A case has at most ${MAX_ATTACHMENTS} attachments.`);
   }
   await tx.insertAttachments(record.caseId, fresh, at);
   const status = record.status === 'received' ? move('received', 'in_review') : record.status;
@@ -63,7 +64,46 @@ export async function attach(tx: CaseTransaction, record: CaseRecord, order: Att
 }
 
 function conflict(index: number): AppError {
-  return new AppError('ATTACHMENT_CONFLICT', 'The reference is there with another hash.', {
+  return new AppError('ATTACHMENT_CONFLICT', 'The reference exists with another hash.', {
     faults: [{ in: 'body', pointer: `/attachments/${index}/sha256`, detail: 'Another hash is known for this ref.' }],
   });
+}
+
+/** Members that contain bytes, in lower case. */
+const INLINE_MEMBERS: ReadonlySet<string> = new Set(['data', 'content', 'bytes', 'base64', 'body', 'file']);
+const DATA_URI = /^\s*data:/i;
+
+/**
+ * Refuses a request that contains bytes instead of a vault reference: in a member of such a name, in any case and at
+ * any depth, or as a `data:` URI. Strict JSON bounds the depth.
+ * @throws AppError VAULT_BYTES_NOT_ALLOWED, with a pointer to each.
+ */
+export function refuseVaultBytes(body: JsonValue): void {
+  const pointers: string[] = [];
+  walk(body, '', pointers);
+  if (pointers.length === 0) return;
+  throw new AppError('VAULT_BYTES_NOT_ALLOWED', 'Bytes stay in the vault: send a reference and a hash.', {
+    faults: pointers.map((pointer) => ({ in: 'body', pointer, detail: 'Bytes are not accepted here.' })),
+  });
+}
+
+/** Limit of reported faults. */
+const MAX_FAULTS = 100;
+
+function walk(value: JsonValue, pointer: string, found: string[]): void {
+  if (found.length >= MAX_FAULTS) return;
+  if (typeof value === 'string') {
+    if (DATA_URI.test(value)) found.push(pointer);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => walk(item, `${pointer}/${index}`, found));
+    return;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const place = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (INLINE_MEMBERS.has(name.toLowerCase())) found.push(place);
+    else walk(member, place, found);
+  }
 }

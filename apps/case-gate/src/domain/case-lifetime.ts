@@ -8,14 +8,14 @@ export interface LifetimePorts {
   readonly now: () => number;
 }
 
-/** Whether a case has ended undecided, by now. */
+/** Whether an undecided case is past its expiry. */
 export function hasEnded({ status, expiresAt }: CaseRecord, nowMs: number): boolean {
   return isOpen(status) && nowMs >= expiresAt.getTime();
 }
 
 /**
- * The case for whoever is to change it, held to the end of the transaction. One whose time is over has expired first,
- * and that is written, whatever is refused then.
+ * Runs a change of a case, which is locked until the transaction ends. A case past its expiry is expired first, in a
+ * transaction of its own, so that this is kept even where the change is refused.
  * @throws AppError NOT_FOUND, also for a case of another environment.
  */
 export async function changeCase<Result>(
@@ -30,7 +30,7 @@ export async function changeCase<Result>(
     return { result: await work(tx, record) };
   });
   if ('result' in outcome) return outcome.result;
-  // Now that it is written, the work meets the case as it is.
+  // The expiry is committed, so the change sees the expired case.
   return ports.inTransaction(async (tx) => {
     const record = await tx.lockCase(environment, caseId);
     if (record === undefined) throw noCase();
@@ -38,7 +38,7 @@ export async function changeCase<Result>(
   });
 }
 
-/** The case as it is now: one whose time is over expires by being read. Undefined where there is none. */
+/** Reads a case, and expires it where it is past its expiry. Undefined where there is none. */
 export async function settledCase(
   ports: LifetimePorts & {
     readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
@@ -54,7 +54,7 @@ export async function settledCase(
   });
 }
 
-/** Ends a case whose time is over. */
+/** Expires a case. */
 export async function expire(tx: CaseTransaction, record: CaseRecord, nowMs: number): Promise<CaseRecord> {
   const at = new Date(nowMs);
   const next = { ...record, status: move(record.status, 'expired'), updatedAt: at };
@@ -63,7 +63,7 @@ export async function expire(tx: CaseTransaction, record: CaseRecord, nowMs: num
   return next;
 }
 
-/** Ends a case before it was decided. @throws AppError INVALID_STATE_TRANSITION. */
+/** Withdraws a case before a decision. @throws AppError INVALID_STATE_TRANSITION. */
 export async function withdraw(
   tx: CaseTransaction,
   record: CaseRecord,

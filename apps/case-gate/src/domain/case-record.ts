@@ -1,7 +1,9 @@
-import type { JsonValue } from '@sealgate/json';
+import type { KeyedHasher } from '@sealgate/auth';
+import { canonicalHash, canonical, type JsonValue } from '@sealgate/json';
 import type { CaseStatus } from './case-states.ts';
+import { isAuthentic } from './eligibility-record.ts';
 
-/** A case as it is stored. Members from `policyVersion` to `sealedAt` are of the current decision. */
+/** A stored case. Members from `policyVersion` to `sealedAt` belong to the current decision. */
 export interface CaseRecord {
   readonly caseId: string;
   readonly environment: string;
@@ -22,7 +24,7 @@ export interface CaseRecord {
   readonly sealedAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** When it ends undecided. */
+  /** When the case expires undecided. */
   readonly expiresAt: Date;
 }
 
@@ -40,7 +42,7 @@ export interface Decision {
   readonly validUntil: Date | null;
   readonly decidedAt: Date;
   readonly decidedBy: string;
-  /** Over the document that it would be sealed as; empty for a referral. */
+  /** Covers the seal document of the decision; empty for a referral. */
   readonly mac: string;
 }
 
@@ -57,7 +59,7 @@ export interface Attachment extends NewAttachment {
   readonly attachmentId: string;
 }
 
-/** One event of a case, chained to the one before it. */
+/** An event of a case, chained by hash to the previous one. */
 export interface TimelineEvent {
   readonly seq: number;
   /** RFC 3339, UTC, milliseconds. */
@@ -74,13 +76,13 @@ export interface Seal {
   readonly policyVersion: string;
   readonly decisionId: string;
   readonly ledgerRecordId: string;
-  /** The canonical text that was hashed, and that the ledger holds. */
+  /** The canonical text that was hashed and written to the ledger. */
   readonly document: string;
   readonly sealHash: string;
   readonly sealVersion: number;
   readonly status: 'pending' | 'sealed' | 'conflict';
   readonly sealedAt: Date | null;
-  /** JSON text, once a checkpoint covered the seal. */
+  /** JSON text; null until a checkpoint covers the seal. */
   readonly proof: string | null;
 }
 
@@ -89,4 +91,69 @@ export interface Policy {
   readonly status: 'draft' | 'active' | 'retired';
   /** JSON text. */
   readonly rules: string | null;
+}
+
+export interface NewEvent {
+  readonly event: string;
+  readonly actor: string;
+  readonly at: Date;
+  /** Ids, hashes and codes; never vault references or policy rules. */
+  readonly data: { readonly [member: string]: JsonValue };
+}
+
+/** The event after `previous`. Its hash is SHA-256 over the canonical form of its other members. */
+export function chainEvent(
+  previous: { readonly seq: number; readonly hash: string } | undefined,
+  { event, actor, at, data }: NewEvent,
+): TimelineEvent {
+  const rest = {
+    seq: (previous?.seq ?? 0) + 1,
+    at: at.toISOString(),
+    event,
+    actor,
+    data: data as JsonValue,
+    prev_hash: previous?.hash ?? null,
+  };
+  return { ...rest, hash: canonicalHash(rest) };
+}
+
+/**
+ * Prefix of case ids. The ids of cases created before MACs existed continue with a hexadecimal digit instead of `m`.
+ * Clients name the id of the case that they decide, so a MAC cannot be removed by database access alone.
+ */
+export const CASE_ID_PREFIX = 'case_m';
+
+/** Authenticates what a case is decided by, as `<secretId>:<base64url>`. Covers neither status nor decision. */
+export function caseMac(record: CaseRecord, attachments: readonly Attachment[], macs: KeyedHasher): string {
+  const { id, digest } = macs.hash(textOf(record, attachments));
+  return `${id}:${digest.toString('base64url')}`;
+}
+
+/** Whether a case is authentic, or was created before MACs existed. */
+export function isCaseAuthentic(
+  { record, mac }: { record: CaseRecord; mac: string },
+  attachments: readonly Attachment[],
+  macs: KeyedHasher,
+): boolean {
+  return !record.caseId.startsWith(CASE_ID_PREFIX) || isAuthentic(mac, macs, [textOf(record, attachments)]);
+}
+
+function textOf(record: CaseRecord, attachments: readonly Attachment[]): string {
+  const { caseId, environment, subjectRef, caseType, venueIds, externalRef, requestedPolicyVersion, metadata } = record;
+  const document: JsonValue = {
+    ...{
+      case_id: caseId,
+      environment,
+      subject_ref: subjectRef,
+      case_type: caseType,
+      venue_ids: [...venueIds],
+      metadata,
+    },
+    ...{ external_ref: externalRef, requested_policy_version: requestedPolicyVersion },
+    ...{ created_at: record.createdAt.toISOString(), expires_at: record.expiresAt.toISOString() },
+    attachments: attachments.map(({ attachmentId, kind, ref, sha256, mediaType, sizeBytes, label }) => ({
+      ...{ attachment_id: attachmentId, kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label },
+    })),
+  };
+  return canonical(document);
 }

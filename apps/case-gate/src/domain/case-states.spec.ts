@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { CASE_STATUSES, isOpen, move } from './case-states.ts';
-import { chainEvent } from './timeline.ts';
+import { chainEvent } from './case-record.ts';
 import { canonicalHash } from '@sealgate/json';
 
-/** Written out from the contract. */
+/** Copied from the contract. */
 const allowed = [
   'received in_review',
   'received withdrawn',
@@ -17,8 +17,8 @@ const allowed = [
   'sealed decided',
 ];
 
-describe('the states of a case', () => {
-  it('allow exactly these moves, and name where the case is when they refuse one', () => {
+describe('case states', () => {
+  it('allow exactly these transitions, and a refusal names the current state', () => {
     for (const from of CASE_STATUSES) {
       for (const to of CASE_STATUSES) {
         if (allowed.includes(`${from} ${to}`)) expect(move(from, to)).toBe(to);
@@ -36,7 +36,7 @@ describe('the states of a case', () => {
 });
 
 describe('a timeline', () => {
-  it('hashes each event with the one before it', () => {
+  it('hashes each event with the previous one', () => {
     const at = new Date('2026-01-01T00:00:00.000Z');
     const first = chainEvent(undefined, { event: 'a', actor: 'k', at, data: { x: 1 } });
     const { hash, ...rest } = first;

@@ -4,8 +4,8 @@ export const CASE_STATUSES = ['received', 'in_review', 'decided', 'sealing', 'se
 export type CaseStatus = (typeof CASE_STATUSES)[number];
 
 /**
- * Every move a case can make. That a decided or sealed case is decided again under a new policy version only is for
- * `decide-case.ts` to see: under the same one there is nothing to decide.
+ * All transitions of a case. That a decided or sealed case may be decided again only under a new policy version is
+ * checked by `decide-case.ts`.
  */
 const MOVES: Readonly<Record<CaseStatus, readonly CaseStatus[]>> = {
   received: ['in_review', 'withdrawn', 'expired'],
@@ -17,20 +17,19 @@ const MOVES: Readonly<Record<CaseStatus, readonly CaseStatus[]>> = {
   expired: [],
 };
 
-/** The status after a move. @throws AppError INVALID_STATE_TRANSITION, with `current_status`. */
+/** The status after a transition. @throws AppError INVALID_STATE_TRANSITION, with `current_status`. */
 export function move(from: CaseStatus, to: CaseStatus): CaseStatus {
   if (MOVES[from].includes(to)) return to;
-  throw notNow(from);
+  throw invalidTransition(from);
 }
 
-/** Whether a case may still be added to: nothing has been decided, nothing has ended. */
+/** Whether a case can still be changed: it is neither decided nor ended. */
 export function isOpen(status: CaseStatus): boolean {
   return status === 'received' || status === 'in_review';
 }
 
-/** For what a status does not allow. */
-export function notNow(current: string): AppError {
-  return new AppError('INVALID_STATE_TRANSITION', `That cannot be done now: the status is ${current}.`, {
+export function invalidTransition(current: string): AppError {
+  return new AppError('INVALID_STATE_TRANSITION', `Not possible while the status is ${current}.`, {
     members: { current_status: current },
   });
 }

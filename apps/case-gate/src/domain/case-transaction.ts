@@ -1,15 +1,14 @@
-import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal } from './case-record.ts';
+import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal, NewEvent } from './case-record.ts';
 import type { EligibilityRecord, LossReview } from './eligibility-record.ts';
-import type { NewEvent } from './timeline.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
-/** A claim of an Idempotency-Key, as it is stored. */
+/** A stored claim of an Idempotency-Key. */
 export interface StoredClaim {
   readonly fingerprint: string;
   readonly body: string;
 }
 
-/** A record on its way to the ledger. */
+/** A record waiting for the ledger. */
 export interface OutboxRecord {
   readonly recordId: string;
   readonly recordType: string;
@@ -19,8 +18,8 @@ export interface OutboxRecord {
 }
 
 /**
- * What a subject's record is said to be: one that was believed, one that was not, or none. `review` is how it stands to
- * declared losses now, and what the next version has to say of them; the record itself says what it said when it was made.
+ * The stored record of a subject: authentic, corrupt, or none. `review` is its standing under the losses declared by
+ * now, which the next version carries; the record itself carries the standing at the time it was made.
  */
 export type StoredEligibility = (
   | { readonly kind: 'none' }
@@ -28,8 +27,8 @@ export type StoredEligibility = (
   | { readonly kind: 'corrupt'; readonly newestVersion: number }
 ) & { readonly review: LossReview | undefined };
 
-/** What an operator did with a case, for the audit; a key of the public listener stands in the timeline alone. */
-export interface CaseDeed {
+/** An operator's action on a case, for the audit. Actions by key are in the timeline only. */
+export interface CaseAction {
   readonly action: string;
   readonly caseId: string;
   readonly actor: string;
@@ -37,19 +36,19 @@ export interface CaseDeed {
   readonly detail: Readonly<Record<string, string>>;
 }
 
-/** What one transaction can do with cases and subjects. A case that was locked stays as it is until the end. */
+/** The ports of one transaction over cases and subjects. A locked case stays unchanged until the end. */
 export interface CaseTransaction {
-  /** The case of this environment, held against every other writer. */
+  /** Locks and reads a case of this environment. */
   lockCase(environment: string, caseId: string): Promise<CaseRecord | undefined>;
   insertCase(record: CaseRecord): Promise<void>;
-  /** Writes the members that a case can change. */
+  /** Writes the mutable members of a case. */
   saveCase(record: CaseRecord): Promise<void>;
   addEvent(caseId: string, event: NewEvent): Promise<void>;
-  audit(deed: CaseDeed): Promise<void>;
-  /** Those of the ids that no venue of the environment has. */
+  audit(deed: CaseAction): Promise<void>;
+  /** The given ids that no venue of the environment has. */
   unknownVenues(environment: string, venueIds: readonly string[]): Promise<string[]>;
   attachments(caseId: string): Promise<Attachment[]>;
-  /** The attachments of the case that have one of these references. */
+  /** The attachments of the case with one of these references. */
   attachmentsWith(caseId: string, refs: readonly string[]): Promise<Attachment[]>;
   insertAttachments(
     caseId: string,
@@ -62,22 +61,22 @@ export interface CaseTransaction {
   findSeal(caseId: string, policyVersion: string): Promise<Seal | undefined>;
   findSealByRecord(ledgerRecordId: string): Promise<{ readonly seal: Seal; readonly environment: string } | undefined>;
   insertSeal(seal: Seal, at: Date): Promise<void>;
-  /** Ends a pending seal; false when it had ended before. */
+  /** Completes a pending seal; false where it was completed before. */
   endSeal(seal: Seal, status: 'sealed' | 'conflict', at: Date): Promise<boolean>;
   addToOutbox(record: OutboxRecord): Promise<void>;
   removeFromOutbox(recordId: string): Promise<void>;
-  /** Has a version written to the ledger: soon after the commit, or before whoever runs the transaction goes on. */
+  /** Writes a version to the ledger: soon after the commit, or before the transaction's caller continues. */
   enter(record: VersionedRecord, urgency: 'before the answer' | 'soon'): Promise<void>;
-  /** The record of a subject, held against every other writer, also while there is none. */
+  /** Locks and reads the record of a subject. Also locks a subject without a record. */
   lockEligibility(environment: string, subjectRef: string): Promise<StoredEligibility>;
   saveEligibility(record: EligibilityRecord, by: { readonly event: string; readonly actor: string }): Promise<void>;
   /**
-   * Holds a claim against the same one elsewhere, and reads it.
-   * @throws AppError IDEMPOTENCY_IN_PROGRESS when it is held for longer than the contract lets a caller wait.
+   * Locks a claim and reads it.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS where it stays locked for longer than the contract's wait.
    */
   lockClaim(claim: Buffer): Promise<StoredClaim | undefined>;
   insertClaim(claim: Buffer, stored: StoredClaim, at: Date): Promise<void>;
 }
 
-/** Runs work as one transaction: all of it, or nothing. */
+/** Runs work in one transaction. */
 export type InTransaction = <Result>(work: (tx: CaseTransaction) => Promise<Result>) => Promise<Result>;

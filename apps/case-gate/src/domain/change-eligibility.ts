@@ -1,7 +1,7 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
-import { notNow } from './case-states.ts';
+import { invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import {
   changed,
@@ -19,7 +19,7 @@ export interface EligibilityPorts {
   /** Authenticates decisions. */
   readonly decisionMacs: KeyedHasher;
   readonly now: () => number;
-  /** Told of a subject whose stored record is not believed: a person must look at it. */
+  /** Called for a subject with a corrupt record: an operator must look. */
   readonly onCorrupt: (subject: Subject) => void;
 }
 
@@ -30,18 +30,18 @@ export interface Subject {
 
 const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
 
-/** What the ledger ids of a subject's record are made of. */
+/** The parts of the ledger ids of a subject's record. */
 export function eligibilityName({ environment, subjectRef }: Subject): string[] {
   return ['eligibility', environment, subjectRef];
 }
 
-/** A version of a subject's record; its document is what the ledger holds. */
+/** A version of a subject's record, as the ledger holds it. */
 export function eligibilityVersion(record: EligibilityRecord, document: string): VersionedRecord {
   const { environment, subject_ref: subjectRef, record_version: version } = record;
   return { name: eligibilityName({ environment, subjectRef }), type: ELIGIBILITY_RECORD_TYPE, version, data: document };
 }
 
-/** Makes a subject known, once it has a case. Nothing happens when it is. */
+/** Creates the record of a subject with its first case. Does nothing where there is one. */
 export async function registerSubject(
   tx: CaseTransaction,
   ports: EligibilityPorts,
@@ -55,8 +55,8 @@ export async function registerSubject(
 }
 
 /**
- * Lets a decision count: a decline once it is made, an approve once it is sealed. An older one than the one that counts
- * changes nothing. Over a record that is not believed nothing is written: the gate goes on denying.
+ * Applies a decision to the subject's record: a decline when it is made, an approve when it is sealed. A decision older
+ * than the current one changes nothing. A corrupt record is not changed: the gate keeps denying.
  */
 export async function applyDecision(
   tx: CaseTransaction,
@@ -71,7 +71,7 @@ export async function applyDecision(
   if (!isNewer(candidate, record.current)) return;
   const next =
     stored.kind === 'record' ? changed(record, { current: candidate, loss }, at) : { ...record, current: candidate };
-  // What could let the subject in until now must not come back, so the ledger knows of its end before anybody is answered.
+  // A record that allowed entry must not be restored later, so its end is in the ledger before the answer.
   const urgency = storedStatus(record) === 'eligible' ? 'before the answer' : 'soon';
   await save(tx, next, { event: candidate.decision === 'approve' ? 'approved' : 'declined', actor, urgency });
 }
@@ -79,9 +79,9 @@ export async function applyDecision(
 export type SubjectAction = 'suspend' | 'reinstate' | 'revoke';
 
 /**
- * What an operator does to a subject. Done again, nothing happens. A record that is not believed can be revoked, which
- * is safe whatever it said, and nothing else. It is answered once the ledger has it, where the ledger answers in time.
- * @throws AppError NOT_FOUND, INVALID_STATE_TRANSITION with `current_status` for a subject that is revoked.
+ * An operator's action on a subject. Idempotent. A corrupt record can only be revoked, which is safe whatever it says.
+ * The ledger has the change before the answer, if it answers in time.
+ * @throws AppError NOT_FOUND, INVALID_STATE_TRANSITION with `current_status` for a revoked subject.
  */
 export async function changeSubject(
   tx: CaseTransaction,
@@ -96,28 +96,27 @@ export async function changeSubject(
   const loss = stored.review;
   if (stored.kind === 'corrupt') {
     ports.onCorrupt({ environment, subjectRef });
-    if (action !== 'revoke') throw notNow('unknown');
+    if (action !== 'revoke') throw invalidTransition('unknown');
     const blank = { ...newRecord(change, at, loss), record_version: stored.newestVersion };
     const revoked = changed(blank, { revocation: restriction(at, reason), loss }, at);
     return save(tx, revoked, { event: 'revoked', actor, urgency });
   }
   const next = afterAction(stored.record, action, restriction(at, reason));
-  if (next === undefined) return { ...(await enterAgain(tx, stored.record)), loss };
+  if (next === undefined) return { ...(await enterRepeated(tx, stored.record)), loss };
   return save(tx, changed(stored.record, { ...next, loss }, at), { event: PAST[action], actor, urgency });
 }
 
-/** Asked again perhaps because the first answer was lost: this one also means that the ledger has it. */
-async function enterAgain(tx: CaseTransaction, record: EligibilityRecord): Promise<EligibilityRecord> {
+/** For a repeated action, whose first answer may be lost: its answer too means that the ledger has the version. */
+async function enterRepeated(tx: CaseTransaction, record: EligibilityRecord): Promise<EligibilityRecord> {
   await tx.enter(versionOf(record), 'before the answer');
   return record;
 }
 
 /**
- * Believes a record again that was denied because ledger records were declared lost: the operator has looked at the version
- * that is named, and vouches for it. The ledger gets that version, where it has lost it, and the confirmation as the next.
- * Done again, nothing happens.
+ * Confirms a record that is denied because of declared losses: the operator has reviewed the named version and vouches
+ * for it. The ledger gets that version, if it lost it, and the confirmation as the next one. Idempotent.
  * @throws AppError NOT_FOUND, PRECONDITION_FAILED where the record is at another version, INVALID_STATE_TRANSITION with
- * `current_status` for one that needs no confirmation, is revoked, or is not believed for another reason.
+ * `current_status` for one that needs no confirmation, is revoked, or is corrupt.
  */
 export async function confirmSubject(
   tx: CaseTransaction,
@@ -133,32 +132,33 @@ export async function confirmSubject(
   if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
   if (stored.kind === 'corrupt') {
     ports.onCorrupt({ environment, subjectRef });
-    throw notNow('unknown');
+    throw invalidTransition('unknown');
   }
   const { record, review } = stored;
   const isWaiting = review !== undefined && review.unconfirmed !== null;
-  if (record.record_version === recordVersion + 1 && review !== undefined && !isWaiting) return enterAgain(tx, record);
+  if (record.record_version === recordVersion + 1 && review !== undefined && !isWaiting)
+    return enterRepeated(tx, record);
   if (record.record_version !== recordVersion) {
-    throw new AppError('PRECONDITION_FAILED', `The record is at version ${record.record_version}: look at it again.`);
+    throw new AppError('PRECONDITION_FAILED', `The record is at version ${record.record_version}: review it again.`);
   }
   const status = storedStatus(record);
-  if (!isWaiting || status === 'revoked') throw notNow(status);
+  if (!isWaiting || status === 'revoked') throw invalidTransition(status);
   await tx.enter(versionOf(record), 'before the answer');
   const next = changed(record, { loss: { ...review, unconfirmed: null } }, new Date(ports.now()));
   return save(tx, next, { event: 'confirmed', actor, urgency: 'before the answer' });
 }
 
 /**
- * Puts down that a record waits for a confirmation, where declared losses ask for one: so it is listed, and the ledger
- * knows. `seenVersion` is one that there was, 0 where none is known of. False where nothing had to be done.
+ * Marks a record as unconfirmed where declared losses require it, so that it is listed and the ledger knows.
+ * `seenVersion`: a version that existed, 0 if none is known. False where nothing had to be done.
  */
-export async function holdSubject(
+export async function markUnconfirmed(
   tx: CaseTransaction,
   ports: Pick<EligibilityPorts, 'now'>,
   { environment, subjectRef, seenVersion }: Subject & { readonly seenVersion: number },
 ): Promise<boolean> {
   const stored = await tx.lockEligibility(environment, subjectRef);
-  // What is not believed is denied already.
+  // A corrupt record is denied already.
   if (stored.kind === 'corrupt' || stored.review === undefined) return false;
   const record = stored.kind === 'record' ? stored.record : undefined;
   const from = record?.record_version ?? 0;
@@ -169,7 +169,7 @@ export async function holdSubject(
   const at = new Date(ports.now());
   const loss = { epoch: stored.review.epoch, unconfirmed };
   if (record !== undefined) await tx.enter(versionOf(record), 'soon');
-  // Else one of before could be put back, and the ledger would know of no later one.
+  // Otherwise an earlier row could be restored and the ledger would know of no later version.
   for (let version = from + 1; version <= seenVersion; version += 1) {
     const members = { environment, subject_ref: subjectRef, lost: true };
     await tx.enter(versionOfRow(eligibilityName({ environment, subjectRef }), version, members), 'soon');
@@ -192,7 +192,7 @@ const restriction = (at: Date, reason: string) => ({ at: at.toISOString(), reaso
 function afterAction(record: EligibilityRecord, action: SubjectAction, given: { at: string; reason: string }) {
   const status = storedStatus(record);
   if (action === 'revoke') return status === 'revoked' ? undefined : { revocation: given };
-  if (status === 'revoked') throw notNow('revoked');
+  if (status === 'revoked') throw invalidTransition('revoked');
   if (action === 'suspend') return status === 'suspended' ? undefined : { suspension: given };
   return status === 'suspended' ? { suspension: null } : undefined;
 }
@@ -202,8 +202,8 @@ async function save(
   record: EligibilityRecord,
   by: { event: string; actor: string; urgency: 'before the answer' | 'soon' },
 ): Promise<EligibilityRecord> {
-  const { urgency, ...told } = by;
-  await tx.saveEligibility(record, told);
+  const { urgency, ...change } = by;
+  await tx.saveEligibility(record, change);
   await tx.enter(versionOf(record), urgency);
   return record;
 }

@@ -1,6 +1,6 @@
 import { storedStatus, type EligibilityRecord } from './eligibility-record.ts';
 
-/** One answer of the gate, as it is told and logged. */
+/** A decision of the gate, as it is answered and logged. */
 export interface GateDecision {
   readonly decisionId: string;
   readonly seq: number;
@@ -16,7 +16,13 @@ export interface GateDecision {
   readonly validUntil: string | null;
 }
 
-/** What was looked up for an entry together with the key; 'overloaded': there was no room to look; 'unavailable': no answer. */
+/** An entry to look up. Both ids match their patterns; others are never looked up. */
+export interface EntryIds {
+  readonly subjectRef: string;
+  readonly venueId: string;
+}
+
+/** Facts about an entry. 'overloaded': the look-up queue was full; 'unavailable': the ledger did not answer. */
 export type LookedUp = Omit<EntryFacts, 'nowMs'> | 'overloaded' | 'unavailable';
 
 /** What the gate looked up for a request, together with its key. */
@@ -27,7 +33,7 @@ export interface GateLookup {
   readonly readAtMs: number;
 }
 
-export interface GateAsker {
+export interface GateRequester {
   readonly keyId: string;
   readonly requestId: string;
 }
@@ -35,26 +41,31 @@ export interface GateAsker {
 export interface CheckPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** The next id of this process, without a gap. */
+  /** The next decision id of this process, without gaps. */
   readonly nextDecision: () => { readonly decisionId: string; readonly seq: number };
-  /** Takes the decision down, off the path: it never throws and never waits. */
-  readonly record: (decision: GateDecision, asker: GateAsker) => void;
+  /** Queues the decision for the log. Never throws or blocks. */
+  readonly record: (decision: GateDecision, requester: GateRequester) => void;
   /** Milliseconds from the last byte of the body to the answer. */
   readonly deadlineMs: number;
 }
 
 /**
- * Answers one entry: a denial until every condition has held, and again where the answer comes too late.
+ * Decides one entry. Starts as deny; allows only if every condition holds and the deadline has not passed.
  * Never throws.
  */
 export function checkEntry(
   ports: CheckPorts,
-  { entry, found, readAtMs, asker }: { entry: Entry; found: LookedUp | undefined; readAtMs: number; asker: GateAsker },
+  {
+    entry,
+    found,
+    readAtMs,
+    requester,
+  }: { entry: Entry; found: LookedUp | undefined; readAtMs: number; requester: GateRequester },
 ): GateDecision {
   const { decisionId, seq } = ports.nextDecision();
   const evaluatedMs = ports.now();
   let reason = safely(() => reasonOf(entry, found, evaluatedMs));
-  // Asked again at the end, because evaluating takes its time too.
+  // Checked after evaluation, which takes time too.
   if (!isInTime(ports, readAtMs)) reason = 'DEADLINE_EXCEEDED';
   const record = typeof found === 'object' && found.isIntact ? found.record : undefined;
   const allow = reason === 'ELIGIBLE';
@@ -69,11 +80,11 @@ export function checkEntry(
     evaluatedAt: new Date(evaluatedMs),
     validUntil: allow ? (record?.current?.valid_until ?? null) : null,
   };
-  ports.record(decision, asker);
+  ports.record(decision, requester);
   return decision;
 }
 
-/** What an answer tells of the record it was made from. */
+/** The members of a decision that come from the record. */
 function shownOf(record: EligibilityRecord | undefined) {
   return {
     policyVersion: record?.current?.policy_version ?? null,
@@ -100,7 +111,7 @@ function safely(work: () => GateReason): GateReason {
   }
 }
 
-/** Reasons that say nothing of the subject: what had to be known could not be. */
+/** Reasons that say nothing about the subject: a fact could not be established. */
 export const FAIL_CLOSED_REASONS = [
   'BACKEND_UNAVAILABLE',
   'DEADLINE_EXCEEDED',
@@ -127,13 +138,13 @@ export type FailClosedReason = (typeof FAIL_CLOSED_REASONS)[number];
 export type DenyReason = (typeof DENY_REASONS)[number];
 export type GateReason = 'ELIGIBLE' | FailClosedReason | DenyReason;
 
-/** Who wants to enter where. An id that no subject or venue can have is one that is not there. */
+/** A subject that wants to enter a venue. An id that cannot exist is treated as unknown. */
 export interface Entry {
   readonly environment: string;
   readonly subjectRef: string;
   readonly venueId: string;
   readonly action: string;
-  /** The version the venue insists on; undefined: any. */
+  /** The policy version that the venue requires; undefined: any. */
   readonly policyVersion: string | undefined;
 }
 
@@ -143,11 +154,11 @@ export interface KnownVenue {
   readonly active: boolean;
 }
 
-/** What the primary said just now, after every row was authenticated: undefined where there is none. */
+/** What the primary returned, after every row was authenticated. Undefined members do not exist. */
 export interface EntryFacts {
-  /** False: a row is not what was written, or older than one that was seen. */
+  /** False: a row fails its MAC, or is older than a version already seen. */
   readonly isIntact: boolean;
-  /** False: ledger records were declared lost, and an operator has to confirm the record first. */
+  /** False: ledger records were declared lost, and an operator must confirm the record first. */
   readonly isConfirmed: boolean;
   readonly record: EligibilityRecord | undefined;
   readonly venue: KnownVenue | undefined;
@@ -155,13 +166,13 @@ export interface EntryFacts {
   readonly nowMs: number;
 }
 
-/** One thing that must be so. `holds` has to say true itself: everything else, and any error, is a denial. */
+/** Must return true itself: any other result, and any error, is a denial. */
 export interface Condition {
   readonly reason: FailClosedReason | DenyReason;
   readonly holds: (entry: Entry, facts: EntryFacts) => boolean;
 }
 
-/** All that must be so, in the order in which it is told. */
+/** All conditions, in the order in which they are reported. */
 export const CONDITIONS: readonly Condition[] = [
   { reason: 'RECORD_INTEGRITY_FAILED', holds: (_, { isIntact }) => isIntact },
   {
@@ -199,13 +210,13 @@ export const CONDITIONS: readonly Condition[] = [
   },
 ];
 
-/** A decline counts unsealed; an approve is none before it is sealed. */
+/** A decline counts unsealed; an approve counts only once it is sealed. */
 function hasDecision(record: EligibilityRecord | undefined): boolean {
   const current = record?.current ?? null;
   return current !== null && (current.decision === 'decline' || typeof current.ledger_record_id === 'string');
 }
 
-/** NaN where there is no moment: then no comparison holds. */
+/** NaN where there is no time, so that no comparison holds. */
 function momentOf(text: string | null | undefined): number {
   return typeof text === 'string' ? Date.parse(text) : Number.NaN;
 }
@@ -215,23 +226,23 @@ function isPermitted(record: EligibilityRecord | undefined, venueId: string): bo
   return venueIds.includes('*') || venueIds.includes(venueId);
 }
 
-/** The reason of an answer: ELIGIBLE alone lets anybody in. */
+/** The reason of a decision. Only ELIGIBLE allows entry. */
 export function reasonFor(entry: Entry, facts: EntryFacts, conditions: readonly Condition[] = CONDITIONS): GateReason {
   let reason: GateReason = 'INTERNAL_ERROR';
   const broken = conditions.find(({ holds }) => holds(entry, facts) !== true);
   if (broken !== undefined) reason = broken.reason;
-  else if (storedStatusIs(facts.record, 'eligible')) reason = 'ELIGIBLE'; // The one line that may let anybody in.
+  else if (storedStatusIs(facts.record, 'eligible')) reason = 'ELIGIBLE'; // The only line that may allow entry.
   return reason;
 }
 
-/** What the conditions came to, once more from the record itself. */
+/** Checks the result of the conditions once more, from the record itself. */
 function storedStatusIs(record: EligibilityRecord | undefined, status: string): boolean {
   return record !== undefined && storedStatus(record) === status;
 }
 
 const FAIL_CLOSED: ReadonlySet<string> = new Set(FAIL_CLOSED_REASONS);
 
-/** Whether a reason says that something was not known, rather than what was. */
+/** Whether a reason means that a fact could not be established. */
 export function failsClosed(reason: GateReason): boolean {
   return FAIL_CLOSED.has(reason);
 }

@@ -1,16 +1,15 @@
 import { AppError } from '@sealgate/errors';
 import type { Claim } from '@sealgate/idempotency';
-import type { CaseRecord } from './case-record.ts';
-import { CASE_ID_PREFIX } from './case-mac.ts';
-import { isOpen, notNow } from './case-states.ts';
+import { CASE_ID_PREFIX, type CaseRecord } from './case-record.ts';
+import { isOpen, invalidTransition } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { registerSubject, type EligibilityPorts } from './change-eligibility.ts';
 
 export interface Actor {
   readonly environment: string;
-  /** As it stands in timelines: the id of a key, or who an operator is. */
+  /** The name in timelines: the id of a key, or an operator's identity. */
   readonly actor: string;
-  /** Where an operator acts, whose deeds are audited: the request. */
+  /** The request id, where an operator acts and the action is audited. */
   readonly auditedIn?: string;
 }
 
@@ -27,14 +26,14 @@ export interface CreateCasePorts extends EligibilityPorts {
   readonly inTransaction: InTransaction;
   readonly newId: (prefix: string) => string;
   readonly caseTtlDays: number;
-  /** The body of the answer, which is kept and sent again for the same request. */
+  /** Renders the answer, which is stored and sent again for a repeated request. */
   readonly render: (record: CaseRecord) => string;
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * Makes a case, once for each claim: the claim is a row of the same transaction, held by a lock while it runs.
+ * Creates a case, once for each claim: the claim is a row of the same transaction, locked while it runs.
  * @throws AppError IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, UNKNOWN_VENUE.
  */
 export function createCase(
@@ -80,13 +79,13 @@ export function createCase(
   });
 }
 
-/** Says where a subject may enter; before a decision only. @throws AppError INVALID_STATE_TRANSITION, UNKNOWN_VENUE. */
+/** Sets the venues of a case, before a decision. @throws AppError INVALID_STATE_TRANSITION, UNKNOWN_VENUE. */
 export async function changeVenues(
   tx: CaseTransaction,
   record: CaseRecord,
   { venueIds, actor, at }: { venueIds: readonly string[]; actor: string; at: Date },
 ): Promise<CaseRecord> {
-  if (!isOpen(record.status)) throw notNow(record.status);
+  if (!isOpen(record.status)) throw invalidTransition(record.status);
   await requireVenues(tx, record.environment, venueIds);
   if (JSON.stringify(venueIds) === JSON.stringify(record.venueIds)) return record;
   const next = { ...record, venueIds, updatedAt: at };
@@ -100,7 +99,7 @@ async function requireVenues(tx: CaseTransaction, environment: string, venueIds:
   if (named.length === 0) return;
   const unknown = await tx.unknownVenues(environment, named);
   if (unknown.length === 0) return;
-  throw new AppError('UNKNOWN_VENUE', 'A venue that is named does not exist.', {
+  throw new AppError('UNKNOWN_VENUE', 'A named venue does not exist.', {
     faults: unknown.map((venueId) => ({
       in: 'body',
       pointer: `/venue_ids/${venueIds.indexOf(venueId)}`,

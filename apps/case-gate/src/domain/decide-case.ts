@@ -1,12 +1,12 @@
 import { AppError } from '@sealgate/errors';
 import type { Attachment, CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
-import { isOpen, move, notNow } from './case-states.ts';
+import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
 import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, type PolicyRules } from './policy-rules.ts';
-import { decisionMac, sealDocument } from './seal-document.ts';
+import { decisionMac, sealDocument } from './seal-case.ts';
 
 export interface DecideOrder {
   readonly policyVersion: string;
@@ -25,12 +25,12 @@ export interface DecidePorts extends EligibilityPorts {
 export interface Decided {
   readonly record: CaseRecord;
   readonly decision: Decision;
-  /** True: this very outcome had been recorded before. */
+  /** True where the same outcome was recorded before. */
   readonly repeated: boolean;
 }
 
 /**
- * Records a decision under a policy version. The same outcome under the same version is the decision that is there.
+ * Records a decision under a policy version. Repeating the same outcome returns the existing decision.
  * @throws AppError UNKNOWN_POLICY_VERSION, POLICY_VERSION_RETIRED, DECISION_CONFLICT, INVALID_STATE_TRANSITION.
  */
 export async function decideCase(
@@ -39,13 +39,13 @@ export async function decideCase(
   { ports, order }: { ports: DecidePorts; order: DecideOrder },
 ): Promise<Decided> {
   const policy = await tx.findPolicy(record.environment, order.policyVersion);
-  if (policy === undefined || policy.status === 'draft') throw unknownPolicy('There is no such policy version in use.');
+  if (policy === undefined || policy.status === 'draft') throw unknownPolicy('There is no such active policy version.');
   const outcome = await outcomeOf(tx, record, { policy, order });
   const known = await tx.decisions(record.caseId);
   const repeated = repetitionOf(known, outcome);
   if (repeated !== undefined) return { record, decision: repeated, repeated: true };
   if (policy.status === 'retired') {
-    throw new AppError('POLICY_VERSION_RETIRED', 'The policy version is retired: nothing more is decided under it.');
+    throw new AppError('POLICY_VERSION_RETIRED', 'The policy version is retired and takes no new decisions.');
   }
   const unsigned = {
     ...outcome,
@@ -103,13 +103,13 @@ async function ruled(
 ): Promise<{ decision: DecisionOutcome; reasonCodes: readonly string[] }> {
   if (policy.rules === null) throw unknownPolicy('The policy version has no rules: the decision must be named.');
   const attachments = await tx.attachments(record.caseId);
-  // What is stored was checked when the policy was made.
+  // Validated when the policy was created.
   const rules = JSON.parse(policy.rules) as PolicyRules;
   const ruling = evaluateRules(rules, factsOf(record, attachments));
   return { decision: ruling.decision, reasonCodes: [...ruling.reason_codes, ...added] };
 }
 
-/** What rules may look at in a case. */
+/** The facts of a case that rules may use. */
 export function factsOf(
   { caseType, venueIds, metadata }: Pick<CaseRecord, 'caseType' | 'venueIds' | 'metadata'>,
   attachments: readonly Pick<Attachment, 'kind' | 'label'>[],
@@ -124,9 +124,9 @@ export function factsOf(
   };
 }
 
-/** The recorded decision that this outcome repeats. @throws AppError DECISION_CONFLICT. */
+/** The existing decision with this outcome. @throws AppError DECISION_CONFLICT. */
 function repetitionOf(known: readonly Decision[], outcome: Outcome): Decision | undefined {
-  // Once something final was decided, nothing refers the case any more.
+  // A final decision cannot be followed by a referral.
   if (!outcome.isFinal && known.some(({ isFinal }) => isFinal)) throw conflict();
   const same = known.find(
     ({ policyVersion, isFinal }) => policyVersion === outcome.policyVersion && isFinal === outcome.isFinal,
@@ -141,15 +141,15 @@ function repetitionOf(known: readonly Decision[], outcome: Outcome): Decision | 
 }
 
 function conflict(): AppError {
-  return new AppError('DECISION_CONFLICT', 'Another outcome has been decided.');
+  return new AppError('DECISION_CONFLICT', 'Another outcome was decided.');
 }
 
 function afterDecision(record: CaseRecord, decision: Omit<Decision, 'mac'>): CaseRecord {
   const updatedAt = decision.decidedAt;
-  // A case is looked at before it is decided: both moves are one transaction.
+  // Deciding in `received` passes through `in_review`, in one transaction.
   const status = record.status === 'received' ? move('received', 'in_review') : record.status;
   if (decision.decision === 'refer') {
-    if (!isOpen(status)) throw notNow(status);
+    if (!isOpen(status)) throw invalidTransition(status);
     return { ...record, status, updatedAt };
   }
   return {
@@ -179,7 +179,7 @@ function eventOf({ status }: CaseRecord, decision: Decision, actor: string) {
   return { event: decision.isFinal ? 'case.decided' : 'case.referred', actor, at: decidedAt, data };
 }
 
-/** What a final decision means for its subject. */
+/** A final decision, as it enters the record of its subject. */
 export function currentDecisionOf(record: CaseRecord, decision: Decision, ledgerId: string | null): CurrentDecision {
   const decidedAt = decision.decidedAt.toISOString();
   return {

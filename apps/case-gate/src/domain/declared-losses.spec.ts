@@ -9,8 +9,8 @@ const record = (loss?: LossReview): EligibilityRecord => ({
 });
 const loss = (epoch: number, afterMs: number) => ({ epoch, keptAtMs: changedMs + afterMs });
 
-describe('how a record stands to declared losses', () => {
-  it('is not a question while there are none', () => {
+describe('the standing of a record under declared losses', () => {
+  it('is empty without any', () => {
     expect(standingOf(record(), [])).toEqual({ review: undefined, mustBeHeld: false });
   });
 
@@ -77,12 +77,12 @@ describe('how a record stands to declared losses', () => {
     expect(standingOf(record(own), losses)).toEqual({ review, mustBeHeld });
   });
 
-  it('is not believed where its time is none', () => {
+  it('is unconfirmed if its time is invalid', () => {
     const { review } = standingOf({ ...record(), changed_at: 'never' }, [loss(1, 9)]);
     expect(review).toEqual({ epoch: 1, unconfirmed: 'changed_since' });
   });
 
-  it('needs a confirmation where the ledger had to have it and has not', () => {
+  it('is unconfirmed if the ledger had to hold the record and does not', () => {
     const standing = standingOf(record(), [loss(3, 0)]);
     expect(notInLedger(standing)).toEqual({ review: { epoch: 3, unconfirmed: 'not_in_ledger' }, mustBeHeld: false });
   });

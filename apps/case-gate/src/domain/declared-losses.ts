@@ -1,28 +1,28 @@
 import type { EligibilityRecord, LossReview, UnconfirmedCause } from './eligibility-record.ts';
 
-/** Ledger records that were signed for, are missing, and were declared lost: the channel goes on in a new epoch without them. */
+/** Signed ledger records that are missing and were declared lost. The channel continues in a new epoch without them. */
 export interface DeclaredLoss {
-  /** The epoch that the declaration begins; 1 for the first. */
+  /** The epoch begun by the declaration; 1 for the first. */
   readonly epoch: number;
-  /** When the newest record before the missing ones was written: whatever happened after it may be lost. 0: nothing is left. */
+  /** Time of the newest record that was kept: whatever happened later may be lost. 0: no record is left. */
   readonly keptAtMs: number;
 }
 
-/** The newest epoch; 0 while nothing was declared lost. */
+/** The newest epoch; 0 if nothing was declared lost. */
 export function newestEpoch(losses: readonly DeclaredLoss[]): number {
   return losses.reduce((newest, { epoch }) => Math.max(newest, epoch), 0);
 }
 
 export interface LossStanding {
-  /** What the next version of the record has to carry; undefined while nothing was declared lost. */
+  /** For the next version of the record; undefined if nothing was declared lost. */
   readonly review: LossReview | undefined;
-  /** The review holds only if the ledger has this version of the record; see `notInLedger`. */
+  /** The review is valid only if the ledger holds this version of the record; see `notInLedger`. */
   readonly mustBeHeld: boolean;
 }
 
 /**
- * How a record stands to the declared losses. One that changed after the newest record that was kept is not believed until
- * it is confirmed, and neither is one that waited for a confirmation before. An older one is believed if the ledger has it.
+ * The standing of a record under the declared losses. A record that changed after the newest kept ledger record is
+ * unconfirmed, as is one that was unconfirmed before. An older one is valid if the ledger holds it.
  */
 export function standingOf(
   { loss, changed_at: changedAt }: EligibilityRecord,
@@ -34,14 +34,14 @@ export function standingOf(
   const later = losses.filter((each) => each.epoch > own);
   const known = loss?.unconfirmed ?? null;
   if (known !== null || later.length === 0) return { review: { epoch, unconfirmed: known }, mustBeHeld: false };
-  // Written so that a moment that is none counts as after it.
+  // An invalid date (NaN) counts as later.
   const isOlder = later.every(({ keptAtMs }) => Date.parse(changedAt) <= keptAtMs);
   return isOlder
     ? { review: { epoch, unconfirmed: null }, mustBeHeld: true }
     : { review: { epoch, unconfirmed: 'changed_since' }, mustBeHeld: false };
 }
 
-/** The standing of a record that had to be in the ledger and is not. */
+/** The standing of a record that the ledger had to hold and does not. */
 export function notInLedger({ review }: LossStanding): LossStanding {
   return { review: unconfirmedBy(review?.epoch ?? 0, 'not_in_ledger'), mustBeHeld: false };
 }
@@ -50,7 +50,7 @@ function unconfirmedBy(epoch: number, unconfirmed: UnconfirmedCause): LossReview
   return { epoch, unconfirmed };
 }
 
-/** What the first record of a subject carries: it was made knowing of all of these. */
+/** For the first record of a subject, which was made after all these declarations. */
 export function reviewOfNew(losses: readonly DeclaredLoss[]): LossReview | undefined {
   const epoch = newestEpoch(losses);
   return epoch === 0 ? undefined : { epoch, unconfirmed: null };

@@ -2,7 +2,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { canonical } from '@sealgate/json';
 import type { FinalDecision } from './case-record.ts';
 
-/** The decision that counts for a subject now. */
+/** The current decision of a subject. */
 export interface CurrentDecision {
   readonly decision: FinalDecision;
   readonly case_id: string;
@@ -22,37 +22,36 @@ export interface Restriction {
   readonly reason: string;
 }
 
-/** Why a record must be confirmed by an operator after ledger records were declared lost. */
+/** Why an operator must confirm a record after ledger records were declared lost. */
 export const UNCONFIRMED_CAUSES = ['changed_since', 'not_in_ledger', 'newer_version_seen'] as const;
 export type UnconfirmedCause = (typeof UNCONFIRMED_CAUSES)[number];
 
-/** What a record says of declared losses of ledger records. */
+/** The standing of a record under declared losses of ledger records. */
 export interface LossReview {
-  /** The newest epoch that was known when this version was made: losses up to it were looked at. */
+  /** The newest epoch known when this version was made: losses up to it were reviewed. */
   readonly epoch: number;
-  /** Null where nothing needs confirming, or an operator has. */
+  /** Null where no confirmation is needed, or it was given. */
   readonly unconfirmed: UnconfirmedCause | null;
 }
 
 /**
- * All that is known of a subject in one environment: the positive record that the gate believes. Its members are those of
- * the text that is stored, sent to the ledger, and authenticated. Times are RFC 3339, UTC, milliseconds.
+ * The state of a subject in one environment, which the gate decides by. The members are those of the stored,
+ * authenticated and ledger text. Times are RFC 3339, UTC, milliseconds.
  */
 export interface EligibilityRecord {
   readonly v: 1;
   readonly environment: string;
   readonly subject_ref: string;
-  /** 1 for the first; each change is one more. */
+  /** 1 for the first; incremented by each change. */
   readonly record_version: number;
   readonly current: CurrentDecision | null;
   readonly suspension: Restriction | null;
   readonly revocation: Restriction | null;
   readonly changed_at: string;
-  /** Absent on versions that were made before any loss was declared. */
+  /** Absent on versions made before any loss was declared. */
   readonly loss?: LossReview | undefined;
 }
 
-/** A record that waits for a confirmation. */
 export interface UnconfirmedRecord extends EligibilityRecord {
   readonly loss: LossReview & { readonly unconfirmed: UnconfirmedCause };
 }
@@ -61,10 +60,10 @@ export function isUnconfirmed(record: EligibilityRecord): record is UnconfirmedR
   return (record.loss?.unconfirmed ?? null) !== null;
 }
 
-/** What a record says regardless of the time: `eligible` may have ended since. */
+/** The status of a record regardless of the time: `eligible` may have expired. */
 export type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'unconfirmed' | 'suspended' | 'revoked';
 
-/** Revocation outranks suspension, that a confirmation that is missing, and all of them every decision. */
+/** Revocation outranks suspension, suspension a missing confirmation, and all of them any decision. */
 export function storedStatus(record: EligibilityRecord): StoredStatus {
   const { current, suspension, revocation } = record;
   if (revocation !== null) return 'revoked';
@@ -74,7 +73,7 @@ export function storedStatus(record: EligibilityRecord): StoredStatus {
   return current.decision === 'approve' ? 'eligible' : 'ineligible';
 }
 
-/** The first record of a subject: nothing has been decided. */
+/** The first record of a subject, without a decision. */
 export function newRecord(
   { environment, subjectRef }: { readonly environment: string; readonly subjectRef: string },
   at: Date,
@@ -95,13 +94,13 @@ export function newRecord(
   );
 }
 
-/** The canonical form takes no member that is undefined. */
+/** The canonical form accepts no undefined members. */
 function withLoss(record: EligibilityRecord, loss: LossReview | undefined): EligibilityRecord {
   const { loss: _, ...rest } = record;
   return loss === undefined ? rest : { ...rest, loss };
 }
 
-/** The record after a change; `loss` is what it says of declared losses from now on. */
+/** The record after a change, with its new standing under declared losses. */
 export function changed(
   record: EligibilityRecord,
   {
@@ -115,14 +114,14 @@ export function changed(
   return withLoss(next, loss);
 }
 
-/** Whether a decision takes the place of the one that counts: the latest by (decided_at, decision_id) does. */
+/** Whether a decision supersedes the current one: the latest by (decided_at, decision_id) is current. */
 export function isNewer(candidate: CurrentDecision, current: CurrentDecision | null): boolean {
   if (current === null) return true;
   if (candidate.decided_at !== current.decided_at) return candidate.decided_at > current.decided_at;
   return candidate.decision_id >= current.decision_id;
 }
 
-/** A record as its row holds it. */
+/** The stored row of a record. */
 export interface EligibilityRow {
   readonly environment: string;
   readonly subject_ref: string;
@@ -135,7 +134,7 @@ export interface EligibilityRow {
   readonly mac: string;
 }
 
-/** The row to store: the columns beside the document say nothing that it does not, and the MAC is over all of them. */
+/** The row to store. Its columns repeat members of the document, and the MAC covers all of them. */
 export function rowOf(record: EligibilityRecord, macs: KeyedHasher): EligibilityRow {
   const row = {
     environment: record.environment,
@@ -149,7 +148,7 @@ export function rowOf(record: EligibilityRecord, macs: KeyedHasher): Eligibility
   return { ...row, mac: `${id}:${digest.toString('base64url')}` };
 }
 
-/** The record of a row; undefined where any column is not what was authenticated, or the text is no such record. */
+/** The record of a row; undefined where a column fails the MAC, or the document is not a record. */
 export function recordOf(row: EligibilityRow, macs: KeyedHasher): EligibilityRecord | undefined {
   if (!isAuthentic(row.mac, macs, partsOf(row))) return undefined;
   const record = readRecord(row.document);
@@ -169,7 +168,7 @@ function partsOf({ environment, subject_ref, record_version, status, document, c
   return [environment, subject_ref, String(record_version), status, changed_at.toISOString(), document];
 }
 
-/** Whether a stored `<secretId>:<base64url>` was made of these parts. Never throws, whatever the column holds. */
+/** Whether a stored `<secretId>:<base64url>` is the MAC of these parts. Never throws, whatever the column holds. */
 export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly string[]): boolean {
   if (typeof mac !== 'string' || parts.some((part) => typeof part !== 'string' || !part.isWellFormed())) return false;
   const colon = mac.indexOf(':');
@@ -178,7 +177,7 @@ export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly str
   return macs.verify({ id: mac.slice(0, colon), digest }, ...parts);
 }
 
-/** Reads the stored text member by member: what is missing, null or of another type makes it no record at all. */
+/** Parses the stored text strictly: a missing, null or mistyped member makes it invalid. */
 export function readRecord(text: string): EligibilityRecord | undefined {
   let value: unknown;
   try {
@@ -202,7 +201,7 @@ const orNull =
   (value) =>
     value === null || check(value);
 
-/** Exactly these members, each of which must pass; those of `optional` may be missing. */
+/** Exactly these members, each of which must pass; those of `optional` may be absent. */
 const shape =
   (required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check =>
   (value) => {

@@ -12,7 +12,7 @@ export const ELIGIBILITY_STATUSES = [
 ] as const;
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
-/** A record as it is told: what it says now, under the losses that were declared, signed. */
+/** The signed view of a record: its status now, under the losses declared by now. */
 export function eligibilityView(
   record: EligibilityRecord,
   review: LossReview | undefined,

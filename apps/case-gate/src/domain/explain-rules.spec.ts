@@ -4,7 +4,7 @@ import type { JsonValue } from '@sealgate/json';
 import type { DecisionOutcome } from './case-record.ts';
 import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, explainRules, type PolicyRules } from './policy-rules.ts';
-import { rulesOf, tryPolicy, type DecidedCase } from './try-policy.ts';
+import { rulesOf, tryPolicy, type DecidedCase } from './manage-policies.ts';
 
 const facts: CaseFacts = {
   case_type: 'onboarding',
@@ -26,12 +26,12 @@ const FAILS = { '==': [fact('metadata.risk'), 'high'] };
 const MISSES = { '==': [fact('metadata.country'), fact('metadata.home')] };
 const MISTYPED = { '<': [fact('metadata.risk'), 3] };
 
-describe('why rules decide as they do', () => {
-  it('is told of each rule, also behind the one that decides', () => {
+describe('the explanation of a ruling', () => {
+  it('covers each rule, also those after the one that decides', () => {
     const policy = policyOf(rule(FAILS, 'decline', 'A'), rule(HOLDS, 'approve', 'B'), rule(MISSES, 'approve', 'C'));
     expect(explainRules(policy, facts)).toEqual({
       ruling: { decision: 'approve', reason_codes: ['B'] },
-      words: [
+      results: [
         { says: 'does_not_hold', missing: [] },
         { says: 'holds', missing: [] },
         { says: 'cannot_tell', missing: ['metadata.country', 'metadata.home'] },
@@ -41,7 +41,7 @@ describe('why rules decide as they do', () => {
     });
   });
 
-  it('is told where nothing holds, and where nobody is approved because something could not be told', () => {
+  it('covers the default, and an approve that became a refer', () => {
     expect(explainRules(policyOf(rule(FAILS, 'approve', 'A')), facts)).toMatchObject({
       ruling: { decision: 'decline', reason_codes: ['DEFAULT'] },
       deciding: undefined,
@@ -51,14 +51,14 @@ describe('why rules decide as they do', () => {
       const policy = policyOf(rule(unsure, 'approve', 'A'), rule(HOLDS, 'approve', 'B'));
       expect(explainRules(policy, facts)).toMatchObject({
         ruling: { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] },
-        words: [{ says: 'cannot_tell' }, { says: 'holds' }],
+        results: [{ says: 'cannot_tell' }, { says: 'holds' }],
         deciding: 1,
         isUncertain: true,
       });
     }
   });
 
-  it('agrees with how the case is decided, whatever the rules', () => {
+  it('agrees with the ruling, whatever the rules', () => {
     const condition = fc.constantFrom<JsonValue>(
       HOLDS,
       FAILS,
@@ -80,22 +80,22 @@ describe('why rules decide as they do', () => {
       }));
     fc.assert(
       fc.property(policies, (policy) => {
-        const { ruling, words, deciding, isUncertain } = explainRules(policy, facts);
+        const { ruling, results, deciding, isUncertain } = explainRules(policy, facts);
         expect(ruling).toEqual(evaluateRules(policy, facts));
-        expect(words).toHaveLength(policy.rules.length);
+        expect(results).toHaveLength(policy.rules.length);
         const chosen = deciding === undefined ? policy.default : policy.rules[deciding]!;
         if (chosen.decision !== 'approve' || !isUncertain) expect(ruling.reason_codes).toEqual(chosen.reason_codes);
         else expect(ruling.decision).toBe('refer');
         if (deciding !== undefined) {
-          expect(words[deciding]!.says).toBe('holds');
-          expect(words.slice(0, deciding).some(({ says }) => says === 'holds')).toBe(false);
+          expect(results[deciding]!.says).toBe('holds');
+          expect(results.slice(0, deciding).some(({ says }) => says === 'holds')).toBe(false);
         }
       }),
     );
   });
 });
 
-describe('a try of a policy', () => {
+describe('a trial of a policy', () => {
   const decided = (caseId: string, decision: 'approve' | 'decline', risk: string): DecidedCase => ({
     caseId,
     subjectRef: `subj_${caseId}`,
@@ -105,7 +105,7 @@ describe('a try of a policy', () => {
     facts: { ...facts, metadata: { risk } },
   });
 
-  it('says which decisions would be others, a turn of the loop for each', async () => {
+  it('reports changed decisions, and yields to the event loop for each case', async () => {
     let turns = 0;
     const asked: unknown[] = [];
     const ports = {
@@ -122,7 +122,7 @@ describe('a try of a policy', () => {
     const rules = policyOf(rule(HOLDS, 'approve', 'A'));
     const tried = await tryPolicy(ports, { environment: 'live', rules, limit: 3 });
     expect(
-      tried.map(({ caseId, changes, wouldBe, words }) => [caseId, changes, wouldBe.decision, words[0]!.says]),
+      tried.map(({ caseId, changes, wouldBe, results }) => [caseId, changes, wouldBe.decision, results[0]!.says]),
     ).toEqual([
       ['a', false, 'approve', 'holds'],
       ['b', true, 'decline', 'does_not_hold'],

@@ -44,7 +44,7 @@ const withRecord = (change: Partial<EligibilityRecord>): EntryFacts => ({ ...goo
 const withCurrent = (change: Partial<CurrentDecision>): EntryFacts =>
   withRecord({ current: { ...current, ...change } });
 
-/** For each condition, facts of which it alone does not hold. */
+/** For each condition, facts for which only that condition fails. */
 const broken: readonly [GateReason, EntryFacts, Partial<Entry>?][] = [
   ['RECORD_INTEGRITY_FAILED', { ...good, isIntact: false }],
   ['SUBJECT_UNKNOWN', { ...good, record: undefined }],
@@ -68,8 +68,8 @@ const broken: readonly [GateReason, EntryFacts, Partial<Entry>?][] = [
   ['VENUE_NOT_PERMITTED', good, { action: 'leave' }],
 ];
 
-describe('the reason of an answer', () => {
-  it('is ELIGIBLE where everything holds, at the very edges of time too', () => {
+describe('the reason of a decision', () => {
+  it('is ELIGIBLE if everything holds, also at the limits of time', () => {
     expect(reasonFor(entry, good)).toBe('ELIGIBLE');
     expect(reasonFor({ ...entry, policyVersion: 'p1' }, good)).toBe('ELIGIBLE');
     expect(reasonFor(entry, withCurrent({ valid_from: new Date(NOW).toISOString() }))).toBe('ELIGIBLE');
@@ -78,11 +78,11 @@ describe('the reason of an answer', () => {
     expect(reasonFor(entry, withCurrent({ venue_ids: ['*'] }))).toBe('ELIGIBLE');
   });
 
-  it.each(broken)('is %s where that does not hold', (reason, facts, change = {}) => {
+  it.each(broken)('is %s if that does not hold', (reason, facts, change = {}) => {
     expect(reasonFor({ ...entry, ...change }, facts)).toBe(reason);
   });
 
-  it('has a case above for every condition, each of which fails once the condition is turned off', () => {
+  it('has a case above for every condition, each of which fails without the condition', () => {
     for (const { reason } of CONDITIONS) {
       const turnedOff = CONDITIONS.map((each) => (each.reason === reason ? { ...each, holds: () => true } : each));
       const cases = broken.filter(([expected]) => expected === reason);
@@ -116,7 +116,7 @@ describe('the reason of an answer', () => {
     expect(reasonFor(entry, all)).toBe('ELIGIBILITY_REVOKED');
   });
 
-  it('takes only `true` itself for an answer of a condition', () => {
+  it('accepts only `true` itself as the result of a condition', () => {
     for (const answer of [1, 'true', {}, undefined, null]) {
       const conditions = [{ reason: 'INELIGIBLE' as const, holds: () => answer as boolean }];
       expect(reasonFor(entry, good, conditions)).toBe('INELIGIBLE');
@@ -133,13 +133,13 @@ function answer(found: LookedUp | undefined, times: readonly number[] = [NOW, NO
     record: (decision: GateDecision) => void recorded.push(decision),
     deadlineMs: 250,
   };
-  const decision = checkEntry(ports, { entry, found, readAtMs, asker: { keyId: 'key_1', requestId: 'r' } });
+  const decision = checkEntry(ports, { entry, found, readAtMs, requester: { keyId: 'key_1', requestId: 'r' } });
   expect(recorded).toEqual([decision]);
   return decision;
 }
 
-describe('an answer', () => {
-  it('allows where the facts do, and says until when', () => {
+describe('a decision', () => {
+  it('allows if the facts do, and says until when', () => {
     expect(answer(good)).toMatchObject({
       allow: true,
       reason: 'ELIGIBLE',
@@ -153,7 +153,7 @@ describe('an answer', () => {
     ['BACKEND_UNAVAILABLE', 'unavailable'],
     ['OVERLOADED', 'overloaded'],
     ['RECORD_INTEGRITY_FAILED', { ...good, isIntact: false }],
-  ])('denies with %s, and says that it was not known', (reason, found) => {
+  ])('denies with %s, and fails closed', (reason, found) => {
     expect(answer(found)).toMatchObject({
       allow: false,
       reason,
@@ -163,7 +163,7 @@ describe('an answer', () => {
     });
   });
 
-  it('denies what comes too late, though the facts would allow', () => {
+  it('denies after the deadline, even if the facts would allow', () => {
     expect(answer(good, [NOW, NOW + 249]).allow).toBe(true);
     expect(answer(good, [NOW, NOW + 250])).toMatchObject({
       allow: false,
@@ -172,7 +172,7 @@ describe('an answer', () => {
     });
   });
 
-  it('denies where evaluating fails', () => {
+  it('denies if evaluation throws', () => {
     const hostile = {
       ...{ isIntact: true, isConfirmed: true },
       venue,
@@ -194,7 +194,7 @@ describe('an answer', () => {
 
 const macs = ServerSecrets.parse(`s1:${'k'.repeat(32)}`).derive('test');
 
-/** Every value of a document in turn replaced by every wrong one, and left out. */
+/** Every value of a document replaced by every wrong one in turn, and removed. */
 function mutants(
   value: JsonValue,
   put: (mutant: JsonValue | undefined) => JsonValue | undefined,
@@ -232,7 +232,7 @@ function mutants(
 }
 
 describe('a record', () => {
-  it('is read back from its row, and from no row in which anything was edited', () => {
+  it('is read back from its row, but not after any edit of the row', () => {
     const row = rowOf(record, macs);
     expect(recordOf(row, macs)).toEqual(record);
     const edits = {
@@ -250,7 +250,7 @@ describe('a record', () => {
       expect(recordOf({ ...row, mac }, macs)).toBeUndefined();
   });
 
-  it('whose row contradicts its document is none, though it was authenticated', () => {
+  it('whose row contradicts its document is invalid, even if authenticated', () => {
     const { id, digest } = macs.hash(
       'live',
       'subj_a',
@@ -267,8 +267,8 @@ describe('a record', () => {
     expect(recordOf(row, macs)).toBeUndefined();
   });
 
-  it('with anything missing, null or mistyped in it lets nobody in: more than a thousand mutants', () => {
-    // Its texts may be other texts, and it may be without an end; those are other records, and no mutants of this one.
+  it('with anything missing, null or mistyped never allows: more than a thousand mutants', () => {
+    // Its texts may be other texts, and its end may be null: those are other valid records, not mutants.
     const all = mutants(record as unknown as JsonValue, (mutant) => mutant);
     let tried = 0;
     for (const mutant of all) {
@@ -291,7 +291,7 @@ describe('a record', () => {
   });
 });
 
-/** What kinds of values there are, without the texts themselves; an absent end is an end. */
+/** The types of all values, without the texts; a null end counts as an end. */
 function shapeOf(value: unknown, name = ''): unknown {
   if (name === 'valid_until') return 'end';
   if (Array.isArray(value)) return 'list';

@@ -14,16 +14,18 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a gk_ key may do, authenticated together with what the key is: nobody makes a key with a database alone. */
+/**
+ * The permissions of a gk_ key, authenticated together with the key: nobody can forge a key by database access alone.
+ */
 export interface KeyGrants {
   readonly scopes: readonly Scope[];
-  /** 1 for the first; each change of the key is one more. Absent on a key that was made before keys had versions. */
+  /** 1 for the first; incremented by each change. Absent on a key made before keys had versions. */
   readonly version?: number;
-  /** `<secretId>:<base64url>` over the grants and all of the key that decides. */
+  /** `<secretId>:<base64url>` over the grants and all members of the key that decide. */
   readonly mac: string;
 }
 
-/** All of a key that decides what it opens and until when. */
+/** All members of a key that decide what it may do and until when. */
 export interface KeyState {
   readonly id: string;
   readonly environment: string;
@@ -34,7 +36,7 @@ export interface KeyState {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly replaces: string | null;
-  /** When it ends because another has replaced it. */
+  /** When it ends because it was replaced. */
   readonly overlapUntil: Date | null;
   readonly revokedAt: Date | null;
 }
@@ -44,12 +46,12 @@ export function signGrants(key: KeyState, grants: Required<Omit<KeyGrants, 'mac'
   return { ...grants, mac: `${id}:${digest.toString('base64url')}` };
 }
 
-/** The grants of a key that is as it was written; undefined for every other. Whether it has ended is not looked at. */
+/** The grants of an authentic key; undefined for any other. Does not check whether the key has ended. */
 export function authenticGrants(key: KeyState, grants: unknown, macs: KeyedHasher): KeyGrants | undefined {
   if (typeof grants !== 'object' || grants === null) return undefined;
   const { scopes, version, mac, ended } = grants as Partial<Record<keyof KeyGrants | 'ended', unknown>>;
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === 'string')) return undefined;
-  // How a key without a version said that it was revoked.
+  // The marker of a revocation on keys without a version.
   if (ended !== undefined || (version !== undefined && !isVersion(version))) return undefined;
   const claimed = { scopes: scopes as Scope[], ...(version === undefined ? {} : { version }), mac: mac as string };
   return isAuthentic(mac, macs, partsOf(key, claimed)) ? claimed : undefined;
@@ -63,7 +65,7 @@ function partsOf(key: KeyState, { scopes, version }: Omit<KeyGrants, 'mac'>): st
   const { id, environment, familyId, label, keyPrefix, keyHash, createdAt, expiresAt, replaces } = key;
   const times = [createdAt.toISOString(), timeText(expiresAt) ?? ''];
   const names = [id, environment, familyId, label, keyPrefix, keyHash.toString('hex'), replaces ?? ''];
-  // 'false' stood here before there were versions.
+  // Part of the MAC before keys had versions.
   if (version === undefined) return [...names, ...times, 'false', ...scopes];
   const ends = [timeText(key.overlapUntil) ?? '', timeText(key.revokedAt) ?? ''];
   return [...names, ...times, `version ${version}`, ...ends, ...scopes];
@@ -73,12 +75,12 @@ function timeText(at: Date | null): string | null {
   return at?.toISOString() ?? null;
 }
 
-/** What the ledger ids of a key are made of. */
+/** The parts of the ledger ids of a key. */
 export function keyName(id: string): string[] {
   return ['key', id];
 }
 
-/** A key without a version is version 0: its MAC does not cover its ends, which this does once the ledger holds it. */
+/** A key without a version is version 0. Its MAC does not cover its end, which its ledger record does. */
 export function keyVersion(key: KeyState, { scopes, version = 0, mac }: KeyGrants): VersionedRecord {
   const ends = {
     expires_at: timeText(key.expiresAt),
@@ -89,4 +91,15 @@ export function keyVersion(key: KeyState, { scopes, version = 0, mac }: KeyGrant
     ...{ key_id: key.id, environment: key.environment, scopes: [...scopes], mac },
     ...ends,
   });
+}
+
+/** The owner of a live gk_ key of one environment. */
+export interface GateCaller {
+  readonly keyId: string;
+  /** The old and the new key of a rotation share it, so idempotent replays survive the rotation. */
+  readonly familyId: string;
+  readonly environment: string;
+  readonly scopes: readonly Scope[];
+  /** The rate limit that a request counts against. */
+  readonly bucket: 'api' | 'gate';
 }

@@ -4,7 +4,7 @@ import type { PolicyRules } from './policy-rules.ts';
 
 describe('a policy version', () => {
   const draft = { status: 'draft' as const, rules: null };
-  it('goes from draft to active to retired, and no other way', () => {
+  it('goes from draft to active to retired only', () => {
     expect(changedPolicy(draft, { status: 'active' }).status).toBe('active');
     expect(changedPolicy({ ...draft, status: 'active' }, { status: 'retired' }).status).toBe('retired');
     for (const [from, to] of [
@@ -19,7 +19,7 @@ describe('a policy version', () => {
     }
   });
 
-  it('may be told again what it is, and keeps its rules once it has left draft', () => {
+  it('accepts its own status again, and keeps its rules once it has left draft', () => {
     expect(changedPolicy({ ...draft, status: 'retired' }, { status: 'retired' })).toEqual({
       ...draft,
       status: 'retired',

@@ -1,9 +1,10 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import type { Policy } from './case-record.ts';
-import { notNow } from './case-states.ts';
+import type { Policy, FinalDecision } from './case-record.ts';
+import { invalidTransition } from './case-states.ts';
 import { isAuthentic } from './eligibility-record.ts';
-import type { PolicyRules } from './policy-rules.ts';
+import type { CaseFacts } from './policy-operators.ts';
+import { explainRules, type PolicyRules, type RuleResult, type Ruling } from './policy-rules.ts';
 import { ruleFaults } from './rule-faults.ts';
 import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
@@ -11,7 +12,7 @@ export type PolicyStatus = Policy['status'];
 
 export interface StoredPolicy extends Policy {
   readonly environment: string;
-  /** Each change is one more; 0 for what was made before policies had versions. */
+  /** Incremented by each change; 0 for policies made before they had versions. */
   readonly recordVersion: number;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -22,7 +23,7 @@ export interface PolicyChange {
   readonly rules?: PolicyRules | null;
 }
 
-/** Draft, then active, then retired for good. */
+/** Draft, then active, then retired, which is final. */
 const NEXT: Readonly<Record<PolicyStatus, PolicyStatus | undefined>> = {
   draft: 'active',
   active: 'retired',
@@ -30,7 +31,7 @@ const NEXT: Readonly<Record<PolicyStatus, PolicyStatus | undefined>> = {
 };
 
 /**
- * What a change leaves of a policy. Its rules are frozen once it has left draft.
+ * Applies a change to a policy. The rules are frozen once it has left draft.
  * @throws AppError IN_USE, INVALID_STATE_TRANSITION with `current_status`, INVALID_REQUEST.
  */
 export function changedPolicy(
@@ -42,11 +43,11 @@ export function changedPolicy(
     throw new AppError('IN_USE', 'The rules of a policy version are frozen once it has left draft.');
   }
   if (status === undefined || status === policy.status) return { status: policy.status, rules: text };
-  if (NEXT[policy.status] !== status) throw notNow(policy.status);
+  if (NEXT[policy.status] !== status) throw invalidTransition(policy.status);
   return { status, rules: text };
 }
 
-/** The stored form of rules. @throws AppError INVALID_REQUEST naming everything in them that cannot be evaluated. */
+/** The stored form of rules. @throws AppError INVALID_REQUEST listing everything that cannot be evaluated. */
 export function rulesText(rules: PolicyRules | null): string | null {
   if (rules === null) return null;
   const faults = ruleFaults(rules);
@@ -56,19 +57,19 @@ export function rulesText(rules: PolicyRules | null): string | null {
   });
 }
 
-/** The MAC over every column, as `<secretId>:<base64url>`. */
+/** The MAC over all columns, as `<secretId>:<base64url>`. */
 export function policyMac(policy: StoredPolicy, macs: KeyedHasher): string {
   const { id, digest } = macs.hash(...partsOf(policy));
   return `${id}:${digest.toString('base64url')}`;
 }
 
-/** The policy of a row. @throws Error where the row is not what was written: nothing is decided by it. */
+/** The policy of a row. @throws Error where the row fails its MAC, so that it decides nothing. */
 export function authenticPolicy(
   { mac, ...policy }: StoredPolicy & { readonly mac: string },
   macs: KeyedHasher,
 ): StoredPolicy {
   if (isAuthentic(mac, macs, partsOf(policy))) return policy;
-  throw new Error(`The row of the policy version ${policy.policyVersion} is not intact.`);
+  throw new Error(`The row of the policy version ${policy.policyVersion} failed its integrity check.`);
 }
 
 function partsOf(policy: StoredPolicy): string[] {
@@ -78,7 +79,7 @@ function partsOf(policy: StoredPolicy): string[] {
   return [environment, policyVersion, status, rules === null ? 'none' : 'rules', rules ?? '', ...times, ...version];
 }
 
-/** What the ledger ids of a policy version are made of. */
+/** The parts of the ledger ids of a policy version. */
 export function policyName({ environment, policyVersion }: Pick<StoredPolicy, 'environment' | 'policyVersion'>) {
   return ['policy', environment, policyVersion];
 }
@@ -87,4 +88,51 @@ export function versionOfPolicy(policy: StoredPolicy, mac: string): VersionedRec
   const { environment, policyVersion, status, updatedAt, recordVersion } = policy;
   const members = { environment, policy_version: policyVersion, status, updated_at: updatedAt.toISOString(), mac };
   return versionOfRow(policyName(policy), recordVersion, members);
+}
+
+/** A decided case and its facts. */
+export interface DecidedCase {
+  readonly caseId: string;
+  readonly subjectRef: string;
+  readonly policyVersion: string;
+  readonly decidedAt: Date;
+  readonly was: { readonly decision: FinalDecision; readonly reasonCodes: readonly string[] };
+  readonly facts: CaseFacts;
+}
+
+export interface TriedCase extends Omit<DecidedCase, 'facts'> {
+  readonly wouldBe: Ruling;
+  readonly changes: boolean;
+  readonly results: readonly RuleResult[];
+}
+
+export interface TryPorts {
+  /** The most recently decided cases of the environment, newest first. */
+  readonly lastDecided: (environment: string, limit: number) => Promise<readonly DecidedCase[]>;
+  /** Yields to other work, so that a trial does not delay checks of the gate. */
+  readonly nextTurn: () => Promise<void>;
+}
+
+/** The rules of a version. @throws AppError UNKNOWN_POLICY_VERSION where it has none. */
+export function rulesOf(policy: Pick<Policy, 'rules'> | undefined): PolicyRules {
+  if (policy === undefined) throw new AppError('UNKNOWN_POLICY_VERSION', 'There is no such policy version.');
+  if (policy.rules !== null) return JSON.parse(policy.rules) as PolicyRules; // Validated when it was created.
+  throw new AppError('UNKNOWN_POLICY_VERSION', 'The policy version has no rules: each decision names its outcome.');
+}
+
+/**
+ * Applies rules to the most recently decided cases, without writing anything. Uses the case as it is now, which is what
+ * it was at its decision.
+ */
+export async function tryPolicy(
+  { lastDecided, nextTurn }: TryPorts,
+  { environment, rules, limit }: { readonly environment: string; readonly rules: PolicyRules; readonly limit: number },
+): Promise<TriedCase[]> {
+  const tried: TriedCase[] = [];
+  for (const { facts, ...decided } of await lastDecided(environment, limit)) {
+    await nextTurn();
+    const { ruling, results } = explainRules(rules, facts);
+    tried.push({ ...decided, wouldBe: ruling, changes: ruling.decision !== decided.was.decision, results });
+  }
+  return tried;
 }

@@ -21,7 +21,7 @@ describe('an operator', () => {
     [{ '!': v('metadata.empty') }, true],
     [{ '!!': { missing: ['metadata.unknown'] } }, true],
     [{ missing: 'metadata.unknown' }, ['metadata.unknown']],
-  ])('takes one value without a list around it: %j', (condition, value) => {
+  ])('accepts a single value without a list: %j', (condition, value) => {
     expect(valueOf(condition)).toEqual(value);
   });
 
@@ -46,7 +46,7 @@ describe('an operator', () => {
     [{ missing: ['metadata.country\\.code', 'metadata.country.code', 'metadata.empty'] }, ['metadata.country.code']],
     [{ missing_some: [1, ['metadata.constructor', 'metadata.risk']] }, []],
     [{ missing_some: [1, ['metadata.constructor']] }, ['metadata.constructor']],
-  ])('finds what is a member of its own, and null elsewhere: %j', (condition, value) => {
+  ])('finds own members, and null elsewhere: %j', (condition, value) => {
     expect(valueOf(condition)).toEqual(value);
   });
 
@@ -58,7 +58,7 @@ describe('an operator', () => {
     ['a\\', ['a\\']],
     ['a.', ['a', '']],
     ['', ['']],
-  ])('divides the path %j into names', (path, names) => {
+  ])('splits the path %j into names', (path, names) => {
     expect(namesOf(path)).toEqual(names);
   });
 
@@ -75,12 +75,12 @@ describe('an operator', () => {
     [{ '?:': v('venue_ids') }],
     [{ reduce: [v('venue_ids'), true] }],
     [{ '==': [1, 1], '!': true }],
-  ])('says nothing of what it does not take: %j', (condition) => {
+  ])('refuses values that it does not take: %j', (condition) => {
     expect(() => valueOf(condition)).toThrow(MistypedError);
   });
 });
 
-describe('conditions whose values are alike', () => {
+describe('conditions with similar values', () => {
   const texts = fc.constantFrom<JsonValue>('low', '', 'hall', v('metadata.risk'), v('case_type'), v('metadata.empty'));
   const numbers = fc.constantFrom<JsonValue>(0, 1, 2, 3.5, v('attachment_count'), { var: ['metadata.unknown', 7] });
   const lists = fc.constantFrom('venue_ids', 'attachment_kinds', 'attachment_labels').map(v);
@@ -121,7 +121,7 @@ describe('conditions whose values are alike', () => {
     ),
   }));
 
-  it('have the value that JSON Logic gives them', () => {
+  it('have the value of JSON Logic', () => {
     const engine = new LogicEngine();
     const met = new Set<string>();
     fc.assert(
@@ -134,7 +134,7 @@ describe('conditions whose values are alike', () => {
     expect([...met].sort()).toEqual([...OPERATORS.keys()].sort());
   });
 
-  it('are accepted where they are made of facts', () => {
+  it('are accepted if they refer to facts', () => {
     const accepted = (when: JsonValue) =>
       ruleFaults({
         rules: [{ when, decision: 'approve', reason_codes: [] }],

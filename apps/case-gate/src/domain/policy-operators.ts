@@ -1,6 +1,6 @@
 import type { JsonValue } from '@sealgate/json';
 
-/** What a rule may look at. Nothing else of a case, no clock and no chance: the same facts always decide the same. */
+/** The facts that rules may use. No clock, no randomness: the same facts always decide the same. */
 export interface CaseFacts {
   readonly case_type: string;
   readonly venue_ids: readonly string[];
@@ -10,26 +10,26 @@ export interface CaseFacts {
   readonly attachment_labels: readonly string[];
 }
 
-/** A condition that cannot be evaluated on these facts: something is not of the type that an operator takes. */
+/** A condition that cannot be evaluated on these facts, because a value has the wrong type. */
 export class MistypedError extends Error {}
 
 interface Scope {
-  /** What `var` looks into: the facts, or, within an iteration, a text of its list. */
+  /** The object that `var` reads: the facts, or, within an iteration, a text of its list. */
   readonly value: unknown;
-  /** Told of a search in a text, which answers what nobody meant to ask: see `in`. */
+  /** Called for a substring search, whose result cannot be trusted: see `in`. */
   readonly onTextSearched: () => void;
 }
 
 export interface Operator {
-  /** The fewest and the most values it takes. */
+  /** The minimum and maximum number of values. */
   readonly arity: readonly [fewest: number, most: number];
   /**
    * - `fact`: `var`
    * - `absence`: takes names of facts
-   * - `comparison`: says nothing of a case unless it looks at it
+   * - `comparison`: must refer to at least one fact
    * - `truth`: takes a condition
    * - `connective`: takes a list of conditions
-   * - `choice`: takes a list, of a condition before each value but the last
+   * - `choice`: takes a list, with a condition before each value but the last
    * - `iteration`: goes through a list of texts; within its second value `var` is "", the text, and no fact
    */
   readonly kind: 'fact' | 'absence' | 'comparison' | 'truth' | 'connective' | 'choice' | 'iteration';
@@ -37,7 +37,7 @@ export interface Operator {
   readonly evaluate: (parts: readonly JsonValue[], scope: Scope) => JsonValue;
 }
 
-/** Every operator that a condition can have (https://jsonlogic.com/operations.html). Nothing is coerced but plain decimals. */
+/** All supported operators of JSON Logic (https://jsonlogic.com/operations.html). Only plain decimals are coerced. */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
   Object.entries<Operator>({
     var: { arity: [1, 2], kind: 'fact', evaluate: variable },
@@ -70,7 +70,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map(
 
 export interface Evaluated {
   readonly value: JsonValue;
-  /** Whether a text was searched for a part of it, as no condition may any more that is made now. */
+  /** Whether a substring search took place, which new policies cannot contain. */
   readonly searchesText: boolean;
 }
 
@@ -81,19 +81,19 @@ export function evaluateCondition(condition: JsonValue, facts: CaseFacts): Evalu
   return { value, searchesText };
 }
 
-/** What JSON Logic calls true: not false, null, 0, "" or an empty list. */
+/** Truthy in JSON Logic: not false, null, 0, "" or an empty list. */
 export function isTruthy(value: JsonValue): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
 
-/** The values an operator is given: a list, or one without a list around it. */
+/** The values of an operator: a list, or a single value without a list. */
 export const partsOf = (given: JsonValue): readonly JsonValue[] => (Array.isArray(given) ? given : [given]);
 
-/** One condition where several are meant is a slip of the pen: the list was left out, and with it perhaps the others. */
+/** A single condition where a list is expected is a mistake, which may have lost the others. */
 export const lacksList = ({ kind }: Operator, given: JsonValue): boolean =>
   (kind === 'connective' || kind === 'choice') && !Array.isArray(given);
 
-/** The names of a path. They are divided by dots; `\.` is a dot within a name, `\\` a backslash, `\/` a slash. */
+/** The names of a path, separated by dots; `\.` is a dot within a name, `\\` a backslash, `\/` a slash. */
 export function namesOf(path: string): readonly string[] {
   const names = [''];
   for (const [part] of path.matchAll(/\\[./\\]|[^]/gu)) {
@@ -103,7 +103,7 @@ export function namesOf(path: string): readonly string[] {
   return names;
 }
 
-/** What stands at a path of own members; null where there is nothing. A text has no members. */
+/** The value at a path of own members; null where there is none. A text has no members. */
 export function valueAt(path: string, within: unknown): JsonValue {
   let value = within;
   for (const name of path === '' ? [] : namesOf(path)) {
@@ -134,7 +134,7 @@ function missingOf(names: readonly JsonValue[], { value }: Scope): JsonValue[] {
   return names.filter((name) => valueAt(textOf(name), value) === null);
 }
 
-/** All that are missing where fewer than so many are there; else none. */
+/** The missing names if fewer than `fewest` are present; else none. */
 function missingSome([fewest = null, names = null]: readonly JsonValue[], scope: Scope): JsonValue[] {
   if (!Array.isArray(names)) throw new MistypedError();
   const missing = missingOf(names, scope);
@@ -155,8 +155,8 @@ function ordered(isInOrder: (a: number, b: number) => boolean): Operator['evalua
 }
 
 /**
- * A text or a number in a list of such. In a text, as before: policies that were made then have such conditions. The empty text
- * is in every text, and "DE,F" in "DE,FR", so nobody is let in by the answer: see `evaluateRules`.
+ * Membership of a text or a number in a list. Also substring search, which policies made earlier may contain. Its
+ * result approves nobody: the empty text is in every text, and "DE,F" in "DE,FR". See `evaluateRules`.
  */
 function isIn([part = null, within = null]: readonly JsonValue[], scope: Scope): boolean {
   const [needle, place] = [evaluated(part, scope), evaluated(within, scope)];
@@ -169,7 +169,7 @@ function isIn([part = null, within = null]: readonly JsonValue[], scope: Scope):
   return place.includes(needle);
 }
 
-/** The first of the values that is true or false, as asked; else the last. Those behind it are not evaluated. */
+/** The first value that is truthy or falsy, as asked; else the last. Later values are not evaluated. */
 function firstOf(parts: readonly JsonValue[], scope: Scope, asked: boolean): JsonValue {
   let value: JsonValue = null;
   for (const part of parts) {
@@ -179,7 +179,7 @@ function firstOf(parts: readonly JsonValue[], scope: Scope, asked: boolean): Jso
   return value;
 }
 
-/** Condition, value, condition, value, and what else; null where that is not there. */
+/** Condition, value, condition, value, and so on, then the default; null where there is none. */
 function choose(parts: readonly JsonValue[], scope: Scope): JsonValue {
   let at = 0;
   while (at + 1 < parts.length && !holds(parts[at]!, scope)) at += 2;
@@ -202,7 +202,7 @@ function textOf(value: JsonValue): string {
   return value;
 }
 
-/** A number, or a text that is one in plain decimals: metadata are texts. */
+/** A number, or a text that is a plain decimal, since metadata values are texts. */
 function numberOf(value: JsonValue): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value === 'string' && /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/.test(value)) return Number(value);

@@ -46,12 +46,12 @@ describe('the rules of a policy', () => {
     [{ and: [{ '==': [v('metadata.risk'), 'low'] }, { '!': [{ missing: ['metadata.score'] }] }] }, true],
     [{ or: [false, { '>': [v('attachment_count'), 1] }] }, true],
     [{ if: [{ '==': [v('metadata.risk'), 'low'] }, true, false] }, true],
-    // A default is the author's own word.
+    // A default counts as present.
     [{ '<': [{ var: ['metadata.unknown', 1] }, 5] }, true],
     [{ in: [v('attachment_count'), [1, 2]] }, true],
     [{ in: ['hall', { var: ['venue_ids'] }] }, true],
     [{ '!': [{ missing_some: [1, ['metadata.risk', 'metadata.unknown']] }] }, true],
-    // What is no `true` approves nobody.
+    // Only `true` approves.
     [v('metadata.risk'), false],
     [{ if: [true, 'yes', false] }, false],
   ])('decide by %j', (when, holds) => {
@@ -59,7 +59,7 @@ describe('the rules of a policy', () => {
     expect(evaluateRules(approveWhen(when), facts).decision).toBe(holds ? 'approve' : 'decline');
   });
 
-  it('take the first that holds', () => {
+  it('use the first that holds', () => {
     const rules: PolicyRules = {
       rules: [
         { when: false, decision: 'approve', reason_codes: ['A'] },
@@ -86,12 +86,12 @@ describe('the rules of a policy', () => {
     ['is a list in a list', { in: [v('venue_ids'), ['hall']] }],
   ])('never approve by a fact that %s', (_, when) => {
     expect(evaluateRules(approveWhen(when), facts).decision).toBe('decline');
-    // Nor by passing over the rule that asked for it.
+    // Nor by passing over the rule that names it.
     const passed = { ...approveWhen(when), default: { decision: 'approve' as const, reason_codes: [] } };
     expect(evaluateRules(passed, facts)).toEqual({ decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] });
   });
 
-  describe('of before, which look for a fact in a text,', () => {
+  describe('made earlier, with a substring search,', () => {
     const country = (value: string): CaseFacts => ({ ...facts, metadata: { country: value } });
     const inText: JsonValue = { in: [v('metadata.country'), 'DE,FR,IT'] };
     const refer = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
@@ -111,16 +111,16 @@ describe('the rules of a policy', () => {
       ['DE', refer],
       ['DE,F', refer],
       ['XX', { decision: 'decline', reason_codes: ['HELD'] }],
-    ])('go on declining, and approve nobody who passed such a rule, country "%s"', (value, ruling) => {
+    ])('still decline, but approve nobody after such a rule, country "%s"', (value, ruling) => {
       expect(evaluateRules(declineWhen({ '!': [inText] }), country(value))).toEqual(ruling);
     });
 
-    it('decide as ever where the text was not looked into', () => {
+    it('decide as before if the text was not searched', () => {
       expect(evaluateRules(approveWhen({ or: [true, inText] }), country('')).decision).toBe('approve');
     });
   });
 
-  it('know no operator but those that the README names', () => {
+  it('support only the operators named in the README', () => {
     const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
     const [, named = ''] = /Operators: (.*?) over a list of facts/.exec(readme) ?? [];
     const names = named.replace(', and all', ', all').split(', ');
@@ -137,7 +137,7 @@ describe('the rules of a policy', () => {
     }
   });
 
-  it('decline by the absence of a fact, where they say so', () => {
+  it('may decline by the absence of a fact', () => {
     expect(evaluateRules(declineWhen({ '!': [v('metadata.unknown')] }), facts).decision).toBe('decline');
     expect(evaluateRules(declineWhen({ missing: ['metadata.unknown'] }), facts).decision).toBe('decline');
   });
@@ -219,17 +219,17 @@ describe('the rules of a policy', () => {
       { all: [v('venue_ids'), { '!=': [v('foo'), 'x'] }] },
       '/rules/0/when/all/1',
     ],
-  ])('are refused for %s, by its place', (_, when, pointer) => {
+  ])('are refused for %s, with its pointer', (_, when, pointer) => {
     const [fault] = ruleFaults(approveWhen(when));
     expect(fault?.pointer.startsWith(pointer)).toBe(true);
     expect(() => rulesText(approveWhen(when))).toThrow(expect.objectContaining({ code: 'INVALID_REQUEST' }));
   });
 
-  it('are refused for more parts than anybody can read', () => {
+  it('are refused above the limit on their size', () => {
     expect(ruleFaults(approveWhen({ and: Array.from({ length: 3000 }, () => true) }))).toHaveLength(1);
   });
 
-  it('decide the same each time, never throw, and approve only by what is named as a rule', () => {
+  it('are deterministic, never throw, and approve only by an approving rule', () => {
     const logic = fc.letrec<{ any: JsonValue }>((tie) => ({
       any: fc.oneof(
         { maxDepth: 4 },

@@ -21,56 +21,56 @@ export interface PolicyRules {
   readonly default: Ruling;
 }
 
-/** What stands in place of an approve that was come to without a fact that a rule asked for. */
+/** Replaces an approve where a fact that an earlier rule names is missing. */
 const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
 
 /**
- * The outcome under these rules: the first rule whose condition holds, else the default.
+ * The ruling: of the first rule whose condition holds, else the default.
  *
- * A fact that is missing never lets anybody in: an approving rule that names one does not match, nor does any rule whose
- * values are of the wrong type; and where a rule was passed over for that, an approve further on is a `refer`. A default
- * given to `var` is the author's own word and counts as there. The same holds for a search in a text, which policies of before
- * may have (`in` over a text), whichever rule it stands in: what is not found by it is no more certain than what is.
+ * A missing fact never approves. An approving rule that names one does not match, nor does any rule with values of the
+ * wrong type; where a rule was passed over for that, a later approve becomes a `refer`. A fact for which `var` gives a
+ * default is not missing. The same holds for a substring search (`in` over a text), which earlier policies may contain,
+ * in any rule: a negative result is no more reliable than a positive one.
  */
 export function evaluateRules({ rules, default: otherwise }: PolicyRules, facts: CaseFacts): Ruling {
   let isUncertain = false;
   for (const rule of rules) {
-    const { holds, leavesDoubt } = judge(rule, facts);
+    const { holds, leavesDoubt } = verifyBatch(rule, facts);
     isUncertain ||= leavesDoubt;
     if (holds) return certain(rulingOf(rule), isUncertain);
   }
   return certain(otherwise, isUncertain);
 }
 
-/** What one rule says of a case. */
-export interface RuleWord {
-  /** `cannot_tell`: a fact that it names is missing, is of the wrong type, or is searched for in a text. */
+/** The result of one rule for a case. */
+export interface RuleResult {
+  /** `cannot_tell`: a fact that it names is missing, has the wrong type, or is searched for in a text. */
   readonly says: 'holds' | 'does_not_hold' | 'cannot_tell';
-  /** Facts that it names, without a default, and that the case does not have. */
+  /** Facts that it names without a default and that the case does not have. */
   readonly missing: readonly string[];
 }
 
 export interface Explanation {
-  /** As `evaluateRules` gives it. */
+  /** As returned by `evaluateRules`. */
   readonly ruling: Ruling;
-  /** Of every rule, also of those behind the one that decides. */
-  readonly words: readonly RuleWord[];
-  /** Which rule decides; undefined where the default does. */
+  /** Results of all rules, including those after the one that decides. */
+  readonly results: readonly RuleResult[];
+  /** Index of the rule that decides; undefined where the default does. */
   readonly deciding: number | undefined;
-  /** An approve would be a `refer`, because something could not be told before it was come to. */
+  /** An approve became or would become a `refer`, because an earlier rule could not be evaluated. */
   readonly isUncertain: boolean;
 }
 
-/** Why the rules decide a case as they do. */
+/** Explains the ruling of a case. */
 export function explainRules(policy: PolicyRules, facts: CaseFacts): Explanation {
   const { rules } = policy;
-  const judged = rules.map((rule) => judge(rule, facts));
-  const found = judged.findIndex(({ holds }) => holds);
-  const asked = found < 0 ? judged : judged.slice(0, found + 1);
+  const checked = rules.map((rule) => verifyBatch(rule, facts));
+  const found = checked.findIndex(({ holds }) => holds);
+  const asked = found < 0 ? checked : checked.slice(0, found + 1);
   return {
     ruling: evaluateRules(policy, facts),
-    words: rules.map(({ when }, index) => ({
-      says: judged[index]!.holds ? 'holds' : judged[index]!.leavesDoubt ? 'cannot_tell' : 'does_not_hold',
+    results: rules.map(({ when }, index) => ({
+      says: checked[index]!.holds ? 'holds' : checked[index]!.leavesDoubt ? 'cannot_tell' : 'does_not_hold',
       missing: [...new Set(missingFacts(when, facts))],
     })),
     deciding: found < 0 ? undefined : found,
@@ -82,7 +82,10 @@ type Rule = PolicyRules['rules'][number];
 
 const rulingOf = ({ decision, reason_codes }: Rule): Ruling => ({ decision, reason_codes });
 
-function judge({ when, decision }: Rule, facts: CaseFacts): { readonly holds: boolean; readonly leavesDoubt: boolean } {
+function verifyBatch(
+  { when, decision }: Rule,
+  facts: CaseFacts,
+): { readonly holds: boolean; readonly leavesDoubt: boolean } {
   const isMissing = missingFacts(when, facts).length > 0;
   const answer = isMissing && decision === 'approve' ? undefined : answerOf(when, facts);
   return {
@@ -95,12 +98,12 @@ function certain(ruling: Ruling, isUncertain: boolean): Ruling {
   return ruling.decision === 'approve' && isUncertain ? MISSING_FACT : ruling;
 }
 
-/** Only `true` itself approves; to the rest what JSON Logic calls true is enough. */
+/** An approve needs `true` itself; for others any truthy value matches. */
 function matches({ value, searchesText }: Evaluated, decision: DecisionOutcome): boolean {
   return decision === 'approve' ? value === true && !searchesText : isTruthy(value);
 }
 
-/** Undefined where the condition cannot be evaluated: that says nothing about the facts. */
+/** Undefined where the condition cannot be evaluated. */
 function answerOf(when: JsonValue, facts: CaseFacts): Evaluated | undefined {
   try {
     return evaluateCondition(when, facts);
@@ -110,7 +113,7 @@ function answerOf(when: JsonValue, facts: CaseFacts): Evaluated | undefined {
   }
 }
 
-/** The facts that the condition names, without a default, and that this case does not have. */
+/** The facts that the condition names without a default and that the case does not have. */
 function missingFacts(logic: JsonValue, facts: CaseFacts): string[] {
   if (Array.isArray(logic)) return logic.flatMap((item) => missingFacts(item, facts));
   if (typeof logic !== 'object' || logic === null) return [];

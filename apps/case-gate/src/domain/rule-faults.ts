@@ -2,7 +2,7 @@ import type { JsonValue } from '@sealgate/json';
 import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-operators.ts';
 import type { PolicyRules } from './policy-rules.ts';
 
-/** One place that is wrong in the rules, as an RFC 6901 pointer below them. */
+/** A fault of the rules, with an RFC 6901 pointer into them. */
 export interface RuleFault {
   readonly pointer: string;
   readonly detail: string;
@@ -17,10 +17,10 @@ const FACTS: ReadonlySet<string> = new Set([
   'attachment_labels',
 ]);
 const LISTS: ReadonlySet<string> = new Set(['venue_ids', 'attachment_kinds', 'attachment_labels']);
-const MOST_LEVELS = 16;
-const MOST_NODES = 2000;
+const MAX_LEVELS = 16;
+const MAX_NODES = 2000;
 
-/** Everything in the conditions that could not be evaluated as it is meant. The shape around them was checked before. */
+/** All faults of the conditions. The schema has checked the shape around them. */
 export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
   const faults: RuleFault[] = [];
   let nodes = 0;
@@ -31,14 +31,14 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
   ): void => {
     nodes += 1;
     const fault = (detail: string): void => void faults.push({ pointer, detail });
-    if (nodes === MOST_NODES + 1) return fault(`The rules have more than ${MOST_NODES} parts.`);
-    if (nodes > MOST_NODES) return undefined;
-    if (depth > MOST_LEVELS) return fault(`A condition is nested more than ${MOST_LEVELS} deep.`);
+    if (nodes === MAX_NODES + 1) return fault(`The rules have more than ${MAX_NODES} parts.`);
+    if (nodes > MAX_NODES) return undefined;
+    if (depth > MAX_LEVELS) return fault(`A condition is nested more than ${MAX_LEVELS} deep.`);
     if (Array.isArray(logic)) {
       logic.forEach((item, index) => visit(item, `${pointer}/${index}`, { depth: depth + 1, isWithin }));
       return undefined;
     }
-    if (logic === null) return fault('Nothing among the facts is null.');
+    if (logic === null) return fault('No fact is ever null.');
     if (typeof logic !== 'object') return undefined;
     const [operator, ...others] = Object.keys(logic);
     if (operator === undefined || others.length > 0) return fault('An operation is an object with one member.');
@@ -49,7 +49,7 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
     if (operator === 'var') return visitVariable(given, place, isWithin);
     if (lacksList(known, given)) return fault('The operator takes a list.');
     const parts = partsOf(given);
-    const misuse = misuseOf(operator, known, parts);
+    const misuse = valuesFault(operator, known, parts);
     if (misuse !== undefined) return fault(misuse);
     parts.forEach((part, index) => {
       const inner = isWithin || (known.kind === 'iteration' && index === 1);
@@ -60,7 +60,8 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
   const visitVariable = (given: JsonValue, pointer: string, isWithin: boolean): void => {
     const [path, ...rest] = partsOf(given);
     const isPlain = typeof path === 'string' && rest.length <= 1 && rest.every((value) => typeof value !== 'object');
-    if (!isPlain) return void faults.push({ pointer, detail: 'var takes a name, and a default that is no operation.' });
+    if (!isPlain)
+      return void faults.push({ pointer, detail: 'var takes a name and a default that is not an operation.' });
     const isKnown = isWithin ? path === '' : isFactName(path);
     if (!isKnown) faults.push({ pointer, detail: 'There is no such fact.' });
   };
@@ -72,33 +73,33 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
   return faults;
 }
 
-/** What is wrong with the values that an operator is given, before any of them is looked into. */
-function misuseOf(name: string, { arity, kind }: Operator, parts: readonly JsonValue[]): string | undefined {
+/** A fault of an operator's values as a whole. */
+function valuesFault(name: string, { arity, kind }: Operator, parts: readonly JsonValue[]): string | undefined {
   const [fewest, most] = arity;
-  if (parts.length < fewest || parts.length > most) return 'The operator takes another number of values.';
-  if (kind === 'iteration' && !isList(parts[0])) return 'What is gone through is a list among the facts.';
-  if (kind === 'comparison' && !parts.some(isOperation)) return 'At least one of the values is a fact.';
+  if (parts.length < fewest || parts.length > most) return 'The operator takes a different number of values.';
+  if (kind === 'iteration' && !isList(parts[0])) return 'An iteration needs a list among the facts.';
+  if (kind === 'comparison' && !parts.some(isOperation)) return 'At least one of the values must be a fact.';
   if (name === 'in' && !isPlace(parts[1])) return NO_PLACE;
   if (!conditionsOf(kind, parts).every(isCondition)) return NO_CONDITION;
   return namesFacts(name, parts) ? undefined : NO_FACT_NAMES;
 }
 
-/** What something can be in. A text is no list of what it spells: the empty text is in every one, and a part of a name, too. */
+/** A valid second value of `in`. A text is not: every text contains the empty one, and parts of the names in it. */
 function isPlace(value: JsonValue | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : isList(value);
 }
 
-/** What may be missing has to be something that there can be. */
+/** Names of facts that can exist. */
 function namesFacts(operator: string, parts: readonly JsonValue[]): boolean {
   if (operator === 'missing') return parts.every(isFactName);
   return operator !== 'missing_some' || (typeof parts[0] === 'number' && isFactNames(parts[1]));
 }
 
-const NO_PLACE = 'in takes a list with something in it, or a list among the facts, and no text.';
+const NO_PLACE = 'in takes a non-empty list, or a list among the facts, but not a text.';
 const NO_CONDITION = 'A condition is true, false, or an operation.';
-const NO_FACT_NAMES = 'What may be missing is given as names of facts.';
+const NO_FACT_NAMES = 'missing and missing_some take names of facts.';
 
-/** A text, a number or a list where a condition is meant is a slip of the pen, and would hold or not whatever the case. */
+/** A text, a number or a list in place of a condition is a mistake: it would hold or not whatever the case. */
 function isCondition(value: JsonValue): boolean {
   return typeof value === 'boolean' || isOperation(value);
 }
@@ -107,7 +108,7 @@ function isOperation(value: JsonValue): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Those of the values that decide something by being true or not. */
+/** The values that are used as conditions. */
 function conditionsOf(kind: Operator['kind'], parts: readonly JsonValue[]): readonly JsonValue[] {
   if (kind === 'iteration') return parts.slice(1);
   if (kind === 'choice') return parts.filter((_, index) => index % 2 === 0 && index + 1 < parts.length);

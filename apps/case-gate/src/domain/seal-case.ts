@@ -1,20 +1,21 @@
+import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { sha256 } from '@sealgate/json';
+import { sha256, canonical, type JsonValue } from '@sealgate/json';
 import { ChannelHaltedError, type LedgerAppender } from '@sealgate/ledger-port';
-import type { CaseRecord, Decision, Seal } from './case-record.ts';
+import { noCase } from './case-lifetime.ts';
+import type { CaseRecord, Decision, Seal, Attachment } from './case-record.ts';
 import { move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import { currentDecisionOf } from './decide-case.ts';
-import { noCase } from './case-lifetime.ts';
+import { isAuthentic } from './eligibility-record.ts';
 import { ledgerRecordId } from './versioned-record.ts';
-import { isDecided, SEAL_VERSION, sealDocument } from './seal-document.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';
-/** How long the request that began a seal has it to itself, before a worker takes it for abandoned. */
+/** Lease of the request that began a seal, after which a worker takes over. */
 const OWN_TRY_MS = 3500;
 
-/** Where the ledger records of this surface go. */
+/** The destination of the ledger records of this surface. */
 export interface LedgerTarget {
   readonly network: string;
   /** `<networkId>.<name>` */
@@ -25,9 +26,9 @@ export interface SealPorts extends EligibilityPorts {
   readonly inTransaction: InTransaction;
   readonly ledger: Pick<LedgerAppender, 'append'>;
   readonly target: LedgerTarget;
-  /** Told of a record id that holds other content: somebody has written to the ledger what we had not. */
+  /** Called with a record id that holds other content, which we did not write. */
   readonly onConflict: (recordId: string) => void;
-  /** Called between the steps; tests end the process there. */
+  /** Called between the steps; tests crash the process there. */
   readonly atStep?: (step: SealStep) => void;
 }
 
@@ -38,20 +39,21 @@ export interface SealOrder {
   readonly caseId: string;
   readonly policyVersion: string;
   readonly actor: string;
-  /** Where an operator acts, whose deeds are audited: the request. */
+  /** The request id, where an operator acts and the action is audited. */
   readonly auditedIn?: string;
 }
 
 export interface Sealed {
   readonly seal: Seal;
-  /** True for the one call that ended the seal. */
+  /** True for the one call that completed the seal. */
   readonly byThis: boolean;
 }
 
 /**
- * Seals a decided case: a row and its outbox entry, then the ledger, then what follows from it. Whatever crashes between,
- * the entry is found by a worker, the record has the same id and content, and the ledger takes it once.
- * @throws AppError NOT_FOUND, CASE_NOT_DECIDED, RECORD_CONFLICT, LEDGER_UNAVAILABLE (the seal goes on without the caller).
+ * Seals a decided case: writes a row and an outbox entry in one transaction, then the ledger record, then completes the
+ * seal. After a crash a worker finds the outbox entry and continues; the record has the same id and content, so the
+ * ledger takes it once.
+ * @throws AppError NOT_FOUND, CASE_NOT_DECIDED, RECORD_CONFLICT, LEDGER_UNAVAILABLE (a worker completes the seal).
  */
 export async function sealCase(ports: SealPorts, order: SealOrder): Promise<Sealed> {
   const seal = await ports.inTransaction((tx) => begin(tx, ports, order));
@@ -75,10 +77,10 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   const known = await tx.findSeal(caseId, policyVersion);
   if (known !== undefined) return known;
   if (record.policyVersion !== policyVersion || record.status !== 'decided') {
-    throw new AppError('CASE_NOT_DECIDED', 'The case has no decision under this policy version that could be sealed.');
+    throw new AppError('CASE_NOT_DECIDED', 'The case has no current decision under this policy version.');
   }
   const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === record.decisionId);
-  if (decision === undefined) throw new Error('A decided case has its decision.');
+  if (decision === undefined) throw new Error('The decision of a decided case is missing.');
   const at = new Date(ports.now());
   const document = await decidedDocument(tx, record, { ports, decision });
   const seal: Seal = {
@@ -110,7 +112,7 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   return seal;
 }
 
-/** The document of a decision, as it was decided. @throws Error where a row it is made of was changed since. */
+/** The document of a decision as it was made. @throws Error where a row that it is built from was changed since. */
 async function decidedDocument(
   tx: CaseTransaction,
   record: CaseRecord,
@@ -119,10 +121,10 @@ async function decidedDocument(
   const document = sealDocument(record, decision, await tx.attachments(record.caseId));
   if (isDecided(document, decision, ports.decisionMacs)) return document;
   ports.onCorrupt({ environment: record.environment, subjectRef: record.subjectRef });
-  throw new Error(`The case ${record.caseId} is not what was decided.`);
+  throw new Error(`The decision of the case ${record.caseId} failed its integrity check.`);
 }
 
-/** One record of ours, as the ledger takes it: the same bytes however often it is sent. */
+/** A ledger unit of this surface: the same bytes however often it is sent. */
 export function ledgerUnit(
   { network, channel }: LedgerTarget,
   record: { recordId: string; recordType: string; data: string },
@@ -137,19 +139,19 @@ async function append(ports: SealPorts, seal: Seal): Promise<'written' | 'confli
     const result = await ports.ledger.append(ledgerUnit(ports.target, record));
     return result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
   } catch (cause) {
-    // Whatever the ledger failed with, the outbox entry stays, and a worker goes on until the outcome is known.
+    // Whatever the error, the outbox entry stays and a worker retries until the outcome is known.
     const detail =
       cause instanceof ChannelHaltedError
-        ? `${cause.reason}; the seal is completed once it goes on.`
-        : 'The ledger cannot be reached; the seal is completed once it can be.';
+        ? `${cause.reason}; the seal is completed once the channel resumes.`
+        : 'The ledger cannot be reached; the seal is completed once it can.';
     throw new AppError('LEDGER_UNAVAILABLE', detail, { retryAfterSeconds: 1, cause });
   }
 }
 
 /**
- * Has a seal written again whose record the ledger has lost: the same record under the same id. The case, its answers and
- * the proof that was kept stay as they are. Nothing happens to one that is not sealed.
- * @throws Error where the rows are not what was decided and sealed.
+ * Writes a seal record again that the ledger lost: the same record under the same id. The case, its answers and the
+ * stored proof stay the same. Does nothing for a seal that is not completed.
+ * @throws Error where the rows fail their integrity check.
  */
 export async function sealAgain(
   tx: CaseTransaction,
@@ -160,26 +162,26 @@ export async function sealAgain(
   const seal = await tx.findSeal(caseId, policyVersion);
   if (record === undefined || seal?.status !== 'sealed') return;
   const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
-  if (decision === undefined) throw new Error('A seal has its decision.');
+  if (decision === undefined) throw new Error('The decision of a seal is missing.');
   const document = await decidedDocument(tx, record, { ports, decision });
-  if (document !== seal.document) throw new Error(`The seal of ${caseId} is not of what was decided.`);
+  if (document !== seal.document) throw new Error(`The seal of ${caseId} does not match its decision.`);
   const { ledgerRecordId: recordId } = seal;
   const nextAttemptAt = new Date(ports.now());
   await tx.addToOutbox({ recordId, recordType: SEAL_RECORD_TYPE, data: document, nextAttemptAt });
 }
 
-/** What follows once the ledger has answered for a seal's record: once, whoever comes first. */
+/** Completes a seal once the ledger has answered. Idempotent. */
 export async function completeSeal(
   tx: CaseTransaction,
   ports: Pick<SealPorts, keyof EligibilityPorts | 'onConflict'>,
   { recordId, outcome, actor }: { recordId: string; outcome: 'written' | 'conflict'; actor: string },
 ): Promise<Sealed> {
   const found = await tx.findSealByRecord(recordId);
-  if (found === undefined) throw new Error('A seal that was begun is there.');
+  if (found === undefined) throw new Error('The seal is missing.');
   const { seal, environment } = found;
-  // The case first: everybody locks in this order.
+  // Always lock the case first, in every transaction.
   const record = await tx.lockCase(environment, seal.caseId);
-  if (record === undefined) throw new Error('A seal has its case.');
+  if (record === undefined) throw new Error('The case of a seal is missing.');
   const at = new Date(ports.now());
   const ended = await tx.endSeal(seal, outcome === 'conflict' ? 'conflict' : 'sealed', at);
   await tx.removeFromOutbox(recordId);
@@ -206,10 +208,10 @@ export async function completeSeal(
   const data = { policy_version: seal.policyVersion, seal_hash: seal.sealHash, ledger_record_id: recordId };
   await tx.addEvent(seal.caseId, { event: 'case.sealed', actor, at, data });
   const decision = (await tx.decisions(seal.caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
-  if (decision === undefined) throw new Error('A seal has its decision.');
-  // What counts from now on is what was decided and sealed, whatever was done to the rows meanwhile.
+  if (decision === undefined) throw new Error('The decision of a seal is missing.');
+  // Apply what was decided and sealed, whatever happened to the rows meanwhile.
   const document = await decidedDocument(tx, record, { ports, decision });
-  if (document !== seal.document) throw new Error(`The seal of ${seal.caseId} is not of what was decided.`);
+  if (document !== seal.document) throw new Error(`The seal of ${seal.caseId} does not match its decision.`);
   const candidate = currentDecisionOf(next, decision, recordId);
   await applyDecision(tx, ports, { environment, subjectRef: record.subjectRef, actor, candidate });
   return { seal: sealed, byThis: true };
@@ -217,4 +219,43 @@ export async function completeSeal(
 
 function conflict(): AppError {
   return new AppError('RECORD_CONFLICT', 'The ledger holds other content under the id of this seal.');
+}
+
+export const SEAL_VERSION = 1;
+
+/**
+ * The canonical text that a final decision is sealed as. Its content is fixed by the decision: venues and attachments
+ * can be changed only before it.
+ */
+export function sealDocument(
+  record: Pick<CaseRecord, 'caseId' | 'subjectRef' | 'environment' | 'venueIds'>,
+  decision: Omit<Decision, 'mac'>,
+  attachments: readonly Attachment[],
+): string {
+  const document: JsonValue = {
+    v: SEAL_VERSION,
+    case_id: record.caseId,
+    subject_ref: record.subjectRef,
+    environment: record.environment,
+    venue_ids: [...record.venueIds],
+    policy_version: decision.policyVersion,
+    decision: decision.decision,
+    reason_codes: [...decision.reasonCodes],
+    valid_until: decision.validUntil?.toISOString() ?? null,
+    decided_at: decision.decidedAt.toISOString(),
+    decision_id: decision.decisionId,
+    attachments: attachments.map(({ attachmentId, sha256 }) => ({ attachment_id: attachmentId, sha256 })),
+  };
+  return canonical(document);
+}
+
+/** Authenticates a decision by its document, as `<secretId>:<base64url>`. */
+export function decisionMac(document: string, macs: KeyedHasher): string {
+  const { id, digest } = macs.hash(document);
+  return `${id}:${digest.toString('base64url')}`;
+}
+
+/** Whether this document is the one that was decided. */
+export function isDecided(document: string, { mac }: Pick<Decision, 'mac'>, macs: KeyedHasher): boolean {
+  return isAuthentic(mac, macs, [document]);
 }

@@ -3,33 +3,33 @@ import { canonical, type JsonValue } from '@sealgate/json';
 import { isAuthentic } from './eligibility-record.ts';
 
 /**
- * One version of something that decides who may do what: a subject's record, a key, a venue, a policy version. Each is a
- * row whose MAC is over all that decides, the version too, and a ledger record: so a row that was put back is known by the
- * later version that the ledger holds.
+ * One version of a subject's record, key, venue or policy version. Each is a row whose MAC covers all columns that
+ * decide, including the version, and a ledger record, so a rolled back row is detected by the later version in the
+ * ledger.
  */
 export interface VersionedRecord {
-  /** What its ledger ids are made of, before the version. It must never change. */
+  /** The parts of its ledger ids before the version. They must never change. */
   readonly name: readonly string[];
-  /** Of the ledger record. */
+  /** The type of the ledger record. */
   readonly type: string;
   readonly version: number;
-  /** Canonical JSON: what the ledger holds under this version. */
+  /** Canonical JSON: the content of the ledger record. */
   readonly data: string;
 }
 
-/** What it is called among the versions that a process has seen. */
+/** The name of a record among those that a process has seen. */
 export function seenName(name: readonly string[]): string {
   return name.join(' ');
 }
 
-/** Where the ledger may hold this version: one id for each secret, that of the current one first. */
+/** The possible ledger ids of this version: one for each secret, that of the current one first. */
 export function versionIds(recordIds: KeyedHasher, name: readonly string[], version: number): string[] {
   return ledgerRecordIds(recordIds, [...name, String(version)]);
 }
 
 /**
- * The ledger record of a row that is more than its document. Anybody who may read the ledger reads it, so it tells what
- * decides, and neither names nor rules; the row's MAC in it commits to those.
+ * The ledger record of a row whose data is not a document of its own. Every reader of the ledger can see it, so it
+ * contains what decides and neither names nor rules; the included MAC of the row commits to those.
  */
 export function versionOfRow(
   name: readonly string[],
@@ -40,38 +40,38 @@ export function versionOfRow(
 }
 
 /**
- * The id of a ledger record: a keyed hash of what it stands for, so that whoever makes it again makes the same one, and
- * nobody else can guess or occupy it. It is stored beside what it was made of: a later secret makes another one.
+ * The id of a ledger record: a keyed hash of what it represents, so that it can be derived again and nobody else can
+ * guess or occupy it. It is stored, because another secret derives another id.
  */
 export function ledgerRecordId(hasher: KeyedHasher, parts: readonly string[]): string {
   return `ledger_rec_${hasher.hash(...parts).digest.toString('hex')}`;
 }
 
-/** The ids that any of the secrets may have made of it, that of the current one first. */
+/** The ids derived by each of the secrets, that of the current one first. */
 export function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
   return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
 }
 
-/** A venue, as its row holds it. */
+/** The row of a venue. */
 export interface VenueRecord {
   readonly environment: string;
   readonly venueId: string;
   readonly name: string;
-  /** At an inactive venue nobody may enter. */
+  /** An inactive venue denies everybody. */
   readonly active: boolean;
-  /** 1 for the first; each change is one more. */
+  /** 1 for the first; incremented by each change. */
   readonly recordVersion: number;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** The MAC over every column, as `<secretId>:<base64url>`. */
+/** The MAC over all columns, as `<secretId>:<base64url>`. */
 export function venueMac(venue: VenueRecord, macs: KeyedHasher): string {
   const { id, digest } = macs.hash(...partsOf(venue));
   return `${id}:${digest.toString('base64url')}`;
 }
 
-/** Whether a row is as it was written. */
+/** Whether a row is authentic. */
 export function isVenueAuthentic(venue: VenueRecord, mac: unknown, macs: KeyedHasher): mac is string {
   return typeof venue.active === 'boolean' && isAuthentic(mac, macs, partsOf(venue));
 }
@@ -81,7 +81,7 @@ function partsOf({ environment, venueId, name, active, recordVersion, createdAt,
   return [environment, venueId, name, String(active), String(recordVersion), ...times];
 }
 
-/** What the ledger ids of a venue are made of. */
+/** The parts of the ledger ids of a venue. */
 export function venueName({ environment, venueId }: Pick<VenueRecord, 'environment' | 'venueId'>): string[] {
   return ['venue', environment, venueId];
 }

@@ -4,13 +4,13 @@ import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
 
-/** What every admin route says of itself. */
+/** Fields of every admin route. */
 export const adminBase = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
 export const environmentQuery = { environment: Type.Optional(Environment) };
 export const EnvironmentQuery = Type.Object(environmentQuery, { additionalProperties: false });
 
-/** Where a request acts: what its body says, else its query, else `live`. */
+/** The environment of a request: from its body, else its query, else `live`. */
 export function environmentOf(
   body: { readonly environment?: string | undefined },
   query: { readonly environment?: string | undefined } = {},
@@ -20,8 +20,35 @@ export function environmentOf(
 
 export interface AdminPorts {
   readonly cursors: CursorCodec;
-  /** A change and its audit event are written together or not at all; then the ledger has the change, or a second is over. */
+  /** Runs a change and its audit event in one transaction, then waits up to a second for the ledger record. */
   readonly inSql: <Result>(work: (sql: RecordingSql) => Promise<Result>) => Promise<Result>;
   readonly auditChange: AuditChange;
   readonly now: () => number;
+}
+
+/** A position in a list ordered by time and id. */
+export interface TimePosition {
+  readonly at: Date;
+  readonly id: string;
+}
+
+export function timePosition(at: Date, id: string): string {
+  return `${at.toISOString()} ${id}`;
+}
+
+/** The position that a cursor holds; undefined on the first page. */
+export function timePositionOf(after: unknown): TimePosition | undefined {
+  if (after === undefined) return undefined;
+  const [at = '', id = ''] = String(after).split(' ');
+  return { at: new Date(at), id };
+}
+
+/** The members that are not undefined, as `exactOptionalPropertyTypes` requires. */
+export function definedOf<Of extends object>(members: Of): { [Name in keyof Of]?: Exclude<Of[Name], undefined> } {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [Name in keyof Of]?: Exclude<Of[Name], undefined> };
+}
+
+export function dateOf(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
 }

@@ -11,13 +11,23 @@ import {
   type Route,
 } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
-import type { CaseFilter, CasePage, StatusCount } from '../data/case-lists.ts';
+import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
 import type { CaseFile } from '../domain/assessor-pack.ts';
 import { hasEnded, noCase, settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
 import type { CaseRecord, TimelineEvent } from '../domain/case-record.ts';
 import { CASE_STATUSES } from '../domain/case-states.ts';
 import { CaseId, OrNull, Outcome, Status, SubjectRef, Text, Texts, Time } from '../schemas.ts';
-import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import {
+  adminBase,
+  dateOf,
+  EnvironmentQuery,
+  environmentOf,
+  environmentQuery,
+  definedOf,
+  timePosition,
+  timePositionOf,
+  type AdminPorts,
+} from './admin-base.ts';
 import { CaseAnswer, caseAnswer } from './cases.ts';
 import { TimelineEntry } from './records.ts';
 
@@ -88,7 +98,7 @@ const ListQuery = listQuery(ADMIN_LIST_RANGE, {
   created_from: Type.Optional(instantText()),
   created_to: Type.Optional(instantText()),
   order: Type.Optional(
-    enumOf('CaseOrder', ['newest', 'oldest'], { description: 'Which comes first; the newest, unless given.' }),
+    enumOf('CaseOrder', ['newest', 'oldest'], { description: 'Which comes first; the newest by default.' }),
   ),
 });
 
@@ -107,7 +117,7 @@ export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, LifetimePo
   readonly listEvents: (
     caseId: string,
     page: { readonly after: number; readonly limit: number },
-  ) => Promise<(Omit<TimelineEvent, 'data'> & { readonly data: object })[]>;
+  ) => Promise<TimelineEvent[]>;
   readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
   readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
 }
@@ -124,46 +134,26 @@ function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/cases',
     operationId: 'listCases',
-    summary: 'List cases by when they were made',
+    summary: 'List cases by creation time',
     query: ListQuery,
     responses: { 200: { description: 'A page.', schema: listOf(CaseRow) } },
     errors: [],
     async handler({ query }) {
-      const {
-        status = '',
-        subject_ref: subject = '',
-        created_from: from = '',
-        created_to: to = '',
-        order = 'newest',
-      } = query;
       const environment = environmentOf({}, query);
-      const page = readPage(query, ports.cursors, ['cases', environment, status, subject, from, to, order]);
-      const after = page.after === undefined ? undefined : positionOf(String(page.after));
-      const rows = await ports.listCases(filterOf(query, environment), { order, limit: page.limit + 1, after });
-      const position = (row: CaseRecord) => `${row.createdAt.toISOString()} ${row.caseId}`;
+      const { status, subject_ref: subjectRef, created_from: from, created_to: to, order = 'newest' } = query;
+      const listed = [status, subjectRef, from, to].map((filter) => filter ?? '');
+      const page = readPage(query, ports.cursors, ['cases', environment, ...listed, order]);
+      const filters = definedOf({ status, subjectRef, from: dateOf(from), to: dateOf(to) });
+      const after = timePositionOf(page.after);
+      const rows = await ports.listCases({ environment, ...filters }, { order, limit: page.limit + 1, after });
+      const position = (row: CaseRecord) => timePosition(row.createdAt, row.caseId);
       const item = (row: CaseRecord) => rowOf(row, ports.now());
       return { status: 200, body: page.answer(rows, { item, position }) };
     },
   });
 }
 
-function filterOf(query: Static<typeof ListQuery>, environment: string): CaseFilter {
-  const { status, subject_ref: subjectRef, created_from: from, created_to: to } = query;
-  return {
-    environment,
-    ...(status === undefined ? {} : { status }),
-    ...(subjectRef === undefined ? {} : { subjectRef }),
-    ...(from === undefined ? {} : { from: new Date(from) }),
-    ...(to === undefined ? {} : { to: new Date(to) }),
-  };
-}
-
-function positionOf(text: string): { createdAt: Date; caseId: string } {
-  const [at = '', caseId = ''] = text.split(' ');
-  return { createdAt: new Date(at), caseId };
-}
-
-/** A case whose time is over is shown as expired, whether that was written yet or not. */
+/** A case past its expiry is shown as expired even where the row has not been updated yet. */
 function rowOf(record: CaseRecord, nowMs: number): Static<typeof CaseRow> {
   const { caseType, externalRef, requestedPolicyVersion } = record;
   return {
@@ -180,9 +170,9 @@ function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/case-counts',
     operationId: 'countCases',
-    summary: 'How many cases are in each state, and since when the oldest of them is there',
+    summary: 'Count cases by state, with the age of the oldest',
     query: EnvironmentQuery,
-    responses: { 200: { description: 'Every state, also where no case is in it.', schema: Counts } },
+    responses: { 200: { description: 'Every state, including empty ones.', schema: Counts } },
     errors: [],
     async handler({ query }) {
       const rows = await ports.countCases(environmentOf({}, query));
@@ -201,7 +191,7 @@ function getRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/cases/:case_id',
     operationId: 'getCase',
-    summary: 'Read a case with its references, decisions and seals; nothing of the vault',
+    summary: 'Read a case with its references, decisions and seals; no vault data',
     params: ofCase,
     query: EnvironmentQuery,
     responses: { 200: { description: 'The case.', schema: CaseDetail } },
@@ -249,7 +239,7 @@ function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/cases/:case_id/timeline',
     operationId: 'listCaseTimeline',
-    summary: 'What happened to a case, oldest first; each event holds the hash of the one before it',
+    summary: 'List the events of a case, oldest first; each contains the hash of the previous one',
     params: ofCase,
     query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
     responses: { 200: { description: 'A page.', schema: listOf(TimelineEntry) } },

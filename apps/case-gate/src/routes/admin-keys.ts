@@ -18,7 +18,16 @@ import { Type, type Static } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { SCOPES, type KeyGrants, type Scope } from '../domain/key-grants.ts';
 import { Environment, IdText, Name, OrNull, Text, Texts, Time } from '../schemas.ts';
-import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import {
+  adminBase,
+  definedOf,
+  EnvironmentQuery,
+  environmentOf,
+  environmentQuery,
+  timePosition,
+  timePositionOf,
+  type AdminPorts,
+} from './admin-base.ts';
 
 const MintBody = closedObject({
   label: Name,
@@ -40,14 +49,14 @@ const keyMembers = {
 };
 const MintedKey = named(
   'MintedKey',
-  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown this once.' }), ...keyMembers }),
+  Type.Object({ id: Text, rawKey: Type.String({ description: 'Returned only once.' }), ...keyMembers }),
 );
 const KeyRow = named(
   'Key',
   Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) }),
 );
 
-/** What is asked of a key before it has an id. */
+/** A key to mint. */
 export interface MintOrder {
   readonly environment: string;
   readonly label: string;
@@ -68,15 +77,15 @@ export interface AdminKeysPorts extends AdminPorts {
     environment: string,
     id: string,
   ) => Promise<'revoked' | 'already' | 'missing'>;
-  /** The environment of a key; undefined when there is no such key. */
+  /** The environment of a key; undefined where there is no such key. */
   readonly environmentOfKey: (id: string) => Promise<string | undefined>;
 }
 
 const ofKey = Type.Object({ id: IdText });
 
 export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
-  /** A key is found wherever it is, unless an environment was named. */
-  const placeOf = async (id: string, named: string | undefined): Promise<string> => {
+  /** A key is found in any environment unless one is named. */
+  const environmentOfId = async (id: string, named: string | undefined): Promise<string> => {
     const environment = named ?? (await ports.environmentOfKey(id));
     if (environment === undefined) throw noKey();
     return environment;
@@ -93,9 +102,10 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     async handler({ query }) {
       const environment = environmentOf({}, query);
       const page = readPage(query, ports.cursors, ['keys', environment]);
-      const after = page.after === undefined ? {} : { after: positionOf(String(page.after)) };
-      const rows = await ports.keys.list(environment, { limit: page.limit + 1, ...after });
-      const position = ({ createdAt, id }: ApiKeyRow<KeyGrants>) => `${createdAt.toISOString()} ${id}`;
+      const after = timePositionOf(page.after);
+      const from = after === undefined ? {} : { after: { createdAt: after.at, id: after.id } };
+      const rows = await ports.keys.list(environment, { limit: page.limit + 1, ...from });
+      const position = ({ createdAt, id }: ApiKeyRow<KeyGrants>) => timePosition(createdAt, id);
       return { status: 200, body: page.answer(rows, { item: rowOf, position }) };
     },
   });
@@ -110,7 +120,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The key.', schema: KeyRow } },
     errors: ['NOT_FOUND'],
     async handler({ params, query }) {
-      const row = await ports.keys.get(await placeOf(params.id, query.environment), params.id);
+      const row = await ports.keys.get(await environmentOfId(params.id, query.environment), params.id);
       if (row === undefined) throw noKey();
       return { status: 200, body: rowOf(row) };
     },
@@ -120,14 +130,14 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     method: 'delete',
     path: '/admin/v1/keys/:id',
     operationId: 'revokeKey',
-    summary: 'Revoke a key; it is refused from the next request on',
+    summary: 'Revoke a key, from the next request on',
     params: ofKey,
     query: EnvironmentQuery,
-    responses: { 204: { description: 'Revoked, now or before.' } },
+    responses: { 204: { description: 'Revoked, now or earlier.' } },
     errors: ['NOT_FOUND'],
     async handler(context) {
       const { id } = context.params;
-      // A key whose row is gone may be one that the ledger knows.
+      // The ledger may know a key whose row is gone.
       const named = context.query.environment ?? (await ports.environmentOfKey(id));
       const environment = environmentOf({}, { environment: named });
       const outcome = await ports.inSql(async (sql) => {
@@ -149,7 +159,7 @@ function mintRoute(ports: AdminKeysPorts): Route<AdminCaller> {
     method: 'post',
     path: '/admin/v1/keys',
     operationId: 'mintKey',
-    summary: 'Mint a gk_ key; its raw form is in this answer alone',
+    summary: 'Mint a gk_ key; only this answer contains its raw form',
     body: MintBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 201: { description: 'The key.', schema: MintedKey } },
@@ -157,14 +167,7 @@ function mintRoute(ports: AdminKeysPorts): Route<AdminCaller> {
     async handler(context) {
       const { environment, label, scopes, replaces, overlapSeconds, expiresAt: ends } = context.body;
       const expiresAt = expiryOf(ends, ports.now());
-      const order: MintOrder = {
-        environment,
-        label,
-        scopes,
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(replaces === undefined ? {} : { replaces }),
-        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
-      };
+      const order: MintOrder = { environment, label, scopes, ...definedOf({ expiresAt, replaces, overlapSeconds }) };
       const { rawKey, ...row } = await ports.inSql(async (sql) => {
         const minted = await ports.mintKey(sql, order);
         const change = { action: 'key.mint', resource: 'key', resourceId: minted.id, detail: { environment } };
@@ -203,11 +206,6 @@ function expiryOf(text: string | undefined, now: number): Date | undefined {
   const expiresAt = new Date(text);
   if (expiresAt.getTime() > now) return expiresAt;
   throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
-    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt lies in the future.' }],
+    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],
   });
-}
-
-function positionOf(after: string): { createdAt: Date; id: string } {
-  const [createdAt = '', id = ''] = after.split(' ');
-  return { createdAt: new Date(createdAt), id };
 }

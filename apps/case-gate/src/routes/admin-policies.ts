@@ -27,7 +27,7 @@ const Rules = named(
   closedObject({
     rules: Type.Array(named('PolicyRule', closedObject({ when: Type.Unknown(), ...ruling })), {
       maxItems: 200,
-      description: 'JSON Logic over the facts of a case; the first that holds decides.',
+      description: 'JSON Logic over the facts of a case; the first rule that holds decides.',
     }),
     default: named('Ruling', closedObject(ruling)),
   }),
@@ -55,7 +55,7 @@ const PolicyRow = named(
 
 export interface AdminPoliciesPorts extends AdminPorts {
   readonly policies: PoliciesStore;
-  /** Undefined when the version is there already. */
+  /** Undefined where the version exists. */
   readonly insertPolicy: (sql: RecordingSql, policy: StoredPolicy) => Promise<StoredPolicy | undefined>;
   readonly lockPolicy: (
     sql: RecordingSql,
@@ -109,7 +109,7 @@ function createRoute(ports: AdminPoliciesPorts): Route<AdminCaller> {
     method: 'post',
     path: '/admin/v1/policies',
     operationId: 'createPolicy',
-    summary: 'Make a policy version; a draft unless said otherwise',
+    summary: 'Create a policy version, as a draft by default',
     query: EnvironmentQuery,
     body: NewPolicyBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -129,7 +129,7 @@ function createRoute(ports: AdminPoliciesPorts): Route<AdminCaller> {
       };
       const made = await ports.inSql(async (sql) => {
         const inserted = await ports.insertPolicy(sql, policy);
-        if (inserted === undefined) throw new AppError('ALREADY_EXISTS', 'There is such a policy version.');
+        if (inserted === undefined) throw new AppError('ALREADY_EXISTS', 'The policy version exists.');
         await ports.auditChange(context, changeOf('policy.create', inserted), sql);
         return inserted;
       });
@@ -144,7 +144,7 @@ function changeRoute(ports: AdminPoliciesPorts): Route<AdminCaller> {
     method: 'patch',
     path: '/admin/v1/policies/:policy_version',
     operationId: 'changePolicy',
-    summary: 'Activate or retire a policy version; the rules of a draft can be changed',
+    summary: 'Activate or retire a policy version, or change the rules of a draft',
     params: ofPolicy,
     query: EnvironmentQuery,
     body: ChangeBody,

@@ -13,16 +13,25 @@ import {
 } from '@sealgate/http';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
-import type { DecisionFilter, DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
+import type { DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
 import { IdText, OrNull, ReasonCode, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
-import { adminBase, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import {
+  adminBase,
+  dateOf,
+  environmentOf,
+  environmentQuery,
+  definedOf,
+  timePosition,
+  timePositionOf,
+  type AdminPorts,
+} from './admin-base.ts';
 
 const DecisionRow = named(
   'LoggedDecision',
   Type.Object({
     decision_id: Text,
-    process: Type.String({ description: 'The process that decided.' }),
-    seq: Type.Integer({ description: 'Its number among the decisions of the process, from 1 without a gap.' }),
+    process: Type.String({ description: 'The process that made the decision.' }),
+    seq: Type.Integer({ description: 'Sequence number within the process, from 1 without gaps.' }),
     environment: Text,
     key_id: Text,
     request_id: Text,
@@ -38,7 +47,7 @@ const DecisionRow = named(
     evaluated_at: Time,
     hash: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
       description:
-        'In the chain of the process: SHA-256 over the canonical form (RFC 8785) of the other members and `prev_hash`, the hash of the decision before it or null. Null where an earlier version wrote the decision.',
+        'Hash chain of the process: SHA-256 over the canonical form (RFC 8785) of the other members and `prev_hash`, the hash of the previous decision or null. Null for decisions written by an earlier version.',
     }),
   }),
 );
@@ -50,14 +59,14 @@ const HeadRow = named(
       {
         id: Text,
         type: Text,
-        data: Type.Object({}, { additionalProperties: true, description: 'How far the chain of a process had come.' }),
+        data: Type.Object({}, { additionalProperties: true, description: 'The head of the hash chain of a process.' }),
       },
       { additionalProperties: true },
     ),
     receipt: Type.Object({}, { additionalProperties: true }),
     proof: Type.Object(
       {},
-      { additionalProperties: true, description: 'What sealgate-verify takes, with the receipt.' },
+      { additionalProperties: true, description: 'Input of sealgate-verify, together with the receipt.' },
     ),
   }),
 );
@@ -77,9 +86,9 @@ const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;
-  /** The embedded log, which takes heads of decisions whichever ledger takes seals. */
+  /** The embedded log. It receives the heads of decisions whichever ledger receives seals. */
   readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
-  /** The channel that the heads of decisions go to. */
+  /** The channel of the heads of decisions. */
   readonly channel: string;
 }
 
@@ -89,19 +98,21 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     method: 'get',
     path: '/admin/v1/decisions',
     operationId: 'listDecisions',
-    summary: 'What the gate answered, newest first',
+    summary: 'List gate decisions, newest first',
     query: DecisionsQuery,
     responses: { 200: { description: 'A page.', schema: listOf(DecisionRow) } },
     errors: [],
     async handler({ query }) {
-      const { subject_ref: subject = '', venue_id: venue = '', decision = '', from = '', to = '' } = query;
-      const { reason_code: reason = '', key_id: keyId = '' } = query;
       const environment = environmentOf({}, query);
-      const filters = [subject, venue, decision, from, to, reason, keyId];
-      const page = readPage(query, ports.cursors, ['decisions', environment, ...filters]);
-      const before = page.after === undefined ? undefined : positionOf(String(page.after));
-      const rows = await ports.decisions.list(filterOf(query, environment), { limit: page.limit + 1, before });
-      const position = (row: LoggedDecision) => `${row.evaluatedAt.toISOString()} ${row.decisionId}`;
+      const { subject_ref: subjectRef, venue_id: venueId, decision, reason_code: reasonCode, key_id: keyId } = query;
+      const { from, to } = query;
+      const listed = [subjectRef, venueId, decision, from, to, reasonCode, keyId].map((filter) => filter ?? '');
+      const page = readPage(query, ports.cursors, ['decisions', environment, ...listed]);
+      const equal = { subjectRef, venueId, decision, reasonCode, keyId };
+      const filters = definedOf({ ...equal, from: dateOf(from), to: dateOf(to) });
+      const before = timePositionOf(page.after);
+      const rows = await ports.decisions.list({ environment, ...filters }, { limit: page.limit + 1, before });
+      const position = (row: LoggedDecision) => timePosition(row.evaluatedAt, row.decisionId);
       return { status: 200, body: page.answer(rows, { item: rowOf, position }) };
     },
   });
@@ -110,7 +121,7 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     method: 'get',
     path: '/admin/v1/decisions/:decision_id',
     operationId: 'getDecision',
-    summary: 'Read one answer of the gate',
+    summary: 'Read a gate decision',
     params: Type.Object({ decision_id: IdText }),
     responses: { 200: { description: 'The decision.', schema: DecisionRow } },
     errors: ['NOT_FOUND'],
@@ -129,8 +140,8 @@ function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/decision-log',
     operationId: 'listDecisionLog',
-    summary: 'The log of decisions of all environments, by process and number',
-    description: 'What `sealgate decisions export` saves and `sealgate-verify decisions` checks.',
+    summary: 'List the gate decisions of all environments, by process and sequence number',
+    description: 'Saved by `sealgate decisions export`, checked by `sealgate-verify decisions`.',
     query: listQuery(ADMIN_LIST_RANGE, ofProcess),
     responses: { 200: { description: 'A page.', schema: listOf(DecisionRow) } },
     errors: [],
@@ -149,7 +160,7 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/decision-heads',
     operationId: 'listDecisionHeads',
-    summary: 'The heads of the chains of decisions that the ledger holds, by process and number, each with its proof',
+    summary: 'List the heads of decision chains in the ledger, by process and sequence number, each with its proof',
     query: listQuery(ADMIN_LIST_RANGE, ofProcess),
     responses: { 200: { description: 'A page.', schema: listOf(HeadRow) } },
     errors: ['LEDGER_UNAVAILABLE'],
@@ -158,14 +169,14 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
       const page = readPage(query, cursors, ['decision-heads', query.process ?? '']);
       const prefix = `decisions_${query.process === undefined ? '' : `${query.process}_`}`;
       const order = { channel, type: DECISION_HEAD_TYPE, limit: page.limit + 1 };
-      const found = await asked(embedded.query({ ...order, afterId: String(page.after ?? prefix) }));
+      const found = await fromLedger(embedded.query({ ...order, afterId: String(page.after ?? prefix) }));
       const records = found.filter(({ id }) => id.startsWith(prefix));
-      const proofs = await asked(
+      const proofs = await fromLedger(
         Promise.all(records.slice(0, page.limit).map(({ id }) => embedded.prove(channel, id))),
       );
       const item = (record: StoredRecord) => {
         const proved = proofs[records.indexOf(record)];
-        if (proved === undefined) throw new Error('A record of the ledger has a place in it.');
+        if (proved === undefined) throw new Error('The ledger has no proof of a record that it returned.');
         return { record: { ...record, data: record.data as object }, receipt: proved.receipt, proof: proved.proof };
       };
       return { status: 200, body: page.answer(records, { item, position: ({ id }) => id }) };
@@ -173,40 +184,14 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
   });
 }
 
-async function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+/** @throws AppError LEDGER_UNAVAILABLE */
+async function fromLedger<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (cause) {
     if (!(cause instanceof LedgerUnavailableError)) throw cause;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger does not answer.', { retryAfterSeconds: 1, cause });
   }
-}
-
-function filterOf(query: Static<typeof DecisionsQuery>, environment: string): DecisionFilter {
-  const {
-    subject_ref: subjectRef,
-    venue_id: venueId,
-    decision,
-    from,
-    to,
-    reason_code: reasonCode,
-    key_id: keyId,
-  } = query;
-  return {
-    environment,
-    ...(subjectRef === undefined ? {} : { subjectRef }),
-    ...(venueId === undefined ? {} : { venueId }),
-    ...(decision === undefined ? {} : { decision }),
-    ...(reasonCode === undefined ? {} : { reasonCode }),
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(from === undefined ? {} : { from: new Date(from) }),
-    ...(to === undefined ? {} : { to: new Date(to) }),
-  };
-}
-
-function positionOf(text: string): { evaluatedAt: Date; decisionId: string } {
-  const [at = '', decisionId = ''] = text.split(' ');
-  return { evaluatedAt: new Date(at), decisionId };
 }
 
 function rowOf(row: LoggedDecision): Static<typeof DecisionRow> {

@@ -14,13 +14,13 @@ import { noCase } from '../domain/case-lifetime.ts';
 import { factsOf } from '../domain/decide-case.ts';
 import { explainRules, type PolicyRules } from '../domain/policy-rules.ts';
 import type { CaseFacts } from '../domain/policy-operators.ts';
-import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/try-policy.ts';
+import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/manage-policies.ts';
 import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
 import { adminBase, EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
 import { ofCase } from './admin-cases.ts';
 
 const Says = enumOf('RuleSays', ['holds', 'does_not_hold', 'cannot_tell'], {
-  description: '`cannot_tell`: a fact that the rule names is missing, of the wrong type, or searched for in a text.',
+  description: '`cannot_tell`: a fact that the rule names is missing, of the wrong type, or matched against a text.',
 });
 const ruling = { decision: Outcome, reason_codes: Texts };
 
@@ -29,8 +29,8 @@ const Explained = named(
   Type.Object({
     policy_version: Text,
     ...ruling,
-    is_uncertain: Type.Boolean({ description: 'Something could not be told, so that nobody is approved.' }),
-    facts: Type.Object({}, { additionalProperties: true, description: 'All that rules may look at in the case.' }),
+    is_uncertain: Type.Boolean({ description: 'A rule could not be evaluated, so the case cannot be approved.' }),
+    facts: Type.Object({}, { additionalProperties: true, description: 'All facts of the case available to rules.' }),
     rules: Type.Array(
       named(
         'ExplainedRule',
@@ -38,11 +38,11 @@ const Explained = named(
           index: Type.Integer(),
           ...ruling,
           says: Says,
-          missing: Type.Array(Text, { description: 'Facts that it names and that the case does not have.' }),
+          missing: Type.Array(Text, { description: 'Facts that the rule names and the case does not have.' }),
           decides: Type.Boolean(),
         }),
       ),
-      { description: 'In their order, also those behind the one that decides.' },
+      { description: 'In order, including rules after the one that decides.' },
     ),
     default: named('ExplainedDefault', Type.Object({ ...ruling, decides: Type.Boolean() })),
   }),
@@ -54,9 +54,9 @@ const Tried = named(
   Type.Object({
     policy_version: Text,
     tried: Type.Integer({
-      description: 'Fewer than asked for where there are no more, or they have very many attachments.',
+      description: 'Fewer than requested if there are no more, or if they have too many attachments.',
     }),
-    changes: Type.Integer({ description: 'Of how many the decision would be another.' }),
+    changes: Type.Integer({ description: 'Number of cases whose decision would change.' }),
     unchanged: Type.Integer(),
     cases: Type.Array(
       named(
@@ -64,15 +64,15 @@ const Tried = named(
         Type.Object({
           case_id: Text,
           subject_ref: Text,
-          policy_version: Type.String({ description: 'Under which it was decided.' }),
+          policy_version: Type.String({ description: 'The version that the case was decided under.' }),
           decided_at: Time,
           was: Ruled,
           would_be: Ruled,
           changes: Type.Boolean(),
-          rules: Type.Array(Says, { description: 'What each rule says, in their order.' }),
+          rules: Type.Array(Says, { description: 'The result of each rule, in order.' }),
         }),
       ),
-      { description: 'Decided last comes first.' },
+      { description: 'Most recently decided first.' },
     ),
   }),
 );
@@ -82,14 +82,14 @@ export interface AdminRulingsPorts extends TryPorts {
   readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
 }
 
-/** Why a policy version would decide as it does, drafts too. Nothing here is written. */
+/** Explains and tries the decisions of a policy version, including drafts. Writes nothing. */
 export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[] {
   const explain = adminRoute({
     ...adminBase,
     method: 'get',
     path: '/admin/v1/cases/:case_id/explanation',
     operationId: 'explainCase',
-    summary: 'What each rule of a policy version says of a case, before anybody decides',
+    summary: 'Explain the result of each rule of a policy version for a case',
     params: ofCase,
     query: Type.Object({ ...environmentQuery, policy_version: PolicyVersion }, { additionalProperties: false }),
     responses: { 200: { description: 'The ruling and why.', schema: Explained } },
@@ -107,7 +107,7 @@ export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[
     method: 'post',
     path: '/admin/v1/policies/:policy_version/try',
     operationId: 'tryPolicy',
-    summary: 'What would have become of the cases that were decided last under this version; nothing is written',
+    summary: 'Try a policy version on the most recently decided cases; writes nothing',
     params: Type.Object({ policy_version: PolicyVersion }),
     query: EnvironmentQuery,
     body: closedObject({ last_decided: Type.Integer({ minimum: 1, maximum: 500 }) }),
@@ -133,7 +133,7 @@ export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[
 }
 
 function explanationOf(version: string, policy: PolicyRules, facts: CaseFacts): Static<typeof Explained> {
-  const { ruling: outcome, words, deciding, isUncertain } = explainRules(policy, facts);
+  const { ruling: outcome, results, deciding, isUncertain } = explainRules(policy, facts);
   const { decision, reason_codes: codes } = policy.default;
   return {
     policy_version: version,
@@ -145,15 +145,15 @@ function explanationOf(version: string, policy: PolicyRules, facts: CaseFacts): 
       index,
       decision: rule.decision,
       reason_codes: [...rule.reason_codes],
-      says: words[index]!.says,
-      missing: [...words[index]!.missing],
+      says: results[index]!.says,
+      missing: [...results[index]!.missing],
       decides: index === deciding,
     })),
     default: { decision, reason_codes: [...codes], decides: deciding === undefined },
   };
 }
 
-function triedRow({ caseId, subjectRef, policyVersion, decidedAt, was, wouldBe, changes, words }: TriedCase) {
+function triedRow({ caseId, subjectRef, policyVersion, decidedAt, was, wouldBe, changes, results }: TriedCase) {
   return {
     case_id: caseId,
     subject_ref: subjectRef,
@@ -162,6 +162,6 @@ function triedRow({ caseId, subjectRef, policyVersion, decidedAt, was, wouldBe, 
     was: { decision: was.decision, reason_codes: [...was.reasonCodes] },
     would_be: { decision: wouldBe.decision, reason_codes: [...wouldBe.reason_codes] },
     changes,
-    rules: words.map(({ says }) => says),
+    rules: results.map(({ says }) => says),
   };
 }

@@ -49,7 +49,7 @@ const VersionRow = named(
   }),
 );
 
-/** One version there was of a record. */
+/** One version of a record. */
 export interface RecordVersion {
   readonly recordVersion: number;
   readonly event: string;
@@ -60,7 +60,7 @@ export interface RecordVersion {
 
 export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
   readonly signer: DocumentSigner;
-  /** A change of a subject with its audit event, as one transaction. */
+  /** Changes a subject and writes the audit event in one transaction. */
   readonly inAuditedTransaction: (
     context: { readonly caller: AdminCaller; readonly requestId: string },
     change: {
@@ -68,18 +68,18 @@ export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
       readonly subjectRef: string;
       readonly environment: string;
       readonly reason: string;
-      /** The version that was named, where one had to be. */
+      /** The version that the request named, where it had to. */
       readonly recordVersion?: number;
     },
     work: (tx: CaseTransaction) => Promise<EligibilityRecord>,
   ) => Promise<EligibilityRecord>;
   readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
-  /** Those that wait for a confirmation, by subject, behind `after`. */
+  /** Unconfirmed subjects, by subject, after `after`. */
   readonly readUnconfirmed: (
     environment: string,
     page: { limit: number; after: string },
   ) => Promise<readonly UnconfirmedRecord[]>;
-  /** Newest first, below `before`. */
+  /** Newest first, before version `before`. */
   readonly readHistory: (
     id: { environment: string; subjectRef: string },
     page: { limit: number; before: number | undefined },
@@ -102,7 +102,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
     async handler({ params, query }) {
       const stored = await ports.readEligibility(environmentOf({}, query), params.subject_ref);
       if (stored.kind === 'none') throw noSubject();
-      if (stored.kind === 'corrupt') throw new Error(`The record of ${params.subject_ref} is not intact.`);
+      if (stored.kind === 'corrupt') throw new Error(`The record of ${params.subject_ref} failed its integrity check.`);
       return { status: 200, body: eligibilityView(stored.record, stored.review, ports) };
     },
   });
@@ -111,7 +111,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
     method: 'get',
     path: '/admin/v1/subjects/:subject_ref/history',
     operationId: 'listSubjectHistory',
-    summary: 'Every version of the record of a subject, newest first',
+    summary: 'List the versions of the record of a subject, newest first',
     params: ofSubject,
     query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
     responses: { 200: { description: 'A page.', schema: listOf(VersionRow) } },
@@ -144,7 +144,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
 const SUMMARIES: Readonly<Record<SubjectAction, string>> = {
   suspend: 'Deny a subject everywhere until it is reinstated',
   reinstate: 'End a suspension',
-  revoke: 'Deny a subject everywhere for ever; no check that begins after the answer allows',
+  revoke: 'Deny a subject everywhere, permanently; no check that begins after the answer allows',
 };
 
 function actionRoute(ports: AdminSubjectsPorts, action: SubjectAction): Route<AdminCaller> {
@@ -179,15 +179,15 @@ const UnconfirmedRow = named(
   Type.Object({
     subject_ref: Text,
     environment: Text,
-    status: Type.String({ description: 'What is stored: `unconfirmed`, or `suspended`, which outranks it.' }),
-    record_version: Type.Integer({ description: 'To be named when it is confirmed.' }),
+    status: Type.String({ description: 'The stored status: `unconfirmed`, or `suspended`, which outranks it.' }),
+    record_version: Type.Integer({ description: 'The version to name when confirming.' }),
     changed_at: Time,
     epoch: Type.Integer({
-      description: 'Of the ledger channel, after whose declaration the record was found to need it.',
+      description: 'Epoch of the ledger channel whose declaration made the confirmation necessary.',
     }),
     cause: enumOf('UnconfirmedCause', UNCONFIRMED_CAUSES, {
       description:
-        '`changed_since`: it changed after the newest ledger record that was kept. `not_in_ledger`: the ledger has lost this version. `newer_version_seen`: a later version was seen, and is lost.',
+        '`changed_since`: changed after the newest ledger record that was kept. `not_in_ledger`: the ledger lost this version. `newer_version_seen`: a later version was seen and is lost.',
     }),
   }),
 );
@@ -198,7 +198,7 @@ function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
     method: 'get',
     path: '/admin/v1/unconfirmed-subjects',
     operationId: 'listUnconfirmedSubjects',
-    summary: 'Subjects that nobody enters as until an operator confirms them, after a declared loss of ledger records',
+    summary: 'List subjects that are denied until an operator confirms them, after a declared loss of ledger records',
     query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
     responses: { 200: { description: 'A page, by subject.', schema: listOf(UnconfirmedRow) } },
     errors: [],
@@ -222,7 +222,7 @@ function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
 }
 
 const ConfirmBody = closedObject({
-  record_version: Type.Integer({ minimum: 1, description: 'The version of the record that was looked at.' }),
+  record_version: Type.Integer({ minimum: 1, description: 'The version of the record that the operator reviewed.' }),
   reason: lineOfText({ min: 1, max: 500 }),
   environment: Type.Optional(Environment),
 });
@@ -233,9 +233,9 @@ function confirmRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
     method: 'post',
     path: '/admin/v1/subjects/:subject_ref/confirm',
     operationId: 'confirmSubject',
-    summary: 'Vouch for the record of a subject after a declared loss of ledger records',
+    summary: 'Confirm the record of a subject after a declared loss of ledger records',
     description:
-      'What the record says counts again: an approval lets the subject in. A revocation that was lost is not in it, so look first. The ledger gets the record and the confirmation before the answer, where it answers within a second.',
+      'The record takes effect again: an approval allows entry. A lost revocation is not part of it, so review it first. The record and the confirmation are written to the ledger before the answer, if the ledger answers within a second.',
     params: ofSubject,
     query: EnvironmentQuery,
     body: ConfirmBody,

@@ -40,7 +40,7 @@ const ChangeBody = closedObject({ name: Type.Optional(Name), active: Type.Option
 
 export interface AdminVenuesPorts extends AdminPorts {
   readonly venues: VenuesStore;
-  /** False when the id is taken. */
+  /** False where the id is taken. */
   readonly insertVenue: (sql: RecordingSql, venue: Omit<VenueRecord, 'recordVersion'>) => Promise<boolean>;
   readonly lockVenue: (
     sql: RecordingSql,
@@ -93,7 +93,7 @@ function createRoute(ports: AdminVenuesPorts): Route<AdminCaller> {
     method: 'post',
     path: '/admin/v1/venues',
     operationId: 'createVenue',
-    summary: 'Make a venue',
+    summary: 'Create a venue',
     query: EnvironmentQuery,
     body: NewVenueBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -105,7 +105,7 @@ function createRoute(ports: AdminVenuesPorts): Route<AdminCaller> {
       const at = new Date(ports.now());
       const venue = { environment, venueId, name, active, createdAt: at, updatedAt: at };
       await ports.inSql(async (sql) => {
-        if (!(await ports.insertVenue(sql, venue))) throw new AppError('ALREADY_EXISTS', 'There is such a venue.');
+        if (!(await ports.insertVenue(sql, venue))) throw new AppError('ALREADY_EXISTS', 'The venue exists.');
         await ports.auditChange(context, changeOf('venue.create', venue), sql);
       });
       return { status: 201, body: rowOf(venue) };
@@ -119,7 +119,7 @@ function changeRoute(ports: AdminVenuesPorts): Route<AdminCaller> {
     method: 'patch',
     path: '/admin/v1/venues/:venue_id',
     operationId: 'changeVenue',
-    summary: 'Rename, open or close a venue; the gate acts on it once this has answered',
+    summary: 'Rename, open or close a venue, effective at the gate once this has answered',
     params: ofVenue,
     query: EnvironmentQuery,
     body: ChangeBody,

@@ -2,22 +2,29 @@ import { AppError } from '@sealgate/errors';
 import { enumOf, named, routeFor, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { checkEntry, type CheckPorts, type GateDecision, type GateLookup } from '../domain/check-entry.ts';
-import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
+import {
+  checkEntry,
+  type CheckPorts,
+  type EntryIds,
+  type GateDecision,
+  type GateLookup,
+} from '../domain/check-entry.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
-import { FalseMembers, falseProblem } from './deny-problem.ts';
 import {
   areIds,
   CONTEXT_MAX_BYTES,
   GATE_BODY_TIMEOUT_MS,
   isSmallContext,
   requireSmallContext,
+  FalseMembers,
+  falseProblem,
   type GatePorts,
 } from './gate.ts';
 
 const route = routeFor<GateCaller>();
 
-/** Members that are not known are ignored, as AuthZEN asks. */
+/** AuthZEN requires unknown members to be ignored. */
 const open = <const Members extends Record<string, TSchema>>(members: Members) =>
   Type.Object(members, { additionalProperties: true });
 
@@ -32,11 +39,11 @@ const EvaluationBody = named(
   'AccessEvaluation',
   open({ subject: Entity, action: Action, resource: Entity, context: Type.Optional(Context) }),
 );
-/** For the items of a batch, of which one that does not fit is answered and no refusal of the others. */
+/** Validates the items of a batch: an invalid one is answered in place and does not fail the others. */
 const evaluationCheck = TypeCompiler.Compile(EvaluationBody);
 
 const Semantic = enumOf('EvaluationsSemantic', ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit']);
-const MOST_EVALUATIONS = 50;
+const MAX_EVALUATIONS = 50;
 const defaults = {
   subject: Type.Optional(Entity),
   action: Type.Optional(Action),
@@ -47,9 +54,9 @@ const batchOf = <Item extends TSchema>(item: Item) =>
   open({
     ...defaults,
     options: Type.Optional(open({ evaluations_semantic: Type.Optional(Semantic) })),
-    evaluations: Type.Optional(Type.Array(item, { maxItems: MOST_EVALUATIONS })),
+    evaluations: Type.Optional(Type.Array(item, { maxItems: MAX_EVALUATIONS })),
   });
-/** What an item lacks or has wrong is told in its place, so any will do here. */
+/** Accepts any item: faults of an item are answered in its place. */
 const EvaluationsBody = batchOf(Type.Unknown());
 const AccessEvaluations = named('AccessEvaluations', batchOf(named('EvaluationItem', open(defaults))));
 
@@ -68,7 +75,7 @@ const Decision = named(
     ),
   }),
 );
-/** In the place of an item that is no evaluation. */
+/** Answers an item that cannot be evaluated. */
 const FailedItem = named(
   'FailedEvaluation',
   Type.Object({
@@ -80,14 +87,6 @@ const Decisions = Type.Union([
   named('AccessDecisions', Type.Object({ evaluations: Type.Array(Type.Union([Decision, FailedItem])) })),
   Decision,
 ]);
-
-export interface AuthzenPorts extends GatePorts {
-  /** Where the public listener is reached, without a trailing slash. */
-  readonly publicUrl: string;
-}
-
-/** As AuthZEN asks of its metadata; an address that changes is seen soon. */
-const FOR_FIVE_MINUTES = { 'Cache-Control': 'public, max-age=300' };
 
 const base = {
   method: 'post',
@@ -102,8 +101,8 @@ const base = {
   problemMembers: FalseMembers,
 } as const;
 
-/** The gate in the words of AuthZEN 1.0: the same answers from the same core. */
-export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
+/** AuthZEN 1.0 endpoints, which decide by the same core as `/v1/gate/check`. */
+export function authzenRoutes(ports: GatePorts): Route<GateCaller>[] {
   const evaluation = route({
     ...base,
     path: '/access/v1/evaluation',
@@ -129,7 +128,7 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
     bodyForms: [AccessEvaluations],
     prefetch: (request, { value, readAtMs }) =>
       ports.lookUpEntries(request, { entries: entriesOf(questionsOf(value)), readAtMs }),
-    responses: { 200: { description: 'The decisions in order, as far as the semantic goes.', schema: Decisions } },
+    responses: { 200: { description: 'Decisions in order, up to where the semantic stops.', schema: Decisions } },
     errors: [],
     async handler({ caller, body, requestId, prefetched }) {
       requireSmallContext(body.context, '/context');
@@ -143,66 +142,36 @@ export function authzenRoutes(ports: AuthzenPorts): Route<GateCaller>[] {
       return { status: 200, body: { evaluations: evaluate(ports, { ...asked, questions, semantic }) } };
     },
   });
-  const configuration = route({
-    method: 'get',
-    path: '/.well-known/authzen-configuration',
-    operationId: 'authzenConfiguration',
-    summary: 'Where the AuthZEN endpoints are',
-    permit: 'open',
-    charge: 'none',
-    idempotency: 'none',
-    responses: {
-      200: {
-        description: 'AuthZEN metadata.',
-        schema: Type.Object({
-          policy_decision_point: Text,
-          access_evaluation_endpoint: Text,
-          access_evaluations_endpoint: Text,
-        }),
-      },
-    },
-    errors: [],
-    async handler() {
-      const { publicUrl } = ports;
-      const endpoint = (name: string) => `${publicUrl}/access/v1/${name}`;
-      const body = {
-        policy_decision_point: publicUrl,
-        access_evaluation_endpoint: endpoint('evaluation'),
-        access_evaluations_endpoint: endpoint('evaluations'),
-      };
-      return { status: 200, body, headers: FOR_FIVE_MINUTES };
-    },
-  });
-  return [evaluation, evaluations, configuration];
+  return [evaluation, evaluations];
 }
 
 type Question = Static<typeof EvaluationBody>;
-/** A question before anybody has checked it. */
+/** An evaluation that has not been validated. */
 type MaybeQuestion = { readonly [Part in keyof Question]?: unknown };
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const asQuestion = (body: unknown): MaybeQuestion => (isObject(body) ? body : {});
 
-/** Without evaluations the body is one question. */
+/** A body without evaluations is a single question. */
 function isSingle({ evaluations }: { readonly evaluations?: readonly unknown[] | undefined }): boolean {
   return evaluations === undefined || evaluations.length === 0;
 }
 
 /**
- * The questions of a body, each with the defaults that stand beside them: a part that an item has takes the place of the
- * default as a whole. An item that is no object asks nothing, whatever the defaults are.
+ * The questions of a body, with its defaults applied. A member of an item replaces the default as a whole. An item that
+ * is not an object is undefined, whatever the defaults.
  */
 function questionsOf(body: unknown): (MaybeQuestion | undefined)[] {
   const { evaluations, ...defaults } = asQuestion(body) as MaybeQuestion & { readonly evaluations?: unknown };
   if (!Array.isArray(evaluations) || evaluations.length === 0) return [defaults];
-  if (evaluations.length > MOST_EVALUATIONS) return [];
+  if (evaluations.length > MAX_EVALUATIONS) return [];
   return evaluations.map((each: unknown) => (isObject(each) ? { ...defaults, ...each } : undefined));
 }
 
 const PARTS = ['subject', 'action', 'resource'] as const;
 
-/** @throws AppError INVALID_REQUEST where the one question lacks a part. */
+/** @throws AppError INVALID_REQUEST where a member of the single question is missing. */
 function requireComplete(question: MaybeQuestion): void {
   const faults = PARTS.filter((part) => question[part] === undefined).map((part) => ({
     in: 'body' as const,
@@ -212,18 +181,18 @@ function requireComplete(question: MaybeQuestion): void {
   if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The evaluation is not complete.', { faults });
 }
 
-/** What keeps a question from being evaluated, in one sentence that quotes nothing of it. */
+/** The first fault of a question, in one sentence that does not quote its content. */
 function faultOf(question: MaybeQuestion | undefined): string | undefined {
-  if (question === undefined) return 'The item is no object.';
+  if (question === undefined) return 'The item is not an object.';
   const missing = PARTS.find((part) => question[part] === undefined);
-  if (missing !== undefined) return `${missing} is missing, and no default gives it.`;
-  // The path names members of the schema, never what was sent.
+  if (missing !== undefined) return `${missing} is missing and has no default.`;
+  // The path contains names of schema members only, never request content.
   if (!evaluationCheck.Check(question))
     return `${evaluationCheck.Errors(question).First()?.path} is not as documented.`;
   return isSmallContext(question.context) ? undefined : `The context is more than ${CONTEXT_MAX_BYTES} bytes of JSON.`;
 }
 
-/** Undefined where subject or resource is of another kind than ours, or has an id that none can have. */
+/** Undefined where subject or resource has another type, or an id that cannot exist. */
 function idsOf({ subject, resource }: MaybeQuestion = {}): EntryIds | undefined {
   const [who, where] = [subject, resource] as { type?: unknown; id?: unknown }[];
   const isOurs = who?.type === 'subject' && where?.type === 'venue' && areIds(who.id, where.id);
@@ -235,8 +204,13 @@ function entriesOf(questions: readonly (MaybeQuestion | undefined)[]): EntryIds[
   return questions.flatMap((question) => idsOf(question) ?? []);
 }
 
-/** Nobody of another kind is known here. */
-const NOBODY: GateLookup['found'][number] = { isIntact: true, isConfirmed: false, record: undefined, venue: undefined };
+/** For a subject or resource of another type: not found. */
+const NOT_FOUND: GateLookup['found'][number] = {
+  isIntact: true,
+  isConfirmed: false,
+  record: undefined,
+  venue: undefined,
+};
 
 interface Evaluations {
   readonly caller: GateCaller;
@@ -259,7 +233,7 @@ function evaluate(
   for (const question of questions) {
     const ids = idsOf(question);
     // Every question with valid ids was looked up, whatever else is wrong with it.
-    const facts = ids === undefined ? NOBODY : found[next++];
+    const facts = ids === undefined ? NOT_FOUND : found[next++];
     const answer = answerTo(question, ({ subject, resource, action }) =>
       checkEntry(ports, {
         entry: {
@@ -271,7 +245,7 @@ function evaluate(
         },
         found: facts,
         readAtMs,
-        asker: { keyId, requestId },
+        requester: { keyId, requestId },
       }),
     );
     answers.push(answer);
@@ -281,7 +255,7 @@ function evaluate(
   return answers;
 }
 
-/** A question that cannot be evaluated is a denial, which nobody is asked about. */
+/** A question that cannot be evaluated is a denial, without a check. */
 function answerTo(question: MaybeQuestion | undefined, check: (question: Question) => GateDecision): ItemAnswer {
   const message = faultOf(question);
   if (message !== undefined) return { decision: false, context: { error: { status: 400, message } } };

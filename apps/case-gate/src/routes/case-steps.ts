@@ -2,13 +2,12 @@ import { AppError } from '@sealgate/errors';
 import { closedObject, enumOf, instantText, lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
-import { attach } from '../domain/attach.ts';
+import { attach, refuseVaultBytes } from '../domain/attach.ts';
 import { changeCase, type LifetimePorts } from '../domain/case-lifetime.ts';
 import type { Attachment, CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
 import { decideCase, type Decided, type DecideOrder, type DecidePorts } from '../domain/decide-case.ts';
-import type { GateCaller } from '../domain/gate-caller.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import { sealCase, type SealPorts } from '../domain/seal-case.ts';
-import { refuseVaultBytes } from '../domain/vault-bytes.ts';
 import {
   BODY_MAX_BYTES,
   CaseId,
@@ -40,9 +39,9 @@ const AttachmentBody = named(
   }),
 );
 
-export const AttachBody = closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) });
+const AttachBody = closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) });
 
-export const AttachAnswer = named(
+const AttachAnswer = named(
   'CaseAttachments',
   Type.Object({
     case_id: Text,
@@ -53,7 +52,7 @@ export const AttachAnswer = named(
   }),
 );
 
-export const DecideBody = closedObject({
+const DecideBody = closedObject({
   policy_version: PolicyVersion,
   decision: Type.Optional(Outcome),
   reason_codes: Type.Optional(Type.Array(ReasonCode, { maxItems: 20 })),
@@ -61,7 +60,7 @@ export const DecideBody = closedObject({
   decided_by: Type.Optional(lineOfText({ min: 1, max: 200 })),
 });
 
-export const DecideAnswer = named(
+const DecideAnswer = named(
   'CaseDecision',
   Type.Object({
     case_id: Text,
@@ -94,42 +93,73 @@ export interface CaseStepsPorts extends LifetimePorts, DecidePorts, SealPorts {
 
 const params = Type.Object({ case_id: CaseId });
 
+/** The description of a step that both listeners offer. */
+export const attachStep = {
+  method: 'post',
+  idempotency: 'none',
+  summary: 'Attach vault references or upload handles; never bytes',
+  inspect: refuseVaultBytes,
+  body: AttachBody,
+  responses: {
+    200: { description: 'All of them were attached before.', schema: AttachAnswer },
+    201: { description: 'Attached.', schema: AttachAnswer },
+  },
+  errors: [
+    ...(['NOT_FOUND', 'VAULT_BYTES_NOT_ALLOWED', 'ATTACHMENT_CONFLICT', 'LIMIT_REACHED'] as const),
+    ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
+  ],
+} as const;
+
+export const decideStep = {
+  method: 'post',
+  idempotency: 'none',
+  summary: 'Record a decision under a policy version',
+  body: DecideBody,
+  responses: {
+    200: { description: 'This outcome was recorded before.', schema: DecideAnswer },
+    201: { description: 'Recorded.', schema: DecideAnswer },
+  },
+  errors: [
+    ...(['NOT_FOUND', 'UNKNOWN_POLICY_VERSION', 'POLICY_VERSION_RETIRED', 'DECISION_CONFLICT'] as const),
+    ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
+  ],
+} as const;
+
+/** Answers are described by `sealResponses`. */
+export const sealStep = {
+  method: 'post',
+  idempotency: 'in-transaction',
+  summary: 'Seal the current decision into the ledger, once',
+  errors: ['NOT_FOUND', 'CASE_NOT_DECIDED', 'RECORD_CONFLICT', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
+} as const;
+
+export function sealResponses(schema: typeof SealAnswer) {
+  return {
+    200: { description: 'It was sealed before.', schema },
+    201: { description: 'Sealed by this request.', schema },
+  };
+}
+
 export function caseStepRoutes(ports: CaseStepsPorts): Route<GateCaller>[] {
   return [attachRoute(ports), decideRoute(ports), sealRoute(ports)];
 }
 
 function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
   return route({
-    method: 'post',
+    ...attachStep,
     path: '/v1/cases/:case_id/attachments',
     operationId: 'attach',
-    summary: 'Attach vault references or upload handles; never bytes',
     permit: 'case:write',
     charge: 1,
-    idempotency: 'none',
     params,
-    inspect: refuseVaultBytes,
-    body: AttachBody,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: {
-      200: { description: 'All of them were there before.', schema: AttachAnswer },
-      201: { description: 'Attached.', schema: AttachAnswer },
-    },
-    errors: [
-      ...(['NOT_FOUND', 'VAULT_BYTES_NOT_ALLOWED', 'ATTACHMENT_CONFLICT', 'LIMIT_REACHED'] as const),
-      ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
-    ],
     async handler({ caller, params: { case_id: caseId }, body }) {
       const { environment, keyId: actor } = caller;
       const attachments = body.attachments.map(attachmentOf);
-      const {
-        record,
-        attachments: attached,
-        added,
-      } = await changeCase(ports, { environment, caseId }, (tx, locked) =>
+      const done = await changeCase(ports, { environment, caseId }, (tx, locked) =>
         attach(tx, locked, { attachments, actor, at: new Date(ports.now()), newId: ports.newId }),
       );
-      return { status: added ? 201 : 200, body: attachAnswer(record, attached) };
+      return { status: done.added ? 201 : 200, body: attachAnswer(done.record, done.attachments) };
     },
   });
 }
@@ -151,25 +181,15 @@ export function attachmentOf(body: Static<typeof AttachmentBody>): NewAttachment
 
 function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
   return route({
-    method: 'post',
+    ...decideStep,
     path: '/v1/cases/:case_id/decide',
     operationId: 'decideCase',
-    summary: 'Record a decision under a policy version',
-    description: 'Without `decision` the rules of the version decide; naming an outcome needs case:override too.',
+    description: 'Without `decision` the rules of the version decide; naming an outcome also needs case:override.',
     permit: 'case:decide',
     charge: 1,
-    idempotency: 'none',
     params,
-    body: DecideBody,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: {
-      200: { description: 'This outcome was recorded before.', schema: DecideAnswer },
-      201: { description: 'Recorded.', schema: DecideAnswer },
-    },
-    errors: [
-      ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_POLICY_VERSION', 'POLICY_VERSION_RETIRED', 'DECISION_CONFLICT'] as const),
-      ...(['INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'] as const),
-    ],
+    errors: ['FORBIDDEN', ...decideStep.errors],
     async handler(context) {
       const { caller, body } = context;
       const { case_id: caseId } = context.params;
@@ -205,8 +225,8 @@ function futureOf(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const moment = new Date(text);
   if (moment.getTime() > nowMs) return moment;
-  throw new AppError('INVALID_REQUEST', 'The decision would never hold.', {
-    faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until lies in the future.' }],
+  throw new AppError('INVALID_REQUEST', 'The decision would never be valid.', {
+    faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until must be in the future.' }],
   });
 }
 
@@ -227,30 +247,22 @@ const POLICY_VERSION = /^[A-Za-z0-9._-]{1,64}$/;
 
 function sealRoute(ports: CaseStepsPorts): Route<GateCaller> {
   return route({
-    method: 'post',
+    ...sealStep,
     path: '/v1/cases/:case_id/seal',
     operationId: 'sealCase',
-    summary: 'Seal the current decision into the ledger, once',
     description: 'The Idempotency-Key is `{case_id}:{policy_version}`.',
     permit: 'case:seal',
     charge: 1,
-    idempotency: 'in-transaction',
     params,
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: {
-      200: { description: 'It was sealed before.', schema: SealAnswer },
-      201: { description: 'Sealed by this request.', schema: SealAnswer },
-    },
-    errors: [
-      ...(['NOT_FOUND', 'IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_MISMATCH', 'CASE_NOT_DECIDED'] as const),
-      ...(['RECORD_CONFLICT', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const),
-    ],
+    responses: sealResponses(SealAnswer),
+    errors: ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_MISMATCH', ...sealStep.errors],
     async handler(context) {
       const { environment, keyId: actor } = context.caller;
       const { case_id: caseId } = context.params;
-      // A case that is not there is told before anything about the header is.
+      // 404 comes before any fault of the header.
       const record = await ports.readCase(environment, caseId);
       if (record === undefined) throw new AppError('NOT_FOUND', 'There is no such case.');
       const policyVersion = versionOf(caseId, parseIdempotencyKey(context.idempotency.keys));
@@ -269,9 +281,9 @@ function versionOf(caseId: string, key: string | undefined): string {
   return version;
 }
 
-/** A seal is told as it was when it was made, so that every answer about it is the same. */
+/** Shows the seal as it was made, so that every answer about it is the same. */
 export function sealAnswer(seal: Seal): Static<typeof SealAnswer> {
-  if (seal.sealedAt === null) throw new Error('What is answered has been sealed.');
+  if (seal.sealedAt === null) throw new Error('The seal is not complete.');
   return {
     case_id: seal.caseId,
     status: 'sealed',

@@ -1,13 +1,13 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, named, routeFor, type Route } from '@sealgate/http';
+import { closedObject, lineOfText, named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseRecord } from '../domain/case-record.ts';
 import { changeCase, noCase, settledCase, withdraw, type LifetimePorts } from '../domain/case-lifetime.ts';
-import { changeVenues, createCase, type CreateCasePorts } from '../domain/create-case.ts';
-import type { GateCaller } from '../domain/gate-caller.ts';
+import { changeVenues, createCase, type Actor, type CreateCasePorts } from '../domain/create-case.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import {
   BODY_MAX_BYTES,
   CaseId,
@@ -33,7 +33,7 @@ const Metadata = Type.Object(
   },
 );
 
-export const NewCaseBody = closedObject({
+const NewCaseBody = closedObject({
   subject_ref: SubjectRef,
   case_type: Type.Optional(Type.Literal('onboarding')),
   venue_ids: Type.Optional(VenueIds),
@@ -42,7 +42,7 @@ export const NewCaseBody = closedObject({
   metadata: Type.Optional(Metadata),
 });
 
-export const NewCaseAnswer = named(
+const NewCaseAnswer = named(
   'CreatedCase',
   Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time }),
 );
@@ -68,7 +68,7 @@ export const CaseAnswer = named(
 );
 
 export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, LifetimePorts {
-  /** Reads without holding anything; undefined in another environment too. */
+  /** Reads without a lock. Undefined for a case of another environment too. */
   readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
   readonly inFlight: InFlight<{ readonly body: string; readonly replayed: boolean }>;
   readonly fingerprints: KeyedHasher;
@@ -76,52 +76,100 @@ export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, LifetimePor
 
 const params = Type.Object({ case_id: CaseId });
 
+/** The description of a step that both listeners offer. */
+export const createStep = {
+  method: 'post',
+  idempotency: 'in-transaction',
+  summary: 'Create an onboarding case',
+  body: NewCaseBody,
+  responses: {
+    201: { description: 'The case.', schema: NewCaseAnswer, headers: { Location: 'The path of the case.' } },
+  },
+  errors: ['IDEMPOTENCY_KEY_REQUIRED', 'UNKNOWN_VENUE', 'OUTCOME_UNKNOWN'],
+} as const;
+
+export const venuesStep = {
+  method: 'put',
+  idempotency: 'none',
+  summary: 'Set the venues that the subject may enter, before a decision',
+  body: closedObject({ venue_ids: VenueIds }),
+  responses: { 200: { description: 'The case.', schema: CaseAnswer } },
+  errors: ['NOT_FOUND', 'UNKNOWN_VENUE', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
+} as const;
+
+export const withdrawStep = {
+  method: 'post',
+  idempotency: 'none',
+  summary: 'Withdraw a case before it is decided',
+  body: closedObject({}),
+  bodyOptional: true,
+  responses: { 200: { description: 'The case.', schema: CaseAnswer } },
+  errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
+} as const;
+
 export function caseRoutes(ports: CasesPorts): Route<GateCaller>[] {
   return [createRoute(ports), readRoute(ports), venuesRoute(ports), withdrawRoute(ports)];
 }
 
 function createRoute(ports: CasesPorts): Route<GateCaller> {
   return route({
-    method: 'post',
+    ...createStep,
     path: '/v1/cases',
     operationId: 'createCase',
-    summary: 'Create an onboarding case',
     permit: 'case:write',
     charge: 1,
-    idempotency: 'in-transaction',
-    body: NewCaseBody,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: {
-      201: { description: 'The case.', schema: NewCaseAnswer, headers: { Location: 'The path of the case.' } },
-    },
-    errors: ['IDEMPOTENCY_KEY_REQUIRED', 'UNKNOWN_VENUE', 'OUTCOME_UNKNOWN'],
     async handler(context) {
-      const { body, caller, path } = context;
-      const key = parseIdempotencyKey(context.idempotency.keys);
-      if (key === undefined) throw new AppError('IDEMPOTENCY_KEY_REQUIRED', 'A case needs an Idempotency-Key.');
-      const { environment, familyId, keyId: actor } = caller;
-      const claim = claimOf({
-        hasher: ports.fingerprints,
-        scope: [environment, familyId, 'createCase'],
-        key,
-        method: 'POST',
-        path,
-        body: Buffer.from(canonical(body as JsonValue)),
-      });
-      const create = { ...ports, render: renderNewCase };
-      const work = () => createCase(create, { environment, actor }, { fields: fieldsOf(body), claim });
-      const { value, joined } = await ports.inFlight.run(claim.claim.toString('latin1'), claim.fingerprint, work);
-      const { case_id: caseId } = JSON.parse(value.body) as { case_id: string };
-      const headers = { Location: `/v1/cases/${caseId}` };
-      const isReplay = joined || value.replayed;
-      return { status: 201, body: value.body, headers: isReplay ? { ...headers, ...REPLAYED } : headers };
+      const { environment, familyId, keyId: actor } = context.caller;
+      const creator = { environment, actor };
+      return createFrom(ports, context, { creator, owner: familyId, casesPath: '/v1/cases' });
     },
   });
 }
 
+interface CreateOptions {
+  readonly creator: Actor;
+  /** The scope of Idempotency-Keys. */
+  readonly owner: string;
+  readonly casesPath: string;
+}
+
+interface CreateRequest {
+  readonly body: Static<typeof NewCaseBody>;
+  readonly path: string;
+  readonly idempotency: { readonly keys: readonly string[] };
+}
+
+/**
+ * Creates a case, once for each Idempotency-Key of its owner. Concurrent requests of this process share the work.
+ * @throws AppError IDEMPOTENCY_KEY_REQUIRED, and what `createCase` throws.
+ */
+export async function createFrom(
+  ports: Omit<CasesPorts, 'readCase'>,
+  { body, path, idempotency }: CreateRequest,
+  { creator, owner, casesPath }: CreateOptions,
+): Promise<Reply> {
+  const key = parseIdempotencyKey(idempotency.keys);
+  if (key === undefined) throw new AppError('IDEMPOTENCY_KEY_REQUIRED', 'A case needs an Idempotency-Key.');
+  const claim = claimOf({
+    hasher: ports.fingerprints,
+    scope: [creator.environment, owner, 'createCase'],
+    key,
+    method: 'POST',
+    path,
+    body: Buffer.from(canonical(body as JsonValue)),
+  });
+  const work = () => createCase({ ...ports, render: renderNewCase }, creator, { fields: fieldsOf(body), claim });
+  const { value, joined } = await ports.inFlight.run(claim.claim.toString('latin1'), claim.fingerprint, work);
+  const { case_id: caseId } = JSON.parse(value.body) as { case_id: string };
+  const headers = { Location: `${casesPath}/${caseId}` };
+  const isReplay = joined || value.replayed;
+  return { status: 201, body: value.body, headers: isReplay ? { ...headers, ...REPLAYED } : headers };
+}
+
 export const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-export function fieldsOf(body: Static<typeof NewCaseBody>) {
+function fieldsOf(body: Static<typeof NewCaseBody>) {
   return {
     subjectRef: body.subject_ref,
     caseType: body.case_type ?? 'onboarding',
@@ -132,7 +180,7 @@ export function fieldsOf(body: Static<typeof NewCaseBody>) {
   };
 }
 
-export function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
+function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
   return JSON.stringify({
     case_id: caseId,
     status,
@@ -146,7 +194,7 @@ function readRoute(ports: CasesPorts): Route<GateCaller> {
     method: 'get',
     path: '/v1/cases/:case_id',
     operationId: 'readCase',
-    summary: 'Read the status of a case; nothing of the vault',
+    summary: 'Read the status of a case; no vault data',
     permit: 'case:read',
     charge: 1,
     idempotency: 'none',
@@ -164,18 +212,13 @@ function readRoute(ports: CasesPorts): Route<GateCaller> {
 
 function venuesRoute(ports: CasesPorts): Route<GateCaller> {
   return route({
-    method: 'put',
+    ...venuesStep,
     path: '/v1/cases/:case_id/venues',
     operationId: 'changeVenues',
-    summary: 'Say where the subject may enter, before a decision',
     permit: 'case:write',
     charge: 1,
-    idempotency: 'none',
     params,
-    body: closedObject({ venue_ids: VenueIds }),
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: { 200: { description: 'The case.', schema: CaseAnswer } },
-    errors: ['NOT_FOUND', 'UNKNOWN_VENUE', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
     async handler({ caller, params: { case_id: caseId }, body }) {
       const { environment, keyId: actor } = caller;
       const record = await changeCase(ports, { environment, caseId }, (tx, locked) =>
@@ -188,19 +231,13 @@ function venuesRoute(ports: CasesPorts): Route<GateCaller> {
 
 function withdrawRoute(ports: CasesPorts): Route<GateCaller> {
   return route({
-    method: 'post',
+    ...withdrawStep,
     path: '/v1/cases/:case_id/withdraw',
     operationId: 'withdrawCase',
-    summary: 'End a case before it is decided',
     permit: 'case:write',
     charge: 1,
-    idempotency: 'none',
     params,
-    body: closedObject({}),
-    bodyOptional: true,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: { 200: { description: 'The case.', schema: CaseAnswer } },
-    errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'OUTCOME_UNKNOWN'],
     async handler({ caller, params: { case_id: caseId } }) {
       const { environment, keyId: actor } = caller;
       const record = await changeCase(ports, { environment, caseId }, (tx, locked) =>

@@ -1,10 +1,15 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, type Problem } from '@sealgate/errors';
 import { closedObject, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
-import { checkEntry, type CheckPorts, type GateDecision, type GateLookup } from '../domain/check-entry.ts';
-import type { EntryIds, GateCaller } from '../domain/gate-caller.ts';
+import {
+  checkEntry,
+  type CheckPorts,
+  type GateDecision,
+  type GateLookup,
+  type EntryIds,
+} from '../domain/check-entry.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId, Verdict } from '../schemas.ts';
-import { DenyMembers, denyProblem } from './deny-problem.ts';
 
 const route = routeFor<GateCaller>();
 
@@ -39,9 +44,9 @@ const CheckAnswer = named(
 );
 
 export const CONTEXT_MAX_BYTES = 4096;
-/** A question is small: this leaves room for the largest context, however it is escaped. */
+/** Leaves room for the largest context, however it is escaped. */
 const CHECK_MAX_BYTES = 16_384;
-/** A body that comes slower than this is a 408, whatever the budget of the gate. */
+/** A slower body is a 408, independent of the gate's deadline. */
 export const GATE_BODY_TIMEOUT_MS = 2000;
 
 /**
@@ -74,7 +79,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
     problem: denyProblem,
     problemMembers: DenyMembers,
     responses: {
-      200: { description: 'The decision. It holds for this moment and must not be used again.', schema: CheckAnswer },
+      200: { description: 'The decision. It is valid now only and must not be reused.', schema: CheckAnswer },
     },
     errors: [],
     async handler({ caller, body, requestId, prefetched }) {
@@ -83,7 +88,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
       const { found, readAtMs } = prefetched;
       const { subject_ref: subjectRef, venue_id: venueId, action = 'enter', policy_version: policyVersion } = body;
       const entry = { environment, subjectRef, venueId, action, policyVersion };
-      const decision = checkEntry(ports, { entry, found: found[0], readAtMs, asker: { keyId, requestId } });
+      const decision = checkEntry(ports, { entry, found: found[0], readAtMs, requester: { keyId, requestId } });
       return { status: 200, body: checkAnswer(decision), headers: NO_STORE };
     },
   });
@@ -102,7 +107,7 @@ function entriesOf(body: unknown): readonly EntryIds[] {
   return areIds(subjectRef, venueId) ? [{ subjectRef: subjectRef as string, venueId: venueId as string }] : [];
 }
 
-/** Whether these could be the ids of a subject and a venue. */
+/** Whether both match the patterns of their ids. */
 export function areIds(subjectRef: unknown, venueId: unknown): boolean {
   if (typeof subjectRef !== 'string' || typeof venueId !== 'string') return false;
   return subjectPattern.test(subjectRef) && venuePattern.test(venueId);
@@ -134,4 +139,38 @@ function checkAnswer(decision: GateDecision): Static<typeof CheckAnswer> {
     valid_until: decision.validUntil,
     fail_closed: decision.failClosed,
   };
+}
+
+const reasons = {
+  reason_codes: Type.Array(Type.String(), { minItems: 1, maxItems: 1 }),
+  fail_closed: Type.Boolean(),
+};
+
+/** Members of a refusal of the gate, in addition to those of every problem. */
+export const DenyMembers = named(
+  'Denial',
+  Type.Object({ decision: Type.Literal('deny'), allow: Type.Literal(false), ...reasons }),
+);
+
+/** The same for AuthZEN. */
+export const FalseMembers = named(
+  'AccessDenial',
+  Type.Object({ decision: Type.Literal(false), context: Type.Object(reasons) }),
+);
+
+/** Maps an error to a reason code of the gate. */
+function reasonOf({ status, code }: AppError): string {
+  return status === 503 ? 'BACKEND_UNAVAILABLE' : code;
+}
+
+/** Adds deny to every refusal on the gate's path, so that no client can mistake it for an allow. */
+export function denyProblem(problem: Problem, error: AppError): Problem {
+  const isOurs = error.status >= 500;
+  return { ...problem, decision: 'deny', allow: false, reason_codes: [reasonOf(error)], fail_closed: isOurs };
+}
+
+/** The same for AuthZEN. */
+export function falseProblem(problem: Problem, error: AppError): Problem {
+  const context = { reason_codes: [reasonOf(error)], fail_closed: error.status >= 500 };
+  return { ...problem, decision: false, context };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { AssessorPack } from '../domain/assessor-pack.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 
-describe('who wants a page', () => {
+describe('prefersHtml', () => {
   it.each<[string | undefined, boolean]>([
     [undefined, false],
     ['', false],
@@ -35,7 +35,7 @@ describe('the page of a pack', () => {
     signature: 'e30..sig',
   } as unknown as AssessorPack;
 
-  it('shows every value there is, and lets none of them be more than text', () => {
+  it('shows every value, escaped', () => {
     const page = packPage(pack);
     for (const text of [
       'case_1',

@@ -6,7 +6,7 @@ table{border-collapse:collapse;width:100%}th,td{border:1px solid #ccc;padding:.2
 td,code,pre{overflow-wrap:anywhere}pre{white-space:pre-wrap;background:#f6f6f6;padding:.5rem}
 @media print{body{margin:0;max-width:none}h2{break-after:avoid}tr{break-inside:avoid}}`;
 
-/** The pack as a page to print. It shows every member of the JSON, and runs and loads nothing. */
+/** Renders the pack as a page to print. Shows every member of the JSON; runs and loads nothing. */
 export function packPage(pack: AssessorPack): string {
   const { timeline, decisions, attachments, seals, ...members } = pack;
   return [
@@ -58,7 +58,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** Whether an Accept header asks for HTML before JSON. */
+/** Whether an Accept header prefers HTML to JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const ranges = accept.split(',').map((range) => {
@@ -66,7 +66,7 @@ export function prefersHtml(accept: string | undefined): boolean {
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
     return { type, q: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
   });
-  // The most specific range that fits counts; of two that are alike the first.
+  // The most specific matching range counts; of two equal ones the first.
   const qualityOf = (type: string): number => {
     const wildcard = `${type.split('/')[0]}/*`;
     const range = [type, wildcard, '*/*'].map((name) => ranges.find((each) => each.type === name)).find(Boolean);

@@ -1,4 +1,4 @@
-import { enumOf, named, routeFor, type Route } from '@sealgate/http';
+import { enumOf, named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
@@ -6,7 +6,7 @@ import { settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
 import type { CaseRecord } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { ELIGIBILITY_STATUSES, eligibilityView } from '../domain/eligibility-view.ts';
-import type { GateCaller } from '../domain/gate-caller.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
 import { CaseId, OrNull, SubjectRef, Text, Texts, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 
@@ -18,7 +18,7 @@ export const EligibilityAnswer = named(
     subject_ref: Text,
     status: enumOf('EligibilityStatus', ELIGIBILITY_STATUSES, {
       description:
-        'As the gate has it. `unconfirmed`: ledger records were declared lost, and nobody enters by this record until an operator has confirmed it.',
+        'As the gate decides. `unconfirmed`: ledger records were declared lost, and this record allows no entry until an operator confirms it.',
     }),
     policy_version: OrNull(Text),
     case_id: OrNull(Text),
@@ -33,9 +33,9 @@ export const EligibilityAnswer = named(
     as_of: Time,
     record_version: Type.Integer({ minimum: 1 }),
     evidence_hash: Type.String({
-      description: 'SHA-256 over the canonical form (RFC 8785) of the members but this one and `signature`.',
+      description: 'SHA-256 over the canonical form (RFC 8785) of the other members except `signature`.',
     }),
-    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that evidence_hash is of.' }),
+    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that evidence_hash covers.' }),
   }),
 );
 
@@ -52,7 +52,7 @@ export const TimelineEntry = named(
   }),
 );
 
-export const Pack = named(
+const Pack = named(
   'AssessorPack',
   Type.Object({
     case_id: Text,
@@ -84,20 +84,57 @@ export const Pack = named(
     canonicalization: Type.Literal('RFC8785'),
     generated_at: Time,
     pack_hash: Text,
-    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that pack_hash is of.' }),
+    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that pack_hash covers.' }),
   }),
 );
 
 export interface RecordsPorts extends PackPorts, LifetimePorts {
   readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
   readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
-  /** Writes down who took a pack; a pack that cannot be written down is not handed out. */
+  /** Audits the export of a pack. Where it fails the pack is not sent. */
   readonly auditExport: (export_: {
     readonly caseId: string;
     readonly actor: string;
     readonly requestId: string;
     readonly packHash: string;
   }) => Promise<void>;
+}
+
+/** The description of an export that both listeners offer. */
+export const packStep = {
+  method: 'get',
+  idempotency: 'none',
+  summary: 'Export everything about a sealed case, signed, for offline verification by an assessor',
+  description: 'With `Accept: text/html` preferred, a page to print. Every export is audited.',
+  responses: {
+    200: { description: 'The pack.', schema: Pack, otherTypes: ['text/html'], headers: { Vary: 'Accept' } },
+  },
+  errors: ['NOT_FOUND', 'CASE_NOT_SEALED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
+} as const;
+
+export const draftQuery = { draft: Type.Optional(enumOf('Flag', ['true', 'false'])) };
+
+const VARY = { Vary: 'Accept' };
+
+interface PackOrder {
+  readonly environment: string;
+  readonly caseId: string;
+  readonly isDraft: boolean;
+  readonly actor: string;
+  readonly requestId: string;
+  readonly accept: string | undefined;
+}
+
+/** Assembles a pack and audits its export, before it is sent. */
+export async function exportPack(
+  ports: Omit<RecordsPorts, 'readEligibility'>,
+  { environment, caseId, isDraft, actor, requestId, accept }: PackOrder,
+): Promise<Reply> {
+  await settledCase(ports, environment, caseId);
+  const pack = await assemblePack(ports, { environment, caseId, isDraft });
+  await ports.auditExport({ caseId, actor, requestId, packHash: pack.pack_hash });
+  if (!prefersHtml(accept)) return { status: 200, body: pack, headers: VARY };
+  return { status: 200, body: packPage(pack), contentType: 'text/html; charset=utf-8', headers: VARY };
 }
 
 export function recordRoutes(ports: RecordsPorts): Route<GateCaller>[] {
@@ -114,13 +151,13 @@ function eligibilityRoute(ports: RecordsPorts): Route<GateCaller> {
     charge: 1,
     idempotency: 'none',
     params: Type.Object({ subject_ref: SubjectRef }),
-    responses: { 200: { description: 'The record, as of now.', schema: EligibilityAnswer } },
+    responses: { 200: { description: 'The current record.', schema: EligibilityAnswer } },
     errors: ['NOT_FOUND'],
     async handler({ caller, params }) {
       const stored = await ports.readEligibility(caller.environment, params.subject_ref);
       if (stored.kind === 'none') throw new AppError('NOT_FOUND', 'There is no such subject.');
-      // Nothing is told from a row that is not as it was written; the gate says so too.
-      if (stored.kind === 'corrupt') throw new Error(`The eligibility record of ${params.subject_ref} is not intact.`);
+      if (stored.kind === 'corrupt')
+        throw new Error(`The eligibility record of ${params.subject_ref} failed its integrity check.`);
       return { status: 200, body: eligibilityView(stored.record, stored.review, ports) };
     },
   });
@@ -128,31 +165,18 @@ function eligibilityRoute(ports: RecordsPorts): Route<GateCaller> {
 
 function packRoute(ports: RecordsPorts): Route<GateCaller> {
   return route({
-    method: 'get',
+    ...packStep,
     path: '/v1/cases/:case_id/assessor-pack',
     operationId: 'exportAssessorPack',
-    summary: 'Everything about a sealed case, signed, for an assessor to check offline',
-    description: 'With `Accept: text/html` preferred it is a page to print.',
     permit: 'case:export',
     charge: 1,
-    idempotency: 'none',
     params: Type.Object({ case_id: CaseId }),
-    query: Type.Object({ draft: Type.Optional(enumOf('Flag', ['true', 'false'])) }, { additionalProperties: false }),
-    responses: {
-      200: { description: 'The pack.', schema: Pack, otherTypes: ['text/html'], headers: { Vary: 'Accept' } },
-    },
-    errors: ['NOT_FOUND', 'CASE_NOT_SEALED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
+    query: Type.Object(draftQuery, { additionalProperties: false }),
     async handler(context) {
-      const { caller, query, requestId } = context;
-      const { case_id: caseId } = context.params;
-      const { environment } = caller;
-      await settledCase(ports, environment, caseId);
-      const pack = await assemblePack(ports, { environment, caseId, isDraft: query.draft === 'true' });
-      await ports.auditExport({ caseId, actor: caller.keyId, requestId, packHash: pack.pack_hash });
-      if (!prefersHtml(context.header('accept'))) return { status: 200, body: pack, headers: VARY };
-      return { status: 200, body: packPage(pack), contentType: 'text/html; charset=utf-8', headers: VARY };
+      const { caller, query, requestId, params } = context;
+      const { environment, keyId: actor } = caller;
+      const order = { environment, caseId: params.case_id, isDraft: query.draft === 'true', actor, requestId };
+      return exportPack(ports, { ...order, accept: context.header('accept') });
     },
   });
 }
-
-export const VARY = { Vary: 'Accept' };

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError, type AppendUnit } from '@sealgate/ledger-port';
 import { versionIds, type VersionedRecord } from '../domain/versioned-record.ts';
-import { ledgerWitness, type LedgerWitnessOptions } from './ledger-witness.ts';
-import { seenVersions } from './seen-versions.ts';
+import { ledgerWitness, type LedgerWitnessOptions } from './ledger-versions.ts';
+import { seenVersions } from './known-rows.ts';
 
 const oldSecret = `old:${'o'.repeat(32)}`;
 const ofOld = ServerSecrets.parse(oldSecret).derive('ids');
@@ -14,7 +14,7 @@ const version = (subjectRef: string, of = 2, data = `{"of":"${subjectRef}"}`): V
   ...{ name: nameOf(subjectRef), type: 'eligibility.record', version: of, data },
 });
 
-/** A ledger that holds these records: content by id. */
+/** A ledger with these records: content by id. */
 function witnessOf(held: Record<string, string>, more: Partial<LedgerWitnessOptions> = {}) {
   const asked: Pick<AppendUnit, 'channel' | 'records'>[] = [];
   const seen = seenVersions(10);
@@ -30,8 +30,8 @@ function witnessOf(held: Record<string, string>, more: Partial<LedgerWitnessOpti
 
 const idOf = (subjectRef: string, of: number, hasher = ofBoth) => versionIds(hasher, nameOf(subjectRef), of)[0]!;
 
-describe('the ledger, asked about versions,', () => {
-  it('contradicts none that is the newest it holds, nor one that is still on its way to it', async () => {
+describe('the ledger witness', () => {
+  it('accepts the newest version that the ledger holds, and one still on its way to it', async () => {
     const { witness, asked, highest } = witnessOf({ [idOf('subj_a', 2)]: version('subj_a').data });
     expect(await witness.contradicted([version('subj_a'), version('subj_b')])).toEqual(new Set());
     expect(asked).toHaveLength(1);
@@ -39,31 +39,31 @@ describe('the ledger, asked about versions,', () => {
     expect(highest('subj_a')).toBe(0);
   });
 
-  it('contradicts one that a later version is held of, by the id of any secret', async () => {
+  it('contradicts a version if the ledger holds a later one, under the id of any secret', async () => {
     for (const hasher of [ofBoth, ofOld]) {
       const { witness, highest } = witnessOf({ [idOf('subj_a', 3, hasher)]: '{"revoked":true}' });
       const [a, again, b] = [version('subj_a'), version('subj_a'), version('subj_b')];
       expect(await witness.contradicted([a, b, again])).toEqual(new Set([a, again]));
-      // So that every later look-up finds it older than what was seen.
+      // Every later look-up finds it older than the seen version.
       expect(highest('subj_a')).toBe(3);
       expect(highest('subj_b')).toBe(0);
       expect(witness.nextIds(a)).toContain(idOf('subj_a', 3, hasher));
     }
   });
 
-  it('contradicts one that stands at a version under which other content is held', async () => {
+  it('contradicts a version if the ledger holds other content under it', async () => {
     const { witness } = witnessOf({ [idOf('subj_a', 2)]: '{"other":1}' });
     const a = version('subj_a');
     expect(await witness.contradicted([a])).toEqual(new Set([a]));
   });
 
-  it('is no way to tell two rows of one thing apart: neither is believed', async () => {
+  it('contradicts both of two different rows of one thing', async () => {
     const { witness } = witnessOf({});
     const two = [version('subj_a'), version('subj_a', 2, '{"of":"other"}')];
     expect(await witness.contradicted(two)).toEqual(new Set(two));
   });
 
-  it('believes none of those it had no time to be asked about', async () => {
+  it('contradicts those that there was no time to ask about', async () => {
     const subjects = Array.from({ length: 20 }, (_, number) => version(`subj_${number}`));
     const { witness, asked } = witnessOf(
       Object.fromEntries(subjects.slice(0, 15).map((_, number) => [idOf(`subj_${number}`, 3), '{}'])),
@@ -72,15 +72,15 @@ describe('the ledger, asked about versions,', () => {
     expect(asked).toHaveLength(8);
   });
 
-  it('confirms nothing where it does not answer', async () => {
+  it('throws where the ledger does not answer', async () => {
     const findConflict = async () => Promise.reject(new LedgerUnavailableError('away'));
     const { witness } = witnessOf({}, { findConflict });
     await expect(witness.contradicted([version('subj_a')])).rejects.toThrow(LedgerUnavailableError);
   });
 });
 
-describe('the versions that were seen', () => {
-  it('are bounded, and only ever rise', () => {
+describe('seen versions', () => {
+  it('are bounded and only increase', () => {
     const seen = seenVersions(2);
     seen.see('a', 2);
     seen.see('a', 1);

@@ -1,9 +1,8 @@
 import { ServerSecrets } from '@sealgate/auth';
 import type { Sql, Statement } from '@sealgate/storage';
 import { callerLookups, type CallerLookupsOptions } from '../src/data/caller-lookups.ts';
-import { knownRows } from '../src/data/known-rows.ts';
-import type { LedgerWitness } from '../src/data/ledger-witness.ts';
-import { seenVersions } from '../src/data/seen-versions.ts';
+import { knownRows, seenVersions } from '../src/data/known-rows.ts';
+import type { LedgerWitness } from '../src/data/ledger-versions.ts';
 import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
 import { signGrants } from '../src/domain/key-grants.ts';
 import { venueMac, type VersionedRecord } from '../src/domain/versioned-record.ts';
@@ -46,7 +45,7 @@ export const record = (version: number): EligibilityRecord => ({
 });
 export const entry = { subjectRef: 'subj_a', venueId: 'hall' };
 
-/** A row as the one statement gives it. */
+/** A row of the look-up statement. */
 export function row(ord: number, version: number, change: object = {}) {
   const stored = rowOf(record(version), macs.eligibility);
   return {
@@ -78,7 +77,7 @@ export function row(ord: number, version: number, change: object = {}) {
   };
 }
 
-/** A ledger that contradicts nobody. */
+/** A ledger that contradicts nothing. */
 export const silent: LedgerWitness = {
   channel: 'gate.seals',
   idsOf: ({ name, version }) => [`${name.join(' ')} ${version}`],
@@ -92,7 +91,7 @@ type Answer = (asked: number, statement: Statement) => Promise<object[]>;
 export function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}) {
   const asked: Statement[] = [];
   const corrupt: string[] = [];
-  // Stands in for the database, so that it can give answers that a sound one does not.
+  // A fake database, which can give answers that a real one does not.
   const sql: Sql = { query: (statement) => answer(asked.push(statement) - 1, statement) as Promise<never[]> };
   const made = callerLookups({
     sql,

@@ -17,7 +17,7 @@ afterAll(() => site.stop());
 
 const edit = (text: string, values: unknown[] = []) => site.sql.query({ text, values });
 
-describe('a revocation that the ledger knows of', () => {
+describe('a revocation known to the ledger', () => {
   const inLedger = (version: number) =>
     until(
       async () => {
@@ -28,7 +28,7 @@ describe('a revocation that the ledger knows of', () => {
       },
       { timeoutMs: 10_000 },
     );
-  /** Revokes, and then leaves no trace of it in the tables of the gate. */
+  /** Revokes, then removes every trace of it from the tables of the gate. */
   const revokeAndPutBack = async () => {
     const [before] = await edit('SELECT * FROM gate.eligibility WHERE subject_ref = $1', [subjectRef]);
     await site.admin('POST', `/subjects/${subjectRef}/revoke`, { reason: 'Fraud' });
@@ -40,16 +40,16 @@ describe('a revocation that the ledger knows of', () => {
     await edit('DELETE FROM gate.eligibility_history WHERE subject_ref = $1 AND record_version > 2', [subjectRef]);
   };
 
-  it('is not undone by putting everything back, by a process started later: the ledger tells', async () => {
+  it('is not undone by restoring everything, for a process started later: it asks the ledger', async () => {
     await revokeAndPutBack();
     const later = await site.replica();
     expect(await check(later, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
     expect(await check(later, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
-    // And a person is told.
+    // And the operator is told.
     await until(() => later.logLines.some((line) => line.includes('record_not_intact') && line.includes(subjectRef)));
   });
 
-  it('is not undone by putting everything back, by a replica that has let the subject in before', async () => {
+  it('is not undone by restoring everything, for a replica that allowed the subject before', async () => {
     const replica = await site.replica();
     expect(await check(replica, key, subjectRef)).toBe('allow ELIGIBLE');
     await revokeAndPutBack();
@@ -59,14 +59,14 @@ describe('a revocation that the ledger knows of', () => {
     }
   });
 
-  it('is not undone by changing what was put back: the ledger holds another record of that version', async () => {
+  it('is not undone by changing restored rows: the ledger holds another record of that version', async () => {
     await revokeAndPutBack();
     const later = await site.replica();
     await sealedCase(later, key, { create: { subject_ref: subjectRef } });
     expect(await check(await site.replica(), key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
   });
 
-  it('is the only thing that a process started later asks for: others go on', async () => {
+  it('affects no other subject for a process started later', async () => {
     await revokeAndPutBack();
     const later = await site.replica();
     const { subjectRef: other } = await sealedCase(site, key);
@@ -74,7 +74,7 @@ describe('a revocation that the ledger knows of', () => {
     expect(answers).toEqual(['deny RECORD_INTEGRITY_FAILED', 'allow ELIGIBLE']);
   });
 
-  it('lets nobody in while the ledger does not answer', async () => {
+  it('denies everybody while the ledger does not answer', async () => {
     const later = await site.replica();
     await site.sql.transaction(async (sql) => {
       await sql.query({ text: 'LOCK TABLE ledger.compact_ids IN ACCESS EXCLUSIVE MODE' });
@@ -84,8 +84,8 @@ describe('a revocation that the ledger knows of', () => {
   });
 });
 
-describe('a subject that a process meets when it knows the key', () => {
-  /** Has met the key and the venue, by another subject. */
+describe('a subject new to a process that knows the key', () => {
+  /** A replica that has met the key and the venue with another subject. */
   const replica = async () => {
     const { subjectRef: other } = await sealedCase(site, key);
     const made = await site.replica();
@@ -98,18 +98,18 @@ describe('a subject that a process meets when it knows the key', () => {
       timeoutMs: 10_000,
     });
 
-  it('is denied where the ledger holds something else under its version', async () => {
+  it('is denied if the ledger holds other content under its version', async () => {
     await isInLedger(2);
     await edit(`UPDATE ledger.records SET data = replace(data, '"v":1', '"v":2') WHERE data LIKE $1`, recordOf(2));
     const made = await replica();
     expect(await check(made, key, subjectRef)).toBe('deny RECORD_INTEGRITY_FAILED');
-    // Others of the same moment go on.
+    // Other subjects in the same batch are allowed.
     const { subjectRef: other } = await sealedCase(site, key);
     const answers = await Promise.all([subjectRef, other].map((each) => check(made, key, each)));
     expect(answers).toEqual(['deny RECORD_INTEGRITY_FAILED', 'allow ELIGIBLE']);
   });
 
-  it('is denied where the ledger holds a later version', async () => {
+  it('is denied if the ledger holds a later version', async () => {
     const made = await replica();
     const [before] = await edit('SELECT * FROM gate.eligibility WHERE subject_ref = $1', [subjectRef]);
     await site.admin('POST', `/subjects/${subjectRef}/suspend`, { reason: 'Dispute' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '@sealgate/json';
-import { refuseVaultBytes } from './vault-bytes.ts';
+import { refuseVaultBytes } from './attach.ts';
 
 const refused = (body: JsonValue): string[] => {
   try {
@@ -29,7 +29,7 @@ describe('bytes in place of a reference', () => {
     expect(refused('data:,x')).toEqual(['']);
   });
 
-  it('are not seen where there are none', () => {
+  it('are not reported where there are none', () => {
     expect(refused({ attachments: [{ ref: 'vault://a/data', label: 'database', sha256: 'x' }] })).toEqual([]);
   });
 });
