@@ -9,7 +9,7 @@ import { sessionGuard, type ConsoleCaller } from './session-guard.ts';
 
 export type ConsolePorts = SessionPorts & SignInPorts & ForwardPorts & OverviewPorts & PagesPorts;
 
-/** Every route of the console. */
+/** All routes of the console. */
 export function consoleRoutes(ports: ConsolePorts): Route<ConsoleCaller>[] {
   return [
     ...sessionRoutes(ports),
@@ -21,8 +21,8 @@ export function consoleRoutes(ports: ConsolePorts): Route<ConsoleCaller>[] {
 }
 
 /**
- * The one listener of the console. Each request: path, method, session or key (`session-guard.ts`), then in the handler its
- * origin; what is passed on is refused by the surface.
+ * The listener of the console. Checks of each request, in order: path, method, session or key (`session-guard.ts`),
+ * then the origin, in the handler. Permissions are checked by the surface.
  */
 export function consoleApp(base: AppBase, ports: ConsolePorts & { readonly cookies: Cookies }): App {
   return createApp({

@@ -29,7 +29,7 @@ const KEEP_CHECK_MS = 5_000;
 const NONCE_BYTES = 18;
 const SECRET_BYTES = 32;
 
-/** What the process is made of, opened. */
+/** The opened resources of the process. */
 export function compose({ config, now, newId, log, counters, appBase, webFiles }: Basics, own: Own): Composition {
   const { publicUrl, surfaces, serverSecrets, bodyMaxBytes } = config;
   const provider = openIdProvider({

@@ -12,7 +12,7 @@ import {
   type Config,
   type Environment,
 } from '@sealgate/service-host';
-import { parseSurfaces } from './domain/parse-surfaces.ts';
+import { parseSurfaces } from './domain/surfaces.ts';
 
 const {
   port,
@@ -31,14 +31,14 @@ const {
 const providerFields = {
   oidcIssuer: customField({
     name: 'OIDC_ISSUER',
-    description: 'The OpenID Connect provider where people sign in.',
+    description: 'The OpenID Connect provider that people sign in with.',
     form: 'a URL that begins with `https://`, or on loopback with `http://`',
     parse: parseIssuer,
   }),
-  oidcClientId: textField({ name: 'OIDC_CLIENT_ID', description: 'What the console is called there.' }),
+  oidcClientId: textField({ name: 'OIDC_CLIENT_ID', description: 'Client id of the console at the provider.' }),
   oidcClientSecret: customField<string | undefined>({
     name: 'OIDC_CLIENT_SECRET',
-    description: 'By which the console proves itself there (`client_secret_basic`). Without it, it is a public client.',
+    description: 'Client secret (`client_secret_basic`). Without it the console is a public client.',
     form: 'text',
     isSecret: true,
     fallback: { value: undefined, shown: 'none' },
@@ -46,12 +46,15 @@ const providerFields = {
   }),
   oidcScope: textField({
     name: 'OIDC_SCOPE',
-    description: 'Which scopes are asked for; a refresh token is needed.',
+    description: 'Requested scopes; the provider must issue a refresh token.',
     default: 'openid profile email offline_access',
   }),
 };
 
-/** Every variable of the console. The table in the README is made from this. There is no admin listener, and no database. */
+/**
+ * Every environment variable of the console. The table in the README is generated from this. There is no admin listener
+ * and no database.
+ */
 export const fields = {
   ...{ port, host, opsPort, opsHost, tlsCertFile, tlsKeyFile, tlsTerminatedUpstream, trustProxy },
   ...{ drainDelayMs, drainTimeoutMs, logLevel },
@@ -59,30 +62,30 @@ export const fields = {
   ...providerFields,
   publicUrl: customField({
     name: 'PUBLIC_URL',
-    description: 'How browsers reach the console. `<PUBLIC_URL>/signed-in` is its redirect URI at the provider.',
+    description: 'Public origin of the console. `<PUBLIC_URL>/signed-in` is its redirect URI at the provider.',
     form: 'a URL that begins with `https://`, or on loopback with `http://`, without path or trailing slash',
     parse: parseOrigin,
   }),
   serverSecrets: customField({
     ...storeFields.serverSecrets,
-    description: 'Secrets that session cookies are sealed with: the first seals, all open. The same for all replicas.',
+    description: 'Secrets that encrypt session cookies: the first encrypts, all decrypt. The same for all replicas.',
   }),
   surfaces: customField({
     name: 'CONSOLE_SURFACES',
-    description: 'Which surfaces there are, and where; see below.',
+    description: 'The surfaces and their URLs; see CONSOLE_SURFACES in the README.',
     form: 'a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "publicUrl"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`',
     parse: parseSurfaces,
   }),
   sessionMaxSeconds: integerField({
     name: 'SESSION_MAX_SECONDS',
-    description: 'How long somebody stays signed in, at most.',
+    description: 'Maximum lifetime of a session.',
     min: 300,
     max: 604_800,
     default: 43_200,
   }),
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
-    description: 'Largest body that is passed on; each surface has a limit of its own.',
+    description: 'Maximum size of a forwarded request body; each surface has its own limit as well.',
     min: 1024,
     max: 67_108_864,
     default: 8_388_608,
@@ -94,7 +97,7 @@ export type ConsoleConfig = Config<typeof fields> & {
   readonly adminPort: undefined;
 };
 
-/** @throws ConfigError naming every fault at once. */
+/** @throws ConfigError naming every fault. */
 export function readConfig(env: Environment): ConsoleConfig {
   const config = loadConfig(fields, env, {
     check: (variables) => listenerFaults({ ...variables, oidcIssuers: [], adminOidc: [] }),
@@ -102,7 +105,7 @@ export function readConfig(env: Environment): ConsoleConfig {
   return Object.freeze({ ...config, adminHost: '127.0.0.1', adminPort: undefined });
 }
 
-/** Cookies of the console hold for its host, whatever the path. @throws Error */
+/** Cookies of the console are valid for its host on every path. @throws Error */
 function parseOrigin(text: string): string {
   const url = publicUrlFields.publicUrl.parse(text) ?? '';
   if (new URL(url).origin !== url) throw new Error('must have no path');

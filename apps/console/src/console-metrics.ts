@@ -17,20 +17,20 @@ export interface ConsoleMetrics {
 export function consoleMetrics(metrics: Metrics): ConsoleMetrics {
   const passages = metrics.counter({
     name: 'console_passages_total',
-    help: 'Requests passed on to a surface, by what became of them; unknown are changes whose outcome nobody knows.',
+    help: 'Requests forwarded to a surface, by outcome; unknown: changes whose response was lost.',
     labels: { surface: SURFACE_IDS, outcome: PASSAGES },
   });
   const signIns = metrics.counter({
     name: 'console_sign_ins_total',
-    help: 'Sign-ins that came to an end, by how.',
+    help: 'Completed sign-ins, by outcome.',
     labels: { outcome: SIGN_INS },
   });
   const failures = metrics.counter({
     name: 'console_provider_failures_total',
-    help: 'Calls to the identity provider that did not end well.',
+    help: 'Failed calls to the identity provider, by reason.',
     labels: { call: CALLS },
   });
-  // Exposed as 0 from the start, so that the first increase is seen as one.
+  // Exposed as 0 from the start, so that rate() sees the first increase.
   for (const call of CALLS) failures.child({ call });
   for (const outcome of SIGN_INS) signIns.child({ outcome });
   for (const surface of SURFACE_IDS) for (const outcome of PASSAGES) passages.child({ surface, outcome });

@@ -10,9 +10,9 @@ const folder = join(import.meta.dirname, '..');
 // `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
-describe('the documents of the console say what the code does', () => {
+describe('generated documents are up to date', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
-  it('in a form that code generators and linters take', () => expect(openApiFaults(publicDescription())).toEqual([]));
+  it('the OpenAPI document passes lint', () => expect(openApiFaults(publicDescription())).toEqual([]));
   it('the table of variables in the README', () => checkConfigTable(join(folder, 'README.md'), fields, { write }));
 });
 
@@ -27,7 +27,7 @@ describe('the configuration', () => {
     ...surfacesOf(surface),
   };
 
-  it('needs a provider, an origin, secrets and surfaces, and has a default for the rest', () => {
+  it('requires provider, origin, secrets and surfaces, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
       ...{ port: 8080, sessionMaxSeconds: 43_200, oidcScope: 'openid profile email offline_access' },
       oidcClientSecret: undefined,
@@ -58,9 +58,9 @@ describe('the configuration', () => {
     ['/0/publicUrl must be', surfacesOf({ ...surface, publicUrl: 'https://a.example.com/' })],
     ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
     ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
-  ])('refuses what is wrong with %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
+  ])('refuses a wrong %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
 
-  it('quotes nothing of what it refuses', () => {
+  it('quotes no refused value', () => {
     const [secret, list] = ['too-short-to-be-a-secret', surfacesOf({ ...surface, apiUrl: 'https://u:hidden@x' })];
     expect(() => readConfig({ ...env, SERVER_SECRETS: secret, ...list })).toThrow(
       expect.objectContaining({ message: expect.not.stringMatching(/too-short|hidden/) }),

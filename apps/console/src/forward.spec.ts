@@ -19,8 +19,8 @@ const codeOf = ({ body }: { body: string }) => (JSON.parse(body) as { code: stri
 const cookieOf = () => [...browser.jarOf(test.url)].map((pair) => pair.join('=')).join('; ');
 const headersOf = () => ({ cookie: cookieOf(), origin: test.url, 'x-sealgate-console': '1' });
 
-describe('what is passed on', () => {
-  it('belongs to the trace of the browser, where it has one', async () => {
+describe('a forwarded request', () => {
+  it('continues the trace of the browser, if it has one', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     await browser.change(test.url, RISKS, { method: 'POST', headers: { traceparent, tracestate: 'v=1' }, body: '{}' });
     expect(test.seen[0]?.headers).toMatchObject({ traceparent, tracestate: 'v=1' });
@@ -33,7 +33,7 @@ describe('what is passed on', () => {
     expect(test.seen[1]?.headers).not.toHaveProperty('tracestate');
   });
 
-  it('is the request as it was sent, with the token, the request id and nothing that is ours alone', async () => {
+  it('is sent unchanged with token and request id, without headers of the console', async () => {
     const answer = await browser.change(test.url, `${RISKS}?limit=5&a=%2F`, {
       method: 'PATCH',
       headers: {
@@ -58,7 +58,7 @@ describe('what is passed on', () => {
     expect(answer.headers['x-request-id']).toBe('mine-1');
   });
 
-  it('comes back as the surface said it, problems too, without what would act on our origin', async () => {
+  it('gets the response unchanged, problems too, without headers that act on our origin', async () => {
     const problem = JSON.stringify({ type: 'urn:sealgate:problem:precondition-failed', title: 't', status: 412 });
     test.answer = (_, response) => {
       response.writeHead(412, [
@@ -85,7 +85,7 @@ describe('what is passed on', () => {
       expect(headers[name]).toBeUndefined();
   });
 
-  it('answers HEAD, DELETE and 304 without a body', async () => {
+  it('gets HEAD, DELETE and 304 responses without a body', async () => {
     test.answer = (request, response) => {
       if (request.method === 'HEAD') response.writeHead(200, { 'content-length': '7' }).end();
       else response.writeHead(request.method === 'DELETE' ? 204 : 304, { etag: '"x"' }).end();
@@ -106,7 +106,7 @@ describe('what is passed on', () => {
     ['/api/risk-partner/a%2Fb/c%20d', '/a%2Fb/c%20d'],
     ['/api/risk-partner/%C3%BC/x.y', '/%C3%BC/x.y'],
     ['/api/case-gate/a', '/below/a'],
-  ])('keeps %s as it is', async (path, target) => {
+  ])('keeps %s unchanged', async (path, target) => {
     expect((await browser.ask(test.url, path)).status).toBe(200);
     expect(test.seen[0]?.url).toBe(target);
   });
@@ -135,12 +135,12 @@ describe('what is passed on', () => {
     '/api/nobody/y',
     '/admin/case-gate/admin/v1/whoami',
     '/api/ingest-gateway/demo',
-  ])('never leaves its prefix or its surfaces: %s', async (path) => {
+  ])('refuses paths that leave their prefix: %s', async (path) => {
     expect((await browser.ask(test.url, path)).status).toBe(404);
     expect(test.seen).toEqual([]);
   });
 
-  it('streams events as they come, and takes a client that goes away along', async () => {
+  it('streams events, and is aborted when the client disconnects', async () => {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     test.answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -155,7 +155,7 @@ describe('what is passed on', () => {
     await gone;
   });
 
-  it('cuts an answer where the surface cuts it, so that half of it is not taken for the whole', async () => {
+  it('is cut off if the surface cuts off its response, so that a partial body is not taken as complete', async () => {
     test.answer = (_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('half', () => response.destroy());
@@ -164,10 +164,10 @@ describe('what is passed on', () => {
   });
 });
 
-describe('a key that was typed', () => {
+describe('a typed key', () => {
   const key = `gk_${'k'.repeat(43)}`;
 
-  it('goes to the public listeners in the header of the surface, without a session and before one', async () => {
+  it('goes to public listeners in the header of the surface, without a session and in preference to one', async () => {
     const headers = { 'x-api-key': key };
     const stranger = new Browser();
     expect((await stranger.change(test.url, '/api/case-gate/v1/gate/check', { headers, body: '{}' })).status).toBe(200);
@@ -178,7 +178,7 @@ describe('a key that was typed', () => {
     ]);
   });
 
-  it('opens nothing else', async () => {
+  it('gives access to nothing else', async () => {
     const stranger = new Browser();
     for (const path of ['/admin/risk-partner/admin/v1/orgs', '/overview']) {
       const answer = await stranger.ask(test.url, path, { headers: { 'x-api-key': key } });
@@ -199,7 +199,7 @@ describe('a page of another origin', () => {
     ['another value of our header', { 'x-sealgate-console': 'true' }],
     ['a browser that says cross-site', { 'sec-fetch-site': 'cross-site' }],
     ['a browser that says same-site', { 'sec-fetch-site': 'same-site' }],
-  ])('changes nothing with %s', async (_, wrong) => {
+  ])('cannot change anything with %s', async (_, wrong) => {
     const given: Record<string, string | undefined> = { ...headersOf(), ...wrong };
     const headers = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -209,7 +209,7 @@ describe('a page of another origin', () => {
     expect(test.seen).toEqual([]);
   });
 
-  it('reads nothing where the browser says what asks, and is told of no other origin', async () => {
+  it('cannot read if the browser sends Sec-Fetch-Site, and gets no CORS headers', async () => {
     for (const path of [RISKS, '/session', '/overview']) {
       const answer = await browser.ask(test.url, path, { headers: { 'sec-fetch-site': 'cross-site' } });
       expect([answer.status, codeOf(answer)]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
@@ -221,8 +221,8 @@ describe('a page of another origin', () => {
   });
 });
 
-describe('a surface that is not well', () => {
-  it('is unavailable where it cannot be reached: nothing was changed', async () => {
+describe('a failing surface', () => {
+  it('is UNAVAILABLE if unreachable: nothing was changed', async () => {
     for (const answer of [
       await browser.ask(test.url, '/api/ledger-peer/health'),
       await browser.change(test.url, '/api/ledger-peer/api/assets', { body: '{}' }),
@@ -233,14 +233,14 @@ describe('a surface that is not well', () => {
     expect(test.counted.filter((one) => one.startsWith('ledger'))).toEqual(Array(2).fill('ledger-peer unreachable'));
   });
 
-  it('leaves the outcome of a change unknown where its connection is lost, and says so', async () => {
+  it('gives OUTCOME_UNKNOWN for a change if the connection is lost', async () => {
     test.answer = (request) => request.socket.destroy();
     const answer = await browser.change(test.url, RISKS, { body: '{}' });
     expect([answer.status, codeOf(answer)]).toEqual([503, 'OUTCOME_UNKNOWN']);
     expect(test.seen).toHaveLength(1);
   });
 
-  it('is asked again, once, where a kept connection was closed before a read, and never for a change', async () => {
+  it('gets a read once more if a reused connection was closed, and never a change', async () => {
     await browser.ask(test.url, RISKS);
     let closed = 0;
     test.answer = (request, response) => {
@@ -257,7 +257,7 @@ describe('a surface that is not well', () => {
 });
 
 describe('a body', () => {
-  it('of the limit is passed on, and one byte more is refused, announced or not', async () => {
+  it('of the maximum size is forwarded, and one byte more is refused, with or without Content-Length', async () => {
     const body = 'x'.repeat(65_536);
     expect((await browser.change(test.url, RISKS, { body })).status).toBe(200);
     expect(test.seen[0]?.body).toBe(body);
@@ -274,7 +274,7 @@ describe('a body', () => {
     expect(test.seen).toHaveLength(1);
   });
 
-  it('that is none is said to be none', async () => {
+  it('that is absent is sent as Content-Length 0', async () => {
     const outgoing = httpRequest(`${test.url}${RISKS}`, { method: 'POST', headers: headersOf() });
     outgoing.removeHeader('transfer-encoding');
     outgoing.setHeader('content-length', '0');

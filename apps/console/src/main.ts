@@ -7,7 +7,7 @@ import { readConfig } from './config.ts';
 import { consoleMetrics } from './console-metrics.ts';
 import { readWebFiles } from './data/web-files.ts';
 
-/** Beside the bundle; run from the sources, the pages are those that were built last. */
+/** Beside the bundle; when run from the sources, the pages of the last build. */
 const WEB_FOLDERS = ['web', '../dist/web'].map((folder) => join(import.meta.dirname, folder));
 
 runSurface({

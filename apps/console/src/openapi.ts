@@ -1,7 +1,7 @@
 import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { consoleRoutes, type ConsolePorts } from './app.ts';
 
-/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+/** Routes use their ports only when a request arrives, so describing them needs none. */
 const noPorts = { surfaces: [], index: '', files: new Map() } as unknown as ConsolePorts;
 
 /** The OpenAPI description of the console's listener, without the pages. */
@@ -10,7 +10,7 @@ export function publicDescription(): OpenApiDocument {
     title: 'Sealgate console',
     version: '1.0.0',
     description:
-      'Signs people in and passes their requests on to the surfaces: `/api/<surface>/...` to the public listener, `/admin/<surface>/...` to the admin listener, whose own documents say what is there. For the pages of the console, on its own origin: a session is a cookie, and every change needs the Origin of the console and `X-Sealgate-Console: 1`.',
+      'Signs people in and forwards their requests to the surfaces: `/api/<surface>/...` to the public listener, `/admin/<surface>/...` to the admin listener; see the API descriptions of the surfaces. Only for the pages of the console, on its own origin: the session is a cookie, and every change needs the Origin of the console and `X-Sealgate-Console: 1`.',
     routes: consoleRoutes(noPorts).filter(({ operationId }) => operationId !== 'firstPage' && operationId !== 'page'),
     securityScheme: 'ApiKey',
     publicUrl: undefined,

@@ -13,7 +13,7 @@ afterEach(() => test.stop());
 
 describe('the pages', () => {
   it.each(['/', '/risks', '/risks/rsk_1?tab=a', '/ledger/demo.main/records/a%2Fb', '/x/'])(
-    'are at %s, with a nonce of their own and a policy that runs nothing else',
+    'are served at %s, with a fresh nonce and a policy that allows nothing else',
     async (path) => {
       const [one, other] = [await browser.ask(test.url, path), await browser.ask(test.url, path)];
       expect(one.status).toBe(200);
@@ -26,7 +26,7 @@ describe('the pages', () => {
     },
   );
 
-  it('have files that never change, compressed, and others that are asked about again', async () => {
+  it('have immutable compressed files, and others that are revalidated', async () => {
     const headers = { 'accept-encoding': 'br' };
     const hashed = await browser.ask(test.url, '/assets/index-4f3a.js', { headers });
     expect(hashed.headers).toMatchObject({
@@ -39,15 +39,15 @@ describe('the pages', () => {
     expect(again.status).toBe(304);
   });
 
-  it.each(['/assets/gone.js', '/assets/../main.js', '/api', '/admin/x'])('are not at %s', async (path) =>
+  it.each(['/assets/gone.js', '/assets/../main.js', '/api', '/admin/x'])('are not served at %s', async (path) =>
     expect((await browser.ask(test.url, path)).status).toBe(404),
   );
 
-  it('take no changes', async () => expect((await browser.change(test.url, '/risks')).status).toBe(405));
+  it('refuse changes', async () => expect((await browser.change(test.url, '/risks')).status).toBe(405));
 });
 
 describe('the overview', () => {
-  it('tells readiness with its reason, rates once it was asked twice, and what waits', async () => {
+  it('shows readiness with its reason, rates from the second request on, and backlogs', async () => {
     let requests = 100;
     test.answer = (request, response) => {
       if (request.url === '/health/ready') response.writeHead(503).end('{"status":"unhealthy","reason":"no database"}');
@@ -72,7 +72,7 @@ describe('the overview', () => {
     expect(await overview()).toEqual({ surfaces: [{ ...state, requestsPerSecond: 11, errorsPerSecond: 1 }] });
   });
 
-  it('says that it does not know, where a surface cannot be asked', async () => {
+  it('shows null for an unreachable surface', async () => {
     test.answer = (request) => request.socket.destroy();
     const answer = await browser.ask(test.url, '/overview');
     expect(JSON.parse(answer.body)).toEqual({
@@ -82,7 +82,7 @@ describe('the overview', () => {
 });
 
 describe('readiness', () => {
-  it('names what cannot be reached, and stays once it was there', async () => {
+  it('names unreachable services, and stays once reached', async () => {
     expect(await test.ready()).toEqual({
       ok: true,
       body: {

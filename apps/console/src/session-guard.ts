@@ -3,20 +3,20 @@ import type { Guard } from '@sealgate/http';
 import type { Cookies } from './domain/cookies.ts';
 import type { Session } from './domain/session.ts';
 
-/** Who asks: somebody who is signed in, or whoever typed a key that the surface will look at. */
+/** A caller: a signed-in person, or a key that the surface will check. */
 export interface ConsoleCaller {
   readonly session: Session | undefined;
-  /** Of X-Api-Key. */
+  /** The value of X-Api-Key. */
   readonly key: string | undefined;
 }
 
-/** Of the keys of the surfaces, which have 47 characters, and of those that operators choose. */
+/** The form of keys: 47 characters for keys of the surfaces; operators may choose others. */
 const KEY_MAX_CHARACTERS = 512;
 const API = '/api/';
 
 /**
- * Callers are known by the session cookie. The one other way in is a key, and only to the public listeners: it is passed on
- * and gives no right here. The console has no permissions and no limits of its own: surfaces refuse and count.
+ * Authenticates by the session cookie. The only alternative is a key, for the public listeners alone: it is forwarded
+ * and grants nothing here. The console has no permissions or limits of its own; the surfaces have.
  */
 export function sessionGuard(cookies: Cookies): Guard<ConsoleCaller> {
   return {
@@ -26,9 +26,9 @@ export function sessionGuard(cookies: Cookies): Guard<ConsoleCaller> {
       const [key] = request.path.startsWith(API) ? request.header('x-api-key') : [];
       const isKey = key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS;
       if (session !== undefined || isKey) return Promise.resolve({ session, key: isKey ? key : undefined });
-      return Promise.reject(new AppError('UNAUTHENTICATED', 'Nobody is signed in.'));
+      return Promise.reject(new AppError('UNAUTHENTICATED', 'Not signed in.'));
     },
     permits: () => false,
-    charge: () => Promise.reject(new Error('No route of the console has a price.')),
+    charge: () => Promise.reject(new Error('No route of the console is charged.')),
   };
 }

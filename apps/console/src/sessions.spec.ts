@@ -26,7 +26,7 @@ describe('a session', () => {
     await signIn();
   });
 
-  it('gives each listener a token for it alone, and never one to the page', async () => {
+  it('sends each listener only its own token, and none to the page', async () => {
     expect((await browser.ask(test.url, RISKS)).status).toBe(200);
     expect((await browser.ask(test.url, ORGS)).status).toBe(200);
     await browser.ask(test.url, '/api/case-gate/v1/cases');
@@ -37,18 +37,18 @@ describe('a session', () => {
     expect(none?.url).toBe('/below/v1/cases');
   });
 
-  it('exchanges its refresh token once for all who wait, and once for each audience', async () => {
+  it('exchanges its refresh token once for concurrent requests, and once per audience', async () => {
     const cookieBefore = [...browser.jarOf(test.url)].join();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => browser.ask(test.url, index % 2 === 0 ? RISKS : ORGS)),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    // The sign-in brought the token of the first audience along.
+    // The sign-in returned the token of the first audience.
     expect(renewals()).toBe(1);
     expect([...browser.jarOf(test.url)].join()).not.toBe(cookieBefore);
   });
 
-  it('fetches a token anew before it ends, and the refresh token that was exchanged goes on', async () => {
+  it('renews a token before it expires, and keeps the rotated refresh token', async () => {
     for (let i = 1; i <= 3; i += 1) {
       test.clock.advance(571_000);
       expect((await browser.ask(test.url, RISKS)).status).toBe(200);
@@ -56,7 +56,7 @@ describe('a session', () => {
     }
   });
 
-  it('survives that a cookie with the exchanged refresh token never arrived', async () => {
+  it('survives the loss of a cookie with a rotated refresh token', async () => {
     const before = new Map(browser.jarOf(test.url));
     await browser.ask(test.url, ORGS);
     const old = new Browser();
@@ -68,18 +68,18 @@ describe('a session', () => {
     expect((await browser.ask(test.url, RISKS)).status).toBe(200);
   });
 
-  it('is known to another process, and goes on where that one left off', async () => {
+  it('continues in another process', async () => {
     const other = await test.another();
     const there = await browser.ask(other, ORGS, { headers: { cookie: cookieOf(browser, test.url) } });
     expect(there.status).toBe(200);
-    // The browser has one jar for both: they are one origin to it.
+    // The browser has one cookie jar for both: they have the same origin.
     for (const [name, value] of browser.jarOf(other)) browser.jarOf(test.url).set(name, value);
     test.clock.advance(571_000);
     expect((await browser.ask(test.url, ORGS)).status).toBe(200);
     expect((await browser.ask(test.url, RISKS)).status).toBe(200);
   });
 
-  it('ends as unauthenticated where two processes exchanged one refresh token, and no cookie is taken away', async () => {
+  it('gets 401 if two processes exchanged one refresh token, and keeps its cookie', async () => {
     const stale = cookieOf(browser, test.url);
     await browser.ask(test.url, ORGS);
     const other = await test.another();
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(test.provider.asked.length).toBe(asked);
   });
 
-  it('ends where the provider no longer knows the person, without a word about why', async () => {
+  it('ends if the provider no longer knows the person, without giving a reason', async () => {
     test.provider.removed.add('ada');
     test.clock.advance(571_000);
     const answer = await browser.ask(test.url, RISKS);
@@ -99,16 +99,16 @@ describe('a session', () => {
     expect(test.seen).toEqual([]);
   });
 
-  it('says 503 where the provider is away when a token is needed, and goes on where one is known', async () => {
+  it('gets 503 if the provider is down and a token is needed, and continues with a cached one', async () => {
     expect((await browser.ask(test.url, RISKS)).status).toBe(200);
     await test.provider.stop();
     expect((await browser.ask(test.url, RISKS)).status).toBe(200);
     const answer = await browser.ask(test.url, ORGS);
     expect([answer.status, codeOf(answer)]).toEqual([503, 'UNAVAILABLE']);
-    expect(answer.body).toContain('The identity provider cannot be reached');
+    expect(answer.body).toContain('The identity provider is unreachable');
   });
 
-  it('ends at its time, whatever was renewed', async () => {
+  it('ends at its maximum lifetime, regardless of renewals', async () => {
     test.clock.advance(43_200_000);
     expect(await session()).toMatchObject({ person: null });
     expect((await browser.ask(test.url, RISKS)).status).toBe(401);
@@ -122,7 +122,7 @@ describe('a session', () => {
     ['made up', (cookie) => `${cookie.split('=')[0]}=s1:${'A'.repeat(200)}`],
     ['empty', (cookie) => `${cookie.split('=')[0]}=`],
     ['12 KiB long', (cookie) => `${cookie}${'A'.repeat(12_000)}`],
-  ])('is none where its cookie is %s', async (_, change) => {
+  ])('is ignored if its cookie is %s', async (_, change) => {
     const headers = { cookie: change(cookieOf(browser, test.url)) };
     const stranger = new Browser();
     const answer = await stranger.ask(test.url, '/session', { headers });
@@ -132,18 +132,18 @@ describe('a session', () => {
     expect(test.seen).toEqual([]);
   });
 
-  it('takes no cookies of 1 MiB', async () => {
+  it('refuses cookies of 1 MiB', async () => {
     const answer = await browser
       .ask(test.url, '/session', { headers: { cookie: `a=${'A'.repeat(1_048_576)}` } })
       .catch((error: NodeJS.ErrnoException) => error.code);
-    // Node refuses the head, and may cut the connection before all of it was sent.
+    // Node refuses the head, and may close the connection before all of it was sent.
     if (typeof answer === 'string') expect(['ECONNRESET', 'EPIPE']).toContain(answer);
     else expect(answer).toMatchObject({ status: 431 });
   });
 });
 
 describe('signing out', () => {
-  it('forgets the session here and takes it back at the provider, for every process', async () => {
+  it('ends the session here and revokes it at the provider, for every process', async () => {
     await signIn();
     const stolen = cookieOf(browser, test.url);
     const answer = await browser.change(test.url, '/sign-out');
@@ -159,7 +159,7 @@ describe('signing out', () => {
       expect((await new Browser().ask(origin, ORGS, { headers: { cookie: stolen } })).status).toBe(401);
   });
 
-  it('works without a session, and where the provider is away', async () => {
+  it('works without a session, and while the provider is down', async () => {
     expect(await browser.change(test.url, '/sign-out')).toMatchObject({ status: 200, body: '{}' });
     await signIn();
     test.provider.instead = (_, response) => (response.writeHead(500).end(), true);
@@ -177,7 +177,7 @@ describe('signing out', () => {
   });
 });
 
-it('logs neither a token, a code, a cookie nor a query', async () => {
+it('logs no token, code, cookie or query', async () => {
   await signIn('/risks?secret=1');
   await browser.ask(test.url, `${RISKS}?cursor=secret`);
   await browser.change(test.url, '/sign-out');

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUDIENCES, testConsole, type TestConsole } from './testing/test-console.ts';
 import { Browser } from './testing/browser.ts';
 
-const AWAY = 'The identity provider cannot be reached';
-const UNFIT = 'does not fit what was asked';
+const AWAY = 'The identity provider is unreachable';
+const UNFIT = 'The response of the identity provider is invalid';
 const HTML = { accept: 'text/html' };
 
 let test: TestConsole;
@@ -21,7 +21,7 @@ const isBack = ({ pathname }: URL) => pathname === '/signed-in';
 const codeOf = ({ body }: { body: string }) => (JSON.parse(body) as { code: string }).code;
 
 describe('signing in', () => {
-  it('leads to the provider and back to where it began, and the session says who it is', async () => {
+  it('redirects to the provider and back to the original page, and the session names the person', async () => {
     const before = await session();
     expect(before).toMatchObject({ person: null });
     expect(JSON.stringify(before)).not.toContain('publicUrl');
@@ -40,7 +40,7 @@ describe('signing in', () => {
     expect(test.counted).toEqual(['sign-in signed_in']);
   });
 
-  it('asks with code, PKCE, state, nonce and every audience, and keeps the cookies from scripts and other sites', async () => {
+  it('uses code, PKCE, state, nonce and all audiences, and hides cookies from scripts and other sites', async () => {
     const { answer, url } = await browser.follow(`${test.url}/sign-in`, ({ origin }) => origin !== test.url);
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
       ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: `${test.url}/signed-in` },
@@ -61,7 +61,7 @@ describe('signing in', () => {
   });
 
   it.each(['https://evil.example', '//evil.example', '/\\evil.example', 'risks', '/\tevil', 'javascript:alert(1)', ''])(
-    'does not lead to %p afterwards',
+    'does not return to %p',
     async (returnTo) => {
       const answer = await browser.ask(test.url, `/sign-in?returnTo=${encodeURIComponent(returnTo)}`);
       expect([answer.status, codeOf(answer)]).toEqual([400, 'INVALID_REQUEST']);
@@ -69,7 +69,7 @@ describe('signing in', () => {
     },
   );
 
-  it('refuses a way back that was begun in another browser, twice used, or with another state', async () => {
+  it('refuses a callback from another browser, used twice, or with another state', async () => {
     const { url } = await browser.follow(`${test.url}/sign-in`, isBack);
     const stranger = new Browser();
     const path = url.pathname + url.search;
@@ -80,17 +80,17 @@ describe('signing in', () => {
     const again = await browser.ask(test.url, path, { headers: HTML });
     expect(again.status).toBe(400);
     expect(again.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(again.body).toContain('This sign-in was not begun in this browser, or is over.');
+    expect(again.body).toContain('This sign-in was not started in this browser, or has ended.');
     expect(await session()).toMatchObject({ person: { subject: 'ada' } });
   });
 
-  it('refuses a way back that takes more than ten minutes', async () => {
+  it('refuses a callback after more than ten minutes', async () => {
     const { url } = await browser.follow(`${test.url}/sign-in`, isBack);
     test.clock.advance(600_001);
     expect(codeOf(await browser.ask(test.url, url.pathname + url.search))).toBe('INVALID_REQUEST');
   });
 
-  it('lets two windows sign in at once, and keeps no more than a few that never came back', async () => {
+  it('lets two windows sign in at once, and keeps only a few abandoned sign-ins', async () => {
     const { url: first } = await browser.follow(`${test.url}/sign-in?returnTo=/a`, isBack);
     const { url: second } = await browser.follow(`${test.url}/sign-in?returnTo=/b`, isBack);
     const landed = async ({ pathname, search }: URL) =>
@@ -100,7 +100,7 @@ describe('signing in', () => {
     expect(browser.jarOf(test.url).size).toBeLessThanOrEqual(6);
   });
 
-  it('says what happened where the provider refuses, and escapes nothing into the page', async () => {
+  it('explains a refusal by the provider, without quoting it in the page', async () => {
     const { url } = await browser.follow(`${test.url}/sign-in`, ({ origin }) => origin !== test.url);
     const state = url.searchParams.get('state');
     const refused = `/signed-in?error=access_denied&error_description=<script>&state=${state}&iss=${test.provider.issuer}`;
@@ -139,7 +139,7 @@ describe('signing in', () => {
           return true;
         }),
     ],
-  ])('answers 503 with words where the provider %s, and is well once it is back', async (_, words, breakIt) => {
+  ])('answers 503 with an explanation if the provider %s, and recovers afterwards', async (_, words, breakIt) => {
     breakIt(test);
     const answer = await browser.ask(test.url, '/sign-in', { headers: HTML });
     expect(answer.status).toBe(503);

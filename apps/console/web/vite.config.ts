@@ -3,7 +3,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { oneFilePage } from './verify-page/one-file-page.ts';
 
-/** The pages of the console: hashed files below `dist/web`, served by the console's own server. */
+/** The pages of the console: hashed files in `dist/web`, served by the console's server. */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), oneFilePage()],
@@ -12,9 +12,9 @@ export default defineConfig({
     emptyOutDir: true,
     manifest: true,
     target: 'es2022',
-    // Small files as data: addresses would need `data:` in more of the Content-Security-Policy than images.
+    // Inlined small files would need `data:` in more directives of the Content-Security-Policy than img-src.
     assetsInlineLimit: 0,
-    // A polyfill would be an inline script, which the policy refuses.
+    // The polyfill would be an inline script, which the policy blocks.
     modulePreload: { polyfill: false },
   },
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** RFC 9110, section 7.6.1, and what was in use before it. */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1), and older ones. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -15,8 +15,8 @@ const HOP_BY_HOP = [
 ];
 
 /**
- * Of a request stays here: who the browser is to us, what was said for us alone, what only we may say to a surface, and
- * what was said of the page (the surface is asked by us, not by the page).
+ * Request headers that are not forwarded: credentials for the console, headers that only the console may set for a
+ * surface, and headers about the calling page.
  */
 const NOT_SENT: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
@@ -39,8 +39,8 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Of an answer is not passed on: what would let a surface act on the console's own origin (its cookies, its storage, who
- * may read it), and what the console has said already.
+ * Response headers that are not forwarded: those that would act on the console's origin (cookies, storage, CORS), and
+ * those that the console sets itself.
  */
 const NOT_PASSED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
@@ -54,7 +54,7 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
   'www-authenticate',
 ]);
 
-/** Whatever a surface answers, it is shown as a document of nobody, and runs nothing. */
+/** Makes every forwarded document a sandboxed one without an origin, in which nothing runs. */
 export const ANSWER_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
@@ -64,7 +64,7 @@ export interface RequestHeadersOptions {
   readonly added: readonly (readonly [name: string, value: string])[];
 }
 
-/** What is sent to a surface: names and values in turn, as the browser wrote them. */
+/** The request headers sent to a surface: names and values alternating, as the browser wrote them. */
 export function requestHeaders(request: IncomingMessage, { host, hasBody, added }: RequestHeadersOptions): string[] {
   const { rawHeaders, headers } = request;
   const named = namedByConnection(headers.connection);
@@ -82,13 +82,13 @@ export function requestHeaders(request: IncomingMessage, { host, hasBody, added 
   return sent;
 }
 
-/** A body without a length comes in chunks; none at all is said to be none. */
+/** A body without Content-Length is chunked; no body is sent as length 0. */
 function lengthOf({ headers }: IncomingMessage): string[] {
   if (headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked'];
   return headers['content-length'] === undefined ? ['Content-Length', '0'] : [];
 }
 
-/** What the browser gets of an answer's headers. */
+/** The response headers sent to the browser. */
 export function answerHeaders(answer: IncomingMessage): Map<string, string | string[]> {
   const named = namedByConnection(answer.headers.connection);
   const passed = new Map<string, string | string[]>();

@@ -11,15 +11,15 @@ import { types } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import { answerHeaders, requestHeaders } from './forwarded-headers.ts';
 
-/** One request on its way through. */
+/** One request to forward. */
 export interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of the listener, without trailing slash. */
+  /** Base URL of the listener, without trailing slash. */
   readonly baseUrl: string;
-  /** Path and query behind it, as they are to be sent. */
+  /** Path and query, sent unchanged. */
   readonly target: string;
-  /** What the surface knows the sender by, and the ids of this request. */
+  /** The credential for the surface, and the ids of this request. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
@@ -28,10 +28,10 @@ export type PassageOutcome = 'answered' | 'unreachable' | 'unknown' | 'refused' 
 export interface ForwarderOptions {
   readonly bodyMaxBytes: number;
   readonly onOutcome?: (outcome: PassageOutcome) => void;
-  /** From the request to the head of its answer; streams may then be silent for so long too. */
+  /** Timeout until the response head, and of idle streams. */
   readonly answerWithinMs?: number;
   readonly connectWithinMs?: number;
-  /** Requests under way at once, streams among them. */
+  /** Maximum concurrent requests, including streams. */
   readonly mostAtOnce?: number;
 }
 
@@ -45,22 +45,22 @@ const AGENT_OPTIONS = {
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** The connection took too long to come about: nothing was sent. */
+/** The connection was not established in time: nothing was sent. */
 class ConnectTimeoutError extends Error {
   override readonly name = 'ConnectTimeoutError';
 }
 
-/** The surface said nothing for too long. */
+/** The surface sent nothing within the timeout. */
 class SilenceError extends Error {
   override readonly name = 'SilenceError';
 }
 
-/** The body grew past its limit, and was not sent on to its end. */
+/** The body exceeded the limit and was not sent completely. */
 class BodyTooLongError extends Error {
   override readonly name = 'BodyTooLongError';
 }
 
-/** Hands requests on to the surfaces and streams what they answer, on connections that are kept. */
+/** Forwards requests to the surfaces over keep-alive connections and streams the responses. */
 export class Forwarder {
   readonly #options: Required<Omit<ForwarderOptions, 'onOutcome'>>;
   readonly #onOutcome: (outcome: PassageOutcome) => void;
@@ -74,16 +74,16 @@ export class Forwarder {
   }
 
   /**
-   * Ends once the head of the answer has been written; its body goes on, and is cut where the surface cuts it. A client
-   * that goes away takes its request along.
-   * @throws AppError before anything was written: PAYLOAD_TOO_LARGE, OVERLOADED, UNAVAILABLE where the surface did nothing,
-   * OUTCOME_UNKNOWN where a change may have happened.
+   * Resolves once the response head has been written; the body follows, and is cut off if the surface cuts it off. If
+   * the client disconnects, the request is aborted.
+   * @throws AppError before anything was written: PAYLOAD_TOO_LARGE, OVERLOADED, UNAVAILABLE if the surface did
+   *   nothing, OUTCOME_UNKNOWN if a change may have happened.
    */
   async forward(passage: Passage): Promise<void> {
     const { bodyMaxBytes, mostAtOnce } = this.#options;
     const announced = Number(passage.request.headers['content-length'] ?? 0);
     if (announced > bodyMaxBytes) throw this.#refuse(tooLong(bodyMaxBytes));
-    if (this.#atOnce >= mostAtOnce) throw this.#refuse(new AppError('OVERLOADED', 'Too many requests are under way.'));
+    if (this.#atOnce >= mostAtOnce) throw this.#refuse(new AppError('OVERLOADED', 'Too many concurrent requests.'));
     this.#atOnce += 1;
     passage.response.once('close', () => (this.#atOnce -= 1));
     let answer: IncomingMessage;
@@ -100,7 +100,9 @@ export class Forwarder {
     this.#https.destroy();
   }
 
-  /** A kept connection may have been closed just as it was used; a read is then sent once more, on a new one. */
+  /**
+   * The surface may close an idle connection just as it is reused; a read is then retried once, on a new connection.
+   */
   async #answerOf(passage: Passage): Promise<IncomingMessage> {
     try {
       return await this.#send(passage);
@@ -124,7 +126,7 @@ export class Forwarder {
       headers: requestHeaders(request, { host: base.host, hasBody: !WITHOUT_BODY.has(method), added: headers }),
     });
     return new Promise((resolve, reject) => {
-      // After the head of the answer this is nobody's any more: the stream of the answer tells of it as well.
+      // After the response head this error is not needed: the response stream reports it as well.
       const onGone = () => outgoing.destroy();
       response.once('close', onGone);
       outgoing.on('error', (error) => reject(isStale(error, outgoing, method) ? new StaleConnectionError() : error));
@@ -139,17 +141,17 @@ export class Forwarder {
 
   #watch(outgoing: ClientRequest): void {
     const { connectWithinMs, answerWithinMs } = this.#options;
-    outgoing.setTimeout(answerWithinMs, () => outgoing.destroy(new SilenceError('The surface was silent.')));
+    outgoing.setTimeout(answerWithinMs, () => outgoing.destroy(new SilenceError('The surface sent nothing.')));
     outgoing.once('socket', (socket) => {
       if (!socket.connecting) return;
-      const late = () => outgoing.destroy(new ConnectTimeoutError('The surface did not take the connection.'));
+      const late = () => outgoing.destroy(new ConnectTimeoutError('The surface did not accept the connection.'));
       const timer = setTimeout(late, connectWithinMs);
       const clear = () => clearTimeout(timer);
       socket.once('connect', clear).once('close', clear);
     });
   }
 
-  /** By hand, since a pipeline that fails would cut the client's connection, and with it the answer that says why. */
+  /** Not by `pipeline`, which would destroy the client's connection on failure, and with it the error response. */
   #sendBody(request: IncomingMessage, outgoing: ClientRequest, method: string): void {
     if (WITHOUT_BODY.has(method)) {
       outgoing.end();
@@ -159,7 +161,7 @@ export class Forwarder {
     let size = 0;
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      // What nobody waits for any more is thrown away, so that its sender reads the answer; but not without end.
+      // Discards a body that is no longer needed, within a limit, so that the client reads the response.
       if (size > 2 * bodyMaxBytes) request.destroy();
       else if (outgoing.destroyed || outgoing.writableEnded) return;
       else if (size > bodyMaxBytes) outgoing.destroy(new BodyTooLongError('The body is too long.'));
@@ -174,7 +176,7 @@ export class Forwarder {
   #stream(answer: IncomingMessage, { response }: Passage): void {
     const headers = answerHeaders(answer);
     response.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
-    // A stream may say nothing for a while, and its reader waits for the head. Else both go out together.
+    // Streams may be silent at first, so their head is flushed at once; otherwise head and body are sent together.
     if (!headers.has('content-length')) response.flushHeaders();
     pipeline(answer, response, (error) => this.#onOutcome(error == null ? 'answered' : 'cut'));
   }
@@ -187,24 +189,24 @@ export class Forwarder {
   #refusalOf(error: unknown, { request, response }: Passage): AppError {
     if (response.destroyed) {
       this.#onOutcome('cut');
-      return new AppError('UNAVAILABLE', 'The client went away.', { cause: error });
+      return new AppError('UNAVAILABLE', 'The client disconnected.', { cause: error });
     }
     if (error instanceof BodyTooLongError) return this.#refuse(tooLong(this.#options.bodyMaxBytes));
     const wasSent = !isBeforeSending(error);
     if (!wasSent || READS.has(request.method ?? '')) {
       this.#onOutcome('unreachable');
-      return new AppError('UNAVAILABLE', 'This service cannot be reached, or does not answer in time.', {
+      return new AppError('UNAVAILABLE', 'This service is unreachable or did not respond in time.', {
         cause: error,
       });
     }
     this.#onOutcome('unknown');
     const detail =
-      'The service did not answer in time, or its connection was lost: what became of this change is not known. Look before you try it again.';
+      'The service did not respond in time, or the connection was lost: it is not known whether this change was made. Check before you try again.';
     return new AppError('OUTCOME_UNKNOWN', detail, { cause: error });
   }
 }
 
-/** A kept connection was closed before anything of the answer came. */
+/** A reused connection was closed before any byte of the response. */
 class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 }
@@ -225,9 +227,9 @@ function isBeforeSending(error: unknown): boolean {
   if (error instanceof ConnectTimeoutError) return true;
   if (!types.isNativeError(error) || !('code' in error)) return false;
   const code = String(error.code);
-  // TLS fails before a byte of the request goes out.
+  // TLS fails before any byte of the request is sent.
   return BEFORE_SENDING.has(code) || /^ERR_TLS|CERT|^UNABLE_TO|^DEPTH_ZERO/.test(code);
 }
 
 const tooLong = (maxBytes: number): AppError =>
-  new AppError('PAYLOAD_TOO_LARGE', `A body may have ${maxBytes} bytes at most.`);
+  new AppError('PAYLOAD_TOO_LARGE', `A body may have at most ${maxBytes} bytes.`);

@@ -10,23 +10,23 @@ import { boundedText, TooLongError } from './bounded-fetch.ts';
 export interface ProviderOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** Undefined: a public client. */
+  /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
   readonly scope: string;
   readonly publicUrl: string;
   readonly now: () => number;
-  /** Told of each call that did not end well, by a reason of a closed set. */
+  /** Called for each failed call, with a reason from a closed set. */
   readonly onFailure: (call: ProviderCall, reason: string) => void;
 }
 
 export type ProviderCall = 'discovery' | 'code' | 'refresh' | 'revocation';
 
 export interface Provider extends SignInProvider, TokenEndpoint {
-  /** Takes the refresh token back. Never rejects: whoever signs out is signed out. */
+  /** Revokes the refresh token. Never rejects: signing out always succeeds locally. */
   revoke(session: Session): Promise<void>;
-  /** Where the browser ends its session at the provider; undefined where that is not known. Never rejects. */
+  /** The provider's end-session URL for the browser; undefined if unknown. Never rejects. */
   endSessionUrl(): Promise<string | undefined>;
-  /** Why it cannot be reached; undefined where it can. Never rejects. */
+  /** Why the provider is unreachable; undefined if it is reachable. Never rejects. */
   problem(): Promise<string | undefined>;
 }
 
@@ -34,19 +34,19 @@ const DEADLINE_SECONDS = 5;
 const ANSWER_MAX_BYTES = 262_144;
 const DISCOVERED_MS = 3_600_000;
 const CLOCK_TOLERANCE_SECONDS = 60;
-/** Calls at a time: strangers can begin sign-ins, and each ends in one. */
+/** Maximum concurrent calls: anybody can start sign-ins, and each makes one. */
 const MOST_CALLS = 64;
-/** Of a token whose lifetime the provider does not say (RFC 6749, section 5.1 lets it). */
+/** Assumed lifetime of a token without `expires_in` (optional by RFC 6749, section 5.1). */
 const UNSAID_LIFETIME_SECONDS = 60;
 
-/** The identity provider, found by discovery when it is first needed, and again each hour. */
+/** The identity provider, discovered at first use and again every hour. */
 export function openIdProvider(options: ProviderOptions): Provider {
   const { issuer, publicUrl, now, onFailure } = options;
   const redirectUri = `${publicUrl}/signed-in`;
   const discovered = discoveries(options);
   let calls = 0;
   const call = async <Result>(kind: ProviderCall, work: (config: oidc.Configuration) => Promise<Result>) => {
-    if (calls >= MOST_CALLS) throw new AppError('OVERLOADED', 'Too many calls to the identity provider are under way.');
+    if (calls >= MOST_CALLS) throw new AppError('OVERLOADED', 'Too many concurrent calls to the identity provider.');
     calls += 1;
     try {
       return await work(await discovered());
@@ -117,7 +117,7 @@ export function openIdProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** For signing out: what failed was counted, and whoever signs out is signed out here all the same. */
+/** Ignores failures while signing out: they are counted, and the local session ends anyway. */
 async function quietly<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
@@ -139,14 +139,14 @@ const resourceOf = (audience: string | undefined): Record<string, string> =>
 
 const MOST_CHARACTERS = 200;
 
-/** Who it is, for the page to greet: what they may do is told by each surface. */
+/** The person, for display; permissions come from each surface. */
 function personOf(claims: oidc.IDToken | undefined): Pick<SignedIn, 'subject' | 'name' | 'email'> {
-  if (claims === undefined) throw new Error('A sign-in that expects an ID token has its claims.');
+  if (claims === undefined) throw new Error('A response with an ID token has claims.');
   const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, MOST_CHARACTERS) : undefined);
   return { subject: claims.sub, name: text(claims['name']), email: text(claims['email']) };
 }
 
-/** Asked once at a time. What failed is not kept. */
+/** Shares one call among concurrent callers. Failures are not cached. */
 function discoveries({ issuer, clientId, clientSecret, now }: ProviderOptions): () => Promise<oidc.Configuration> {
   const isOnLoopback = isLoopback(new URL(issuer).hostname);
   let kept: { readonly asking: Promise<oidc.Configuration>; readonly untilMs: number } | undefined;
@@ -171,7 +171,7 @@ function discoveries({ issuer, clientId, clientSecret, now }: ProviderOptions): 
   };
 }
 
-/** Redirects are not followed: what answers must be the provider that was configured. */
+/** Does not follow redirects: only the configured provider may answer. */
 const boundedFetch: oidc.CustomFetch = async (url, { body, ...init }) => {
   const response = await fetch(url, { ...init, redirect: 'manual', ...(body != null && { body: body as string }) });
   const text = await boundedText(response, ANSWER_MAX_BYTES);
@@ -179,11 +179,11 @@ const boundedFetch: oidc.CustomFetch = async (url, { body, ...init }) => {
   return new Response(status === 204 ? null : text, { status, statusText, headers });
 };
 
-/** What openid-client says of an ID token that is not of now. */
+/** Error code of openid-client for an ID token outside its validity time. */
 const CLOCK_CODE = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
-const AWAY = 'The identity provider cannot be reached, or does not answer. Nobody can sign in meanwhile; try again.';
+const AWAY = 'The identity provider is unreachable or does not respond, so nobody can sign in. Try again.';
 
-/** Every error of openid-client as a refusal; none of them says what the provider said, which may hold what was sent. */
+/** Maps errors of openid-client to AppErrors. None quotes the provider's response, which may contain what was sent. */
 function refusalOf(error: unknown, tell: (reason: string) => void): unknown {
   if (error instanceof AppError) return error;
   const [reason, refusal] = kindOf(error);
@@ -204,30 +204,30 @@ function kindOf(cause: unknown): readonly [reason: string | undefined, refusal?:
 function responseRefusal(cause: oidc.ResponseBodyError): readonly [string, AppError] {
   const { error } = cause;
   if (error === 'invalid_grant') {
-    const detail = 'The identity provider does not take this sign-in any more; begin again.';
+    const detail = 'This sign-in is no longer valid at the identity provider; start again.';
     return ['invalid_grant', new AppError('INVALID_REQUEST', detail, { cause })];
   }
   const [reason, detail] =
     error === 'invalid_target'
-      ? ['invalid_target', 'The identity provider gives no tokens for this surface: its audience is not known there.']
+      ? ['invalid_target', 'The identity provider issues no tokens for this surface: it does not know the audience.']
       : error === 'invalid_client' || error === 'unauthorized_client'
-        ? ['invalid_client', 'The identity provider does not know the console, or not by this secret.']
+        ? ['invalid_client', 'The identity provider does not accept the client id or secret of the console.']
         : ['other', AWAY];
   return [reason, new AppError('UNAVAILABLE', detail, { cause })];
 }
 
 function clientRefusal(cause: oidc.ClientError): readonly [string, AppError] {
   if (cause.code === CLOCK_CODE) {
-    const detail = 'The clocks of the console and of the identity provider do not agree.';
+    const detail = 'The clocks of the console and the identity provider differ.';
     return ['clock', new AppError('UNAVAILABLE', detail, { cause })];
   }
   if (cause.code === 'OAUTH_TIMEOUT' || isFetchFailure(cause.cause) || isTooLong(cause.cause))
     return ['away', new AppError('UNAVAILABLE', AWAY, { cause })];
-  const detail = 'What the identity provider answered does not fit what was asked.';
+  const detail = 'The response of the identity provider is invalid.';
   return ['unexpected', new AppError('UNAVAILABLE', detail, { cause })];
 }
 
-/** `fetch` fails with a TypeError whose cause is what the network said; a bug is a TypeError without one. */
+/** `fetch` reports network errors as a TypeError with a cause; a TypeError without one is a bug. */
 const isFetchFailure = (error: unknown): boolean =>
   types.isNativeError(error) && error.name === 'TypeError' && error.cause !== undefined;
 

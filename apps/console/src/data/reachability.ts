@@ -16,10 +16,10 @@ export interface Reached {
 }
 
 /**
- * Whether the provider and the surfaces can be reached, each by its name.
+ * Whether the provider and the surfaces are reachable, by name.
  *
- * A console is not ready until it has reached the provider, and one surface, once. What goes away later is told, and the
- * console stays ready: every replica meets the same outage, and one that is taken away could not even say so to people.
+ * The console becomes ready once it has reached the provider and one surface. Later outages are reported, but it stays
+ * ready: they affect all replicas, and one taken out of service could not even show the problem.
  */
 export function reachability({ provider, surfaces, deadlineMs }: ReachabilityOptions): () => Promise<Reached> {
   let wasReady = false;
@@ -44,13 +44,13 @@ export function reachability({ provider, surfaces, deadlineMs }: ReachabilityOpt
   };
 }
 
-/** Any answer will do: what is asked for needs a credential, and readiness has none. */
+/** Any response will do: the request needs a credential that readiness does not have. */
 async function problemOf(url: string, deadlineMs: number): Promise<string | undefined> {
   try {
     const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(deadlineMs) });
     await response.body?.cancel();
     return undefined;
   } catch {
-    return 'cannot be reached'; // The network or the deadline: fetch fails for nothing else here.
+    return 'cannot be reached'; // A network error or a timeout; fetch has no other failure here.
   }
 }

@@ -1,17 +1,17 @@
 import type { Surface, SurfaceId } from '../domain/surfaces.ts';
 import { boundedText } from './bounded-fetch.ts';
 
-/** How one surface is, as its ops listener tells it. */
+/** The state of one surface, from its ops listener. */
 export interface SurfaceState {
   readonly id: SurfaceId;
-  /** Undefined where it could not be asked. */
+  /** Undefined if the surface was unreachable. */
   readonly ready: boolean | undefined;
-  /** What its readiness says besides, as it says it. */
+  /** Further members of its readiness response, unchanged. */
   readonly checks: Readonly<Record<string, unknown>>;
-  /** Of the time since the overview was last asked for; absent until it was asked twice. */
+  /** Over the time since the last overview; absent on the first one. */
   readonly requestsPerSecond?: number;
   readonly errorsPerSecond?: number;
-  /** What waits and what is halted, by the names of their metrics. */
+  /** Backlogs and halted work, by metric name. */
   readonly gauges: Readonly<Record<string, number>>;
 }
 
@@ -19,11 +19,11 @@ export interface SurfaceStatesOptions {
   readonly surfaces: readonly Surface[];
   readonly now: () => number;
   readonly deadlineMs?: number;
-  /** How long an answer is given again: however many look, a surface is asked so often and no more. */
+  /** How long a result is cached, so that the rate of calls to a surface does not depend on the number of viewers. */
   readonly keepMs?: number;
 }
 
-/** Gauges of the surfaces that mean something to a person; each is summed over its labels. */
+/** Gauges of the surfaces to show; each is summed over its labels. */
 const GAUGES: ReadonlySet<string> = new Set([
   'gate_waiting_decisions',
   'ingest_waiting_bodies',
@@ -37,9 +37,9 @@ const GAUGES: ReadonlySet<string> = new Set([
 ]);
 
 const ANSWER_MAX_BYTES = 4_194_304;
-/** Rates of a shorter time jump. */
+/** Minimum interval for rates; shorter ones fluctuate. */
 const RATE_AFTER_MS = 5_000;
-/** Rates of a longer time say nothing of now. */
+/** Maximum interval for rates; longer ones are outdated. */
 const RATE_WITHIN_MS = 600_000;
 
 interface Sample {
@@ -48,7 +48,7 @@ interface Sample {
   readonly errors: number;
 }
 
-/** Asks the ops listeners of all surfaces that have one configured, at once, each within the deadline. Never rejects. */
+/** Queries all configured ops listeners concurrently, each within the deadline. Never rejects. */
 export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_000 }: SurfaceStatesOptions) {
   const samples = new Map<SurfaceId, Sample>();
   let kept: { readonly states: Promise<SurfaceState[]>; readonly untilMs: number } | undefined;
@@ -87,13 +87,13 @@ export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_00
   };
 }
 
-/** Undefined where no answer came in time, or one that is longer than any of ours. */
+/** Undefined if no response came in time, or it was too long. */
 async function asked(url: string, deadlineMs: number): Promise<{ status: number; text: string } | undefined> {
   try {
     const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(deadlineMs) });
     return { status: response.status, text: await boundedText(response, ANSWER_MAX_BYTES) };
   } catch {
-    return undefined; // The network, the deadline or the bound: each means that the state is not known.
+    return undefined; // Network error, timeout or size limit: the state is unknown.
   }
 }
 
@@ -102,15 +102,15 @@ function objectOf(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
   } catch {
-    return {}; // Something else answers at this address.
+    return {}; // Something else responds at this address.
   }
 }
 
 const LINE = /^([a-z_:][a-z0-9_:]*)(?:\{(.*)\})? (\S+)$/i;
-/** Probes and scrapers, and the pages that look here, are not what a surface is for. */
+/** Requests of probes, scrapers and this overview are not counted. */
 const UNCOUNTED = /route="(?:none|\/metrics|\/health[^"]*)"/;
 
-/** The Prometheus text format, as far as it is ours. */
+/** Parses the subset of the Prometheus text format that the surfaces use. */
 export function readMetrics(text: string): { requests: number; errors: number; gauges: Record<string, number> } {
   const gauges: Record<string, number> = {};
   let [requests, errors] = [0, 0];

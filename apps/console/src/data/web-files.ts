@@ -4,14 +4,14 @@ import { extname, join } from 'node:path';
 export interface WebFile {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Its name holds a hash of its content: it never changes. */
+  /** Whether the name contains a content hash, so that the file never changes. */
   readonly isImmutable: boolean;
 }
 
 export interface WebFiles {
-  /** `index.html`, with `__CSP_NONCE__` where the nonce of each answer goes. */
+  /** `index.html`, with `__CSP_NONCE__` as the placeholder of the nonce. */
   readonly index: string;
-  /** By their paths: `/assets/index-4f3a.js`. Not `index.html`. */
+  /** By path, such as `/assets/index-4f3a.js`. Without `index.html`. */
   readonly files: ReadonlyMap<string, WebFile>;
 }
 
@@ -29,12 +29,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** All pages together are a few MiB. */
+/** Upper bound on the size of all files together, which are a few MiB. */
 const MAX_BYTES = 33_554_432;
 
 /**
- * The built pages, read once, into memory: what is not among them is not a file, whatever a path says.
- * @throws Error where there are none, or they are too large to be ours.
+ * Reads the built pages into memory, once: a path that is not among them is no file.
+ * @throws Error if there are none, or they exceed the size limit.
  */
 export function readWebFiles(folder: string): WebFiles {
   const files = new Map<string, WebFile>();
@@ -43,7 +43,7 @@ export function readWebFiles(folder: string): WebFiles {
     const path = join(entry.parentPath, entry.name);
     const contentType = TYPES[extname(entry.name)];
     const url = path.slice(folder.length).replaceAll('\\', '/');
-    // What begins with a dot was left by the bundler for other tools.
+    // Dot files are metadata of the bundler.
     if (!entry.isFile() || contentType === undefined || url.includes('/.')) continue;
     size += statSync(path).size;
     if (size > MAX_BYTES) throw new Error(`The pages in ${folder} are larger than ${MAX_BYTES} bytes.`);

@@ -7,52 +7,52 @@ export interface AccessToken {
   readonly endsAtMs: number;
 }
 
-/** What a refresh token was exchanged for. */
+/** The result of a refresh. */
 export interface Renewed extends AccessToken {
-  /** The next refresh token; undefined: the same one goes on. */
+  /** The new refresh token; undefined if the old one stays valid. */
   readonly refreshToken: string | undefined;
 }
 
-/** The token endpoint of the provider. Both end within a deadline of their own. */
+/** The token endpoint of the provider. Calls have a deadline. */
 export interface TokenEndpoint {
-  /** `ended`: the provider does not take this refresh token any more. @throws AppError UNAVAILABLE */
+  /** `ended`: the provider rejects this refresh token. @throws AppError UNAVAILABLE */
   renew(refreshToken: string, audience: string): Promise<Renewed | 'ended'>;
 }
 
 export interface AccessTokensOptions {
   readonly endpoint: TokenEndpoint;
   readonly now: () => number;
-  /** The session that was used longest ago is forgotten; it costs its next request an exchange. */
+  /** Cache size. The least recently used session is evicted; its next request costs an exchange. */
   readonly mostSessions?: number;
 }
 
-/** A token with less than this left is fetched anew, so that it still holds when the surface looks at it. */
+/** Tokens with less time left are renewed, so that they are still valid at the surface. */
 const LEEWAY_MS = 30_000;
 const MOST_SESSIONS = 2_000;
 
 interface Known {
-  /** With the newest refresh token that this process has seen. */
+  /** With the newest refresh token known to this process. */
   session: Session;
   readonly tokens: Map<string, AccessToken>;
   readonly waiting: Map<string, Promise<AccessToken>>;
-  /** The end of the queue: exchanges of one session go one after another. */
+  /** The end of the queue: exchanges of one session are serialised. */
   last: Promise<unknown>;
-  /** A refresh token that the provider no longer takes. */
+  /** A refresh token that the provider has rejected. */
   endedWith: string | undefined;
 }
 
 /**
- * Access tokens of the sessions that this process has seen lately, one for each audience.
+ * Access tokens of the recently used sessions of this process, one per audience.
  *
- * Providers may exchange the refresh token each time (rotation), and end the whole session where one is used twice. So one
- * session exchanges once at a time, all requests that wait for the same audience share one exchange, and whoever comes with
- * an older cookie gets the newest refresh token that is known here, by the count of its exchanges.
+ * Providers may rotate the refresh token on each exchange, and end the whole session if an old one is reused. So
+ * exchanges of a session are serialised, concurrent requests for one audience share an exchange, and a request with an
+ * older cookie gets the newest refresh token known here (by its number of exchanges).
  */
 export class AccessTokens {
   readonly #endpoint: TokenEndpoint;
   readonly #now: () => number;
   readonly #mostSessions: number;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #known = new Map<string, Known>();
 
   constructor({ endpoint, now, mostSessions = MOST_SESSIONS }: AccessTokensOptions) {
@@ -61,14 +61,14 @@ export class AccessTokens {
     this.#mostSessions = mostSessions;
   }
 
-  /** Keeps what a sign-in brought along. */
+  /** Caches the token from a sign-in. */
   remember(session: Session, audience: string, token: AccessToken): void {
     this.#knownOf(session).tokens.set(audience, token);
   }
 
   /**
-   * A token for the audience, and the session as it is now: where that is another than was given, its cookie is stale.
-   * @throws AppError UNAUTHENTICATED where the provider has ended the session, UNAVAILABLE where it does not answer.
+   * A token for the audience, and the current session: if it differs from the given one, the cookie must be replaced.
+   * @throws AppError UNAUTHENTICATED if the provider has ended the session, UNAVAILABLE if it does not respond.
    */
   async tokenFor(session: Session, audience: string): Promise<{ readonly token: string; readonly session: Session }> {
     const known = this.#knownOf(session);
@@ -79,7 +79,7 @@ export class AccessTokens {
     return { token, session: known.session };
   }
 
-  /** Nothing is kept of a session that was signed out. */
+  /** Drops everything cached of a session. */
   forget({ id }: Session): void {
     this.#known.delete(id);
   }
@@ -94,7 +94,7 @@ export class AccessTokens {
       last: Promise.resolve(),
       endedWith: undefined,
     };
-    // Another replica has exchanged it meanwhile.
+    // Another replica has exchanged it in the meantime.
     if (renewals > known.session.renewals) known.session = session;
     this.#known.delete(id);
     this.#known.set(id, known);
@@ -121,7 +121,7 @@ export class AccessTokens {
       throw ended();
     }
     const { token, endsAtMs, refreshToken: next = refreshToken } = renewed;
-    // A later one may have come from another replica while this was asked for.
+    // A newer one from another replica may have arrived during the exchange.
     const { session } = known;
     if (next !== refreshToken && session.refreshToken === refreshToken)
       known.session = { ...session, refreshToken: next, renewals: session.renewals + 1 };

@@ -11,20 +11,20 @@ export interface Seals {
 
 export interface CookiesOptions {
   readonly seals: Seals;
-  /** Without path. Where it is https, cookies are Secure and bound to the host. */
+  /** Without path. With https, cookies are Secure and have the `__Host-` prefix. */
   readonly publicUrl: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** What browsers keep of one cookie, its name and attributes included (RFC 6265, section 6.1). */
+/** Maximum size of a cookie in browsers, including name and attributes (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
-/** Sign-ins that one browser may have begun; one more forgets the others. */
+/** Maximum number of pending sign-ins of a browser; one more drops the others. */
 const MAX_PENDING = 4;
 
 /**
- * The cookies of the console: what they are called, how they are sealed and read. A cookie that is too long, was changed,
- * is of another place or has ended is no cookie.
+ * Names, seals and reads the cookies of the console. A cookie that is too long, was modified, belongs to another
+ * context or has expired is ignored.
  */
 export class Cookies {
   readonly #seals: Seals;
@@ -38,17 +38,17 @@ export class Cookies {
     const isSecure = protocol === 'https:';
     this.#seals = seals;
     this.#now = now;
-    // Lax: the way back from the provider is a navigation from another site, and has to bring the cookie along.
+    // Lax: the redirect back from the provider is a cross-site navigation and must send the cookie.
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
-    // Ports of one host share their cookies, and on loopback there may be several consoles.
+    // Ports of one host share cookies, and there may be several consoles on loopback.
     const name = (what: string) => (isSecure ? `__Host-sealgate-${what}` : `sealgate-${what}-${port}`);
     this.#sessionName = name('session');
     this.#pendingPrefix = name('sign-in');
   }
 
-  /** The session of a request, from the values of its Cookie headers; undefined where nobody is signed in. */
+  /** The session in the Cookie headers of a request; undefined if not signed in. */
   session(headers: readonly string[]): Session | undefined {
-    // Two cookies of one name are of two places; nothing says which is ours.
+    // Two cookies of one name come from different scopes; which one is ours is unknown.
     const [value, ...others] = valuesOf(headers, this.#sessionName);
     if (value === undefined || others.length > 0) return undefined;
     const text = this.#open(value, this.#sessionName);
@@ -56,19 +56,19 @@ export class Cookies {
     return session !== undefined && this.#now() < session.endsAtMs ? session : undefined;
   }
 
-  /** @throws AppError UNAVAILABLE where the provider's refresh token is too long for a cookie. */
+  /** @throws AppError UNAVAILABLE if the refresh token is too long for a cookie. */
   keepSession(session: Session): string {
     const value = this.#seals.seal(sessionText(session), this.#sessionName);
     const cookie = this.#cookie(this.#sessionName, value, session.endsAtMs);
     if (cookie.length <= MAX_COOKIE_BYTES) return cookie;
-    throw new AppError('UNAVAILABLE', 'The provider gave a refresh token that is too long for a cookie.');
+    throw new AppError('UNAVAILABLE', 'The refresh token of the provider is too long for a cookie.');
   }
 
   forgetSession(): string {
     return this.#gone(this.#sessionName);
   }
 
-  /** The sign-in that this browser began with the state. */
+  /** The pending sign-in of this browser with the given state. */
   pending(headers: readonly string[], state: string): PendingSignIn | undefined {
     const name = this.#pendingName(state);
     const [value] = valuesOf(headers, name);
@@ -78,7 +78,7 @@ export class Cookies {
     return pending.state === state && this.#now() < pending.endsAtMs ? pending : undefined;
   }
 
-  /** Cookies to set: each window signs in by itself, and a browser keeps only so many that never came back. */
+  /** The cookies to set: each window has its own sign-in, and the number of abandoned ones is limited. */
   keepPending(pending: PendingSignIn, headers: readonly string[]): string[] {
     const name = this.#pendingName(pending.state);
     const earlier = namesOf(headers).filter((one) => one.startsWith(this.#pendingPrefix));

@@ -1,29 +1,29 @@
-/** Somebody who is signed in. It lives in a sealed cookie and nowhere else, so that any replica knows it. */
+/** A signed-in person. Stored only in a sealed cookie, so that any replica can read it. */
 export interface Session {
-  /** Of the sign-in, made by us: what this process remembers of it is found by it. */
+  /** Random id of the sign-in: the key for what this process caches of it. */
   readonly id: string;
   readonly issuer: string;
   readonly subject: string;
   readonly name: string | undefined;
   readonly email: string | undefined;
   readonly refreshToken: string;
-  /** How often the refresh token was exchanged: of two cookies of one session the one with more is the later. */
+  /** Number of refresh exchanges: of two cookies of one session, the higher is newer. */
   readonly renewals: number;
-  /** Milliseconds since the epoch; the session has ended then, whatever was renewed. */
+  /** Milliseconds since the epoch: the end of the session, regardless of renewals. */
   readonly endsAtMs: number;
 }
 
-/** A sign-in that was begun in this browser and has not come back yet. */
+/** A sign-in started in this browser that has not returned yet. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** A path of ours. */
+  /** A path of the console. */
   readonly returnTo: string;
   readonly endsAtMs: number;
 }
 
-/** As JSON with short names: a cookie holds at most 4,096 bytes. */
+/** Serialised as JSON with short names: a cookie holds at most 4,096 bytes. */
 export const sessionText = (session: Session): string =>
   JSON.stringify({
     i: session.id,
@@ -36,7 +36,7 @@ export const sessionText = (session: Session): string =>
     x: session.endsAtMs,
   });
 
-/** The text was sealed by us, so it has the shape that we gave it, or that an earlier version of us did. */
+/** The text was sealed by this version or an earlier one, so its shape is known. */
 export function parseSession(text: string): Session | undefined {
   const { i, u, s, n, e, r, c, x } = JSON.parse(text) as Readonly<Record<string, unknown>>;
   const isWhole = [i, u, s, r].every((one) => typeof one === 'string') && [c, x].every(Number.isSafeInteger);

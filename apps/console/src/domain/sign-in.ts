@@ -2,26 +2,26 @@ import { AppError } from '@sealgate/errors';
 import type { AccessToken } from './access-tokens.ts';
 import type { PendingSignIn, Session } from './session.ts';
 
-/** What a code was exchanged for. */
+/** The result of a code exchange. */
 export interface SignedIn {
   readonly subject: string;
   readonly name: string | undefined;
   readonly email: string | undefined;
-  /** Undefined: the provider gave none. */
+  /** Undefined if the provider issued none. */
   readonly refreshToken: string | undefined;
-  /** For the first of the audiences. */
+  /** The access token for the first audience. */
   readonly accessToken: AccessToken;
 }
 
-/** The provider, as far as a sign-in goes. Each call ends within a deadline of its own. */
+/** The provider calls of a sign-in. Each has a deadline. */
 export interface SignInProvider {
   readonly issuer: string;
-  /** Where the browser is sent to. @throws AppError UNAVAILABLE */
+  /** The authorization URL to redirect the browser to. @throws AppError UNAVAILABLE */
   authorizationUrl(pending: PendingSignIn, audiences: readonly string[]): Promise<string>;
   /**
    * Exchanges the code of the callback, checking state, nonce and issuer.
-   * @throws AppError FORBIDDEN where the provider refused the sign-in, INVALID_REQUEST where the callback does not fit,
-   * UNAVAILABLE where it does not answer.
+   * @throws AppError FORBIDDEN if the provider refused the sign-in, INVALID_REQUEST if the callback does not match,
+   *   UNAVAILABLE if the provider does not respond.
    */
   exchange(callback: URL, pending: PendingSignIn, audience: string | undefined): Promise<SignedIn>;
 }
@@ -32,14 +32,14 @@ export interface SignInOptions {
   readonly sessionMaxMs: number;
   readonly now: () => number;
   readonly newId: () => string;
-  /** An unguessable text of at least 43 characters of base64url, as RFC 7636 asks of a code verifier. */
+  /** A random text of at least 43 base64url characters, as RFC 7636 requires of a code verifier. */
   readonly newSecret: () => string;
 }
 
-/** How long the way to the provider and back may take. */
+/** Time limit of a sign-in, from the redirect to the callback. */
 const PENDING_MS = 600_000;
 
-/** Signing in by code flow with PKCE, state and nonce (RFC 6749, RFC 7636, OpenID Connect Core). */
+/** Sign-in by authorization code flow with PKCE, state and nonce (RFC 6749, RFC 7636, OpenID Connect Core). */
 export function signInFlow({ provider, audiences, sessionMaxMs, now, newId, newSecret }: SignInOptions) {
   return {
     /** @throws AppError UNAVAILABLE */
@@ -54,7 +54,7 @@ export function signInFlow({ provider, audiences, sessionMaxMs, now, newId, newS
       return { location: await provider.authorizationUrl(pending, audiences), pending };
     },
 
-    /** @throws AppError as `exchange`, and UNAVAILABLE where the provider gave no refresh token. */
+    /** @throws AppError as `exchange`, and UNAVAILABLE if the provider issued no refresh token. */
     async finish(
       callback: URL,
       pending: PendingSignIn,
@@ -64,7 +64,7 @@ export function signInFlow({ provider, audiences, sessionMaxMs, now, newId, newS
       if (refreshToken === undefined)
         throw new AppError(
           'UNAVAILABLE',
-          'The identity provider gave no refresh token: its client for the console must be allowed offline_access.',
+          "The identity provider issued no refresh token: allow offline_access for the console's client.",
         );
       const endsAtMs = Math.floor(now()) + sessionMaxMs;
       const session = { id: newId(), issuer: provider.issuer, ...person, refreshToken, renewals: 0, endsAtMs };
@@ -74,3 +74,21 @@ export function signInFlow({ provider, audiences, sessionMaxMs, now, newId, newS
 }
 
 export type SignInFlow = ReturnType<typeof signInFlow>;
+
+const RETURN_TO_MAX_CHARACTERS = 2048;
+/** One slash, not followed by another: browsers treat a backslash as a slash, and drop tabs and line breaks. */
+const RETURN_PATH = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+
+/**
+ * The path to return to after a sign-in, with query and fragment.
+ * @throws AppError INVALID_REQUEST for anything that could lead to another origin.
+ */
+export function checkedReturnTo(path: string, publicUrl: string): string {
+  const isOurs = path.length <= RETURN_TO_MAX_CHARACTERS && RETURN_PATH.test(path) && isOfOrigin(path, publicUrl);
+  if (isOurs) return path;
+  const fault = { in: 'query', pointer: '/returnTo', detail: 'must be a path of this console' } as const;
+  throw new AppError('INVALID_REQUEST', 'A sign-in can only return to a path of this console.', { faults: [fault] });
+}
+
+const isOfOrigin = (path: string, publicUrl: string): boolean =>
+  URL.canParse(path, publicUrl) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;

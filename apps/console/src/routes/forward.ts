@@ -3,7 +3,6 @@ import { AppError } from '@sealgate/errors';
 import { closedObject, routeFor, type Method, type Route } from '@sealgate/http';
 import { activeSpan, inSpan } from '@sealgate/observability';
 import type { Cookies } from '../domain/cookies.ts';
-import { forwardedPath } from '../domain/forwarded-path.ts';
 import { requireOwnOrigin, type OriginRequest } from '../domain/own-origin.ts';
 import type { Session } from '../domain/session.ts';
 import { keyHeader, type Listener, type Surface, type SurfaceId } from '../domain/surfaces.ts';
@@ -18,7 +17,7 @@ export interface ForwardPorts {
   readonly cookies: Cookies;
   readonly surfaces: readonly Surface[];
   readonly publicUrl: string;
-  /** Ends once the head of the answer is written. @throws AppError before that. */
+  /** Resolves once the response head is written. @throws AppError before that. */
   forward(passage: {
     readonly request: IncomingMessage;
     readonly response: ServerResponse;
@@ -31,7 +30,7 @@ export interface ForwardPorts {
   tokenFor(session: Session, audience: string): Promise<{ readonly token: string; readonly session: Session }>;
 }
 
-/** What a raw handler is given, as far as it is looked at here. */
+/** The part of a raw handler's context used here. */
 interface Forwarded extends OriginRequest {
   readonly params: { readonly surface: SurfaceId };
   readonly caller: ConsoleCaller;
@@ -48,13 +47,13 @@ type Side = 'api' | 'admin';
 
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
 const SIDES = {
-  api: { operation: 'Api', summary: 'Passed on to the public listener of the surface' },
-  admin: { operation: 'Admin', summary: 'Passed on to the admin listener of the surface' },
+  api: { operation: 'Api', summary: 'Forwarded to the public listener of the surface' },
+  admin: { operation: 'Admin', summary: 'Forwarded to the admin listener of the surface' },
 } as const;
 
 /**
- * `/api/<surface>/...` and `/admin/<surface>/...`: passed on with the token of whoever is signed in, or with the key that
- * was typed, and nothing else that says who somebody is. What the surface answers is passed back untouched.
+ * `/api/<surface>/...` and `/admin/<surface>/...`: forwarded with the token of the signed-in person, or with the typed
+ * key, and no other credential. The response is forwarded unchanged.
  */
 export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
   const listeners = new Map(ports.surfaces.map((surface) => [surface.id, surface]));
@@ -91,8 +90,8 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
         params: closedObject({ surface: SurfaceName }),
         restAsSent: true,
         query: 'ignored',
-        requestHeaders: { 'X-Sealgate-Console': '`1`: needed for every change.' },
-        responses: { 200: { description: 'What the surface answers, whatever its status.' } },
+        requestHeaders: { 'X-Sealgate-Console': '`1`: required for changes.' },
+        responses: { 200: { description: 'The response of the surface, with any status.' } },
         errors: ['ORIGIN_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE', 'OVERLOADED', 'OUTCOME_UNKNOWN', 'UNAVAILABLE'],
         raw: true,
         handler: (context) => handle(side)(context as Forwarded),
@@ -101,7 +100,7 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
   );
 }
 
-/** A key that was typed is meant; else the token of whoever is signed in, where the listener takes one. */
+/** The typed key if there is one, else the token of the signed-in person if the listener has an audience. */
 async function credentialOf(
   { cookies, tokenFor }: ForwardPorts,
   { caller: { session, key }, params: { surface }, response }: Forwarded,
@@ -110,12 +109,12 @@ async function credentialOf(
   if (key !== undefined) return [[...keyHeader(surface, key)]];
   if (session === undefined || audience === undefined) return [];
   const { token, session: now } = await tokenFor(session, audience);
-  // The cookie that came holds a refresh token that was exchanged meanwhile.
+  // The request's cookie has an outdated refresh token.
   if (now.renewals !== session.renewals) response.appendHeader('Set-Cookie', cookies.keepSession(now));
   return [['Authorization', `Bearer ${token}`]];
 }
 
-/** Surfaces that trust the console count failures by the client's address, and not by ours. */
+/** Lets surfaces that trust the console count failures by the client's address. */
 const aboutRequest = (
   { requestId, traceparent, tracestate, clientAddress }: Forwarded,
   publicUrl: string,
@@ -126,3 +125,36 @@ const aboutRequest = (
   ['X-Forwarded-For', clientAddress],
   ['X-Forwarded-Proto', new URL(publicUrl).protocol.slice(0, -1)],
 ];
+
+/** Characters that Node refuses to send and that browsers never leave in a path. */
+const PLAIN = /^\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/;
+
+/**
+ * The path after the prefix, exactly as sent, so that ids with encoded characters are preserved. Anything that an
+ * intermediary could read as a step upwards is refused, however it is encoded.
+ * @throws AppError NOT_FOUND
+ */
+function forwardedPath(path: string, prefix: string): string {
+  const rest = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : '';
+  if (!PLAIN.test(rest) || rest.includes('?') || rest.slice(1).split('/').some(isMisleading))
+    throw new AppError('NOT_FOUND', 'There is nothing at this path.');
+  return rest;
+}
+
+/** Decoded twice, as a proxy in front of the surface may decode once too often. */
+function isMisleading(segment: string): boolean {
+  if (segment === '') return true;
+  const once = decoded(segment);
+  const twice = once === undefined ? undefined : (decoded(once) ?? once);
+  return once === undefined || [once, twice].some((text) => text?.split(/[/\\;]/).some((part) => isDots(part)) ?? true);
+}
+
+const isDots = (part: string): boolean => part === '.' || part === '..';
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // Malformed: decodeURIComponent has no other failure.
+  }
+}

@@ -11,11 +11,11 @@ const SurfaceStateView = named(
   'SurfaceState',
   closedObject({
     id: SurfaceName,
-    ready: Type.Union([Type.Boolean(), Type.Null()], { description: 'null: it could not be asked.' }),
-    checks: Type.Record(Type.String(), Type.Unknown(), { description: 'What its readiness says besides.' }),
+    ready: Type.Union([Type.Boolean(), Type.Null()], { description: 'null if the surface was unreachable.' }),
+    checks: Type.Record(Type.String(), Type.Unknown(), { description: 'Further members of its readiness response.' }),
     requestsPerSecond: Type.Optional(Type.Number()),
-    errorsPerSecond: Type.Optional(Type.Number({ description: 'Answers of class 5xx.' })),
-    gauges: Type.Record(Type.String(), Type.Number(), { description: 'What waits and what is halted, by metric.' }),
+    errorsPerSecond: Type.Optional(Type.Number({ description: 'Responses with status 5xx.' })),
+    gauges: Type.Record(Type.String(), Type.Number(), { description: 'Backlogs and halted work, by metric.' }),
   }),
 );
 
@@ -23,23 +23,23 @@ const Overview = named('Overview', closedObject({ surfaces: Type.Array(SurfaceSt
 
 export interface OverviewPorts {
   readonly publicUrl: string;
-  /** Of the surfaces whose ops listener is configured. Never rejects, and ends within its own deadline. */
+  /** The states of surfaces with an ops listener. Never rejects; has a deadline. */
   states(): Promise<readonly { readonly id: SurfaceId; readonly ready: boolean | undefined }[]>;
 }
 
-/** How the surfaces are, for whoever is signed in. */
+/** The states of the surfaces, for signed-in people. */
 export function overviewRoutes({ publicUrl, states }: OverviewPorts): Route<ConsoleCaller>[] {
   return [
     route({
       method: 'get',
       path: '/overview',
       operationId: 'readOverview',
-      summary: 'How each surface is, as its ops listener tells it',
-      description: 'Rates are of the time since the overview was last asked for, and absent until it was asked twice.',
+      summary: 'The state of each surface, from its ops listener',
+      description: 'Rates are over the time since the last overview, and absent on the first.',
       permit: 'authenticated',
       charge: 'none',
       idempotency: 'none',
-      responses: { 200: { description: 'Surfaces without an ops URL are not in it.', schema: Overview } },
+      responses: { 200: { description: 'Without surfaces that have no ops URL.', schema: Overview } },
       errors: ['ORIGIN_NOT_ALLOWED'],
       async handler(context) {
         requireOwnOrigin(context, publicUrl);

@@ -14,7 +14,7 @@ export interface PagesPorts {
   readonly newNonce: () => string;
 }
 
-/** Paths below these are never addresses of pages. */
+/** Paths below these are never pages. */
 const NO_PAGES = /^\/(?:api|admin|assets)(?:\/|$)/;
 
 const policyOf = (nonce: string): string =>
@@ -23,7 +23,7 @@ const policyOf = (nonce: string): string =>
 
 const open = { method: 'get', permit: 'open', charge: 'none', idempotency: 'none', query: 'ignored' } as const;
 
-/** The built pages. Every address that is no file is that of a page, which the pages themselves tell apart. */
+/** The built pages. Every path that is no file gets index.html, which does the routing. */
 export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<ConsoleCaller>[] {
   const parts = index.split('__CSP_NONCE__');
   const sendIndex = (response: ServerResponse): void => {
@@ -46,13 +46,13 @@ export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<Consol
       raw: true,
       handler: ({ response }) => sendIndex(response),
     }),
-    // A file is compressed once and kept so; a page has a nonce of its own.
+    // Files are compressed once and cached; a page has a new nonce each time.
     ...[...files].map(([path, file], number) =>
       route({
         ...open,
         path,
         operationId: `file${number}`,
-        summary: 'A file of the pages',
+        summary: 'A static file of the pages',
         responses: { 200: { description: 'The file.', contentType: file.contentType } },
         errors: [],
         handler: fileHandler(file),

@@ -30,7 +30,7 @@ const SessionView = named(
         api: Type.Boolean(),
         admin: Type.Boolean(),
         publicUrl: Type.Optional(
-          Type.String({ description: 'Where others reach the public listener. Told to who is signed in.' }),
+          Type.String({ description: 'URL of the public listener for others. Only for signed-in people.' }),
         ),
       }),
     ),
@@ -44,22 +44,22 @@ export interface SessionPorts {
   readonly cookies: Cookies;
   readonly surfaces: readonly Surface[];
   readonly publicUrl: string;
-  /** Forgets the session here and at the provider; gives where the browser ends its session there. Never rejects. */
+  /** Ends the session here and at the provider; returns the provider's end-session URL. Never rejects. */
   signOut(session: Session): Promise<string | undefined>;
 }
 
-/** Who is signed in, and the way out. */
+/** The session: who is signed in, and signing out. */
 export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: SessionPorts): Route<ConsoleCaller>[] {
   return [
     route({
       method: 'get',
       path: '/session',
       operationId: 'readSession',
-      summary: 'Who is signed in, and which surfaces there are',
+      summary: 'The signed-in person and the configured surfaces',
       permit: 'open',
       charge: 'none',
       idempotency: 'none',
-      responses: { 200: { description: '`person` is null where nobody is signed in.', schema: SessionView } },
+      responses: { 200: { description: '`person` is null if nobody is signed in.', schema: SessionView } },
       errors: ['ORIGIN_NOT_ALLOWED'],
       handler(context) {
         requireOwnOrigin(context, publicUrl);
@@ -73,11 +73,11 @@ export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: Session
       path: '/sign-out',
       operationId: 'signOut',
       summary: 'Sign out, here and at the provider',
-      description: 'The page leads the browser to `endSessionUrl`, where the provider has one. Without a session: {}.',
+      description: 'The page then navigates to `endSessionUrl`, if the provider has one. Without a session: {}.',
       permit: 'open',
       charge: 'none',
       idempotency: 'none',
-      requestHeaders: { 'X-Sealgate-Console': '`1`: needed for every change.' },
+      requestHeaders: { 'X-Sealgate-Console': '`1`: required for changes.' },
       responses: { 200: { description: 'Signed out.', schema: SignedOut } },
       errors: ['ORIGIN_NOT_ALLOWED'],
       async handler(context) {

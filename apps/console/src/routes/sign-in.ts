@@ -1,14 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { AppError } from '@sealgate/errors';
+import { AppError, problemOf } from '@sealgate/errors';
 import { closedObject, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { AccessToken } from '../domain/access-tokens.ts';
 import type { Cookies } from '../domain/cookies.ts';
-import { checkedReturnTo } from '../domain/return-to.ts';
 import type { Session } from '../domain/session.ts';
-import type { SignInFlow } from '../domain/sign-in.ts';
+import { checkedReturnTo, type SignInFlow } from '../domain/sign-in.ts';
 import type { ConsoleCaller } from '../session-guard.ts';
-import { refusalPage } from './refusal-page.ts';
 
 const route = routeFor<ConsoleCaller>();
 
@@ -22,7 +21,7 @@ export interface SignInPorts {
   readonly onOutcome: (outcome: SignInOutcome) => void;
 }
 
-/** How a raw handler is asked: as much as these two look at. */
+/** The part of a raw handler's context used here. */
 interface Navigation {
   readonly request: { readonly url?: string | undefined };
   readonly response: ServerResponse;
@@ -32,7 +31,7 @@ interface Navigation {
 
 const open = { permit: 'open', charge: 'none', idempotency: 'none', raw: true } as const;
 
-/** The way to the provider and back. Both are followed by a browser, so their refusals are pages for people. */
+/** The redirects to the provider and back. A browser navigates to both, so errors are HTML pages. */
 export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
   const { cookies, publicUrl, flow, remember, onOutcome } = ports;
   const begin = async (context: Navigation, returnTo: string): Promise<void> => {
@@ -65,11 +64,11 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
       method: 'get',
       path: '/sign-in',
       operationId: 'signIn',
-      summary: 'Lead the browser to the identity provider',
+      summary: 'Redirect the browser to the identity provider',
       query: closedObject({
         returnTo: Type.Optional(Type.String({ description: 'A path of the console. Default: `/`.' })),
       }),
-      responses: { 303: { description: 'To the provider.', headers: { Location: 'Where to.' } } },
+      responses: { 303: { description: 'Redirect to the provider.', headers: { Location: 'The authorization URL.' } } },
       errors: ['INVALID_REQUEST', 'UNAVAILABLE', 'OVERLOADED'],
       handler: (context) => asPage(context, () => begin(context, context.query.returnTo ?? '/')),
     }),
@@ -78,9 +77,14 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
       method: 'get',
       path: '/signed-in',
       operationId: 'signedIn',
-      summary: 'Where the identity provider leads the browser back to',
+      summary: 'The redirect URI for the identity provider',
       query: 'ignored',
-      responses: { 303: { description: 'Signed in; to where it began.', headers: { Location: 'Where to.' } } },
+      responses: {
+        303: {
+          description: 'Signed in; redirect to the original page.',
+          headers: { Location: 'The path of that page.' },
+        },
+      },
       errors: ['INVALID_REQUEST', 'FORBIDDEN', 'UNAVAILABLE', 'OVERLOADED'],
       handler: (context) => asPage(context, () => finish(context)),
     }),
@@ -89,9 +93,38 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
 
 function redirect(response: ServerResponse, location: string, cookies: readonly string[]): void {
   response.setHeader('Set-Cookie', cookies);
-  // The address holds the code: nobody that is linked to from here is told.
+  // The URL contains the code: send no Referer to linked pages.
   response.writeHead(303, { Location: location, 'Referrer-Policy': 'no-referrer', 'Content-Length': '0' }).end();
 }
 
 const notBegunHere = (): AppError =>
-  new AppError('INVALID_REQUEST', 'This sign-in was not begun in this browser, or is over. Begin again.');
+  new AppError('INVALID_REQUEST', 'This sign-in was not started in this browser, or has ended. Start again.');
+
+const STYLE =
+  ':root{color-scheme:light dark;background:light-dark(#fff,#14181c);color:light-dark(#14181c,#f4f6f8)}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto 0;padding:0 1rem}' +
+  'code{overflow-wrap:anywhere}a{color:light-dark(#1a4fc4,#9dbcff)}';
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+/** A problem as an HTML page, for browser navigations without a console page open. */
+function refusalPage(response: ServerResponse, error: AppError, requestId: string): void {
+  const { title, detail, status, code } = problemOf(error, requestId);
+  const retry = error.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(error.retryAfterSeconds) };
+  const page = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title><style>${STYLE}</style></head>
+<body><main><h1>${escaped(title)}</h1><p>${escaped(detail ?? '')}</p>
+<p><a href="/sign-in">Sign in again</a> · <a href="/">Back to the console</a></p>
+<p><small>${escaped(code ?? '')} · request <code>${escaped(requestId)}</code></small></p></main></body></html>
+`;
+  response.writeHead(status, {
+    ...retry,
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': POLICY,
+    'Referrer-Policy': 'no-referrer',
+  });
+  response.end(page);
+}
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -12,7 +12,7 @@ export interface Ask {
   readonly body?: string;
 }
 
-/** As much of a browser as cookies and redirects: it keeps what each origin sets, and sends paths as they are written. */
+/** A minimal browser: cookie jar per origin and redirects; sends paths unchanged. */
 export class Browser {
   readonly cookies = new Map<string, Map<string, string>>();
 
@@ -44,7 +44,7 @@ export class Browser {
     return jar;
   }
 
-  /** Follows redirects until one answer is none, or leads to a path that is asked to be left to the caller. */
+  /** Follows redirects until there is none, or one leads to a path that the caller wants to handle. */
   async follow(url: string, until: (url: URL) => boolean = () => false): Promise<{ answer: Answer; url: URL }> {
     let at = new URL(url);
     for (let hops = 0; hops < 12; hops += 1) {
@@ -54,10 +54,10 @@ export class Browser {
       at = new URL(location, at);
       if (until(at)) return { answer, url: at };
     }
-    throw new Error('The redirects do not end.');
+    throw new Error('Too many redirects.');
   }
 
-  /** A change as our own pages send it. */
+  /** A change as the console's pages send it. */
   change(origin: string, path: string, ask: Ask = {}): Promise<Answer> {
     const headers = { origin, 'x-sealgate-console': '1', 'content-type': 'application/json', ...ask.headers };
     return this.ask(origin, path, { method: 'POST', ...ask, headers });

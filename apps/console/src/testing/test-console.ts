@@ -17,16 +17,16 @@ export interface Seen {
 export interface TestConsole {
   readonly url: string;
   readonly provider: TestProvider;
-  /** What the surface was asked. */
+  /** The requests that the surface received. */
   readonly seen: Seen[];
-  /** What the surface answers; 200 `{}` unless it is set. */
+  /** The response of the surface; default 200 `{}`. */
   answer: (request: IncomingMessage, response: ServerResponse, seen: Seen) => void;
   readonly surface: Server;
   readonly counted: string[];
   readonly logged: string[];
   readonly clock: ReturnType<typeof testClock>;
   readonly ready: () => Promise<{ readonly ok: boolean; readonly body?: object }>;
-  /** Another process of the same console: what it does is not known to the first. */
+  /** A second process of the same console, with its own cache. */
   another(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -49,7 +49,7 @@ async function listening(handle: (request: IncomingMessage, response: ServerResp
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A console as it runs, with a real provider and a stand-in surface, on ports of its own. */
+/** A running console with a real provider and a stub surface, on ports of its own. */
 export async function testConsole({ accessTokenSeconds = 600 } = {}): Promise<TestConsole> {
   const servers: Server[] = [];
   const releases: (() => unknown)[] = [];

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Provider, type Adapter, type AdapterPayload, type JWK, type KoaContextWithOIDC } from 'oidc-provider';
 
-/** A real provider that signs anybody in without asking. */
+/** A real provider that signs in everybody without interaction. */
 export interface TestProvider {
   readonly issuer: string;
-  /** Paths that it was asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: string[];
-  /** `sub` of whoever signs in next. */
+  /** `sub` of the next sign-in. */
   subject: string;
-  /** Whom it no longer knows. */
+  /** Subjects that it no longer knows. */
   readonly removed: Set<string>;
-  /** Answers in its place where it returns true. */
+  /** Handles the request instead if it returns true. */
   instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   stop(): Promise<void>;
 }
@@ -108,7 +108,7 @@ const signingKey = (): JWK => {
   return { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'one' };
 };
 
-/** What the provider has handed out, as long as it lives; the ids that it makes are its own. */
+/** The provider's in-memory store; the provider makes the ids. */
 class MemoryAdapter implements Adapter {
   static readonly #kept = new Map<string, AdapterPayload>();
   readonly #name: string;

@@ -9,16 +9,16 @@ interface ConfirmProps {
   readonly children?: ReactNode;
   readonly action: string;
   readonly tone?: 'danger';
-  /** A reason is asked for, of at most so many characters. */
+  /** Asks for a reason with this maximum length. */
   readonly reasonMax?: number;
-  /** Has to be typed before the action is offered. */
+  /** Text to type before the action is enabled. */
   readonly typed?: string;
   readonly run: (reason: string) => Promise<unknown>;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-/** Asks before something is done; a refusal is shown in it, and what was typed stays. */
+/** Asks for confirmation; an error is shown in the dialog, and the input stays. */
 export function ConfirmDialog({
   title,
   children,

@@ -1,10 +1,10 @@
 import { useState, type ReactNode } from 'react';
 import { TextInput } from '@mantine/core';
 
-/** Most bytes of a file that is hashed here: it is read whole. */
+/** Maximum size of a file to hash: it is read into memory. */
 const FILE_MAX_BYTES = 256 * 1024 * 1024;
 
-/** Hashes a file in the browser, as 64 lower-case hexadecimal digits: the file itself is sent nowhere. */
+/** Hashes a file in the browser, to 64 lower-case hexadecimal digits; the file is not uploaded. */
 export function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: string, file: File) => void }): ReactNode {
   const [fault, setFault] = useState<string>();
   const read = async (file: File) => {

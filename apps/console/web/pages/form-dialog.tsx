@@ -5,19 +5,19 @@ import { ProblemView } from '../shell/problem-view.tsx';
 interface FormDialogProps {
   readonly title: string;
   readonly size?: 'xl';
-  /** What the button says that does it. */
+  /** Label of the submit button. */
   readonly action: string;
   readonly tone?: 'danger';
-  /** Whether it can be done yet; without it the members of the form say so themselves. */
+  /** Whether the form can be submitted; default: the fields validate themselves. */
   readonly isReady?: boolean;
-  /** How doing it goes on: a refusal is shown, and what was typed stays. */
+  /** The state of the submission: an error is shown, and the input stays. */
   readonly doing: { readonly isPending: boolean; readonly error: unknown };
   readonly onSubmit: () => void;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** The frame of every form over a page. */
+/** The frame of all form dialogs. */
 export function FormDialog({
   title,
   size,

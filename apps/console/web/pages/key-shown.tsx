@@ -1,18 +1,17 @@
 import type { ReactNode } from 'react';
 import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
-import { CodeText } from '../shell/code-text.tsx';
-import { CopyButton } from '../shell/copy-button.tsx';
+import { CodeText, CopyButton } from '../shell/code-text.tsx';
 import { quoted } from '../shell/quoted.ts';
 
 interface KeyShownProps {
   readonly label: string;
   readonly rawKey: string;
-  /** A line that uses the key, for a shell that has it in `$KEY`. */
+  /** A shell command that uses the key from `$KEY`. */
   readonly curl: string;
   readonly onClose: () => void;
 }
 
-/** The one time a key is shown. It stays open until it is closed by its button, so no stray click loses the key. */
+/** Shows a new key, once. Only its button closes it, so that a stray click does not lose the key. */
 export const KeyShown = ({ label, rawKey, curl, onClose }: KeyShownProps): ReactNode => (
   <Modal
     opened

@@ -3,16 +3,16 @@ import { Stack, Text } from '@mantine/core';
 import { StateBadge } from '../shell/state-badge.tsx';
 import { Time } from '../shell/time.tsx';
 
-/** Of a key of any surface. */
+/** A key of any surface. */
 interface KeyTimes {
-  /** Where it lies in the future, the key was rotated and goes on until then. */
+  /** If in the future: the key was rotated and is valid until then. */
   readonly revokedAt: string | null;
   readonly expiresAt?: string | null;
 }
 
 type KeyStateName = 'live' | 'ending' | 'revoked' | 'expired';
 
-/** What a key is now; one that is ending still counts. */
+/** The current state of a key; an ending key is still valid. */
 export function keyState({ revokedAt, expiresAt = null }: KeyTimes, now = Date.now()): KeyStateName {
   if (revokedAt !== null && Date.parse(revokedAt) <= now) return 'revoked';
   if (expiresAt !== null && Date.parse(expiresAt) <= now) return 'expired';
@@ -26,7 +26,7 @@ const BADGES = {
   expired: { tone: 'bad', word: 'Expired' },
 } as const;
 
-/** The state of a key, and when it ends or ended. */
+/** The state of a key, and its end time. */
 export function KeyState({ times }: { readonly times: KeyTimes }): ReactNode {
   const state = keyState(times);
   const { tone, word } = BADGES[state];

@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { NavLink, useLocation } from 'react-router';
 import classes from './part-tabs.module.css';
 
-/** The pages of a part as a row of links, which scrolls sideways where it does not fit, to where the shown page is. */
+/** The pages of a part as a row of links, which scrolls horizontally to the current one if needed. */
 export function PartTabs({
   label,
   tabs,

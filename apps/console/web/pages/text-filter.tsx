@@ -9,7 +9,7 @@ interface TextFilterProps {
   readonly onSet: (value: string | null) => void;
 }
 
-/** A text is a filter once it is entered or left, not with each letter. */
+/** A text filter, applied on Enter or when the field loses focus. */
 export const TextFilter = ({ label, value = '', placeholder, width = 170, onSet }: TextFilterProps): ReactNode => (
   <TextInput
     {...{

@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
-import { CopyButton } from './copy-button.tsx';
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { useClipboard } from '@mantine/hooks';
 import classes from './code-text.module.css';
+import { Icon } from './icons.tsx';
 
 /**
- * An id, a hash or a key in fixed-width letters, with copy. `short` shows the first characters of what nobody reads
- * whole; all of it is copied, and is in the title.
+ * An id, hash or key in a monospace font, with a copy button. `short` shows only the first characters; the full text is
+ * copied and in the tooltip.
  */
 export function CodeText({ value, label, short }: { value: string; label: string; short?: number }): ReactNode {
   const shown = short !== undefined && value.length > short ? `${value.slice(0, short)}…` : value;
@@ -13,5 +15,21 @@ export function CodeText({ value, label, short }: { value: string; label: string
       <code title={shown === value ? undefined : value}>{shown}</code>
       <CopyButton value={value} label={`Copy ${label}`} />
     </span>
+  );
+}
+
+/** Copies a text. `label` is the accessible name: "Copy the key". */
+export function CopyButton({ value, label }: { value: string; label: string }): ReactNode {
+  const clipboard = useClipboard({ timeout: 1_500 });
+  const words = clipboard.copied ? 'Copied' : clipboard.error === null ? label : 'The browser refused to copy';
+  return (
+    <Tooltip label={words}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={label} onClick={() => clipboard.copy(value)}>
+        <Icon name={clipboard.copied ? 'check' : 'copy'} size={15} />
+        <span aria-live="polite" className="visually-hidden">
+          {clipboard.copied ? 'Copied' : ''}
+        </span>
+      </ActionIcon>
+    </Tooltip>
   );
 }

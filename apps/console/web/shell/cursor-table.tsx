@@ -6,7 +6,7 @@ import { Icon } from './icons.tsx';
 import { ListError, ListLoading } from './list-states.tsx';
 import classes from './cursor-table.module.css';
 
-/** One page of a list as every surface answers it. */
+/** One page of a list, as all surfaces return it. */
 export interface ListPage<Row> {
   readonly items: readonly Row[];
   readonly nextCursor?: string | null | undefined;
@@ -16,27 +16,27 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: 'left' | 'right';
-  /** As a CSS width; columns without one share what is left. */
+  /** CSS width; columns without one share the rest. */
   readonly width?: string;
 }
 
 interface CursorTableProps<Row> {
-  /** What the table holds, for those who do not see it. */
+  /** Accessible name of the table. */
   readonly label: string;
-  /** Everything the answer depends on but the cursor: the filters too. */
+  /** Query key: all inputs except the cursor, filters included. */
   readonly queryKey: readonly unknown[];
   readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
   readonly rowKey: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
-  /** Shown where the list has no row at all. */
+  /** Shown if the list is empty. */
   readonly empty: ReactNode;
-  /** Another name of the `cursor` parameter, for a page with two lists. */
+  /** Name of the cursor parameter, for a page with two lists. */
   readonly cursorName?: string;
-  /** Reads the shown page again this often. */
+  /** Refetch interval of the shown page. */
   readonly refetchMs?: number;
 }
 
-/** A list that is read page by page; which page stands in the address bar. On narrow screens each row is a card. */
+/** A paginated list; the cursor of the current page is in the URL. On narrow screens each row is a card. */
 export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
   const { cursorName = 'cursor', queryKey, load, refetchMs } = props;
   const [search] = useSearchParams();
@@ -66,7 +66,7 @@ export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
   );
 }
 
-/** A list that is whole by nature (the roles, the channels of a network), in the same clothes. */
+/** A short list without pagination (roles, channels of a network), in the same style. */
 export function PlainTable<Row>(
   props: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty'> & { readonly rows: readonly Row[] },
 ): ReactNode {

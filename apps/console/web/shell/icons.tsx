@@ -29,7 +29,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** A line drawing beside words; it says nothing that the words do not, so assistive technology passes over it. */
+/** A decorative icon beside text, hidden from assistive technology. */
 export const Icon = ({ name, size = 18 }: { name: IconName; size?: number }): ReactNode => (
   <svg
     width={size}

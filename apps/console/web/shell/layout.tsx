@@ -24,7 +24,7 @@ import { SignedOut, signInAddress } from './signed-out.tsx';
 import { useSession, useSignedOut, type Session } from './session.ts';
 import classes from './layout.module.css';
 
-/** Head, menu and the open page. The page stays as it is when the session ends, so that nothing typed is lost. */
+/** Header, menu and the open page. The page stays mounted when the session ends, so that input is not lost. */
 export function Layout(): ReactNode {
   const [menuOpen, menu] = useDisclosure(false);
   const session = useSession();
@@ -36,7 +36,7 @@ export function Layout(): ReactNode {
   const first = useRef(true);
   useEffect(() => {
     menu.close();
-    // Those who read by ear or move by keyboard begin at the page that was opened, not at the link they left.
+    // Moves focus to the new page, for screen readers and keyboard users.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
   }, [pathname]);
@@ -167,7 +167,7 @@ function Who({ session }: { session: Session }): ReactNode {
   );
 }
 
-/** Ends the session here, then at the provider where it has a page for it. */
+/** Ends the session here, then at the provider, if it has an end-session page. */
 async function signOut(): Promise<void> {
   const { endSessionUrl } = await sendJson<{ endSessionUrl?: string }>('/sign-out', {});
   globalThis.location.assign(endSessionUrl ?? '/');

@@ -4,10 +4,10 @@ import { Icon, type IconName } from './icons.tsx';
 import { ProblemView } from './problem-view.tsx';
 import { asProblem } from './problem.ts';
 
-/** A service that is well answers long before. */
+/** A healthy service responds much sooner. */
 const SLOW_AFTER_MS = 5_000;
 
-/** Rows that hold the place of a list which is on its way; after some seconds it says that the service is slow. */
+/** Placeholder rows of a loading list; after some seconds they say that the service is slow. */
 export function ListLoading({ rows = 6 }: { rows?: number }): ReactNode {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
@@ -33,12 +33,12 @@ export function ListLoading({ rows = 6 }: { rows?: number }): ReactNode {
 interface EmptyProps {
   readonly title: string;
   readonly icon?: IconName;
-  /** What fills the list, or which filter to drop. */
+  /** How to add rows, or which filter to remove. */
   readonly children?: ReactNode;
   readonly action?: ReactNode;
 }
 
-/** A list without rows: says what would be here and how it comes to be. */
+/** An empty list: what would be shown here, and how it comes about. */
 export const ListEmpty = ({ title, icon = 'empty', children, action }: EmptyProps): ReactNode => (
   <Center py={48} px="md">
     <Stack align="center" gap="xs" maw={460}>
@@ -58,7 +58,7 @@ export const ListEmpty = ({ title, icon = 'empty', children, action }: EmptyProp
   </Center>
 );
 
-/** A list that the service refuses to this person (403), or could not give. */
+/** An error instead of a list: refused for this person (403), or failed. */
 export function ListError({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
   if (asProblem(error).status !== 403) return <ProblemView error={error} onRetry={onRetry} />;
   return (
@@ -81,7 +81,7 @@ interface UnreadProps {
   readonly rows?: number;
 }
 
-/** In place of what is read, until it is there; above it, where reading it again failed. */
+/** Shown instead of data while it loads or after it failed, and above stale data after a failed refetch. */
 export const Unread = ({ read, rows }: UnreadProps): ReactNode => (
   <>
     {read.isError && <ListError error={read.error} onRetry={() => void read.refetch()} />}

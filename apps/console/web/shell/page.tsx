@@ -4,15 +4,15 @@ import { Link } from 'react-router';
 
 interface PageProps {
   readonly title: string;
-  /** One sentence about what is on the page. */
+  /** One sentence about the page. */
   readonly intro?: ReactNode;
-  /** The pages above this one, outermost first. */
+  /** The breadcrumbs, outermost first. */
   readonly above?: readonly { readonly title: string; readonly to: string }[];
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** The frame of every page: names it in the browser's tab, and says where it stands. */
+/** The frame of every page: sets the document title and shows the breadcrumbs. */
 export function Page({ title, intro, above = [], actions, children }: PageProps): ReactNode {
   useEffect(() => {
     document.title = `${title} · Sealgate`;
@@ -46,7 +46,7 @@ export function Page({ title, intro, above = [], actions, children }: PageProps)
   );
 }
 
-/** A label and what it is about. */
+/** A label with its value. */
 export const Fact = ({ label, children }: { label: string; children: ReactNode }): ReactNode => (
   <Stack gap={2} miw={0}>
     <Text size="xs" c="dimmed">
@@ -58,7 +58,7 @@ export const Fact = ({ label, children }: { label: string; children: ReactNode }
   </Stack>
 );
 
-/** A heading of a section within a page. */
+/** A section heading. */
 export const Section = ({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode => (
   <Stack gap="sm" component="section" aria-label={title}>
     <Title order={2}>{title}</Title>

@@ -6,14 +6,14 @@ export interface Part {
   readonly path: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Any of these makes the part one of the menu; none: it is always there. */
+  /** The part is in the menu if one of these surfaces is configured; without any, always. */
   readonly needs: readonly { readonly surface: SurfaceId; readonly listener: 'api' | 'admin' }[];
   /** Works without a session. */
   readonly open?: boolean;
   readonly load: () => Promise<{ Component: ComponentType }>;
 }
 
-/** The parts of the console in the order of the menu. Each is loaded when it is opened. */
+/** The parts of the console in menu order. Each is loaded on demand. */
 export const parts: readonly Part[] = [
   {
     path: 'home',

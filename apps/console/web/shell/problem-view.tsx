@@ -3,15 +3,15 @@ import { Alert, Button, Group, List, Stack, Text } from '@mantine/core';
 import { CodeText } from './code-text.tsx';
 import { asProblem, type ProblemError } from './problem.ts';
 
-/** What to do about it, where the status alone tells; the title and detail come from the service. */
+/** Advice by status; title and detail come from the service. */
 const advice: Readonly<Record<number, string>> = {
   401: 'You are not signed in, or the service does not accept your sign-in. Sign in again; nothing on this page is lost.',
-  403: 'Your role does not allow this. Whoever runs the service can change that.',
-  412: 'Somebody changed this meanwhile. Load it anew, compare, and save again.',
+  403: 'Your role does not allow this. An operator can change your role.',
+  412: 'Somebody else changed this. Reload, compare, and save again.',
   429: 'Too many requests. Wait for the countdown, then try again.',
-  502: 'The console reached no answer of the service. It may be starting or away.',
-  503: 'The service cannot answer now. It usually heals by itself; try again shortly.',
-  504: 'The service took too long. If this was a change, look whether it was made before you send it again.',
+  502: 'The console got no response from the service. It may be starting or down.',
+  503: 'The service is unavailable. It usually recovers by itself; try again shortly.',
+  504: 'The service took too long. If this was a change, check whether it was made before you send it again.',
 };
 
 function useSecondsUntil(timeMs: number | undefined): number {
@@ -30,13 +30,13 @@ const secondsUntil = (timeMs: number | undefined): number =>
 
 interface ProblemProps {
   readonly error: unknown;
-  /** Offered as "Try again", and held back while the service asks to wait. */
+  /** Shown as "Try again", disabled while the service asks to wait. */
   readonly onRetry?: (() => void) | undefined;
-  /** Another way out beside it: "Load it anew" of a 412. */
+  /** An additional action, such as "Load the new version" for a 412. */
   readonly children?: ReactNode;
 }
 
-/** A problem with all that helps: title, detail, faults by member, what to do, code and request id with copy. */
+/** Shows a problem: title, detail, faults by member, advice, and code and request id with copy buttons. */
 export function ProblemView({ error, onRetry, children }: ProblemProps): ReactNode {
   const problem = asProblem(error);
   const left = useSecondsUntil(problem.retryAtMs);

@@ -1,14 +1,14 @@
 import type { Problem as SentProblem } from '@sealgate/client';
 
-/** An error body of any surface (RFC 9457); what came from something between gets a code of its status. */
+/** An error body of any surface (RFC 9457); a response from an intermediary gets a code from its status. */
 export type Problem = Omit<SentProblem, 'type'> & { readonly code: string };
 
-/** What a call ended in that was not answered as hoped. `status` 0: no answer came, so the outcome is not known. */
+/** A failed call. `status` 0: no response, so the outcome is unknown. */
 export class ProblemError extends Error {
   readonly problem: Problem;
   readonly status: number;
   readonly requestId: string | undefined;
-  /** When the answer said to wait: the time in milliseconds since 1970 from which on to try again. */
+  /** From Retry-After: the time in milliseconds since the epoch from which to retry. */
   readonly retryAtMs: number | undefined;
 
   constructor(problem: Problem, facts: { requestId?: string | undefined; retryAtMs?: number | undefined } = {}) {
@@ -23,7 +23,7 @@ export class ProblemError extends Error {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** A problem from an answer and its parsed body; a body that is not a problem becomes one that says the status. */
+/** Makes a problem of a response and its parsed body; other bodies give a problem with the status. */
 export function problemFrom(response: Response, body: unknown, nowMs: number): ProblemError {
   const members = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const detail = text(members['detail']);
@@ -44,21 +44,21 @@ export function problemFrom(response: Response, body: unknown, nowMs: number): P
   });
 }
 
-/** No answer: whether a change was made is unknown, and the words say so. */
+/** No response: the text says that it is unknown whether a change was made. */
 export function unreached(cause: unknown, changed: boolean): ProblemError {
-  const outcome = changed ? ' Whether the change was made is not known: look before you send it again.' : '';
+  const outcome = changed ? ' It is not known whether the change was made: check before you send it again.' : '';
   const problem: Problem = {
     title: 'No answer',
     status: 0,
     code: 'NO_ANSWER',
-    detail: `The console's server did not answer in time, or the network is away.${outcome}`,
+    detail: `The console's server did not respond in time, or the network is down.${outcome}`,
   };
   const error = new ProblemError(problem);
   error.cause = cause;
   return error;
 }
 
-/** Any thrown thing as a problem; what is not one is a defect of the page and says so. */
+/** Converts any thrown value; one that is no problem is reported as a defect of the page. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const detail = error instanceof Error ? error.message : String(error);

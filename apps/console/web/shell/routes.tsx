@@ -32,19 +32,21 @@ const Starting = (): ReactNode => (
   </Stack>
 );
 
-/** A part whose code did not load (a new version was deployed, or the network is away), or that broke. */
+/**
+ * Error boundary: a part whose code failed to load (a new version was deployed, or the network is down), or that threw.
+ */
 function PartFailed(): ReactNode {
   const error = useRouteError();
   return (
     <Page title="This page failed">
       <ProblemView error={error} onRetry={() => globalThis.location.reload()}>
-        <Text size="sm">Loading it anew also fetches a newer version of the console, if there is one.</Text>
+        <Text size="sm">Reloading also fetches a newer version of the console, if there is one.</Text>
       </ProblemView>
     </Page>
   );
 }
 
-/** For addresses that no page has; parts use it below their own paths as well. */
+/** Not-found page; parts use it below their own paths as well. */
 export const NoSuchPage = (): ReactNode => (
   <Page title="No such page">
     <ListEmpty
@@ -56,7 +58,7 @@ export const NoSuchPage = (): ReactNode => (
         </Anchor>
       }
     >
-      The link may be old, or a letter of it was lost.
+      The link may be old or incomplete.
     </ListEmpty>
   </Page>
 );

@@ -20,7 +20,7 @@ export interface Session {
   readonly expiresAt?: string;
 }
 
-/** Who is signed in and which surfaces the console is configured with. Read anew whenever the page is shown again. */
+/** The signed-in person and the configured surfaces. Refetched when the page becomes visible. */
 export const useSession = () =>
   useQuery({
     queryKey: ['session'],
@@ -32,8 +32,8 @@ export const useSession = () =>
 export type Role = 'operator' | 'viewer';
 
 /**
- * What the person may do by the admin listener of a surface: undefined while that is not known, and where the surface
- * is not configured or refuses. It only decides what is offered; the surface decides what is done.
+ * The person's role on the admin listener of a surface: undefined while unknown, and if the surface is not configured
+ * or refuses. It only decides which actions are offered; the surface enforces permissions.
  */
 export function useAdminRole(surface: SurfaceId): Role | undefined {
   const session = useSession();
@@ -47,7 +47,7 @@ export function useAdminRole(surface: SurfaceId): Role | undefined {
   return data?.role;
 }
 
-/** True from the moment an answer says that the session has ended until the session, read anew, has a person. */
+/** True from the response that reports the end of the session until a refetched session has a person. */
 export function useSignedOut(): boolean {
   const session = useSession();
   const queries = useQueryClient();
@@ -63,7 +63,7 @@ export function useSignedOut(): boolean {
   const signedOut = session.data !== undefined && (session.data.person === null || endedAtMs > session.dataUpdatedAt);
   const before = useRef(signedOut);
   useEffect(() => {
-    // What was refused while nobody was signed in is asked for again.
+    // Refetch what was refused without a session.
     if (before.current && !signedOut) {
       void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
     }

@@ -6,8 +6,8 @@ import { useSession } from './session.ts';
 export const signInAddress = (returnTo: string): string => `/sign-in?returnTo=${encodeURIComponent(returnTo)}`;
 
 /**
- * Nobody is signed in. Before the first sign-in it is the page; when a session ended under a page with things typed into
- * it, it stands above that page, and a sign-in in a second tab brings it back to life.
+ * Shown without a session. Before the first sign-in it is the page; when a session ends under a page with unsaved
+ * input, it is shown above that page, which works again after a sign-in in a second tab.
  */
 export function SignedOut({ under }: { under: boolean }): ReactNode {
   const { pathname, search } = useLocation();
@@ -19,7 +19,7 @@ export function SignedOut({ under }: { under: boolean }): ReactNode {
         <Title order={under ? 2 : 1}>{under ? 'You are signed out' : 'Sign in to Sealgate'}</Title>
         <Text size="sm">
           {under
-            ? 'The session has ended. What you typed is still here: sign in in a second tab, then come back and go on.'
+            ? 'The session has ended. Your input is still here: sign in in a second tab, then come back.'
             : 'The console shows and does what your role allows. You sign in at your organisation’s identity provider.'}
         </Text>
         <Group gap="sm">

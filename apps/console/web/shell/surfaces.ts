@@ -2,16 +2,16 @@ import { caseGateAdmin, ingestGatewayAdmin, ledgerPeerAdmin, riskPartner } from 
 import { consoleFetch } from './console-fetch.ts';
 import type { SurfaceId } from './session.ts';
 
-// A page says what was refused and lets people send it again themselves.
+// No automatic retry: a page shows the error and people retry themselves.
 const retry = false;
 
-// Each by the console's server, which adds the token of whoever is signed in; no key is ever held here.
+// All through the console's server, which adds the token of the signed-in person; pages never hold a token.
 export const riskApi = riskPartner({ baseUrl: '/api/risk-partner', fetch: consoleFetch, retry });
 export const caseAdmin = caseGateAdmin({ baseUrl: '/admin/case-gate', fetch: consoleFetch, retry });
 export const ledgerAdmin = ledgerPeerAdmin({ baseUrl: '/admin/ledger-peer', fetch: consoleFetch, retry });
 export const ingestAdmin = ingestGatewayAdmin({ baseUrl: '/admin/ingest-gateway', fetch: consoleFetch, retry });
 
-/** What people call the surfaces, and the part of the console that shows their work. */
+/** The display names of the surfaces, and the part of the console for each. */
 export const surfaceNames: Readonly<
   Record<SurfaceId, { readonly title: string; readonly does: string; readonly part: string }>
 > = {

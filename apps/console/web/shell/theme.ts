@@ -17,7 +17,7 @@ const systemFont =
   "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'Liberation Sans', Arial, sans-serif";
 const monoFont = "ui-monospace, SFMono-Regular, 'SF Mono', Menlo, Consolas, 'Liberation Mono', monospace";
 
-/** Fonts are those of the reader's system: nothing is fetched, and names in any script have letters. */
+/** System fonts: nothing is downloaded, and names in any script can be displayed. */
 export const theme = createTheme({
   colors: { seal },
   primaryColor: 'seal',
@@ -44,7 +44,7 @@ export const theme = createTheme({
   },
 });
 
-/** Colours that carry text keep a contrast of 4.5 to 1 on every background the console uses (WCAG 2.2, 1.4.3). */
+/** Text colours have a contrast of at least 4.5 to 1 on every background of the console (WCAG 2.2, 1.4.3). */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

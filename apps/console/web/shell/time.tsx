@@ -12,15 +12,15 @@ const steps: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1_000],
 ];
 
-/** "3 minutes ago", "in 2 days". */
+/** A relative time: "3 minutes ago", "in 2 days". */
 export function ago(timeMs: number, nowMs: number): string {
   const [unit, unitMs] = steps.find(([, size]) => Math.abs(timeMs - nowMs) >= size) ?? ['second', 1_000];
   return relative.format(Math.round((timeMs - nowMs) / unitMs), unit);
 }
 
 /**
- * A time in the reader's zone, with UTC on hover and on focus. `form`: `moment` (default), `day`, or `ago` beside which
- * the hover also tells the moment.
+ * A time in the reader's time zone, with UTC as tooltip. `form`: `moment` (default), `day`, or `ago`, whose tooltip
+ * also shows the exact time.
  */
 export function Time({ value, form = 'moment' }: { value: string; form?: 'moment' | 'day' | 'ago' }): ReactNode {
   const date = new Date(value);

@@ -2,8 +2,8 @@ import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 
 /**
- * Filters that live in the address bar, so that links and the back button work. Only the named parameters are read;
- * an empty value is absent. Setting one forgets the page of the list (`cursor`), which belongs to the old filters.
+ * Filters in the URL, so that links and the back button work. Only the named parameters are read; an empty value counts
+ * as absent. Setting one removes `cursor`, which belongs to the old filters.
  */
 export function useUrlFilters<Name extends string>(
   names: readonly Name[],
@@ -13,7 +13,7 @@ export function useUrlFilters<Name extends string>(
   const filters = useMemo(() => {
     const found = names.map((name) => [name, search.get(name)] as const).filter(([, value]) => value);
     return Object.fromEntries(found) as Partial<Record<Name, string>>;
-    // `key` holds all that is read: another array of the same names is the same filters.
+    // `key` covers all inputs: a new array with the same names does not change the filters.
   }, [key]);
   const change = useCallback(
     (changes: Partial<Record<Name, string | null>>) =>

@@ -3,15 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { build, type Plugin, type ResolvedConfig } from 'vite';
 
-/** Of a style or a script as Content-Security-Policy names it. */
+/** The hash source of a style or script in a Content-Security-Policy. */
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The text of an element may not end it. */
+/** Escapes an end tag in the text of an element. */
 const asScript = (code: string): string => code.replaceAll('</script', '<\\/script');
 
 /**
- * Beside the pages of the console, the page Verify as one file: script and style are in it, and its policy allows nothing
- * but these two, by their hashes. It opens from a disk and asks nobody for anything.
+ * Builds the page Verify as one file as well: style and script are inlined, and its policy allows only these two, by
+ * hash. It opens from a disk and makes no requests.
  */
 export function oneFilePage(): Plugin {
   let config: ResolvedConfig;

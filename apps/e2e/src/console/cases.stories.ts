@@ -38,7 +38,7 @@ export function casesStories(stack: () => ConsoleStack): void {
         await dialog.waitFor({ state: 'detached' });
         await window.getByRole('combobox', { name: 'Policy version' }).click();
         await window.getByRole('option', { name: 'story-1' }).click();
-        await window.getByRole('table', { name: 'What each rule says' }).getByText('Holds', { exact: true }).waitFor();
+        await window.getByRole('table', { name: 'Result of each rule' }).getByText('Holds', { exact: true }).waitFor();
         expect(await looksOf(window, stack(), 'cases-case')).toEqual([]);
         await window.getByRole('button', { name: 'Decide by the rules' }).click();
         expect((await check(subject)).decision).toBe('deny');

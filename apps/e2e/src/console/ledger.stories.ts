@@ -64,7 +64,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       await as('operator', '/networks', async (page) => {
         await page.getByRole('button', { name: 'New network' }).first().click();
         await page.getByRole('textbox', { name: 'Id' }).fill('story-net');
-        await page.getByRole('button', { name: 'Make network' }).click();
+        await page.getByRole('button', { name: 'Create network' }).click();
         await page.getByRole('heading', { level: 1, name: 'story-net' }).waitFor();
         await page.getByRole('button', { name: 'Mint a key' }).first().click();
         await page.getByRole('textbox', { name: 'Label' }).fill('Story key');
@@ -125,12 +125,12 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         await page.getByRole('button', { name: 'New source' }).first().click();
         const form = page.getByRole('dialog', { name: 'New source' });
         await form.getByLabel('Name').fill('Own system');
-        await form.getByRole('combobox', { name: 'Who sends' }).click();
+        await form.getByRole('combobox', { name: 'Sender' }).click();
         await page.getByRole('option', { name: 'Another HMAC' }).click();
-        await form.getByLabel('Header of the signature').fill('X-Own-Signature');
-        await form.getByLabel('Where the id of a delivery stands').fill('/id');
+        await form.getByLabel('Signature header').fill('X-Own-Signature');
+        await form.getByLabel('Location of the delivery id').fill('/id');
         await form.getByLabel('Signing secret').fill('forty characters of a secret, or some more');
-        await form.getByRole('button', { name: 'Make source' }).click();
+        await form.getByRole('button', { name: 'Create source' }).click();
         await page.getByText('Own system').first().waitFor();
         expect(await looksOf(page, stack(), 'sources')).toEqual([]);
         expect(JSON.parse((await read('/networks/demo/sources')).toString())).toMatchObject({
@@ -202,13 +202,13 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         expect(await looksOf(page, stack(), 'channel')).toEqual([]);
         await page.goto(`/ledger/${networkId}.main/gone-1`);
         await page.getByRole('button', { name: 'Erase its content' }).click();
-        const erase = page.getByRole('button', { name: 'Erase for ever' });
+        const erase = page.getByRole('button', { name: 'Erase permanently' });
         await page.getByLabel('Reason').fill('Asked for by its owner');
         await page.getByLabel('Type gone-1 to confirm').fill('gone-2');
         expect(await erase.isDisabled()).toBe(true);
         await page.getByLabel('Type gone-1 to confirm').fill('gone-1');
         await erase.click();
-        await page.getByText('Salt and content are gone for ever.').waitFor();
+        await page.getByText('Salt and content are permanently deleted.').waitFor();
         await page
           .getByRole('list', { name: /^The proof/ })
           .getByText('erased')

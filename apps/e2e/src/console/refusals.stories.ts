@@ -126,7 +126,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
           route.request().method() === 'POST' ? route.abort('connectionreset') : route.continue(),
         );
         await page.getByRole('button', { name: 'Create' }).click();
-        await page.getByText('Whether the change was made is not known').waitFor();
+        await page.getByText('It is not known whether the change was made').waitFor();
         expect(await page.getByLabel('Title').inputValue()).toBe('Did it arrive?');
       });
     }, 60_000);
@@ -139,7 +139,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
           const wayBack = await signedAs(other, 'demo-viewer');
           await held(stack().providerPid, async () => {
             await other.goto(wayBack);
-            await other.getByText('The identity provider cannot be reached').waitFor();
+            await other.getByText('The identity provider is unreachable').waitFor();
             await page.getByRole('link', { name: 'Controls' }).click();
             await page.getByRole('table', { name: 'Controls' }).waitFor();
           });

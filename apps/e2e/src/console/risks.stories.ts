@@ -98,7 +98,7 @@ export function risksStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'Save' }).click();
         await window.getByRole('heading', { name: 'Somebody saved this while you were typing' }).waitFor();
         expect(await looksOf(window, stack(), 'risks-conflict')).toEqual([]);
-        const go = window.getByRole('button', { name: 'Go on with this' });
+        const go = window.getByRole('button', { name: 'Continue with this' });
         expect(await go.isDisabled()).toBe(true);
         await window.getByRole('radiogroup', { name: 'Title' }).getByLabel('Yours').check();
         await go.click();
@@ -161,7 +161,7 @@ export function risksStories(stack: () => ConsoleStack): void {
       await within(stack().signIn('owner', page('keys')), async (window) => {
         await window.getByRole('button', { name: 'New key' }).click();
         await window.getByLabel('Label').fill('story key');
-        await window.getByRole('button', { name: 'Make the key' }).click();
+        await window.getByRole('button', { name: 'Create key' }).click();
         const key = await window.getByRole('dialog').locator('code').filter({ hasText: /^svc_/ }).first().textContent();
         expect((await askedBy(key ?? '', `${risks()}?limit=1`)).status).toBe(200);
         await window.getByRole('button', { name: 'I have copied it' }).click();

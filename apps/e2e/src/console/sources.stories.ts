@@ -46,7 +46,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.getByLabel('Name').fill('GitHub of acme');
         await dialog.getByLabel('Signing secret').fill(oldSecret);
         expect(await looksOf(page, stack(), 'source-new')).toEqual([]);
-        await dialog.getByRole('button', { name: 'Make source' }).click();
+        await dialog.getByRole('button', { name: 'Create source' }).click();
         await dialog.waitFor({ state: 'detached' });
         const address = (await table.locator('code').first().textContent()) ?? '';
         const path = /\/hooks\/src_[\w-]{22}/.exec(address)?.[0] ?? '';

@@ -14,10 +14,10 @@ interface AttachProps {
 
 const NOTHING: NewAttachment = { kind: 'vault_ref', ref: '', sha256: '', media_type: '', size_bytes: 0 };
 
-/** An empty label is none. */
+/** An empty label is omitted. */
 const sent = ({ label = '', ...rest }: NewAttachment): NewAttachment => (label === '' ? rest : { ...rest, label });
 
-/** Attaches one reference. A file that is chosen is hashed here and sent nowhere. */
+/** Attaches one reference. A chosen file is hashed locally and not uploaded. */
 export function AttachDialog({ path, onDone, onClose }: AttachProps): ReactNode {
   const { send } = useEnvironment();
   const [draft, setDraft] = useState(NOTHING);

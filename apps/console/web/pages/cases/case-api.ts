@@ -13,7 +13,7 @@ export type TimelineEntry = Public['TimelineEntry'];
 export type CaseStatus = Public['CaseStatus'];
 export type NewAttachment = Public['NewAttachment'];
 
-/** A case as the lists of the admin listener have it. */
+/** A case in lists of the admin listener. */
 export type ListedCase = Admin['CaseRow'];
 export type CaseDetail = Admin['CaseDetail'];
 
@@ -23,11 +23,11 @@ export interface Page<Item> {
 }
 
 export type CaseCounts = Admin['CaseCounts'];
-/** What a policy version would decide about a case, rule by rule. */
+/** A trial decision of a policy version on a case, rule by rule. */
 export type Explanation = Admin['Explanation'];
-/** What a rule says of a case; it cannot tell where a fact that it names is missing. */
+/** The result of a rule for a case; undecided if a fact it uses is missing. */
 export type Says = Explanation['rules'][number]['says'];
-/** What a draft would have decided about the cases that were decided last. */
+/** The trial of a draft on the most recently decided cases. */
 export type Trial = Admin['PolicyTrial'];
 
 export interface Ruling {
@@ -35,7 +35,7 @@ export interface Ruling {
   readonly reason_codes: readonly string[];
 }
 
-/** The address of a route of the admin listener, in an environment; members that are not set are left out. */
+/** The URL of an admin route in an environment; undefined parameters are omitted. */
 export function adminPath(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const set = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',

@@ -8,7 +8,7 @@ import { problemFrom } from '../../shell/problem.ts';
 import { adminPath, type CaseDetail } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
-/** The pack for an assessor: a page to print, or a signed file that anybody can check. Each export is audited. */
+/** The pack for an assessor: a printable page, or a signed file for verification. Each export is audited. */
 export function CasePack({ found }: { readonly found: CaseDetail }): ReactNode {
   const { name } = useEnvironment();
   const isDraft = !found.seals.some(({ sealed_at }) => sealed_at !== null);
@@ -20,7 +20,7 @@ export function CasePack({ found }: { readonly found: CaseDetail }): ReactNode {
     async mutationFn() {
       const response = await consoleFetch(path, { headers: { Accept: 'application/json' } });
       if (!response.ok) throw problemFrom(response, await response.json().catch(() => undefined), Date.now());
-      // The bytes as they came: they are what the signature is over.
+      // The unchanged bytes: the signature is over these.
       saveFile(await response.blob(), `${found.case_id}${isDraft ? '.draft' : ''}.pack.json`);
     },
   });
@@ -53,6 +53,6 @@ function saveFile(content: Blob, name: string): void {
   const link = document.createElement('a');
   Object.assign(link, { href: address, download: name });
   link.click();
-  // The browser has taken the content by then.
+  // The browser has read the content by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

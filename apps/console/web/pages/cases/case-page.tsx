@@ -16,7 +16,7 @@ import { State } from './case-words.tsx';
 import { DecidePanel } from './decide-panel.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 
-/** One case: what it is about, what was attached, decided and sealed, and what can be done about it now. */
+/** One case: subject, attachments, decisions, seals, and the possible actions. */
 export function CasePage(): ReactNode {
   const { id = '' } = useParams<{ id: string }>();
   const { to } = useEnvironment();

@@ -8,7 +8,7 @@ import { Time } from '../../shell/time.tsx';
 import type { Page, TimelineEntry } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
-/** What happened to a case, oldest first; each entry holds the hash of the one before. */
+/** The events of a case, oldest first; each has the hash of the previous one. */
 export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode {
   const { name, read } = useEnvironment();
   const found = useInfiniteQuery({

@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<string, readonly [word: string, tone: Tone]>> = {
 
 export const wordOf = (value: string): string => WORDS[value]?.[0] ?? value.replaceAll('_', ' ');
 
-/** A state, outcome or verdict in word, shape and colour. */
+/** A state, outcome or verdict as word, shape and colour. */
 export const State = ({ value }: { readonly value: string }): ReactNode => (
   <StateBadge tone={WORDS[value]?.[1] ?? 'plain'}>{wordOf(value)}</StateBadge>
 );
@@ -43,7 +43,7 @@ const SAYS: Readonly<Record<Says, readonly [word: string, tone: Tone]>> = {
   cannot_tell: ['Cannot tell', 'wait'],
 };
 
-/** What a rule says of a case. */
+/** The result of a rule for a case. */
 export const RuleSays = ({ says }: { readonly says: Says }): ReactNode => (
   <StateBadge tone={SAYS[says][1]}>{SAYS[says][0]}</StateBadge>
 );

@@ -15,7 +15,7 @@ import { SubjectPage } from './subject-page.tsx';
 import { SubjectsPage } from './subjects-page.tsx';
 import { VenuesPage } from './venues-page.tsx';
 
-/** Cases, who may enter where, and what the gate said; each page names its environment in its address. */
+/** Cases, subjects, venues and decisions of the gate; the URL of each page has the environment. */
 export const CasesPart = (): ReactNode => (
   <Routes>
     <Route index element={<Navigate to="/cases/live/queue" replace />} />

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { conditionInWords } from './condition-in-words.ts';
 
-describe('a condition in words', () => {
+describe('conditionInWords', () => {
   it.each<[object, string]>([
     [{ '>=': [{ var: 'attachment_count' }, 2] }, 'attachment_count ≥ 2'],
     [{ '==': [{ var: 'metadata.country' }, 'DE'] }, 'metadata.country is "DE"'],

@@ -3,7 +3,7 @@ const BETWEEN: Readonly<Record<string, string>> = {
   ...{ and: 'and', or: 'or', in: 'is in' },
 };
 
-/** A condition of JSON Logic as people read it; what has no words of its own stays JSON. */
+/** A JSON Logic condition as text; unknown operators are shown as JSON. */
 export function conditionInWords(condition: unknown): string {
   if (Array.isArray(condition)) return `[${condition.map(conditionInWords).join(', ')}]`;
   if (typeof condition !== 'object' || condition === null) return JSON.stringify(condition);

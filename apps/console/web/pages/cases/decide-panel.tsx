@@ -23,13 +23,14 @@ import { useEnvironment, useRead } from './environment.tsx';
 
 const DECIDABLE = ['received', 'in_review', 'decided', 'sealed'];
 
-/** Decides a case: first what each rule of a version says of it, then by the rules or by naming an outcome. */
+/** Decides a case: shows the result of each rule of a version, then decides by the rules or by a chosen outcome. */
 export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNode {
   const policies = useRead<Page<Policy>>('/policies', { limit: '200' });
   const [chosen, setVersion] = useState(found.requested_policy_version);
   if (!DECIDABLE.includes(found.status)) return null;
   const offered = (policies.data?.items ?? []).filter(({ status }) => status !== 'retired');
-  // Who decided under one version decides anew under another; else the newest active one is looked at first.
+  // A case decided under one version is decided again under another; otherwise the newest active version is
+  // preselected.
   const first = offered.find(
     ({ status, policy_version }) => status === 'active' && policy_version !== found.policy_version,
   );
@@ -37,7 +38,7 @@ export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNod
   const policy = offered.find(({ policy_version }) => policy_version === version);
   const isDecided = found.decided_at !== null;
   return (
-    <Section title={isDecided ? 'Decide anew' : 'Decide'}>
+    <Section title={isDecided ? 'Decide again' : 'Decide'}>
       <Paper>
         <Stack gap="md">
           {isDecided && (
@@ -64,20 +65,20 @@ export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNod
   );
 }
 
-/** What a version says of the case, and, where it may decide, the form that decides. */
+/** The result of a version for the case and, if it may decide, the form to decide. */
 function Version({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
   const { isOperator } = useEnvironment();
   return (
     <>
       {policy.rules !== null && <ExplanationView {...{ caseId, policy }} />}
-      {policy.rules === null && <Text size="sm">This version has no rules: name the outcome.</Text>}
-      {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows what it would say.</Text>}
+      {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
+      {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
       {policy.status === 'active' && isOperator && <DecideForm {...{ caseId, policy }} />}
     </>
   );
 }
 
-/** What each rule says, the one that decides marked; facts beside it. */
+/** The result of each rule, with the deciding one marked, and the facts. */
 function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
   const explained = useRead<Explanation>(`/cases/${encodeURIComponent(caseId)}/explanation`, {
     policy_version: policy.policy_version,
@@ -93,7 +94,7 @@ function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly
         {isUncertain && ' — a fact is missing, so an approval becomes a referral.'}
       </Text>
       <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} role="group" aria-label="Rules, scroll sideways">
-        <Table aria-label="What each rule says" verticalSpacing="xs">
+        <Table aria-label="Result of each rule" verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>
               <Table.Th w={50}>Rule</Table.Th>

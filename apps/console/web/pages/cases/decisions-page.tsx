@@ -18,15 +18,12 @@ const TYPED = [
   { name: 'reason_code', label: 'Reason' },
 ] as const;
 
-/** What the gate answered, newest first. Answers are logged within seconds. */
+/** The decisions of the gate, newest first. They are logged within seconds. */
 export function DecisionsPage(): ReactNode {
   const { name, read, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
   return (
-    <Page
-      title="Gate decisions"
-      intro="Every answer of the gate, newest first; it is listed seconds after it was given."
-    >
+    <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
         <Select
           {...{ label: 'Answer', clearable: true, placeholder: 'All', w: 130, value: chosen.decision ?? null }}
@@ -66,7 +63,8 @@ export function DecisionsPage(): ReactNode {
           { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
           {
             title: 'Reason',
-            cell: ({ reason_codes, fail_closed }) => `${reason_codes.join(', ')}${fail_closed ? ' (failed shut)' : ''}`,
+            cell: ({ reason_codes, fail_closed }) =>
+              `${reason_codes.join(', ')}${fail_closed ? ' (failed closed)' : ''}`,
           },
           {
             title: 'Subject',
@@ -87,8 +85,8 @@ export function DecisionsPage(): ReactNode {
           },
         ]}
         empty={
-          <ListEmpty title="No answer fits" icon="door">
-            The gate logs each of its answers.
+          <ListEmpty title="No matching decision" icon="door">
+            The gate logs each decision.
           </ListEmpty>
         }
       />
@@ -96,7 +94,7 @@ export function DecisionsPage(): ReactNode {
   );
 }
 
-/** A moment as a filter: the address holds UTC, the input the reader's zone. */
+/** A time filter: the URL has UTC, the input the reader's time zone. */
 function TimeFilter({
   label,
   value,

@@ -12,23 +12,23 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 interface Environment {
   readonly name: string;
-  /** Whether to offer changes; the surface decides. */
+  /** Whether to offer changes; the surface enforces permissions. */
   readonly isOperator: boolean;
   readonly to: (page: string) => string;
-  /** The JSON of a route, in this environment. Throws ProblemError. */
+  /** Fetches JSON of a route, in this environment. Throws ProblemError. */
   readonly read: <T>(path: string, query?: Query) => Promise<T>;
-  /** Sends a change. Throws ProblemError; status 0: whether it was made is not known. */
+  /** Sends a change. Throws ProblemError; status 0: the outcome is unknown. */
   readonly send: <T>(path: string, body?: unknown, method?: string) => Promise<T>;
-  /** Reads everything of the cases anew, after a change. */
+  /** Refetches all data about cases, after a change. */
   readonly reload: () => void;
 }
 
 const Chosen = createContext<Environment | undefined>(undefined);
 
-/** The environment of the address: every page of Cases shows one. */
+/** The environment in the URL: every page of Cases has one. */
 export function useEnvironment(): Environment {
   const chosen = useContext(Chosen);
-  if (chosen === undefined) throw new Error('The page stands outside an environment.');
+  if (chosen === undefined) throw new Error('The page is outside an environment.');
   return chosen;
 }
 
@@ -58,13 +58,13 @@ export function InEnvironment({ children }: { readonly children: ReactNode }): R
   );
 }
 
-/** One read of the environment, kept under its path. */
+/** A cached read of the environment, by path. */
 export function useRead<T>(path: string, query: Query = {}, isEnabled = true) {
   const { name, read } = useEnvironment();
   return useQuery({ queryKey: ['cases', name, path, query], queryFn: () => read<T>(path, query), enabled: isEnabled });
 }
 
-/** Goes to the same page of another environment; any name can be typed. */
+/** Switches to the same page of another environment; any name can be typed. */
 export function EnvironmentSwitch(): ReactNode {
   const { name } = useEnvironment();
   const navigate = useNavigate();

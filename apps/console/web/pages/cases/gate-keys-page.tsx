@@ -33,7 +33,7 @@ type Open =
   | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
   | { readonly what: 'shown'; readonly minted: MintedKey };
 
-/** Keys of this environment: for a venue's tablet, and for programs that keep cases. */
+/** Keys of this environment: for tablets at venues, and for programs that manage cases. */
 export function GateKeysPage(): ReactNode {
   const { name, isOperator, read, reload } = useEnvironment();
   const [open, setOpen] = useState<Open>();
@@ -118,7 +118,7 @@ const KeyActions = ({ onOpen }: { readonly onOpen: (what: 'rotate' | 'revoke') =
   </Group>
 );
 
-/** How long a rotated key goes on beside the new one. */
+/** How long a rotated key stays valid. */
 const OVERLAP_SECONDS = 86_400;
 
 function MintDialog({
@@ -147,7 +147,7 @@ function MintDialog({
   return (
     <FormDialog
       title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Make the key' : 'Rotate'}
+      action={replaced === undefined ? 'Create key' : 'Rotate'}
       doing={mint}
       onSubmit={() => mint.mutate()}
       isReady={isReady}
@@ -159,7 +159,7 @@ function MintDialog({
       />
       <MultiSelect {...{ label: 'Scopes', data: SCOPES, value: scopes, onChange: setScopes, required: true }} />
       {replaced !== undefined && (
-        <Text size="sm">The old key goes on for one day, so that every tablet can be given the new one.</Text>
+        <Text size="sm">The old key stays valid for one day, so that every tablet can be given the new one.</Text>
       )}
     </FormDialog>
   );

@@ -8,7 +8,9 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { adminPath, type Policy, type Venue, type Page as PageOf } from './case-api.ts';
 import { useEnvironment, useRead } from './environment.tsx';
 
-/** Opens a case. The key of the form stays: sending it again after no answer cannot open a second case. */
+/**
+ * Opens a case. The idempotency key belongs to the form, so a retry after a lost response cannot open a second case.
+ */
 export function NewCasePage(): ReactNode {
   const { name, to, reload } = useEnvironment();
   const navigate = useNavigate();
@@ -52,7 +54,7 @@ export function NewCasePage(): ReactNode {
           <TagsInput
             {...{
               label: 'Venues',
-              description: 'Where they want to enter; * is every active venue. None: nowhere until given.',
+              description: 'Where they want to enter; * is every active venue. Empty: none yet.',
             }}
             {...{
               value: venues,

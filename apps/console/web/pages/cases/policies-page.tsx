@@ -12,14 +12,14 @@ import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { RulesInput, parseRules } from './rules-input.tsx';
 
-/** The versions of the policy. A draft is tried before it is activated; what was active is retired for good. */
+/** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
 export function PoliciesPage(): ReactNode {
   const { name, isOperator, read, to } = useEnvironment();
   const [isNew, setNew] = useState(false);
   return (
     <Page
       title="Policies"
-      intro="Versions that decide cases. A draft can be changed and tried; what was active never changes again."
+      intro="Versions that decide cases. A draft can be changed and tried; an activated version never changes again."
       actions={isOperator && <Button onClick={() => setNew(true)}>New draft</Button>}
     >
       <CursorTable
@@ -80,7 +80,7 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
     <FormDialog
       title="New draft"
       size="xl"
-      action="Make the draft"
+      action="Create draft"
       doing={make}
       onSubmit={() => make.mutate()}
       isReady={parsed.fault === undefined}

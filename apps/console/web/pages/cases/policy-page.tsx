@@ -13,7 +13,7 @@ import { useEnvironment, useRead } from './environment.tsx';
 import { PolicyTrial } from './policy-trial.tsx';
 import { parseRules, RulesInput } from './rules-input.tsx';
 
-/** One version: its rules, what it would have decided, and the steps of its life. */
+/** One policy version: rules, trial decisions, and status changes. */
 export function PolicyPage(): ReactNode {
   const { version = '' } = useParams<{ version: string }>();
   const { isOperator, to } = useEnvironment();
@@ -83,7 +83,7 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
   if (rules === null)
     return (
       <Paper>
-        <Text size="sm">This version has no rules: whoever decides names the outcome.</Text>
+        <Text size="sm">This version has no rules: a person chooses the outcome.</Text>
       </Paper>
     );
   const ruling = ({ decision, reason_codes }: Ruling) => (

@@ -12,7 +12,7 @@ import type { Ruling, Trial } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
-/** Tries a version on the cases that were decided last. Nothing is written. */
+/** Tries a version on the most recently decided cases. Nothing is written. */
 export function PolicyTrial({ version }: { readonly version: string }): ReactNode {
   const { send } = useEnvironment();
   const [last, setLast] = useState<number | string>(100);

@@ -14,7 +14,7 @@ import { useEnvironment, useRead } from './environment.tsx';
 
 const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
 
-/** Cases by state and age: those that wait longest first. */
+/** Cases by state and age, longest waiting first. */
 export function QueuePage(): ReactNode {
   const { name, isOperator, read, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'order']);
@@ -63,7 +63,7 @@ export function QueuePage(): ReactNode {
             title={
               chosen.status === undefined && chosen.subject_ref === undefined
                 ? 'No case yet'
-                : 'No case fits these filters'
+                : 'No case matches these filters'
             }
           >
             Cases come in by the API, or are opened here.

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Textarea } from '@mantine/core';
 
-/** Rules as they are typed; empty text is a version without rules. */
+/** The rules as typed; an empty text is a version without rules. */
 export function parseRules(text: string): { readonly rules: unknown; readonly fault: string | undefined } {
   if (text.trim() === '') return { rules: null, fault: undefined };
   try {

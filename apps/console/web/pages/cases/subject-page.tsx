@@ -13,7 +13,7 @@ import type { Eligibility, Page as PageOf } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 
-/** One subject: whether they may enter, why, and every change. */
+/** One subject: whether they may enter, why, and all changes. */
 export function SubjectPage(): ReactNode {
   const { ref = '' } = useParams<{ ref: string }>();
   const { to } = useEnvironment();
@@ -50,16 +50,16 @@ const SUSPEND: Action = {
 const REINSTATE: Action = {
   path: 'reinstate',
   title: 'Reinstate',
-  words: 'The suspension ends; what was decided counts again.',
+  words: 'The suspension ends; the decision is valid again.',
 };
 const REVOKE: Action = {
   path: 'revoke',
   title: 'Revoke',
-  words: 'The gate denies for ever in this environment. This cannot be undone.',
+  words: 'The gate denies permanently in this environment. This cannot be undone.',
 };
-const CONFIRM: Action = { path: 'confirm', title: 'Confirm', words: 'Their record counts again as it stands.' };
+const CONFIRM: Action = { path: 'confirm', title: 'Confirm', words: 'Their current record becomes valid again.' };
 
-/** What can be done about a subject in each state. */
+/** The actions on a subject in each state. */
 const ACTIONS: Readonly<Record<Eligibility['status'], readonly Action[]>> = {
   ...{
     eligible: [SUSPEND, REVOKE],

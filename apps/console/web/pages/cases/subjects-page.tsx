@@ -19,12 +19,12 @@ const CAUSES: Readonly<Record<Unconfirmed['cause'], string>> = {
   newer_version_seen: 'A process has seen a later version',
 };
 
-/** Looks a subject up, and lists those that a declared loss left unconfirmed. */
+/** Finds a subject, and lists those left unconfirmed by a declared loss. */
 export function SubjectsPage(): ReactNode {
   const { to } = useEnvironment();
   const navigate = useNavigate();
   return (
-    <Page title="Subjects" intro="Who may enter: one record for each subject, with every change of it.">
+    <Page title="Subjects" intro="Who may enter: one record per subject, with all its changes.">
       <Paper
         {...{ component: 'form', role: 'search', 'aria-label': 'Find a subject' }}
         onSubmit={(event) => {
@@ -88,7 +88,7 @@ function UnconfirmedSubjects(): ReactNode {
           },
         ]}
         empty={
-          <ListEmpty title="Nobody waits for a confirmation" icon="check">
+          <ListEmpty title="No unconfirmed subjects" icon="check">
             After a declared loss of ledger records, those whose record is in doubt are listed here.
           </ListEmpty>
         }

@@ -10,14 +10,14 @@ import type { Page as PageOf, Venue } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
-/** Where people enter; a closed venue lets nobody in. */
+/** The venues; a closed venue admits nobody. */
 export function VenuesPage(): ReactNode {
   const { name, isOperator, read } = useEnvironment();
   const [open, setOpen] = useState<Venue | 'new'>();
   return (
     <Page
       title="Venues"
-      intro="A closed venue lets nobody in, from the moment its change has answered."
+      intro="A closed venue admits nobody, as soon as the change is saved."
       actions={isOperator && <Button onClick={() => setOpen('new')}>New venue</Button>}
     >
       <CursorTable

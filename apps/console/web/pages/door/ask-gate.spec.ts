@@ -21,7 +21,7 @@ const answering = (response: () => Response | Promise<Response>, times: readonly
 };
 
 describe('asking the gate', () => {
-  it('sends the key and the question, and no cookie', async () => {
+  it('sends the key and the request, and no cookie', async () => {
     const sent: RequestInit[] = [];
     const ports = answering(() => Response.json(allow));
     const fetch = (url: unknown, init?: RequestInit) => {
@@ -57,7 +57,7 @@ describe('asking the gate', () => {
       'BAD_ANSWER',
     ],
     ['the key is refused', () => Response.json({ code: 'UNAUTHENTICATED' }, { status: 401 }), 'KEY_REFUSED'],
-  ])('denies where %s', async (_, response, code) => {
+  ])('denies if %s', async (_, response, code) => {
     await expect(askGate(answering(response), 'gk_1', question)).resolves.toMatchObject({ decision: 'deny', code });
   });
 

@@ -1,17 +1,17 @@
 import { deny, judgeAnswer, type Question, type Verdict } from './judge-answer.ts';
 
-/** From the question to the last byte of the answer; what comes later is a denial. */
+/** Timeout from the request to the last byte of the response; then it is a denial. */
 export const DOOR_DEADLINE_MS = 2000;
 
 export interface GatePorts {
   readonly fetch: typeof fetch;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
 }
 
 /**
- * Asks the gate through the console, with the key alone: cookies are not sent, so it is the same with a session and
- * without. Never throws and never hangs: every failure is a denial.
+ * Asks the gate through the console, with the key only: cookies are not sent, so a session makes no difference. Never
+ * throws and never hangs: every failure is a denial.
  */
 export async function askGate({ fetch, elapsed }: GatePorts, key: string, question: Question): Promise<Verdict> {
   const began = elapsed();

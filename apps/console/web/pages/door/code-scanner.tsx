@@ -2,10 +2,10 @@ import { Alert } from '@mantine/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import classes from './door.module.css';
 
-/** How often a picture of the camera is looked at. */
+/** Interval of scanning the camera image. */
 const LOOK_MS = 200;
 
-/** The part of the Shape Detection API that is used; TypeScript's DOM types do not have it. */
+/** The used part of the Shape Detection API, which TypeScript's DOM types lack. */
 interface Detector {
   detect(source: HTMLVideoElement): Promise<readonly { readonly rawValue: string }[]>;
 }
@@ -13,11 +13,11 @@ interface Detector {
 const detectorClass = (): (new () => Detector) | undefined =>
   (globalThis as { readonly BarcodeDetector?: new () => Detector }).BarcodeDetector;
 
-/** Whether this browser reads codes, from a camera that a page may ask for. */
+/** Whether this browser can detect codes and give a page access to a camera. */
 export const canScan = (): boolean =>
   detectorClass() !== undefined && typeof navigator.mediaDevices?.getUserMedia === 'function';
 
-/** Shows the camera until it has read one code. Pictures stay on the tablet. */
+/** Shows the camera until one code was read. Images stay on the tablet. */
 export function CodeScanner({
   onCode,
   onFail,
@@ -47,7 +47,7 @@ export function CodeScanner({
         instead.
       </Alert>
     );
-  return <video className={classes['video']} ref={video} muted playsInline aria-label="Picture of the camera" />;
+  return <video className={classes['video']} ref={video} muted playsInline aria-label="Camera image" />;
 }
 
 async function scan(video: HTMLVideoElement, stopped: AbortSignal): Promise<string | undefined> {

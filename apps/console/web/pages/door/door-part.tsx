@@ -5,20 +5,20 @@ import { CodeScanner, canScan } from './code-scanner.tsx';
 import classes from './door.module.css';
 import { deny, subjectIn, type Verdict } from './judge-answer.ts';
 
-/** How long a verdict stays: the next person must not walk in on the last one's. */
+/** How long a verdict is shown: short enough that the next person cannot use it. */
 const SHOWN_MS = 15_000;
 
-/** What the tablet knows, in the memory of this page alone. */
+/** The settings of the tablet, only in the memory of this page. */
 interface Post {
   readonly key: string;
   readonly venueId: string;
 }
 
-/** A page for a tablet at a venue. Works by a gate key, without a sign-in; nothing outlives the page. */
+/** A page for a tablet at a venue. Uses a gate key, without a sign-in; nothing is stored. */
 export function DoorPart(): ReactNode {
   const [post, setPost] = useState<Post>();
   useEffect(() => {
-    // A page that comes back from the browser's cache would still hold the key.
+    // A page restored from the back/forward cache would still have the key.
     const forget = (event: PageTransitionEvent) => {
       if (event.persisted) setPost(undefined);
     };
@@ -40,7 +40,7 @@ function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): Reac
     const key = String(form.get('gate-key')).trim();
     const venueId = String(form.get('venue')).trim();
     const found = {
-      ...(/^gk_[A-Za-z0-9_-]{43}$/.test(key) ? {} : { key: 'A gate key begins with gk_ and has 46 characters.' }),
+      ...(/^gk_[A-Za-z0-9_-]{43}$/.test(key) ? {} : { key: 'A gate key starts with gk_ and has 46 characters.' }),
       ...(/^[A-Za-z0-9_-]{1,64}$/.test(venueId) ? {} : { venue: 'Letters, digits, hyphens and underscores only.' }),
     };
     setFaults(found);
@@ -55,7 +55,7 @@ function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): Reac
           reloading it forgets the key.
         </Text>
         <TextInput
-          {...{ name: 'venue', label: 'Venue', description: 'The id of the venue this tablet stands at.', size: 'lg' }}
+          {...{ name: 'venue', label: 'Venue', description: 'The venue id of this tablet.', size: 'lg' }}
           {...{ required: true, maxLength: 64, autoCapitalize: 'none', spellCheck: false, error: faults.venue }}
         />
         <PasswordInput
@@ -77,7 +77,7 @@ function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): Reac
 
 type Shown = { readonly state: 'ready' | 'asking' } | { readonly state: 'told'; readonly verdict: Verdict };
 
-/** Asks one question at a time; the answer to an older question is never shown. */
+/** Sends one request at a time; a late response to an older request is never shown. */
 function useQuestions({ key, venueId }: Post) {
   const [shown, setShown] = useState<Shown>({ state: 'ready' });
   const newest = useRef(0);

@@ -20,7 +20,7 @@ const allow = {
 const judged = (change: object, status = 200) => judgeAnswer(question, { status, body: { ...allow, ...change } });
 
 describe('the door', () => {
-  it('opens for an allow of exactly the question that was asked', () => {
+  it('opens only for an allow of exactly this request', () => {
     expect(judged({})).toEqual({
       decision: 'allow',
       code: 'ELIGIBLE',
@@ -63,7 +63,7 @@ describe('the door', () => {
     expect(judgeAnswer(question, { status: 200, body })).toEqual(deny('BAD_ANSWER'));
   });
 
-  it('tells the reason of the gate in words', () => {
+  it('shows the reason of the gate as a sentence', () => {
     const body = {
       ...allow,
       decision: 'deny',
@@ -78,7 +78,7 @@ describe('the door', () => {
     });
   });
 
-  it('tells a refused key from a busy service', () => {
+  it('distinguishes a refused key from a busy service', () => {
     expect(judgeAnswer(question, { status: 401, body: undefined }).code).toBe('KEY_REFUSED');
     expect(judgeAnswer(question, { status: 429, body: { code: 'RATE_LIMITED', status: 429 } }).code).toBe(
       'RATE_LIMITED',
@@ -86,7 +86,7 @@ describe('the door', () => {
     expect(judgeAnswer(question, { status: 502, body: undefined }).code).toBe('BAD_ANSWER');
   });
 
-  it('shows codes that it does not know, and nothing that is no code', () => {
+  it('shows unknown codes, and nothing that is not a code', () => {
     const denied = (code: unknown) =>
       judgeAnswer(question, { status: 200, body: { ...allow, decision: 'deny', allow: false, reason_codes: [code] } });
     expect(denied('SOMETHING_NEW')).toMatchObject({ code: 'SOMETHING_NEW', reason: 'Refused.' });
@@ -94,12 +94,12 @@ describe('the door', () => {
   });
 });
 
-describe('a code that was typed or scanned', () => {
+describe('a typed or scanned code', () => {
   it.each([
     ['subj_ada', 'subj_ada'],
     ['  subj_ada\n', 'subj_ada'],
     ['https://example.com/s/subj_ada?x=1', 'subj_ada'],
-  ])('%p names %s', (text, subject) => expect(subjectIn(text)).toBe(subject));
+  ])('%p contains the subject %s', (text, subject) => expect(subjectIn(text)).toBe(subject));
 
   it.each([
     '',
@@ -109,5 +109,5 @@ describe('a code that was typed or scanned', () => {
     'xsubj_ada',
     `subj_${'a'.repeat(65)}`,
     `subj_a ${'x'.repeat(3000)}`,
-  ])('%p names nobody', (text) => expect(subjectIn(text)).toBeUndefined());
+  ])('%p contains no single subject', (text) => expect(subjectIn(text)).toBeUndefined());
 });

@@ -1,10 +1,10 @@
-/** Who asks to enter where. */
+/** The subject and the venue to enter. */
 export interface Question {
   readonly subjectRef: string;
   readonly venueId: string;
 }
 
-/** What came back from the gate: `body` is undefined where it was no JSON. */
+/** The response of the gate: `body` is undefined if it was not JSON. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -13,52 +13,52 @@ export interface Answer {
 /** What the door shows. Only `decision` opens it. */
 export interface Verdict {
   readonly decision: 'allow' | 'deny';
-  /** A reason of the gate, or one of the door's own: NO_NETWORK, TOO_SLOW, BAD_ANSWER, KEY_REFUSED, NOT_A_SUBJECT. */
+  /** A reason of the gate, or one of the door: NO_NETWORK, TOO_SLOW, BAD_ANSWER, KEY_REFUSED, NOT_A_SUBJECT. */
   readonly code: string;
-  /** The reason in plain words. */
+  /** The reason as a sentence. */
   readonly reason: string;
-  /** What the person at the door can do; undefined where there is nothing to do. */
+  /** What the person at the door can do; undefined if nothing. */
   readonly advice: string | undefined;
-  /** The id under which the gate keeps its decision. */
+  /** The id of the decision in the gate's log. */
   readonly decisionId: string | undefined;
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, advice?: string]>> = {
   ELIGIBLE: ['May enter.'],
-  SUBJECT_UNKNOWN: ['Nobody is known by this code.', 'Check the code and ask again.'],
+  SUBJECT_UNKNOWN: ['This code is unknown.', 'Check the code and ask again.'],
   ELIGIBILITY_REVOKED: ['The permission to enter was revoked.'],
   ELIGIBILITY_SUSPENDED: ['The permission to enter is suspended.'],
   ELIGIBILITY_UNCONFIRMED: ['The record has to be confirmed by an operator first.', 'Call the office.'],
   NO_SEALED_DECISION: ['Nothing has been decided yet.'],
   INELIGIBLE: ['The case was declined.'],
-  ELIGIBILITY_NOT_YET_VALID: ['The permission does not hold yet.'],
-  ELIGIBILITY_EXPIRED: ['The permission has ended.'],
+  ELIGIBILITY_NOT_YET_VALID: ['The permission is not valid yet.'],
+  ELIGIBILITY_EXPIRED: ['The permission has expired.'],
   POLICY_VERSION_MISMATCH: ['The permission was given under other rules.'],
   VENUE_UNKNOWN: ['This venue is not known, or closed.', 'Check the venue of this tablet.'],
   VENUE_NOT_PERMITTED: ['The permission is for other venues.'],
   BACKEND_UNAVAILABLE: ['The service cannot check this now.', 'Ask again in a moment.'],
   DEADLINE_EXCEEDED: ['The check took too long.', 'Ask again.'],
-  RECORD_INTEGRITY_FAILED: ['The record is not as it was written.', 'Call the office.'],
+  RECORD_INTEGRITY_FAILED: ['The record was modified.', 'Call the office.'],
   OVERLOADED: ['The service is busy.', 'Ask again in a moment.'],
   INTERNAL_ERROR: ['The service failed.', 'Ask again in a moment.'],
   NO_NETWORK: ['The service cannot be reached.', 'Check the network of this tablet.'],
   TOO_SLOW: ['No answer within two seconds.', 'Ask again.'],
-  BAD_ANSWER: ['The answer cannot be trusted.', 'Ask again; call the office if it stays.'],
+  BAD_ANSWER: ['The answer cannot be trusted.', 'Ask again; call the office if it happens again.'],
   KEY_REFUSED: ['The key of this tablet was refused.', 'Enter the key again.'],
   FORBIDDEN: ['The key of this tablet may not ask the gate.', 'Enter another key.'],
-  NOT_A_SUBJECT: ['This code names nobody.', 'A code begins with subj_. Type or scan it again.'],
-  RATE_LIMITED: ['Too many questions at once.', 'Wait a moment and ask again.'],
+  NOT_A_SUBJECT: ['This is not a subject code.', 'A code starts with subj_. Type or scan it again.'],
+  RATE_LIMITED: ['Too many requests at once.', 'Wait a moment and ask again.'],
 };
 
-/** A refusal under a code; codes that are not known are shown as they are. */
+/** A denial with a code; unknown codes are shown as they are. */
 export function deny(code: string, decisionId?: string): Verdict {
   const [reason, advice] = Object.hasOwn(REASONS, code) ? REASONS[code]! : ['Refused.'];
   return { decision: 'deny', code, reason, advice, decisionId };
 }
 
 /**
- * Says whether the door opens. The verdict is deny unless every part of the answer is exactly as an allow of the gate
- * has it, for the very question that was asked.
+ * Decides whether the door opens. Denies unless every member of the response is exactly that of an allow of the gate
+ * for this request.
  */
 export function judgeAnswer(question: Question, { status, body }: Answer): Verdict {
   if (status === 401) return deny('KEY_REFUSED');
@@ -103,7 +103,7 @@ const momentOf = (value: unknown): number => (typeof value === 'string' ? Date.p
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The subject that a typed or scanned text names: the reference itself, or the only one that a link or label holds. */
+/** The subject in a typed or scanned text: the reference itself, or the only one in a link or label. */
 export function subjectIn(text: string): string | undefined {
   const trimmed = text.trim();
   if (/^subj_[A-Za-z0-9_-]{1,64}$/.test(trimmed)) return trimmed;

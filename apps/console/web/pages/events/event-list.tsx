@@ -18,7 +18,7 @@ const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good'
 const filterNames = ['networkId', 'channel', 'type', 'status', 'kind', 'from', 'to', 'requestId', 'live'] as const;
 type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
-/** How a write ended, as a word and a shape; `unknown` is not a failure. */
+/** The outcome of a write, as word and shape; `unknown` is no failure. */
 export const EventState = ({ status }: { status: IngestEvent['status'] }): ReactNode => (
   <StateBadge tone={tones[status]}>{status}</StateBadge>
 );
@@ -51,14 +51,14 @@ const columns: readonly Column<IngestEvent>[] = [
   },
 ];
 
-/** Events, newest first; with `live` they are sent as they are written. */
+/** Events, newest first; with `live` they are streamed. */
 export function EventList(): ReactNode {
   const [filters, setFilters] = useUrlFilters(filterNames);
   const isLive = filters.live === '1';
   return (
     <Page
       title="Data view"
-      intro="Each write and each ping, and what the ledger did with it; never what was in it."
+      intro="Each write and each ping, with its outcome in the ledger; without the content."
       actions={
         <Switch
           label="Live"
@@ -73,7 +73,7 @@ export function EventList(): ReactNode {
   );
 }
 
-/** Times of the day in the reader's zone become the instants that the service compares with. */
+/** Converts local times to the instants that the service expects. */
 const instant = (local: string | undefined): string | undefined => {
   const date = new Date(local ?? '');
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -106,7 +106,7 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
         <ListEmpty title="No such event" icon="events">
           {Object.keys(query).length === 0
             ? 'The first request of a key makes the first event.'
-            : 'No event fits these filters. Requests are found by their id for 24 hours.'}
+            : 'No event matches these filters. Requests are found by their id for 24 hours.'}
         </ListEmpty>
       }
     />
@@ -121,7 +121,7 @@ function LiveList({ filters }: { filters: Filters }): ReactNode {
       <Group gap="xs" role="status">
         {state === 'refused' ? (
           <>
-            <StateBadge tone="bad">Not watching: the service refused</StateBadge>
+            <StateBadge tone="bad">Not live: the service refused</StateBadge>
             <Button size="compact-sm" variant="default" onClick={again}>
               Connect again
             </Button>
@@ -157,7 +157,7 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
     event.preventDefault();
     const wanted = id.trim();
     if (wanted.startsWith('evt_')) void navigate(`/events/${encodeURIComponent(wanted)}`);
-    // The service takes a request id alone, or with a network.
+    // The service accepts a request id alone, or with a network.
     else
       onChange({
         requestId: wanted,
@@ -196,7 +196,7 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
                 );
               }}
             >
-              Drop all filters
+              Clear all filters
             </Button>
           )}
         </Group>
@@ -245,7 +245,7 @@ interface FilterTextProps {
   readonly onChange: SetFilters;
 }
 
-/** A filter that is set when the field is left or Enter is pressed, not at every letter. */
+/** A filter that is applied on Enter or blur, not on every keystroke. */
 function FilterText({ label, name, filters, onChange }: FilterTextProps): ReactNode {
   const set = filters[name] ?? '';
   return (

@@ -13,7 +13,7 @@ import { EventState, type IngestEvent } from './event-list.tsx';
 
 const above = [{ title: 'Data view', to: '/events' }];
 
-/** One event: who wrote, what became of it, its records with the way to their proofs. */
+/** One event: sender, outcome, and its records with links to their proofs. */
 export function EventPage(): ReactNode {
   const { eventId = '' } = useParams();
   const event = useQuery({
@@ -33,8 +33,8 @@ const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
   <>
     {event.status === 'unknown' && (
       <Text size="sm">
-        Whether it was written is not known. It is not a failure: the same request sent again with the same
-        Idempotency-Key settles it.
+        It is not known whether it was written. It is no failure: sending the same request again with the same
+        Idempotency-Key resolves it.
       </Text>
     )}
     <Paper>
@@ -58,7 +58,7 @@ const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
           <CodeText value={event.requestId} label="the request id" />
         </Fact>
         <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
-        <Fact label="Members taken out as sensitive">{event.strippedFields.toLocaleString()}</Fact>
+        <Fact label="Sensitive members removed">{event.strippedFields.toLocaleString()}</Fact>
       </SimpleGrid>
     </Paper>
     <Stack gap="sm" component="section" aria-label="Records">

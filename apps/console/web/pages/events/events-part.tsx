@@ -4,7 +4,7 @@ import { NoSuchPage } from '../../shell/routes.tsx';
 import { EventList } from './event-list.tsx';
 import { EventPage } from './event-page.tsx';
 
-/** What the gateway did with each write and ping. */
+/** The outcome of each write and ping at the gateway. */
 export const EventsPart = (): ReactNode => (
   <Routes>
     <Route index element={<EventList />} />

@@ -2,21 +2,21 @@ import { useEffect, useState } from 'react';
 import { consoleFetch } from '../../shell/console-fetch.ts';
 import type { IngestEvent } from './event-list.tsx';
 
-/** So many stay on the page; older ones are in the list. */
+/** Maximum number of events on the page; older ones are in the list. */
 const MOST_SHOWN = 200;
 
 export interface LiveTail {
-  /** Newest first; an event that changes its state is there once. */
+  /** Newest first; an event that changes its state is listed once. */
   readonly events: readonly IngestEvent[];
-  /** `refused`: the service did not let the browser watch, and it does not try again by itself. */
+  /** `refused`: the service refused the stream, and there is no automatic retry. */
   readonly state: 'connecting' | 'open' | 'refused';
-  /** Events were left out, since there were too many at once or the connection was away for long. */
+  /** Events were dropped: too many at once, or the connection was down too long. */
   readonly missed: boolean;
 }
 
 const nothing: LiveTail = { events: [], state: 'connecting', missed: false };
 
-/** Puts an event where it belongs: on top, or in place of what was known of it. */
+/** Adds an event at the top, or updates it in place. */
 export function withEvent(events: readonly IngestEvent[], event: IngestEvent): readonly IngestEvent[] {
   const known = events.findIndex(({ eventId }) => eventId === event.eventId);
   if (known >= 0) return events.with(known, event);
@@ -24,8 +24,8 @@ export function withEvent(events: readonly IngestEvent[], event: IngestEvent): r
 }
 
 /**
- * Events as they are written (server-sent events). The browser connects again by itself and goes on where it was, but where
- * it was refused: then `again` does, and what was written meanwhile is missed.
+ * Live events (server-sent events). The browser reconnects and resumes by itself, except after a refusal: then `again`
+ * reconnects, and events in between are missed.
  */
 export function useLiveTail(query: Readonly<Record<string, string>>): LiveTail & { readonly again: () => void } {
   const [tail, setTail] = useState(nothing);
@@ -38,7 +38,7 @@ export function useLiveTail(query: Readonly<Record<string, string>>): LiveTail &
     source.addEventListener('error', () => {
       const isOver = source.readyState === EventSource.CLOSED;
       setTail((before) => ({ ...before, state: isOver ? 'refused' : 'connecting' }));
-      // The browser does not tell why; where the session has ended, this request announces it.
+      // The browser does not report the reason; if the session has ended, this request detects it.
       if (isOver) void consoleFetch('/admin/ingest-gateway/admin/v1/whoami').catch(() => undefined);
     });
     source.addEventListener('gap', () => setTail((before) => ({ ...before, missed: true })));

@@ -13,8 +13,8 @@ type AuditRun = Schemas['ingestGatewayAdmin']['AuditRun'];
 const REFRESH_MS = 1_000;
 
 /**
- * Walks the whole channel and compares it with its checkpoints. The service does it; which audit is watched stands in the
- * address, so the page can be left and come back to.
+ * Audits the whole channel against its checkpoints. The service does the work; the URL has the id of the audit, so that
+ * one can leave the page and return.
  */
 export function AuditPanel({ surface, channel }: { surface: LedgerSurface; channel: string }): ReactNode {
   const [{ audit: auditId }, setFilters] = useUrlFilters(['audit']);
@@ -77,7 +77,7 @@ function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }
       </>
     );
   }
-  if (report === null) return <StateBadge tone="bad">The audit ended without a finding; begin it again</StateBadge>;
+  if (report === null) return <StateBadge tone="bad">The audit ended without a result; start it again</StateBadge>;
   const { ok, problem, firstBadRecordId } = report;
   const finding = ok
     ? report.size === 1

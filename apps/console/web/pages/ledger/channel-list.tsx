@@ -20,11 +20,11 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
   return (
     <Page
       title="Ledger explorer"
-      intro="Each channel is a log of its own: what is in it can be proved, and not taken out or changed unseen."
+      intro="Each channel is a separate log: its records can be proved, and cannot be removed or changed unnoticed."
       actions={
         others.length > 0 && (
           <SegmentedControl
-            aria-label="By which service the ledger is read"
+            aria-label="Service that serves the ledger"
             data={[surface, ...others].toSorted().map((value) => ({ value, label: words[value] }))}
             value={surface}
             onChange={(by) => void navigate(`/ledger?by=${by}`)}
@@ -59,7 +59,7 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
         ]}
         empty={
           <ListEmpty title="The ledger is empty" icon="ledger">
-            A channel appears with the network that it is made with.
+            A channel appears when its network is created.
           </ListEmpty>
         }
       />

@@ -2,7 +2,7 @@ import { useState, type FormEvent, type ReactNode } from 'react';
 import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
-import { CopyButton } from '../../shell/copy-button.tsx';
+import { CopyButton } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
@@ -20,7 +20,7 @@ interface ChannelProps {
   readonly channel: string;
 }
 
-/** One channel: how far it is signed for, its checkpoints, an audit, its records. */
+/** One channel: signed state, checkpoints, audits, records. */
 export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode {
   const { channel = '' } = useParams();
   const isOperator = useAdminRole(surface) === 'operator';
@@ -124,9 +124,7 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
         ]}
         empty={
           <ListEmpty title="No record here" icon="ledger">
-            {below === undefined
-              ? 'What a key writes into this channel appears here.'
-              : 'Nothing lies below this place.'}
+            {below === undefined ? 'What a key writes into this channel appears here.' : 'No records below this index.'}
           </ListEmpty>
         }
       />
@@ -139,7 +137,7 @@ interface JumpProps extends ChannelProps {
   readonly onBelow: (position: string | null) => void;
 }
 
-/** To a place in the channel (a number), or to a record by its id. */
+/** Goes to an index in the channel, or to a record by its id. */
 function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
   const [text, setText] = useState('');
   const navigate = useNavigate();
@@ -155,7 +153,7 @@ function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
     <form onSubmit={submit}>
       <Group gap="xs" align="flex-end">
         <TextInput
-          label="Place, or id of a record"
+          label="Index or record id"
           size="xs"
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
@@ -173,7 +171,7 @@ function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
   );
 }
 
-/** The newest signed note of each log of the channel; there is more than one only after a declared loss. */
+/** The newest signed note of each log of the channel; several only after a declared loss. */
 function Checkpoints({ surface, channel }: ChannelProps): ReactNode {
   const logs = useQuery({
     queryKey: ['ledger', surface, 'logs', channel],

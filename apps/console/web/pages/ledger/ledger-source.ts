@@ -3,20 +3,20 @@ import type { ingestAdmin } from '../../shell/surfaces.ts';
 import { ingestAdmin as ingest, ledgerAdmin } from '../../shell/surfaces.ts';
 import { useSession } from '../../shell/session.ts';
 
-/** The surfaces whose admin listener shows a ledger; both serve it by the same routes. */
+/** The surfaces with ledger routes on their admin listener; the routes are the same. */
 export type LedgerSurface = 'ingest-gateway' | 'ledger-peer';
 
 type LedgerClient = typeof ingestAdmin;
 
 /** The client of one of them. */
 export function ledgerBy(surface: LedgerSurface): LedgerClient {
-  // The routes below /admin/v1/ledger are the same by construction (libs/http), though their generated types are two.
+  // The routes below /admin/v1/ledger are the same (libs/http), but the generated types differ.
   return surface === 'ingest-gateway' ? ingest : ledgerAdmin;
 }
 
 const all: readonly LedgerSurface[] = ['ingest-gateway', 'ledger-peer'];
 
-/** Which ledger a page shows: the one that `by` in the address names, else the first that is configured. */
+/** The ledger shown by a page: that of `by` in the URL, else the first configured one. */
 export function useLedgerSurface(): {
   readonly surface: LedgerSurface | undefined;
   readonly others: readonly LedgerSurface[];

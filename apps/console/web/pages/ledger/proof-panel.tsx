@@ -17,7 +17,7 @@ interface ProofPanelProps {
   readonly record: Schemas['ingestGatewayAdmin']['LedgerRecord'];
 }
 
-/** The bytes as they came: what is checked, and what is saved, is what the service sent. */
+/** The unchanged bytes of the service, for verification and for saving. */
 async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {
   const response = await consoleFetch(path, { signal });
   if (response.ok) return new Uint8Array(await response.arrayBuffer());
@@ -25,7 +25,7 @@ async function bytesOf(path: string, signal: AbortSignal): Promise<Uint8Array> {
   throw problemFrom(response, body, Date.now());
 }
 
-/** Fetches the proof of a record, checks it here, and draws it. A content that does not hash as it should is told. */
+/** Fetches the proof of a record, verifies it in the browser, and draws it. Reports content with a wrong hash. */
 export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
   const { channel, id } = record;
   const proof = useQuery({
@@ -57,7 +57,7 @@ export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
   );
 }
 
-/** `{receipt, proof, record}` by joining texts: a number parsed and printed again may be another one. */
+/** Builds `{receipt, proof, record}` by concatenation, as parsing and serialising could change numbers. */
 function besideContent(proof: Uint8Array, record: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(proof).trimEnd();
   const content = new TextDecoder().decode(record);
@@ -87,9 +87,9 @@ function Judged({ checked }: { checked: Checked }): ReactNode {
   );
 }
 
-/** What `sealgate-verify receipt`, `sealgate-verify proof` and the page Verify take. */
+/** The file for `sealgate-verify receipt`, `sealgate-verify proof` and the page Verify. */
 function SaveProof({ bytes, checked, name }: { bytes: Uint8Array; checked: Checked; name: string }): ReactNode {
-  // Of a proof that does not hold nothing is made: its hashes may be anything.
+  // Nothing is made of an invalid proof: its hashes may be arbitrary.
   const file = 'receipt' in checked && checked.report.verified ? checked.receipt : undefined;
   return (
     <Group gap="xs">

@@ -18,7 +18,7 @@ type LedgerRecord = Schemas['ingestGatewayAdmin']['LedgerRecord'];
 
 const REASON_MAX = 500;
 
-/** One record: what it says, and its proof, checked in this browser. */
+/** One record: its content, and its proof, verified in the browser. */
 export function RecordPage({ surface }: { surface: LedgerSurface }): ReactNode {
   const { channel = '', recordId = '' } = useParams();
   const record = useQuery({
@@ -88,7 +88,7 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
           <Paper>
             <StateBadge tone="wait">Erased</StateBadge>
             <Text size="sm" mt="xs">
-              Salt and content are gone for ever. That something was written then is proved as before.
+              Salt and content are permanently deleted. The proof that a record was written at that time remains valid.
             </Text>
           </Paper>
         ) : (
@@ -101,7 +101,7 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
       {erasing && (
         <ConfirmDialog
           title="Erase the content of a record"
-          action="Erase for ever"
+          action="Erase permanently"
           tone="danger"
           typed={record.id}
           reasonMax={REASON_MAX}
@@ -128,7 +128,7 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
   );
 }
 
-/** Longer contents are shown on a click: a megabyte of JSON makes every scroll slow. */
+/** Longer content is collapsed: a megabyte of JSON makes scrolling slow. */
 const SHOWN_CHARACTERS = 20_000;
 
 function Json({ value, label }: { value: unknown; label: string }): ReactNode {

@@ -5,16 +5,16 @@ import { Time } from '../../shell/time.tsx';
 
 export interface SignedChannel {
   readonly size: number;
-  /** How many of them the newest checkpoint covers. */
+  /** Number of records covered by the newest checkpoint. */
   readonly signed: number;
   readonly signedUntil: string | null;
   readonly unsignedSince: string | null;
 }
 
-/** A checkpoint comes within seconds; what waits longer than this is worth a colour. */
+/** Checkpoints take seconds; longer delays are highlighted. */
 const LATE_MS = 60_000;
 
-/** How far the newest checkpoint of a channel goes, and how old it is. */
+/** The size and age of the newest checkpoint of a channel. */
 export function SignedState({ channel }: { channel: SignedChannel }): ReactNode {
   const { size, signed, signedUntil, unsignedSince } = channel;
   if (size === 0) return <Text size="sm">no records yet</Text>;

@@ -1,12 +1,12 @@
 import { useSession } from '../../shell/session.ts';
 
-/** Where senders reach the gateway, as far as the console is told; else a host to be replaced. */
+/** The gateway's public URL if the console knows it, else a placeholder. */
 export function useGatewayAddress(): string {
   const { data } = useSession();
   return data?.surfaces.find(({ id }) => id === 'ingest-gateway')?.publicUrl ?? 'https://YOUR-GATEWAY';
 }
 
-/** A line for a shell that writes one record and can be sent again without writing it twice. */
+/** A shell command that writes one record, and can be repeated without writing it twice. */
 export function curlLine({ address, networkId, key }: { address: string; networkId: string; key: string }): string {
   return [
     `curl -sS ${address}/${networkId}`,

@@ -4,7 +4,7 @@ import type { Schemas } from '@sealgate/client';
 
 type Signature = Schemas['ingestGatewayAdmin']['SourceSignature'];
 
-/** What most senders of their own scheme do. */
+/** The most common custom scheme. */
 export const commonSignature: Signature = {
   header: 'X-Signature',
   algorithm: 'sha256',
@@ -14,7 +14,7 @@ export const commonSignature: Signature = {
   timestampHeader: 'X-Timestamp',
 };
 
-/** The header of a timestamp is said only where it is signed; the service refuses it otherwise. */
+/** The timestamp header is sent only if it is signed; otherwise the service refuses it. */
 export function sentSignature({ timestampHeader, ...signature }: Signature): Signature {
   return signature.signed === 'body' || timestampHeader === undefined ? signature : { ...signature, timestampHeader };
 }
@@ -24,13 +24,13 @@ interface HmacFieldsProps {
   readonly onChange: (next: Signature) => void;
 }
 
-/** How a sender signs whose scheme is not in the list. */
+/** The parameters of a custom signature scheme. */
 export function HmacFields({ value, onChange }: HmacFieldsProps): ReactNode {
   const change = (next: Partial<Signature>): void => onChange({ ...value, ...next });
   return (
     <>
       <TextInput
-        label="Header of the signature"
+        label="Signature header"
         required
         value={value.header}
         onChange={(event) => change({ header: event.currentTarget.value })}
@@ -64,7 +64,7 @@ export function HmacFields({ value, onChange }: HmacFieldsProps): ReactNode {
       />
       {value.signed === 'timestamp.body' && (
         <TextInput
-          label="Header of the timestamp"
+          label="Timestamp header"
           required
           value={value.timestampHeader ?? ''}
           onChange={(event) => change({ timestampHeader: event.currentTarget.value })}

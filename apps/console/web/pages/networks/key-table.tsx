@@ -70,7 +70,7 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
         ]}
         empty={
           <ListEmpty title="No key yet" icon="networks" action={mint}>
-            Whoever has a key of this network writes into its channels.
+            A key of this network may write into its channels.
           </ListEmpty>
         }
       />
@@ -113,7 +113,7 @@ interface KeyDialogProps {
   readonly networkId: string;
   readonly open: Open;
   readonly onClose: () => void;
-  /** With the key that was made, if one was. */
+  /** Called with the new key, if one was minted. */
   readonly onDone: (minted?: MintedKey) => void;
 }
 

@@ -19,7 +19,7 @@ const permissionWords: readonly (readonly [Permission, string])[] = [
 
 interface MintFormProps {
   readonly networkId: string;
-  /** The key that the new one takes over from; its settings are offered again. */
+  /** The key to replace; its settings are the defaults. */
   readonly replaces?: Key;
   readonly onMinted: (key: MintedKey) => void;
   readonly onClose: () => void;
@@ -31,7 +31,7 @@ interface Draft {
   readonly allTypes: boolean;
   readonly types: string[];
   readonly record: 'envelope' | 'whole';
-  /** As `datetime-local` has it, in the reader's zone; empty: never. */
+  /** Value of `datetime-local`, in the reader's time zone; empty: never. */
   readonly expires: string;
   readonly overlapHours: string | number;
 }
@@ -62,7 +62,7 @@ function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
   };
 }
 
-/** Mints a key, or one that takes over from another while both are valid. */
+/** Mints a key, or the replacement of one, with an overlap in which both are valid. */
 export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormProps): ReactNode {
   const [draft, setDraft] = useState(() => draftFrom(replaces));
   const set = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
@@ -87,7 +87,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       {replaces !== undefined && (
         <NumberInput
           label="Both keys are valid for (hours)"
-          description="After that the old one ends by itself. 0 ends it now; 168 is the most."
+          description="After that the old one ends by itself. 0 ends it now; at most 168."
           min={0}
           max={168}
           value={draft.overlapHours}
@@ -96,7 +96,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       )}
       <TextInput
         label="Label"
-        description="What the key is for: it is how people tell keys apart."
+        description="What the key is for, to tell keys apart."
         required
         maxLength={200}
         value={draft.label}
@@ -114,7 +114,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
   );
 }
 
-/** What the key may do, with which types, and what of a body it keeps. */
+/** The permissions of the key, its types, and which members of a body it keeps. */
 function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>) => void }): ReactNode {
   return (
     <>
@@ -150,10 +150,10 @@ function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>
           />
         )}
       </Stack>
-      <Radio.Group label="What is kept of a body" value={draft.record} onChange={(record) => set({ record: record })}>
+      <Radio.Group label="Stored part of a body" value={draft.record} onChange={(record) => set({ record: record })}>
         <Stack gap={6} mt={6}>
           <Radio value="envelope" label="Envelope: id, type, owner and data are read from it" />
-          <Radio value="whole" label="Whole: the body as it came is the data" />
+          <Radio value="whole" label="Whole: the unchanged body is the data" />
         </Stack>
       </Radio.Group>
     </>

@@ -9,13 +9,13 @@ import { FormDialog } from '../form-dialog.tsx';
 export type Network = Schemas['ingestGatewayAdmin']['Network'];
 
 interface NetworkFormProps {
-  /** Absent: a new one is made. */
+  /** Absent: creates a new network. */
   readonly network?: Network;
   readonly onSaved: (network: Network) => void;
   readonly onClose: () => void;
 }
 
-/** Makes a network, or changes name, channels and limits of one. */
+/** Creates a network, or changes name, channels and limits of one. */
 export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): ReactNode {
   const [networkId, setNetworkId] = useState(network?.networkId ?? '');
   const [name, setName] = useState(network?.name ?? '');
@@ -45,7 +45,7 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
   return (
     <FormDialog
       title={network === undefined ? 'New network' : `Change ${network.networkId}`}
-      action={network === undefined ? 'Make network' : 'Save'}
+      action={network === undefined ? 'Create network' : 'Save'}
       doing={saving}
       onSubmit={() => saving.mutate()}
       onClose={onClose}
@@ -93,8 +93,8 @@ const LIMIT_MAX = 1_000_000;
 const LimitFields = ({ rate, burst, onRate, onBurst }: LimitProps): ReactNode => (
   <>
     <Group grow align="flex-start">
-      <NumberInput label="Records each second" required min={1} max={LIMIT_MAX} value={rate} onChange={onRate} />
-      <NumberInput label="Records at once" required min={1} max={LIMIT_MAX} value={burst} onChange={onBurst} />
+      <NumberInput label="Records per second" required min={1} max={LIMIT_MAX} value={rate} onChange={onRate} />
+      <NumberInput label="Burst of records" required min={1} max={LIMIT_MAX} value={burst} onChange={onBurst} />
     </Group>
     <Text size="xs" c="dimmed">
       These are limits of the whole network; a key may have narrower ones.

@@ -21,7 +21,7 @@ export function NetworkList(): ReactNode {
   return (
     <Page
       title="Networks and keys"
-      intro="A network is whose keys may write into which channels, and how fast. A key belongs to one network."
+      intro="A network has channels, keys that may write into them, and rate limits. A key belongs to one network."
       actions={make}
     >
       <CursorTable
@@ -71,7 +71,7 @@ export function NetworkList(): ReactNode {
 
 const SHOWN_CHANNELS = 4;
 
-/** The first few names; the first of all is the default. */
+/** The first few channel names; the first one is the default. */
 export const Channels = ({ names }: { names: readonly string[] }): ReactNode => (
   <>
     {names.slice(0, SHOWN_CHANNELS).map((name) => (

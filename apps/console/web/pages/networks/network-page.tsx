@@ -16,7 +16,7 @@ import { SourceTable } from './source-table.tsx';
 
 const above = [{ title: 'Networks and keys', to: '/networks' }];
 
-/** One network: its limits, its keys, its sources of webhooks. */
+/** One network: limits, keys, webhook sources. */
 export function NetworkPage(): ReactNode {
   const { networkId = '' } = useParams();
   const network = useQuery({

@@ -5,7 +5,7 @@ import { NetworkList } from './network-list.tsx';
 
 const NetworkPage = lazy(async () => ({ default: (await import('./network-page.tsx')).NetworkPage }));
 
-/** Networks of the ingest gateway, their keys, limits and sources of webhooks. */
+/** Networks of the ingest gateway with keys, limits and webhook sources. */
 export const NetworksPart = (): ReactNode => (
   <Routes>
     <Route index element={<NetworkList />} />

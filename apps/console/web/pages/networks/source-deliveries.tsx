@@ -11,7 +11,7 @@ import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import type { Source } from './source-table.tsx';
 
-/** What became of the last deliveries to a source, newest first. */
+/** The outcomes of the last deliveries to a source, newest first. */
 export const SourceDeliveries = ({ source, onClose }: { source: Source; onClose: () => void }): ReactNode => (
   <Modal
     opened

@@ -21,7 +21,7 @@ const schemes: readonly { readonly value: Scheme; readonly label: string }[] = [
   { value: 'token', label: 'A token in a header' },
 ];
 
-/** Senders of these schemes have no common place for the id of a delivery. */
+/** Senders of these schemes have no standard location of the delivery id. */
 const saysNoId = (scheme: Scheme): boolean => scheme === 'hmac' || scheme === 'token';
 
 interface FormProps {
@@ -29,7 +29,7 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
-/** Makes a source of webhooks. */
+/** Creates a webhook source. */
 export function SourceForm({
   networkId,
   channels,
@@ -64,7 +64,7 @@ export function SourceForm({
   return (
     <FormDialog
       title="New source"
-      action="Make source"
+      action="Create source"
       doing={making}
       onSubmit={() => making.mutate()}
       onClose={onClose}
@@ -77,7 +77,7 @@ export function SourceForm({
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <Select
-        label="Who sends"
+        label="Sender"
         data={schemes}
         allowDeselect={false}
         value={scheme}
@@ -89,8 +89,8 @@ export function SourceForm({
       {scheme === 'hmac' && <HmacFields value={signature} onChange={setSignature} />}
       {saysNoId(scheme) && (
         <TextInput
-          label="Where the id of a delivery stands"
-          description="header:X-Delivery-Id, or /id in a JSON body. Without it a body is taken once, whoever sends it again."
+          label="Location of the delivery id"
+          description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
           value={idFrom}
           onChange={(event) => setIdFrom(event.currentTarget.value)}
         />
@@ -108,7 +108,7 @@ export function SourceForm({
   );
 }
 
-/** Adds a secret beside the one that is there, or ends those before the newest: a rotation in two steps. */
+/** Adds a second secret, or removes those before the newest: a rotation in two steps. */
 export function SecretForm({ source, onDone, onClose }: FormProps & { readonly source: Source }): ReactNode {
   const { networkId, sourceId, secrets } = source;
   const [id, setId] = useState('');
@@ -135,7 +135,7 @@ export function SecretForm({ source, onDone, onClose }: FormProps & { readonly s
       onClose={onClose}
     >
       <Text size="sm">
-        A delivery may be signed with any of them: add the new one, change it at the sender, then end the old one.
+        A delivery may be signed with any of them: add the new one, change it at the sender, then remove the old one.
       </Text>
       {secrets.map((secret) => (
         <Group key={secret.id} justify="space-between">

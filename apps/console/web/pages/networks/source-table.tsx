@@ -27,7 +27,7 @@ interface SourceTableProps {
 type Open =
   { readonly do: 'make' } | { readonly do: 'secrets' | 'deliveries' | 'delete' | 'test'; readonly source: Source };
 
-/** Sources take webhooks as their senders sign them, and write each delivery as a record. */
+/** Sources accept signed webhooks and write each delivery as a record. */
 export function SourceTable({ networkId, channels, mayChange }: SourceTableProps): ReactNode {
   const [open, setOpen] = useState<Open>();
   const queries = useQueryClient();
@@ -74,7 +74,7 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
         ]}
         empty={
           <ListEmpty title="No source yet" icon="live" action={make}>
-            A source takes the webhooks of GitHub, Stripe and others as they sign them; no key is needed.
+            A source accepts signed webhooks of GitHub, Stripe and others; no key is needed.
           </ListEmpty>
         }
       />
@@ -139,12 +139,12 @@ function SourceDialog({ networkId, channels, open, onDone, onClose }: SourceDial
       onDone={onDone}
       onClose={onClose}
     >
-      <Text size="sm">Its deliveries are refused from the next on. Its records stay in the ledger.</Text>
+      <Text size="sm">All further deliveries are refused. Its records stay in the ledger.</Text>
     </ConfirmDialog>
   );
 }
 
-/** What is sent is signed as the sender would sign it, so it proves the whole way; it is a record like any other. */
+/** The test is signed as by the sender, so it tests the whole path; it is written as a normal record. */
 function TestDelivery({ source, onClose }: { source: Source; onClose: () => void }): ReactNode {
   const { networkId, sourceId, name } = source;
   const queries = useQueryClient();
@@ -175,7 +175,7 @@ function TestDelivery({ source, onClose }: { source: Source; onClose: () => void
       onClose={onClose}
     >
       <Text size="sm">
-        A sample is signed with the newest secret and taken as any delivery. The record it writes stays.
+        A sample is signed with the newest secret and processed like any delivery. Its record stays.
       </Text>
     </FormDialog>
   );

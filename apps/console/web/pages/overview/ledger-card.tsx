@@ -8,11 +8,11 @@ import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { SignedState } from '../ledger/signed-state.tsx';
 
-/** So many channels are shown here; the explorer has the others. */
+/** Maximum number of channels shown here; the explorer has all. */
 const SHOWN = 6;
 const REFRESH_MS = 15_000;
 
-/** Size of the ledger and how new its newest checkpoints are. */
+/** The size of the ledger and the age of its newest checkpoints. */
 export function LedgerCard({ surfaces }: { surfaces: readonly LedgerSurface[] }): ReactNode {
   const [surface] = surfaces;
   return (

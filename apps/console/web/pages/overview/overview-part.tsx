@@ -13,7 +13,7 @@ import { WaitingCard } from './waiting-card.tsx';
 
 interface SurfaceState {
   readonly id: SurfaceId;
-  /** null: it could not be asked. */
+  /** null if the surface was unreachable. */
   readonly ready: boolean | null;
   readonly checks: Readonly<Record<string, unknown>>;
   readonly requestsPerSecond?: number;
@@ -23,13 +23,13 @@ interface SurfaceState {
 
 const REFRESH_MS = 15_000;
 
-/** How the surfaces are, what their ledger holds and what waits. */
+/** The state of the surfaces, of their ledger, and their backlogs. */
 export function OverviewPart(): ReactNode {
   const session = useSession();
   const surfaces = session.data?.surfaces ?? [];
   const admins = surfaces.filter(({ admin }) => admin).map(({ id }) => id);
   return (
-    <Page title="Overview" intro="How the services are now. It is read anew every 15 seconds.">
+    <Page title="Overview" intro="The current state of the services, refreshed every 15 seconds.">
       <Surfaces />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <LedgerCard surfaces={admins.filter((id) => id === 'ingest-gateway' || id === 'ledger-peer')} />
@@ -57,8 +57,8 @@ function Surfaces(): ReactNode {
   if (surfaces.length === 0) {
     return (
       <Paper>
-        <ListEmpty title="No service is watched">
-          The console shows readiness and rates of the services whose ops address it is configured with.
+        <ListEmpty title="No service is configured">
+          The console shows readiness and rates of services with a configured ops URL.
         </ListEmpty>
       </Paper>
     );
@@ -104,11 +104,11 @@ function SurfaceCard({ surface }: { surface: SurfaceState }): ReactNode {
 }
 
 function Readiness({ ready }: { ready: boolean | null }): ReactNode {
-  if (ready === null) return <StateBadge tone="bad">Not reached</StateBadge>;
+  if (ready === null) return <StateBadge tone="bad">Unreachable</StateBadge>;
   return ready ? <StateBadge tone="good">Ready</StateBadge> : <StateBadge tone="bad">Not ready</StateBadge>;
 }
 
-/** What the readiness answer says besides: each member as one line, where it is a plain word or number. */
+/** Further members of the readiness response, one line each if it is a word or a number. */
 function Reasons({ surface }: { surface: SurfaceState }): ReactNode {
   const lines = Object.entries(surface.checks).filter(
     ([name, value]) => name !== 'status' && ['string', 'number', 'boolean'].includes(typeof value),

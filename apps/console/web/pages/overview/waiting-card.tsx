@@ -20,7 +20,7 @@ interface Waiting {
 
 const REFRESH_MS = 15_000;
 
-/** What each surface has yet to do: outboxes, jobs, records without a checkpoint. */
+/** The backlogs of each surface: outboxes, jobs, records without a checkpoint. */
 export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): ReactNode {
   const answers = useQueries({
     queries: surfaces.map((surface) => ({
@@ -34,12 +34,12 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
     (data?.items ?? []).map((item) => ({ ...item, surface: surfaces[index] as SurfaceId })),
   );
   const failed = answers.flatMap(({ error }, index) =>
-    // Who may not use an admin listener is not told what waits behind it.
+    // Without access to an admin listener its backlog is not shown.
     error === null || [403, 404].includes(asProblem(error).status) ? [] : [{ error, surface: surfaces[index]! }],
   );
   return (
-    <Stack gap="sm" component="section" aria-label="What waits">
-      <Title order={2}>What waits</Title>
+    <Stack gap="sm" component="section" aria-label="Backlog">
+      <Title order={2}>Backlog</Title>
       {failed.map(({ error, surface }) => (
         <Stack key={surface} gap={4}>
           <Text size="sm">{surfaceNames[surface].title}</Text>
@@ -52,7 +52,7 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
         </Paper>
       ) : (
         <PlainTable
-          label="What waits"
+          label="Backlog"
           rows={rows}
           rowKey={({ surface, what }) => `${surface} ${what}`}
           columns={[
@@ -81,7 +81,7 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
           ]}
           empty={
             <Text p="md" c="dimmed" size="sm">
-              Nothing that you may see waits.
+              No backlog visible to you.
             </Text>
           }
         />

@@ -18,7 +18,7 @@ async function auditPage(client: RiskClient, cursor: string | undefined) {
   return { items: data, nextCursor: cursorOf(response) };
 }
 
-/** Who did what, newest first. */
+/** The audit events, newest first. */
 export function AuditPage(): ReactNode {
   const { id: orgId, client } = useOrganization();
   const nameOf = usePersonName();

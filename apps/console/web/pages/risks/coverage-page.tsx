@@ -16,12 +16,12 @@ import { inWords, WORDS } from './words.ts';
 type Coverage = RiskSchemas['Coverage'];
 type CoverageState = Coverage['state'];
 
-/** A framework has at most this many requirements. */
+/** Maximum number of requirements of a framework. */
 const REQUIREMENTS_MAX = 2000;
 
 type Framework = RiskSchemas['FrameworkWithRequirements'];
 
-/** Which requirements of a framework are met, and where the gaps are. */
+/** The coverage of a framework's requirements, and the gaps. */
 export function CoveragePage(): ReactNode {
   const { id: orgId, client } = useOrganization();
   const [chosen, choose] = useUrlFilters(['framework', 'state', 'requirement']);
@@ -132,7 +132,7 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
   );
 }
 
-/** In the order of the framework; without it, by id as people count. */
+/** In the order of the framework, or by id in natural order. */
 function inOrder(rows: readonly Coverage[], framework: Framework | undefined): Coverage[] {
   const places = new Map(framework?.requirements.map(({ id }, place) => [id, place]));
   const compare = new Intl.Collator('en', { numeric: true }).compare;
@@ -143,7 +143,7 @@ function inOrder(rows: readonly Coverage[], framework: Framework | undefined): C
   );
 }
 
-/** Requirements by what stands before the last dot or hyphen of their id, where that makes groups. */
+/** Groups requirements by the part of their id before the last dot or hyphen, if that makes groups. */
 function groupsOf(rows: readonly Coverage[]): [string, Coverage[]][] {
   const groups = Object.entries(
     Object.groupBy(rows, ({ requirementId }) => /^(.+)[.-][^.-]+$/.exec(requirementId)?.[1] ?? 'Requirements'),
@@ -161,7 +161,7 @@ function Counts({ rows }: { readonly rows: readonly Coverage[] }): ReactNode {
       : Math.floor((100 * counted.filter(({ state }) => state === 'covered').length) / counted.length);
   return (
     <SimpleGrid cols={{ base: 2, sm: 5 }}>
-      <Figure label="Covered, of what applies" value={`${share} %`} />
+      <Figure label="Covered, of applicable" value={`${share} %`} />
       {(Object.keys(WORDS.coverageState) as CoverageState[]).map((state) => (
         <Figure
           key={state}
@@ -184,10 +184,10 @@ const Figure = ({ label, value }: { readonly label: string; readonly value: stri
   </Paper>
 );
 
-/** What lacks, in words. */
+/** The missing parts, as text. */
 const lackOf = ({ controlIds, evidenceIds }: Coverage): string =>
   controlIds.length === 0
-    ? 'No control names it.'
+    ? 'No control is linked.'
     : evidenceIds.length === 0
       ? 'Its controls have no valid evidence.'
       : 'Some of its controls are not implemented, or lack valid evidence.';
@@ -255,7 +255,7 @@ function Gaps({
 }): ReactNode {
   if (rows.length === 0) return null;
   return (
-    <Section title={`What lacks (${rows.length})`}>
+    <Section title={`Gaps (${rows.length})`}>
       <Paper>
         <List size="sm" spacing={6} listStyleType="none">
           {rows.slice(0, 200).map((row) => (

@@ -13,10 +13,10 @@ import { listRecords } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
-/** Cards that a column begins with, and how many each press of its button adds. */
+/** Initial number of cards per column, and the increment of its button. */
 const CARDS = '10';
 
-/** Evidence by its state, and who has to act; states in which nobody has to are folded away. */
+/** Evidence by state, and who has to act; states without an action are collapsed. */
 export function EvidenceBoard(): ReactNode {
   const { id: orgId, client, may, to } = useOrganization();
   const [isWhole, setWhole] = useState(false);
@@ -57,7 +57,7 @@ export function EvidenceBoard(): ReactNode {
             style={{ alignSelf: 'flex-start' }}
             aria-expanded={isWhole}
           >
-            {isWhole ? 'Only what waits for somebody' : 'All states'}
+            {isWhole ? 'Only states with an action' : 'All states'}
           </Button>
         </>
       )}

@@ -9,7 +9,7 @@ import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-ru
 import { useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
 
-/** Where evidence stands, who has to act, and what this person can do about it. */
+/** The state of evidence, who has to act, and the actions of this person. */
 export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): ReactNode {
   const { me, may } = useOrganization();
   const [step, setStep] = useState<Step>();
@@ -57,7 +57,7 @@ interface Typed {
   readonly sha256: string;
 }
 
-/** Takes the step; a new version of approved evidence is a record of its own, which is then opened. */
+/** Makes the transition; a new version of approved evidence is a new record, which is opened. */
 function useStep({ evidence, step, onClose }: StepProps) {
   const { client, to } = useOrganization();
   const navigate = useNavigate();

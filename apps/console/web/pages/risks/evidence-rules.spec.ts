@@ -5,12 +5,12 @@ import { WORDS } from './words.ts';
 const steps = (state: EvidenceState, personId = 'per_other') =>
   stepsOf({ state, collectedBy: 'per_collector' }, personId).map(({ to }) => to);
 
-describe('the board of evidence', () => {
+describe('the evidence board', () => {
   it('has a column for each state', () => {
     expect(BOARD.map(({ state }) => state).toSorted()).toEqual(Object.keys(WORDS.evidenceState).toSorted());
   });
 
-  it('names who is waited for', () => {
+  it('names who has to act', () => {
     const actor = (state: EvidenceState) => actorOf({ state, ownerId: 'owner', collectedBy: 'collector' } as Evidence);
     expect(actor('requested')).toBe('owner');
     expect(actor('collected')).toBe('collector');
@@ -20,7 +20,7 @@ describe('the board of evidence', () => {
   });
 });
 
-describe('the steps that are offered', () => {
+describe('the offered transitions', () => {
   it.each<[EvidenceState, readonly EvidenceState[]]>([
     ['requested', ['collected', 'not_applicable']],
     ['collected', ['in_review', 'revoked']],
@@ -34,7 +34,7 @@ describe('the steps that are offered', () => {
     ['not_applicable', []],
   ])('from %s are %j', (state, expected) => expect(steps(state)).toEqual(expected));
 
-  it('leave the review to somebody who did not collect it', () => {
+  it('do not let the collector review', () => {
     expect(steps('in_review', 'per_collector')).toEqual(['revoked']);
   });
 });

@@ -3,12 +3,12 @@ import type { RiskSchemas } from './risk-api.ts';
 export type EvidenceState = RiskSchemas['EvidenceState'];
 export type Evidence = RiskSchemas['EvidenceView'];
 
-/** The columns of the board: first what somebody has to do something about. */
+/** The columns of the board: states that need an action first. */
 export const BOARD: readonly { readonly state: EvidenceState; readonly acts: string; readonly does: string }[] = [
   { state: 'requested', acts: 'The owner', does: 'collects it' },
-  { state: 'collected', acts: 'Who collected it', does: 'puts it to review' },
+  { state: 'collected', acts: 'Who collected it', does: 'submits it for review' },
   { state: 'in_review', acts: 'A reviewer who did not collect it', does: 'approves or rejects it' },
-  { state: 'rejected', acts: 'The owner', does: 'collects it anew' },
+  { state: 'rejected', acts: 'The owner', does: 'collects it again' },
   { state: 'expiring', acts: 'The owner', does: 'collects a new version in time' },
   { state: 'expired', acts: 'The owner', does: 'collects a new version' },
   { state: 'approved', acts: 'Nobody', does: 'has to act' },
@@ -17,7 +17,7 @@ export const BOARD: readonly { readonly state: EvidenceState; readonly acts: str
   { state: 'revoked', acts: 'Nobody', does: 'has to act' },
 ];
 
-/** Who is waited for, by id; undefined where it is a role, or nobody. */
+/** The id of the person who has to act; undefined if it is a role, or nobody. */
 export function actorOf(evidence: Evidence): string | undefined {
   switch (evidence.state) {
     case 'requested':
@@ -32,11 +32,11 @@ export function actorOf(evidence: Evidence): string | undefined {
   }
 }
 
-/** A move that the life of evidence has. */
+/** A transition of evidence. */
 export interface Step {
   readonly to: EvidenceState;
   readonly label: string;
-  /** What has to be typed in for it. */
+  /** The required input. */
   readonly asks: 'nothing' | 'reason' | 'fingerprint';
 }
 
@@ -45,19 +45,19 @@ const revoke: Step = { to: 'revoked', label: 'Revoke', asks: 'reason' };
 
 const STEPS: Readonly<Partial<Record<EvidenceState, readonly Step[]>>> = {
   requested: [collect('Collect'), { to: 'not_applicable', label: 'Not applicable', asks: 'nothing' }],
-  collected: [{ to: 'in_review', label: 'Put to review', asks: 'nothing' }, revoke],
+  collected: [{ to: 'in_review', label: 'Submit for review', asks: 'nothing' }, revoke],
   in_review: [
     { to: 'approved', label: 'Approve', asks: 'nothing' },
     { to: 'rejected', label: 'Reject', asks: 'reason' },
     revoke,
   ],
-  rejected: [collect('Collect anew'), revoke],
+  rejected: [collect('Collect again'), revoke],
   approved: [collect('Collect a new version'), revoke],
   expiring: [collect('Collect a new version'), revoke],
   expired: [collect('Collect a new version'), revoke],
 };
 
-/** The steps that this person could take: whoever collected evidence does not review it. */
+/** The transitions open to this person: a collector does not review their own evidence. */
 export function stepsOf(evidence: Pick<Evidence, 'state' | 'collectedBy'>, personId: string): readonly Step[] {
   const isOwnWork = evidence.collectedBy === personId;
   return (STEPS[evidence.state] ?? []).filter(({ to }) => !isOwnWork || (to !== 'approved' && to !== 'rejected'));

@@ -23,10 +23,10 @@ const RATED: readonly { readonly value: Rated; readonly label: string; readonly 
 const DEGREES = [1, 2, 3, 4, 5];
 const CELL_FORM = /^([1-5])x([1-5])$/;
 
-/** Most risks that are looked through for those of a cell. */
+/** Maximum number of risks to search for those of a cell. */
 const SIFTED_ROWS = 2000;
 
-/** How many risks have which likelihood and impact; a cell lists its risks. */
+/** Counts risks by likelihood and impact; a cell lists its risks. */
 export function HeatMapPage(): ReactNode {
   const { id: orgId, client } = useOrganization();
   const [chosen, choose] = useUrlFilters(['of', 'cell']);
@@ -144,7 +144,7 @@ function Grid({
   );
 }
 
-/** The same in a sentence for each level. */
+/** The same as one sentence per level. */
 function InText({ cells, total }: { readonly cells: readonly Cell[]; readonly total: number }): ReactNode {
   const rated = cells.reduce((sum, { count }) => sum + count, 0);
   const counts = (['critical', 'high', 'medium', 'low'] as const).map((level) => ({

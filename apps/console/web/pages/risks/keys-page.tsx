@@ -20,7 +20,7 @@ type Open =
   | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
   | { readonly what: 'shown'; readonly minted: RiskSchemas['MintedKey'] };
 
-/** How long a rotated key goes on beside the new one. */
+/** How long a rotated key stays valid. */
 const OVERLAPS = [
   { value: '0', label: 'Not at all' },
   { value: '3600', label: 'One hour' },
@@ -28,7 +28,7 @@ const OVERLAPS = [
   { value: '604800', label: 'Seven days' },
 ];
 
-/** The person's own keys: made, exchanged and revoked. */
+/** The person's own keys: mint, rotate, revoke. */
 export function KeysPage(): ReactNode {
   const { id: orgId, client, may } = useOrganization();
   const queries = useQueryClient();
@@ -147,7 +147,7 @@ function MintDialog({
   return (
     <FormDialog
       title={replaced === undefined ? 'New key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Make the key' : 'Rotate'}
+      action={replaced === undefined ? 'Create key' : 'Rotate'}
       doing={mint}
       onSubmit={() => mint.mutate()}
       isReady={label.trim() !== ''}
@@ -164,7 +164,7 @@ function MintDialog({
       />
       {replaced !== undefined && (
         <Select
-          label="The old key goes on for"
+          label="The old key stays valid for"
           data={OVERLAPS}
           allowDeselect={false}
           value={overlap}

@@ -15,18 +15,18 @@ interface Organization {
   readonly id: string;
   readonly me: Me;
   readonly client: RiskClient;
-  /** Whether to offer what needs the permission (`risk:update`); the service decides. */
+  /** Whether to offer an action with this permission (`risk:update`); the service enforces it. */
   readonly may: (permission: string) => boolean;
-  /** The address of a page of this organisation. */
+  /** The URL of a page of this organisation. */
   readonly to: (page: string) => string;
 }
 
 const Chosen = createContext<Organization | undefined>(undefined);
 
-/** The organisation of the address, and what the person may do in it. */
+/** The organisation in the URL, and the person's permissions in it. */
 export function useOrganization(): Organization {
   const chosen = useContext(Chosen);
-  if (chosen === undefined) throw new Error('The page stands outside an organisation.');
+  if (chosen === undefined) throw new Error('The page is outside an organisation.');
   return chosen;
 }
 
@@ -37,8 +37,8 @@ const organizationsQuery = {
 };
 
 /**
- * Finds out who the person is in the organisation that the address names. The header X-Organization is sent only for one
- * of theirs: another is the same 401 as a sign-in that has ended.
+ * Loads the person's membership in the organisation of the URL. X-Organization is sent only for one of theirs:
+ * otherwise the response is the same 401 as after the end of the session.
  */
 export function InOrganization({ children }: { readonly children: ReactNode }): ReactNode {
   const { org = '' } = useParams<{ org: string }>();
@@ -74,17 +74,17 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
   );
 }
 
-/** The service knows who signed in, and that they are nobody there; every other refusal is told as it is. */
+/** The person is signed in but no member; other errors are shown unchanged. */
 const NoOrganization = ({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }): ReactNode =>
   asProblem(error).status === 401 ? (
     <ListEmpty title="You belong to no organisation here" icon="person">
-      Whoever runs the service can add you to one.
+      An operator can add you to one.
     </ListEmpty>
   ) : (
     <ProblemView error={error} onRetry={onRetry} />
   );
 
-/** The address without an organisation leads to the first of the person. */
+/** A URL without an organisation redirects to the person's first one. */
 export function ChooseOrganization(): ReactNode {
   const all = useQuery(organizationsQuery);
   const [first] = all.data ?? [];
@@ -117,10 +117,10 @@ function NotTheirs({ organizations }: { readonly organizations: Me['organization
   );
 }
 
-/** Most people whose names are known; the ids of others are shown. */
+/** Maximum number of people to load for names; others are shown by id. */
 const NAMED_PEOPLE = 200;
 
-/** The name of a person of the organisation, where this person may list people; else the id. */
+/** The name of a member if this person may list people, else the id. */
 export function usePersonName(): (id: string) => string {
   const { id: orgId, me, may, client } = useOrganization();
   const people = useQuery({
@@ -134,13 +134,13 @@ export function usePersonName(): (id: string) => string {
   return (id) => (id === me.personId ? `${names.get(id) ?? id} (you)` : (names.get(id) ?? id));
 }
 
-/** Switches to the same page of another organisation; nothing where there is but one. */
+/** Switches to the same page of another organisation; hidden if there is only one. */
 export function OrganizationSwitch(): ReactNode {
   const { me } = useOrganization();
   const navigate = useNavigate();
   const { pathname } = useLocation();
   if (me.organizations.length < 2) return null;
-  // The page of a record stays behind: the other organisation does not have that record.
+  // Not to the page of a record: the other organisation does not have it.
   const page = pathname.split('/')[3] ?? 'register';
   return (
     <Select

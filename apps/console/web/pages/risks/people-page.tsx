@@ -16,12 +16,12 @@ import { inWords } from './words.ts';
 
 export type Person = RiskSchemas['Member'];
 
-/** The admin listener: only for operators and their viewers. */
+/** Uses the admin listener, for operators and viewers. */
 export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
 
 type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly person: Person };
 
-/** Who is in the organisation and what they may do. Roles are given by operators, on the admin listener. */
+/** The members of the organisation and their permissions. Operators assign roles on the admin listener. */
 export function PeoplePage(): ReactNode {
   const { id: orgId, may } = useOrganization();
   const adminRole = useAdminRole('risk-partner');
@@ -37,8 +37,8 @@ export function PeoplePage(): ReactNode {
   return (
     <Page
       title="People"
-      intro="Roles decide what somebody may do, their scope which rows they see."
-      actions={isOperator && <Button onClick={() => setOpen({ what: 'add' })}>Add somebody</Button>}
+      intro="Roles decide what a person may do, their scope which rows they see."
+      actions={isOperator && <Button onClick={() => setOpen({ what: 'add' })}>Add a person</Button>}
     >
       <Myself />
       {isListed && <PeopleTable onOpen={setOpen} />}
@@ -141,11 +141,11 @@ const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['s
     ...(canReadSensitive ? ['sensitive rows'] : []),
   ].join(' · ');
 
-/** What was set for somebody; what their roles open besides is not in it. */
+/** The scope as set for a person, without the effect of their roles. */
 const setRowsOf = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
   [...(unrestricted ? ['all rows'] : departments), ...(canReadSensitive ? ['sensitive rows'] : [])].join(', ') || '–';
 
-/** What the person who looks may do: the answer to "why is this not offered to me". */
+/** The permissions of the current person, to explain missing actions. */
 function Myself(): ReactNode {
   const { me } = useOrganization();
   return (
@@ -157,7 +157,7 @@ function Myself(): ReactNode {
         </Text>
         <Text size="sm">
           {me.roles.length === 0
-            ? 'You have no role here yet: whoever runs the service gives one.'
+            ? 'You have no role here yet: an operator assigns roles.'
             : `${me.roles.map((role) => inWords(role, 'role')).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
         </Text>
         <details>

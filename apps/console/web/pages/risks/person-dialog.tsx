@@ -8,7 +8,7 @@ import { WORDS } from './words.ts';
 
 interface PersonDialogProps {
   readonly orgId: string;
-  /** Undefined: somebody new. */
+  /** Undefined for a new person. */
   readonly person: Person | undefined;
   readonly onDone: () => void;
   readonly onClose: () => void;
@@ -19,7 +19,7 @@ interface PersonDraft {
   readonly kind: Person['kind'];
   readonly roles: Person['roles'];
   readonly scope: Person['scope'];
-  /** Invited by it; empty: nobody is. */
+  /** The address to invite; empty: no invitation. */
   readonly email: string;
 }
 
@@ -34,7 +34,7 @@ const KINDS = [
   { value: 'machine', label: 'Machine' },
 ];
 
-/** Each step is kept: where the invitation is refused, the person who was made stays, and a second try only invites. */
+/** Completed steps are kept: if the invitation is refused, the person remains, and a retry only invites. */
 function useSaved({ orgId, person, onDone }: PersonDialogProps) {
   const [made, setMade] = useState<string>();
   return useMutation({
@@ -60,12 +60,15 @@ function useSaved({ orgId, person, onDone }: PersonDialogProps) {
   });
 }
 
-/** Adds a person, or changes roles and scope of one. An address invites: the first sign-in with it becomes the person. */
+/**
+ * Adds a person, or changes roles and scope of one. With an e-mail address it invites: the first sign-in with it
+ * becomes the person.
+ */
 export function PersonDialog(props: PersonDialogProps): ReactNode {
   const { person, onClose } = props;
   const [draft, setDraft] = useState<PersonDraft>({ ...NOBODY, ...person });
   const save = useSaved(props);
-  const title = person === undefined ? 'Add somebody' : person.name;
+  const title = person === undefined ? 'Add a person' : person.name;
   return (
     <FormDialog
       title={title}

@@ -27,13 +27,13 @@ import {
 } from './risk-api.ts';
 import classes from './risks.module.css';
 
-/** Faults that the service names by a pointer, for the fields that the form has. */
+/** Faults of the service, by the form field that their pointer names. */
 const faultsOf = (problem: ProblemError | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries(
     (problem?.problem.errors ?? []).map(({ pointer, detail }) => [(pointer ?? '').split('/')[1] ?? '', detail]),
   );
 
-/** What is typed, and what keeps it from being sent. */
+/** The input, and the faults that prevent sending it. */
 function useDraft(fields: readonly Field[], start: Draft) {
   const [draft, setDraft] = useState(start);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
@@ -96,8 +96,8 @@ interface EditorProps<K extends Kind> {
 }
 
 /**
- * Changes a record. Where somebody else saved first (412), both versions stand side by side; what was typed stays until
- * somebody has chosen, and is then sent against the newer version.
+ * Edits a record. If somebody else saved first (412), both versions are shown side by side; the input stays until a
+ * choice was made, and is then sent against the newer version.
  */
 export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: EditorProps<K>): ReactNode {
   const { client } = useOrganization();
@@ -174,7 +174,7 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
   );
 }
 
-/** The way out of a 412: for each member that differs, mine or theirs. What only one of us changed is chosen already. */
+/** Resolves a 412: for each differing member, mine or theirs. Members that only one side changed are preselected. */
 function Conflict({
   differences,
   onChosen,
@@ -213,7 +213,7 @@ function Conflict({
         ))}
         <Group>
           <Button onClick={() => onChosen(taken)} disabled={open.length > 0}>
-            Go on with this
+            Continue with this
           </Button>
           {open.length > 0 && (
             <Text

@@ -18,7 +18,7 @@ const risk = {
 const before = draftOf(fields, risk);
 
 describe('the body of a change', () => {
-  it('holds what was changed and nothing else', () => {
+  it('contains only changed members', () => {
     expect(bodyOf(fields, before, before)).toEqual({});
     expect(bodyOf(fields, { ...before, title: 'Flood', controlIds: [] }, before)).toEqual({
       title: 'Flood',
@@ -32,11 +32,11 @@ describe('the body of a change', () => {
     expect(before['inherent']).toEqual({ likelihood: 2, impact: 5 });
   });
 
-  it('takes a rating with its members in another order for the same', () => {
+  it('treats a rating with reordered members as unchanged', () => {
     expect(bodyOf(fields, { ...before, inherent: { impact: 5, likelihood: 2 } }, before)).toEqual({});
   });
 
-  it('sends null for what was emptied, and leaves out what cannot be empty', () => {
+  it('sends null for cleared members, and omits those that cannot be null', () => {
     expect(bodyOf(fields, { ...before, ownerId: null, description: null }, { ...before, description: 'x' })).toEqual({
       description: null,
     });
@@ -49,7 +49,7 @@ describe('the body of a change', () => {
 });
 
 describe('the body of a new record', () => {
-  it('leaves out what was not filled in', () => {
+  it('omits empty fields', () => {
     const made = fieldsOf('risks', 'new');
     const draft = { ...draftOf(made, {}), title: 'Fire', category: 'x', inherent: { likelihood: 1, impact: 1 } };
     expect(bodyOf(made, draft, undefined)).toEqual({
@@ -66,7 +66,7 @@ describe('two versions', () => {
   const theirs = { ...before, title: 'Theirs', category: 'theirs' };
   const differences = differencesOf(fields, { before, mine, theirs });
 
-  it('differ in what either changed, and clash in what both did', () => {
+  it('differ in members that either side changed, and conflict in those that both did', () => {
     expect(differences.map(({ field, clashes }) => [field.name, clashes])).toEqual([
       ['title', true],
       ['category', false],
@@ -74,13 +74,13 @@ describe('two versions', () => {
     ]);
   });
 
-  it('become theirs with the members that are taken from mine', () => {
+  it('merge into theirs with the chosen members of mine', () => {
     const merged = mergedOf(theirs, differences, new Set(['title', 'description']));
     expect(merged).toEqual({ ...before, title: 'Mine', category: 'theirs', description: 'mine' });
     expect(bodyOf(fields, merged, theirs)).toEqual({ title: 'Mine', description: 'mine' });
   });
 
-  it('have no difference where both changed to the same', () => {
+  it('do not differ if both changed to the same value', () => {
     expect(differencesOf(fields, { before, mine, theirs: mine })).toEqual([]);
   });
 });

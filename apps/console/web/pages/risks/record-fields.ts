@@ -1,19 +1,19 @@
 import type { Draft, Kind } from './risk-api.ts';
 import { WORDS } from './words.ts';
 
-/** How a member of a record is typed in: what the form shows, and which values it makes. */
+/** A form field of a record member: its input and value. */
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly kind: 'line' | 'text' | 'choice' | 'flag' | 'time' | 'ids' | 'rating' | 'period' | 'requirements' | 'number';
-  /** Of `line` and `text`: most code points. */
+  /** For `line` and `text`: maximum code points. */
   readonly max?: number;
   readonly choices?: readonly string[];
-  /** May not be left empty. */
+  /** Required. */
   readonly required?: boolean;
-  /** An empty field is left out instead of being null. */
+  /** An empty field is omitted instead of null. */
   readonly omitted?: boolean;
-  /** Only when the record is made; or only when it is changed. */
+  /** Only for new records, or only for changes. */
   readonly only?: 'new' | 'change';
   readonly hint?: string;
 }
@@ -136,17 +136,17 @@ export const FIELDS: Readonly<Record<Kind, readonly Field[]>> = {
   ],
 };
 
-/** The fields that are typed in when a record is made, or changed. */
+/** The fields for creating or changing a record. */
 export const fieldsOf = (kind: Kind, use: 'new' | 'change'): readonly Field[] =>
   FIELDS[kind].filter(({ only }) => only === undefined || only === use);
 
-/** The values of a record that a form can change, as its fields hold them. */
+/** The editable values of a record, as its fields hold them. */
 export function draftOf(fields: readonly Field[], record: Draft): Draft {
   return Object.fromEntries(fields.map(({ name, kind }) => [name, asTyped(name, kind, record[name])]));
 }
 
 function asTyped(name: string, kind: Field['kind'], value: unknown): unknown {
-  // Of an acceptance only its end is typed in.
+  // Only the end of an acceptance is editable.
   if (name === 'acceptance') return (value as { expiresAt?: string } | null | undefined)?.expiresAt ?? null;
   if (kind === 'rating' && value != null) {
     const { likelihood, impact } = value as { likelihood: number; impact: number };
@@ -159,7 +159,7 @@ function asTyped(name: string, kind: Field['kind'], value: unknown): unknown {
 
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === '';
 
-/** The body of a request: what differs from `before`, or all that was filled in where a record is made. */
+/** The request body: members that differ from `before`, or all filled-in ones for a new record. */
 export function bodyOf(fields: readonly Field[], draft: Draft, before: Draft | undefined): Draft {
   const sent = fields.filter(({ name, kind, omitted }) => {
     if (before !== undefined) return !isSame(draft[name], before[name]) && !(omitted === true && isEmpty(draft[name]));
@@ -170,7 +170,7 @@ export function bodyOf(fields: readonly Field[], draft: Draft, before: Draft | u
   );
 }
 
-/** By content; members in any order. */
+/** Deep equality, with members in any order. */
 export const isSame = (one: unknown, other: unknown): boolean => sorted(one) === sorted(other);
 
 const sorted = (value: unknown): string =>
@@ -180,24 +180,24 @@ const sorted = (value: unknown): string =>
       : member,
   );
 
-/** What is missing, by name of the field. */
+/** The missing values, by field name. */
 export function missingOf(fields: readonly Field[], draft: Draft): Readonly<Record<string, string>> {
   const missing = fields.filter(({ name, required }) => required === true && isEmpty(draft[name]));
   return Object.fromEntries(missing.map(({ name }) => [name, 'Fill this in.']));
 }
 
-/** One member that two people changed, or that only the other did. */
+/** A member changed by both sides, or only by the other. */
 export interface Difference {
   readonly field: Field;
   readonly mine: unknown;
   readonly theirs: unknown;
-  /** What it was when the form was opened. */
+  /** The value when the form was opened. */
   readonly before: unknown;
-  /** Both changed it, to different values: somebody has to choose. */
+  /** Both changed it to different values: needs a choice. */
   readonly clashes: boolean;
 }
 
-/** What a newer version and the typed changes say of each member in which they differ. */
+/** The members in which a newer version and the input differ. */
 export function differencesOf(
   fields: readonly Field[],
   { before, mine, theirs }: { readonly before: Draft; readonly mine: Draft; readonly theirs: Draft },
@@ -211,7 +211,7 @@ export function differencesOf(
     });
 }
 
-/** Their version with the members that are taken from mine. Untouched members are theirs, changed ones mine. */
+/** Their version with the chosen members of mine. Default: theirs for untouched members, mine for changed ones. */
 export const mergedOf = (theirs: Draft, differences: readonly Difference[], taken: ReadonlySet<string>): Draft => ({
   ...theirs,
   ...Object.fromEntries(

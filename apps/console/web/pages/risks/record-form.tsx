@@ -18,12 +18,12 @@ import { inWords, levelOf, WORDS } from './words.ts';
 interface FormProps {
   readonly fields: readonly Field[];
   readonly draft: Draft;
-  /** Faults by the name of their field. */
+  /** Faults by field name. */
   readonly faults: Readonly<Record<string, string>>;
   readonly onChange: (name: string, value: unknown) => void;
 }
 
-/** The fields of a record. Holds nothing itself, so what was typed outlives every refusal. */
+/** The fields of a record. Stateless, so the input survives errors. */
 export const RecordFields = ({ fields, draft, faults, onChange }: FormProps): ReactNode => (
   <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
     {fields.map((field) => (
@@ -56,7 +56,9 @@ const GROUP_OF: Readonly<Record<string, keyof typeof WORDS>> = {
   coverage: 'coverageState',
 };
 
-/** What a choice is called; statuses differ by collection, and their words are unique enough to look in each. */
+/**
+ * The display name of a choice; statuses differ by collection, but their values are unique enough to search all tables.
+ */
 export function choiceInWords(name: string, value: string): string {
   const groups =
     name === 'status'
@@ -68,14 +70,14 @@ export function choiceInWords(name: string, value: string): string {
 
 const FieldInput = (props: InputProps): ReactNode => INPUTS[props.field.kind](props);
 
-/** What every input is given. */
+/** Props of all inputs. */
 const common = ({ field: { name, label, hint, required = false }, fault }: InputProps) => ({
   ...{ label, description: hint, error: fault, required, name },
 });
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The input of each kind of field. */
+/** The input for each kind of field. */
 const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> = {
   line: (props) => (
     <TextInput
@@ -158,7 +160,7 @@ const requirementsOf = (texts: readonly string[]): Requirement[] =>
       : [];
   });
 
-/** Minutes in the reader's zone, as the browser's own input has them; undefined where the text is no time. */
+/** Local date and time to the minute, as `datetime-local` takes it; undefined if the text is no time. */
 export function localMinutes(iso: unknown): string {
   const date = new Date(typeof iso === 'string' ? iso : Number.NaN);
   if (Number.isNaN(date.getTime())) return '';
@@ -207,7 +209,7 @@ function PeriodInput({ field, value, fault, onChange }: InputProps): ReactNode {
 
 const DEGREES = ['1', '2', '3', '4', '5'].map((degree) => ({ value: degree, label: degree }));
 
-/** Likelihood and impact; half a rating is kept as it is typed, and is no rating yet. */
+/** Likelihood and impact; an incomplete rating is kept as typed, and is no value yet. */
 function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
   const { likelihood, impact } = (value ?? {}) as { likelihood?: number; impact?: number };
   const set = (name: 'likelihood' | 'impact', text: string | null) => {
@@ -243,7 +245,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
   );
 }
 
-/** Members that are half filled in, by name. */
+/** Names of incomplete members. */
 export function halvesOf(fields: readonly Field[], draft: Draft): Readonly<Record<string, string>> {
   const faults: Record<string, string> = {};
   for (const { name, kind } of fields) {

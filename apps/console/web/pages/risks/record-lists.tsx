@@ -17,7 +17,7 @@ import { WORDS } from './words.ts';
 interface Filter {
   readonly name: string;
   readonly label: string;
-  /** The values to choose from; without them a text is typed. */
+  /** The values to choose from; default: free text. */
   readonly choices?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ interface ListProps<K extends Kind> {
   readonly actions?: ReactNode;
 }
 
-/** A collection as a table, page by page, with its filters in the address bar. */
+/** A collection as a paginated table, with its filters in the URL. */
 function RecordList<K extends Kind>({ kind, title, intro, filters, columns, actions }: ListProps<K>): ReactNode {
   const { id: orgId, client, may, to } = useOrganization();
   const [chosen, choose] = useUrlFilters(filters.map(({ name }) => name));
@@ -58,10 +58,10 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
         rowKey={({ id }) => id}
         columns={columns}
         empty={
-          <ListEmpty title={isFiltered ? 'Nothing fits these filters' : `No ${one} yet`}>
+          <ListEmpty title={isFiltered ? 'Nothing matches these filters' : `No ${one} yet`}>
             {isFiltered
               ? 'Rows that you may not see are not in any list.'
-              : 'What is made here or by the API is listed.'}
+              : 'Records created here or by the API are listed.'}
           </ListEmpty>
         }
       />
@@ -104,7 +104,7 @@ export function FilterBar({
   );
 }
 
-/** The name of a record as a link to it. */
+/** The name of a record, linked to its page. */
 function Name({
   kind,
   id,
@@ -170,7 +170,7 @@ export const RegisterPage = (): ReactNode => (
 
 export const ControlsPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'controls', title: 'Controls', intro: 'What is done about risks, and which requirements it meets.' }}
+    {...{ kind: 'controls', title: 'Controls', intro: 'Measures against risks, and the requirements they meet.' }}
     filters={[
       { name: 'status', label: 'Status', choices: Object.keys(WORDS.controlStatus) },
       { name: 'framework', label: 'Framework id' },
@@ -195,7 +195,7 @@ export const ControlsPage = (): ReactNode => (
 
 export const AssetsPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'assets', title: 'Assets', intro: 'What the risks are about.' }}
+    {...{ kind: 'assets', title: 'Assets', intro: 'What the risks apply to.' }}
     filters={[
       { name: 'criticality', label: 'Criticality', choices: Object.keys(WORDS.level) },
       { name: 'type', label: 'Type' },

@@ -16,7 +16,7 @@ import { Value } from './record-values.tsx';
 import { readRecord, removeRecord, type Draft, type Kind, type RiskSchemas, type Versioned } from './risk-api.ts';
 import classes from './risks.module.css';
 
-/** What each collection is called, where its list is, and whose permissions it takes. */
+/** Display name, list page and permission prefix of each collection. */
 export const KINDS: Readonly<
   Record<Kind, { readonly one: string; readonly list: string; readonly page: string; readonly resource: string }>
 > = {
@@ -46,7 +46,7 @@ export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
   );
 }
 
-/** One record: read, changed, removed. */
+/** One record: view, edit, delete. */
 export function RecordPage({ kind }: { readonly kind: Kind }): ReactNode {
   const { id: orgId, client, to } = useOrganization();
   const { id = '' } = useParams<{ id: string }>();
@@ -128,7 +128,7 @@ const SHOWN_BESIDES: Readonly<Record<string, readonly Field[]>> = {
     { name: 'kind', label: 'Kind', kind: 'choice' },
     { name: 'sha256', label: 'SHA-256', kind: 'line' },
     { name: 'version', label: 'Version', kind: 'number' },
-    { name: 'previousId', label: 'Takes the place of', kind: 'line' },
+    { name: 'previousId', label: 'Replaces', kind: 'line' },
     { name: 'collectedBy', label: 'Collected by', kind: 'line' },
     { name: 'receivedAt', label: 'Received', kind: 'time' },
     { name: 'reviewedBy', label: 'Reviewed by', kind: 'line' },

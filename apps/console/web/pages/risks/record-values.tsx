@@ -24,29 +24,29 @@ const TONES: Readonly<Record<string, Tone>> = {
   },
 };
 
-/** How a value of any status is toned. */
+/** The colour of each status value. */
 export const toneOf = (value: string): Tone => TONES[value] ?? 'plain';
 
-/** A status in words, shape and colour. */
+/** A status as word, shape and colour. */
 export const Status = ({ name, value }: { readonly name: string; readonly value: string }): ReactNode => (
   <StateBadge tone={toneOf(value)}>{choiceInWords(name, value)}</StateBadge>
 );
 
-/** A score with its level: the word says what the colour does. */
+/** A score with its level, as word and colour. */
 export const Score = ({ score }: { readonly score: number }): ReactNode => (
   <span className={classes['score']} data-level={levelOf(score)}>
     {score} <span>{inWords(levelOf(score), 'level')}</span>
   </span>
 );
 
-/** Page of each linked collection. */
+/** The page of each linked collection. */
 const PAGE_OF: Readonly<Record<string, string>> = {
   assetIds: 'assets',
   controlIds: 'controls',
   evidenceIds: 'evidence',
 };
 
-/** Links to other records by their ids. */
+/** Links to other records, by id. */
 function Links({ name, ids }: { readonly name: string; readonly ids: readonly string[] }): ReactNode {
   const { to } = useOrganization();
   return (
@@ -72,7 +72,7 @@ const NONE = (
   </Text>
 );
 
-/** How a value of each kind is read; kinds that are not named are texts. */
+/** Formatters by kind of value; other kinds are text. */
 const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string) => ReactNode>>> = {
   choice: (value, name) => <Status name={name} value={String(value)} />,
   flag: (value) => (value === true ? 'Yes' : 'No'),
@@ -108,7 +108,7 @@ const asText = (text: string): ReactNode =>
     <span className={`wrap ${classes['typed'] ?? ''}`}>{text}</span>
   );
 
-/** Members that name a person by id. */
+/** Members with the id of a person. */
 const PEOPLE: ReadonlySet<string> = new Set(['ownerId', 'collectedBy', 'reviewedBy']);
 
 function PersonName({ id }: { readonly id: string }): ReactNode {
@@ -118,7 +118,7 @@ function PersonName({ id }: { readonly id: string }): ReactNode {
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** The value of a member as it is read: also what a comparison of two versions shows. */
+/** The formatted value of a member, also in the comparison of two versions. */
 export function Value({
   field,
   value,

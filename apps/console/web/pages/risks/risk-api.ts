@@ -4,7 +4,7 @@ import { problemFrom } from '../../shell/problem.ts';
 
 export type RiskSchemas = Schemas['riskPartner'];
 
-/** What the dashboard's records look like, by the collection that holds them. */
+/** The types of dashboard records, by collection. */
 export interface Views {
   readonly risks: RiskSchemas['RiskView'];
   readonly evidence: RiskSchemas['EvidenceView'];
@@ -14,12 +14,12 @@ export interface Views {
 }
 export type Kind = keyof Views;
 
-/** A record as a form has it: members by name. */
+/** A record in a form: members by name. */
 export type Draft = Readonly<Record<string, unknown>>;
 
 export type RiskClient = ReturnType<typeof riskClient>;
 
-/** The public listener of the risk partner, in one organisation; undefined: wherever the person is alone. */
+/** The client of the risk partner's public listener, in one organisation; undefined: the person's only one. */
 export const riskClient = (orgId: string | undefined) =>
   riskPartner({
     baseUrl: '/api/risk-partner',
@@ -33,11 +33,11 @@ export interface Found<Item> {
   readonly nextCursor: string | null;
 }
 
-/** The five collections have the same routes, so one path stands for all; the caller's type says which. */
+/** The five collections have the same routes, so one path represents all; the caller gives the type. */
 const collection = (kind: Kind) => `/api/${kind}` as '/api/risks';
 const member = (kind: Kind) => `/api/${kind}/{id}` as '/api/risks/{id}';
 
-/** One page; filters that are not set are left out. Throws ProblemError. */
+/** One page; undefined filters are omitted. Throws ProblemError. */
 export async function listRecords<K extends Kind>(
   client: RiskClient,
   kind: K,
@@ -55,7 +55,7 @@ export function cursorOf(response: Response): string | null {
   return next === undefined ? null : new URL(next, 'http://console').searchParams.get('cursor');
 }
 
-/** A record, and what If-Match takes for it. */
+/** A record, and its value for If-Match. */
 export interface Versioned<K extends Kind> {
   readonly record: Views[K];
   readonly etag: string;
@@ -77,7 +77,7 @@ export async function createRecord<K extends Kind>(client: RiskClient, kind: K, 
   return (await dataOf(client.POST(collection(kind), { body }))) as unknown as Views[K];
 }
 
-/** Sends what was changed of the version that was read. Throws ProblemError, 412 where there is a newer one. */
+/** Sends the changes made to the version that was read. Throws ProblemError, 412 if there is a newer one. */
 export async function changeRecord<K extends Kind>(
   client: RiskClient,
   kind: K,
@@ -99,7 +99,7 @@ export async function removeRecord(
   await dataOf(client.DELETE(member(kind), { params: { path: { id }, header: { 'If-Match': etag } } }));
 }
 
-/** Every row of a list that fits, of at most `most` rows that are read. */
+/** All matching rows of a list, reading at most `most` rows. */
 export async function sift<K extends Kind>(
   client: RiskClient,
   kind: K,

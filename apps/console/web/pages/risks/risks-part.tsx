@@ -14,7 +14,7 @@ import { AssetsPage, ControlsPage, EvidenceListPage, PoliciesPage, RegisterPage 
 import { NewRecordPage, RecordPage } from './record-page.tsx';
 import type { Kind } from './risk-api.ts';
 
-/** The organisation's risks and all that belongs to them; each page names its organisation in its address. */
+/** The risks of an organisation and related records; the URL of each page has the organisation. */
 export const RisksPart = (): ReactNode => (
   <Routes>
     <Route index element={<ChooseOrganization />} />

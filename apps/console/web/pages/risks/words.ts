@@ -1,4 +1,4 @@
-/** What the values of the risk partner are called on screen, in the order in which lists offer them. */
+/** Display names of the values of the risk partner, in the order of selection lists. */
 export const WORDS = {
   riskStatus: {
     identified: 'Identified',
@@ -58,12 +58,12 @@ export const WORDS = {
   },
 } as const;
 
-/** A value in words; one that is new to this page is shown with spaces instead of underscores. */
+/** The display name of a value; unknown values are shown with spaces instead of underscores. */
 export function inWords(value: string, group: keyof typeof WORDS): string {
   const words: Readonly<Record<string, string>> = WORDS[group];
   return Object.hasOwn(words, value) ? words[value]! : value.replaceAll('_', ' ');
 }
 
-/** The levels of a score, worst last: which colour a cell has. */
+/** The levels of a score, worst last, for cell colours. */
 export const levelOf = (score: number): keyof typeof WORDS.level =>
   score >= 17 ? 'critical' : score >= 10 ? 'high' : score >= 5 ? 'medium' : 'low';

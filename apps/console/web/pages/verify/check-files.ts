@@ -45,23 +45,26 @@ export type Kind =
   | 'delivery'
   | 'signed';
 
-/** What dropped files are, and what checking them found. */
+/** The dropped files by type, and the results of the checks. */
 export type Checked =
   | { readonly kind: Kind; readonly name: string; readonly report: Report; readonly receipt?: ReceiptFile }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly name: string; readonly why: string };
 
-/** One check, and the name that its result goes by. */
+/** One check, with the name of its result. */
 interface Task {
   readonly name: string;
-  /** Throws UnreadableError where there is nothing to judge, or nothing to judge it by. */
+  /** Throws UnreadableError if something needed for the check is missing. */
   readonly judge: () => Promise<Checked>;
 }
 
 type Of<Role extends Sorted['is']> = Sorted & { readonly is: Role };
 
-/** Finds out what the files are and which belong together, and checks them in this page alone. Never throws for what they hold. */
+/**
+ * Determines types and relations of the files, and checks them in this page only. Never throws because of their
+ * content.
+ */
 export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promise<Checked[]> {
   const sorted = files.map(sortFile);
   const jwks = sorted.findLast((file) => file.is === 'keys')?.jwks ?? pins.jwks;
@@ -119,7 +122,7 @@ const refused = (name: string, why: string): Task => ready({ kind: 'unreadable',
 const isOf = ({ receipt }: ReceiptFile, id: string, channel: string): boolean =>
   receipt.id === id && receipt.channel === channel;
 
-/** Runs a check until its signatures are judged. */
+/** Runs a check including its signatures. */
 function task(
   kind: Kind,
   name: string,
@@ -134,13 +137,13 @@ function task(
   };
 }
 
-/** A policy that cannot be read is told by itself: nothing is judged by it. */
+/** An unreadable policy is reported on its own: it is not used. */
 const policyTask = (name: string, text: string): Task => ({
   name,
   judge: () => Promise.resolve(policyFrom(text, name)).then((): Checked => ({ kind: 'policy', name, text })),
 });
 
-/** As the command `proof`: the logs are those of the policy, unless a key is pinned. */
+/** Like the command `proof`: uses the logs of the policy, unless a key is pinned. */
 function logProofTask(name: string, text: string, pins: Pins): Task {
   const check = (): Report => {
     const policy = policyOf(pins);
@@ -184,7 +187,10 @@ function checkpointTasks(notes: readonly Of<'note'>[], paths: readonly Of<'path'
   return [...each, ...pairs.map(([older, newer]) => pairTask(older, newer, { paths, pins })), ...useless];
 }
 
-/** Neighbours by size among the checkpoints of each log; two that a path was dropped with are meant, whatever they say. */
+/**
+ * Pairs of adjacent checkpoints of each log, by size; two dropped together with a path belong together, whatever they
+ * contain.
+ */
 function pairsOf(notes: readonly Of<'note'>[], isConnected: boolean): [Of<'note'>, Of<'note'>][] {
   const placed = notes.map((note) => ({ note, origin: checkpointIn(note.note)?.origin, size: sizeOf(note) }));
   const inOrder = placed.toSorted((a, b) => a.size - b.size);
@@ -213,7 +219,7 @@ function pairTask(
       // An empty tree, or one of the same size, needs no path.
       if (paths.length === 0 && sizeOf(older) > 0 && sizeOf(older) !== sizeOf(newer))
         throw new UnreadableError(NOT_CONNECTED);
-      // Which path is of which pair, nothing but the trees themselves tells.
+      // Only the trees show which path belongs to which pair.
       const reports = paths.map(({ connection }) => check(connection));
       return reports.find(({ verified }) => verified) ?? reports[0] ?? check(undefined);
     },
@@ -246,7 +252,7 @@ function signedTask({ name, bytes, why }: Of<'other'>, pins: Pins): Task {
   return task('signed', name, { check: () => checkSigned({ name, bytes, signature: signatureOf(pins) }) });
 }
 
-/** One proof, of which a page has the bytes. Never throws for what they hold. */
+/** Checks one proof given as bytes. Never throws because of its content. */
 export async function checkProof(bytes: Uint8Array, logKeys: string): Promise<Checked> {
   const [checked] = await checkFiles([{ name: 'proof', bytes }], { ...noPins, logKeys });
   return checked ?? { kind: 'unreadable', name: 'proof', why: 'There is nothing to check.' };

@@ -11,17 +11,17 @@ import {
   witnessed,
 } from '@sealgate/verify/checks';
 
-/** What the reader trusts, as texts. */
+/** The trusted keys and policies, as typed. */
 export interface Pins {
-  /** C2SP verifier keys, one a line. */
+  /** C2SP verifier keys, one per line. */
   readonly logKeys: string;
-  /** A C2SP tlog-policy: whose cosignatures every checkpoint needs, and which logs a tlog-proof may be of. */
+  /** A C2SP tlog-policy: the required cosignatures of checkpoints, and the logs accepted for a tlog-proof. */
   readonly policy: string;
   /** A JWK set. */
   readonly jwks: string;
-  /** A detached JWS: of an envelope the header Evidence-Signature. */
+  /** A detached JWS; for an envelope, the header Evidence-Signature. */
   readonly signature: string;
-  /** Public keys of senders (`whpk_`), one a line. */
+  /** Public keys of senders (`whpk_`), one per line. */
   readonly senderKeys: string;
 }
 
@@ -37,7 +37,7 @@ export function policyOf({ policy }: Pins): LogPolicy | undefined {
   return policy.trim() === '' ? undefined : policyFrom(policy, 'The policy');
 }
 
-/** Whose checkpoints count: signed by a pinned key, and cosigned as the policy wants it where there is one. */
+/** Accepted checkpoints: signed by a pinned key, and cosigned according to the policy, if there is one. */
 export function requiredVerifier(pins: Pins): NoteVerifier {
   const policy = policyOf(pins);
   return policy === undefined ? pinnedVerifier(pins) : witnessed(pinnedVerifier(pins), policy);

@@ -3,7 +3,7 @@ import { nodeHash } from '@sealgate/merkle';
 import { Bytes } from '@sealgate/json';
 import type { ReceiptFile, Report, StepStatus } from '@sealgate/verify/checks';
 import classes from './verify.module.css';
-import { StepMark } from './step-mark.tsx';
+import { StepMark } from './report-view.tsx';
 
 interface Level {
   readonly sibling: string;
@@ -16,7 +16,7 @@ const counted = (count: number, one: string, many: string): string =>
 
 const half = (value: number): number => Math.floor(value / 2);
 
-/** The way from the leaf to the root, hash by hash (RFC 9162, section 2.1.3.2); empty where the path cannot be one. */
+/** The hashes from the leaf to the root (RFC 9162, section 2.1.3.2); empty if the path is invalid. */
 function climb({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof']): Level[] {
   const levels: Level[] = [];
   let hash = Bytes.from(leafHash, 'hex');
@@ -31,19 +31,19 @@ function climb({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof'
       [place, last] = [half(place), half(last)];
     }
   } catch {
-    return []; // A hash of another length: the report says so.
+    return []; // A hash with a wrong length: the report says so.
   }
   return levels;
 }
 
-/** The worst of the steps of these names; undefined where none was made. */
+/** The worst result of the named steps; undefined if none was run. */
 function statusOf({ steps }: Report, ...names: string[]): StepStatus {
   const found = steps.filter(({ step }) => names.includes(step)).map(({ status }) => status);
   if (found.includes('failed')) return 'failed';
   return found.includes('ok') ? 'ok' : 'skipped';
 }
 
-/** A proof as a picture: content, leaf, path, root and signature, each with whether it holds and what was compared. */
+/** A drawing of a proof: content, leaf, path, root and signature, each with its result and the compared values. */
 export function ProofDrawing({ file, report }: { file: ReceiptFile; report: Report }): ReactNode {
   const { receipt, proof } = file;
   const levels = climb(proof);

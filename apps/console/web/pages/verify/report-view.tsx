@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import type { Report, Step } from '@sealgate/verify/checks';
+import type { Report, Step, StepStatus } from '@sealgate/verify/checks';
 import { Icon } from '../../shell/icons.tsx';
-import { StepMark } from './step-mark.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
 import classes from './verify.module.css';
 
-/** What a check found: the conclusion, then each step with its place, what was expected and what was found. */
+/** The report of a check: the conclusion, then each step with location, expected and actual value. */
 export const ReportView = ({ report }: { report: Report }): ReactNode => (
   <div>
     <p className={`${classes['verdict']} ${report.verified ? classes['ok'] : classes['failed']}`} role="status">
@@ -49,4 +49,11 @@ function Compared({ step }: { step: Step }): ReactNode {
       ))}
     </dl>
   );
+}
+
+/** The result of a step, as word, shape and colour. */
+export function StepMark({ status }: { status: StepStatus }): ReactNode {
+  if (status === 'ok') return <StateBadge tone="good">Holds</StateBadge>;
+  if (status === 'failed') return <StateBadge tone="bad">Fails</StateBadge>;
+  return <StateBadge tone="wait">Not checked</StateBadge>;
 }

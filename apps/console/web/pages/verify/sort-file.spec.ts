@@ -3,21 +3,21 @@ import { sortFile } from './sort-file.ts';
 
 const sorted = (text: string): string => sortFile({ name: 'file', bytes: new TextEncoder().encode(text) }).is;
 
-describe('a file that is dropped', () => {
-  it('is a tlog-proof, a policy or a checkpoint by its words', () => {
+describe('a dropped file', () => {
+  it('is recognised as tlog-proof, policy or checkpoint by its content', () => {
     expect(sorted('c2sp.org/tlog-proof@v1\nindex 0\n\na\n1\nAAAA=\n\n— a AAAA=\n')).toBe('log-proof');
     expect(sorted('log.example\n1\nAAAA=\n\n— log.example AAAA=\n')).toBe('note');
     expect(sorted('# trusted\n\n  witness one key\nquorum one\n')).toBe('policy');
     expect(sorted('quorum none')).toBe('policy');
   });
 
-  it('is no policy for its first word alone', () => {
+  it('is no policy just because of its first word', () => {
     expect(sorted('log in before you answer\n')).toBe('other');
     expect(sorted('a text\nquorum none\n')).toBe('other');
   });
 
-  // A pattern over the whole text took minutes for these.
-  it.each([' \n', '#\n', '\n \n#a\n'])('is sorted at once, however many lines it has of %j', (line) => {
+  // A regular expression over the whole text took minutes for these.
+  it.each([' \n', '#\n', '\n \n#a\n'])('is recognised in linear time with many lines of %j', (line) => {
     expect(sorted(`${line.repeat(400_000)}x`)).toBe('other');
   });
 });

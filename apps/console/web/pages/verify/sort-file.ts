@@ -20,12 +20,12 @@ export interface NamedFile {
   readonly bytes: Uint8Array;
 }
 
-/** One file, by what it is. */
+/** A file by type. */
 export type Sorted = { readonly name: string } & (
   | { readonly is: 'note'; readonly note: string }
-  /** A C2SP tlog-proof file, and a C2SP tlog-policy. */
+  /** A C2SP tlog-proof file or a C2SP tlog-policy. */
   | { readonly is: 'log-proof' | 'policy'; readonly text: string }
-  /** `bodySha256`: of the delivery that the record was made from. */
+  /** `bodySha256`: hash of the delivery that the record was made from. */
   | {
       readonly is: 'receipt';
       readonly file: ReceiptFile;
@@ -40,14 +40,17 @@ export type Sorted = { readonly name: string } & (
   | { readonly is: 'pack'; readonly file: ReturnType<typeof readPackFile> }
   | { readonly is: 'keys'; readonly jwks: string }
   | { readonly is: 'path'; readonly connection: Connection }
-  /** Content, a delivery or a signed document, which may be anything; `why` it is nothing else, and no `value` where it is no JSON. */
+  /**
+   * Content, a delivery or a signed document, which may be anything; `why` it has no other type, and no `value` if it
+   * is not JSON.
+   */
   | { readonly is: 'other'; readonly bytes: Uint8Array; readonly value: JsonValue | undefined; readonly why: string }
   | { readonly is: 'unreadable'; readonly why: string }
 );
 
 type Members = { readonly [member: string]: JsonValue };
 
-/** Finds out what a file is. Never throws for what it holds. */
+/** Determines the type of a file. Never throws because of its content. */
 export function sortFile({ name, bytes }: NamedFile): Sorted {
   if (bytes.length === 0) return { is: 'unreadable', name, why: `${name} is empty.` };
   const text = textIn(bytes);
@@ -72,7 +75,7 @@ export function sortFile({ name, bytes }: NamedFile): Sorted {
 const UNKNOWN =
   'is no proof, policy, answer, checkpoint, declaration, envelope, eligibility record, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
 
-/** Throws UnreadableError where a member is missing. */
+/** Throws UnreadableError if a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
   if (isPath(value)) return { is: 'path', name, connection: readConsistencyPath(name, value) };
   const members = membersOf(value);
@@ -92,10 +95,13 @@ function known(name: string, value: JsonValue, text: string): Sorted | undefined
   return bodySha256 === undefined ? undefined : { is: 'record', name, value, bodySha256 };
 }
 
-/** A signed note has a blank line before signature lines, which begin with an em dash. */
+/** A signed note has a blank line before its signature lines, which start with an em dash. */
 const isNote = (text: string): boolean => /\n\r?\n— \S/.test(text);
 
-/** Its first line that is neither empty nor a comment begins with one of its words, and one line names the quorum. */
+/**
+ * The first line that is neither empty nor a comment starts with a keyword of policies, and one line defines the
+ * quorum.
+ */
 function isPolicy(text: string): boolean {
   const lines = text.split('\n').filter((line) => !/^[ \t]*(?:#|$)/.test(line));
   return (
@@ -116,7 +122,7 @@ function bodyHashIn(record: Members): string | undefined {
   return typeof bodySha256 === 'string' ? bodySha256 : undefined;
 }
 
-/** Exactly the text of these bytes; undefined where they are no UTF-8. */
+/** Decodes strict UTF-8; undefined if the bytes are invalid. */
 function textIn(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -8,7 +8,7 @@ import classes from './verify.module.css';
 
 const titles = {
   receipt: 'A record and its proof',
-  proof: 'A proof that stands alone',
+  proof: 'A stand-alone proof',
   answer: 'An answer to a write, and its proof',
   checkpoint: 'A checkpoint',
   consistency: 'Two checkpoints of one log',
@@ -23,13 +23,13 @@ const titles = {
   unreadable: 'Not checked',
 } as const;
 
-/** More files than this at once are no drop by hand. */
+/** Maximum number of files dropped at once. */
 const MOST_FILES = 20;
 
-/** Far above every proof, envelope and pack; what is larger is refused before it is read. */
+/** Maximum file size, far above every proof, envelope and pack; larger files are refused before reading. */
 const FILE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Why a file is not read; undefined where it may be. */
+/** The reason not to read a file; undefined if it is acceptable. */
 function refusalOf({ size }: File, index: number): string | undefined {
   if (index >= MOST_FILES) return `Only ${MOST_FILES} files are checked at once. It was not read: drop it by itself.`;
   if (size <= FILE_MAX_BYTES) return undefined;
@@ -37,23 +37,23 @@ function refusalOf({ size }: File, index: number): string | undefined {
   return `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
 }
 
-/** Reads the files and checks them together, since some are judged by others. What cannot be read is told after the rest. */
+/** Reads the files and checks them together, as some depend on others. Unreadable files are reported last. */
 async function readAndCheck(files: readonly File[], pins: Pins): Promise<Checked[]> {
   const read: { readonly name: string; readonly bytes: Uint8Array }[] = [];
   const refused: Checked[] = [];
   for (const [index, file] of files.entries()) {
     const { name } = file;
     const why = refusalOf(file, index);
-    // A folder, or a file that has gone since, gives no bytes.
+    // Folders and deleted files cannot be read.
     const buffer = why === undefined ? await file.arrayBuffer().catch(() => undefined) : undefined;
     if (buffer === undefined)
-      refused.push({ kind: 'unreadable', name, why: why ?? 'It cannot be read: is it a folder, or has it gone?' });
+      refused.push({ kind: 'unreadable', name, why: why ?? 'It cannot be read: it may be a folder, or deleted.' });
     else read.push({ name, bytes: new Uint8Array(buffer) });
   }
   return [...(await checkFiles(read, pins)), ...refused];
 }
 
-/** A file that is dropped beside the field would open in place of this page, and take along what was typed. */
+/** Prevents the browser from opening a file dropped outside the field, which would lose the input. */
 function useNoOpening(): void {
   useEffect(() => {
     const stop = (event: Event): void => event.preventDefault();
@@ -65,8 +65,8 @@ function useNoOpening(): void {
 }
 
 /**
- * Where files are dropped and checked: in this page, without sending anything. Plain elements and style sheets alone, since
- * it is also the page that works from a disk. `helpWithKeys` stands under the field of the log's key.
+ * The drop area and the results: everything happens in this page. Uses plain elements and style sheets, as it is also
+ * part of the page that works from a disk. `helpWithKeys` is shown below the field for log keys.
  */
 export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: string) => void) => ReactNode }): ReactNode {
   const [pins, setPins] = useState(noPins);
@@ -122,7 +122,7 @@ function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
       <h2 id={`${id}-title`}>What you trust</h2>
       <label htmlFor={`${id}-log`}>Key of the log</label>
       <p id={`${id}-log-help`} className={classes['help']}>
-        As name+id+key, one a line. A key that comes with what it judges proves nothing: take it from where you trust
+        As name+id+key, one per line. A key that comes with what it judges proves nothing: take it from where you trust
         it.
       </p>
       <textarea
@@ -144,7 +144,7 @@ function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
         <textarea id={`${id}-jwks`} rows={3} spellCheck={false} value={pins.jwks} onChange={set('jwks')} />
         <label htmlFor={`${id}-jws`}>Signature: Evidence-Signature of an envelope, or of another document</label>
         <textarea id={`${id}-jws`} rows={2} spellCheck={false} value={pins.signature} onChange={set('signature')} />
-        <label htmlFor={`${id}-sender`}>Public keys of senders of webhooks (whpk_...), one a line</label>
+        <label htmlFor={`${id}-sender`}>Public keys of senders of webhooks (whpk_...), one per line</label>
         <textarea
           id={`${id}-sender`}
           rows={2}

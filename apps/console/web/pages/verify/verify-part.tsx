@@ -8,7 +8,7 @@ import { useSession } from '../../shell/session.ts';
 import { ledgerBy, useLedgerSurface, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { VerifyDesk } from './verify-desk.tsx';
 
-/** Checks what somebody holds against keys that they trust. */
+/** Verifies files against keys that the reader trusts. */
 export function VerifyPart(): ReactNode {
   const { surface } = useLedgerSurface();
   const isSignedIn = useSession().data?.person != null;
