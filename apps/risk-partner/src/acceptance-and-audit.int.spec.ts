@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rowsOf, type Made } from './testing/demo-rows.ts';
-import { refusalText } from './testing/refusal-text.ts';
+import { refusalText } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let write: ReturnType<typeof rowsOf>;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  owner = await there.newPerson(await there.newOrg(), ['owner']);
-  write = rowsOf(there, owner);
+  service = await testInstallation();
+  owner = await service.newPerson(await service.newOrg(), ['owner']);
+  write = rowsOf(service, owner);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
 describe('the acceptance of a risk', () => {
   const inAYear = new Date(Date.now() + 365 * 86_400_000).toISOString();
   const patchOf = (id: string) => (body: object) =>
-    there.api.send('PATCH', `/api/risks/${id}`, { key: owner.key, headers: { 'if-match': '*' }, body });
+    service.api.send('PATCH', `/api/risks/${id}`, { key: owner.key, headers: { 'if-match': '*' }, body });
 
-  it('is needed, lies in the future, and goes with the status', async () => {
+  it('is required for status accepted, must be in the future, and is removed with the status', async () => {
     const patch = patchOf((await write.risk()).id);
     const refusal = (body: object) => refusalText(patch(body));
     expect(await refusal({ status: 'accepted' })).toBe('400 INVALID_REQUEST /acceptance');
@@ -39,7 +39,7 @@ describe('the acceptance of a risk', () => {
     expect(((await patch({ status: 'in_treatment' })).json as Made)['acceptance']).toBeNull();
   });
 
-  it('is stale once the residual risk has changed, and once its time is over', async () => {
+  it('is stale after the residual rating changed or it expired', async () => {
     const residual = { likelihood: 2, impact: 2 };
     const risk = await write.risk({ status: 'accepted', residual, acceptance: { expiresAt: inAYear } });
     expect(risk['acceptance']).toMatchObject({ stale: false, residualAtAcceptance: { score: 4, level: 'low' } });
@@ -47,12 +47,12 @@ describe('the acceptance of a risk', () => {
     const other = await write.change(path, { residual: { likelihood: 2, impact: 3 } });
     expect(other['acceptance']).toMatchObject({ stale: true });
     expect((await write.change(path, { residual }))['acceptance']).toMatchObject({ stale: false });
-    there.skewMs += 366 * 86_400_000;
-    expect(((await there.api.get(path, owner.key)).json as Made)['acceptance']).toMatchObject({ stale: true });
-    there.skewMs -= 366 * 86_400_000;
+    service.skewMs += 366 * 86_400_000;
+    expect(((await service.api.get(path, owner.key)).json as Made)['acceptance']).toMatchObject({ stale: true });
+    service.skewMs -= 366 * 86_400_000;
   });
 
-  it('cannot be sought once the risk is archived', async () => {
+  it('cannot be added to an archived risk', async () => {
     const patch = patchOf((await write.risk({ status: 'archived' })).id);
     expect(await refusalText(patch({ status: 'identified' }))).toBe('409 INVALID_STATE_TRANSITION');
     expect(await refusalText(patch({ title: 'Still archived' }))).toBe('200 ');
@@ -60,13 +60,13 @@ describe('the acceptance of a risk', () => {
 });
 
 describe('the audit', () => {
-  it('has every change of the organisation, newest first, and no refusal', async () => {
+  it('lists every change of the organisation, newest first, and no refused request', async () => {
     const risk = await write.risk();
     const stale = { key: owner.key, headers: { 'if-match': '"9"' }, body: { title: 'x' } };
-    await there.api.send('PATCH', `/api/risks/${risk.id}`, stale);
+    await service.api.send('PATCH', `/api/risks/${risk.id}`, stale);
     await write.change(`/api/risks/${risk.id}`, { title: 'y' });
     await write.remove(`/api/risks/${risk.id}`);
-    const events = (await there.api.get('/api/audit?limit=3', owner.key)).json as Made[];
+    const events = (await service.api.get('/api/audit?limit=3', owner.key)).json as Made[];
     expect(events.map(({ action, resourceId }) => [action, resourceId])).toEqual([
       ['risk.delete', risk.id],
       ['risk.update', risk.id],
@@ -74,17 +74,17 @@ describe('the audit', () => {
     ]);
     expect(Object.keys(events[0]!)).toEqual(['id', 'at', 'actorId', 'action', 'resource', 'resourceId']);
     expect(events[0]!['actorId']).toBe(owner.id);
-    const stranger = await there.newPerson(await there.newOrg(), ['owner']);
-    const theirs = (await there.api.get('/api/audit', stranger.key)).json as Made[];
+    const stranger = await service.newPerson(await service.newOrg(), ['owner']);
+    const theirs = (await service.api.get('/api/audit', stranger.key)).json as Made[];
     expect(theirs.map(({ resource }) => resource)).toEqual(['apiKey', 'member', 'org']);
   });
 
-  it('goes on behind the last event of a page', async () => {
-    const all = (await there.api.get('/api/audit?limit=200', owner.key)).json as Made[];
+  it('continues after the last event of a page', async () => {
+    const all = (await service.api.get('/api/audit?limit=200', owner.key)).json as Made[];
     const seen: string[] = [];
     let path: string | undefined = '/api/audit?limit=3';
     while (path !== undefined) {
-      const { json, headers } = await there.api.get(path, owner.key);
+      const { json, headers } = await service.api.get(path, owner.key);
       seen.push(...(json as Made[]).map(({ id }) => id));
       path = /<([^>]+)>/.exec(String(headers.link ?? ''))?.[1];
     }

@@ -7,34 +7,34 @@ import { anchorDue, type AnchorPorts } from './domain/anchor-evidence.ts';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let admin: TestPerson;
 beforeAll(async () => {
-  there = await testInstallation();
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
+  service = await testInstallation();
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-/** An outbox row that nobody takes before the year 2999. */
+/** An outbox row that is not due before the year 2999. */
 async function laidAside(): Promise<Made> {
-  const { id } = await rowsOf(there, owner).evidence();
-  await rowsOf(there, owner).transition(id, 'in_review');
-  await there.sql.query({
+  const { id } = await rowsOf(service, owner).evidence();
+  await rowsOf(service, owner).transition(id, 'in_review');
+  await service.sql.query({
     text: `CREATE OR REPLACE FUNCTION risk.lay_aside() RETURNS trigger LANGUAGE plpgsql AS
            $$ BEGIN NEW.due_at := '2999-01-01'; RETURN NEW; END $$`,
   });
-  await there.sql.query({
+  await service.sql.query({
     text: 'CREATE OR REPLACE TRIGGER lay_aside BEFORE INSERT ON risk.anchors FOR EACH ROW EXECUTE FUNCTION risk.lay_aside()',
   });
-  return rowsOf(there, admin).transition(id, 'approved');
+  return rowsOf(service, admin).transition(id, 'approved');
 }
 
 const YEAR_MS = 366 * 86_400_000;
 
-/** A ledger that does what it is told, and remembers what it was asked. */
+/** A scripted ledger that records its calls. */
 function scripted(answers: (UnitResult['outcome'] | Error)[], proves: 'yes' | 'no' = 'yes') {
   const units: AppendUnit[] = [];
   const ledger: AnchorPorts['ledger'] = {
@@ -80,7 +80,7 @@ const told: string[] = [];
 function run(ledger: AnchorPorts['ledger']): Promise<number> {
   const now = () => clockMs;
   const newId = timeOrderedIds(now, randomPool());
-  const store = anchorStore({ sql: there.sql, audit: auditTrail({ schema: 'risk', now, newId }), now, newId });
+  const store = anchorStore({ sql: service.sql, audit: auditTrail({ schema: 'risk', now, newId }), now, newId });
   const onRefused = () => void told.push('refused');
   return anchorDue({
     store,
@@ -94,13 +94,13 @@ function run(ledger: AnchorPorts['ledger']): Promise<number> {
 }
 
 const look = async ({ id }: Made) => {
-  const { item } = (await there.api.get(`/api/v1/evidence/${id}`, owner.key)).json as { item: Made };
-  const proofs = (await listOf(there, owner.key, '/api/v1/proofs')).items.filter(({ subjectId }) => subjectId === id);
+  const { item } = (await service.api.get(`/api/v1/evidence/${id}`, owner.key)).json as { item: Made };
+  const proofs = (await listOf(service, owner.key, '/api/v1/proofs')).items.filter(({ subjectId }) => subjectId === id);
   return [item['ledgerRecordId'], proofs.length];
 };
 
-describe('a fingerprint on its way into the ledger', () => {
-  it('is approved whatever the ledger does, and anchored once it does again', async () => {
+describe('anchoring of a fingerprint', () => {
+  it('does not block the approval during a ledger outage, and happens after it', async () => {
     const evidence = await laidAside();
     expect(evidence['state']).toBe('approved');
     const { ledger, units } = scripted([
@@ -109,23 +109,23 @@ describe('a fingerprint on its way into the ledger', () => {
       new Error('a bug'),
       'existing',
     ]);
-    const shown = (await there.admin('GET', '/waiting')).json as { items: { what: string; count: number }[] };
+    const shown = (await service.admin('GET', '/waiting')).json as { items: { what: string; count: number }[] };
     expect(shown.items).toMatchObject([
       { what: 'anchors', count: 1, oldestAt: expect.any(String) },
       { what: 'proofs' },
     ]);
-    const waiting = await waitingAnchors(there.sql, Date.parse(String(evidence['updatedAt'])) + 5000);
+    const waiting = await waitingAnchors(service.sql, Date.parse(String(evidence['updatedAt'])) + 5000);
     expect(waiting).toEqual({ count: 1, oldestSeconds: 5 });
     for (let attempt = 0; attempt < 3; attempt += 1) {
       expect(await run(ledger)).toBe(1);
       expect(await look(evidence)).toEqual([null, 0]);
-      // Not before its pause is over.
+      // Not before its backoff ends.
       expect(await run(ledger)).toBe(0);
       clockMs += 60_000;
     }
     expect(told).toEqual(['failure']);
     expect(await run(ledger)).toBe(1);
-    // Sent again, it is the very same record.
+    // A retry sends an identical record.
     expect(new Set(units.map((unit) => JSON.stringify(unit))).size).toBe(1);
     const [record] = units[0]!.records;
     expect(JSON.parse(record!.data)).toMatchObject({ evidenceId: evidence.id, sha256: evidence['sha256'], version: 1 });
@@ -133,7 +133,7 @@ describe('a fingerprint on its way into the ledger', () => {
     expect(await run(ledger)).toBe(0);
   });
 
-  it('is shown as anchored before it is proved, and its proof is made once', async () => {
+  it('shows the anchor before the proof, and writes the proof once', async () => {
     const evidence = await laidAside();
     const unproved = scripted(['written'], 'no');
     await run(unproved.ledger);
@@ -144,20 +144,20 @@ describe('a fingerprint on its way into the ledger', () => {
     await run(proved.ledger);
     expect(proved.units).toEqual([]);
     expect(await look(evidence)).toEqual([recordId, 1]);
-    // A process that died between proof and answer takes the same step again.
-    await there.sql.query({
+    // A process that crashed between proof and response repeats the step.
+    await service.sql.query({
       text: `UPDATE risk.anchors SET state = 'anchored' WHERE ledger_record_id = $1`,
       values: [recordId],
     });
     await run(proved.ledger).catch(() => undefined);
     expect(await look(evidence)).toEqual([recordId, 1]);
-    await there.sql.query({
+    await service.sql.query({
       text: `UPDATE risk.anchors SET state = 'proved' WHERE ledger_record_id = $1`,
       values: [recordId],
     });
   });
 
-  it('is given up, aloud, where the ledger holds something else under its id', async () => {
+  it('is given up, with a log line and a metric, if the ledger holds another record under its id', async () => {
     const evidence = await laidAside();
     told.length = 0;
     await run(scripted(['conflict']).ledger);
@@ -167,7 +167,7 @@ describe('a fingerprint on its way into the ledger', () => {
     expect(await run(scripted([]).ledger)).toBe(0);
   });
 
-  it('is taken by one of those who look at the same time', async () => {
+  it('is leased by only one of several concurrent workers', async () => {
     const evidence = await laidAside();
     clockMs += YEAR_MS;
     const { ledger, units } = scripted(['written']);
@@ -177,17 +177,17 @@ describe('a fingerprint on its way into the ledger', () => {
     expect((await look(evidence))[1]).toBe(1);
   });
 
-  it('goes on when its evidence was deleted meanwhile', async () => {
+  it('continues if the evidence has been deleted', async () => {
     const evidence = await laidAside();
-    await rowsOf(there, owner).remove(`/api/evidence/${evidence.id}`);
+    await rowsOf(service, owner).remove(`/api/evidence/${evidence.id}`);
     clockMs += YEAR_MS;
     await run(scripted(['written']).ledger);
     expect(await run(scripted([]).ledger)).toBe(0);
   });
 
-  it('is none for a link without a fingerprint', async () => {
-    const before = await there.sql.query({ text: 'SELECT 1 FROM risk.anchors' });
-    await approvedEvidence(there, [owner, admin], { kind: 'link', sha256: null });
-    expect(await there.sql.query({ text: 'SELECT 1 FROM risk.anchors' })).toHaveLength(before.length);
+  it('does not happen for a link without a fingerprint', async () => {
+    const before = await service.sql.query({ text: 'SELECT 1 FROM risk.anchors' });
+    await approvedEvidence(service, [owner, admin], { kind: 'link', sha256: null });
+    expect(await service.sql.query({ text: 'SELECT 1 FROM risk.anchors' })).toHaveLength(before.length);
   });
 });

@@ -16,18 +16,17 @@ import { adminIdentityRoutes, type AdminIdentityPorts } from './routes/admin-ide
 import { adminOrgRoutes, type AdminOrgsPorts } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.ts';
 
-/** What all listeners share. */
 /**
- * The public listener. Each request, in this order: path, method, key (by `risk-guard.ts`), limits, permission (the table in
- * `domain/permissions.ts`), media type, size, JSON, shape (the library), the row (under `data/row-condition.ts`), what the
- * domain says of the content and of the state.
+ * The public listener. Checks of each request, in order: path, method, key (`risk-guard.ts`), limits, permission
+ * (`domain/permissions.ts`), media type, size, JSON, schema (libs/http), row filter (`data/row-condition.ts`), domain
+ * rules.
  */
 export function publicApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
   const guard = riskGuard(guardPorts);
   return createApp({ ...base, head: true, compress: true, guard, routes: publicRoutes(ports, guard) });
 }
 
-/** The tool protocol by itself, for a port of its own. */
+/** The MCP route alone, for a listener of its own. */
 export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
   const guard = riskGuard(guardPorts);
   const routes = publicRoutes(ports, guard).filter(({ tags }) => tags?.includes('tools') === true);
@@ -41,9 +40,9 @@ export type AdminPorts = AdminOrgsPorts &
   AdminStatePorts;
 
 export interface AdminAccess extends AdminSignIn {
-  /** Counts failures per client address, apart from the public listener's. */
+  /** Counts failed authentication per client address, separately from the public listener. */
   readonly addresses: AddressLimiter;
-  /** Whether the database answers now; bounded in time. */
+  /** Whether the database answers now; bounded by a deadline. */
   readonly isReachable: () => Promise<boolean>;
 }
 

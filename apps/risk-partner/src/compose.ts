@@ -1,27 +1,23 @@
-import { PrismaPg } from '@prisma/adapter-pg';
 import type { App } from '@sealgate/http';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, mcpApp, publicApp } from './app.ts';
 import type { RiskConfig } from './config.ts';
+import { waitingWork } from './data/anchor-store.ts';
 import { auditEvents } from './data/audit-events.ts';
 import { callersStore } from './data/callers-store.ts';
 import { dashboardSummaries } from './data/dashboard-summaries.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { identitiesStore, organizationsOf, signInStore } from './data/identities-store.ts';
-import { orgsStore, peopleStore } from './data/orgs-store.ts';
+import { openPrismaOnce, orgsStore, peopleStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
-import { openPrismaOnce } from './data/prisma-sql.ts';
 import { resourceReads } from './data/resource-reads.ts';
 import { resourceWrites } from './data/resource-writes.ts';
-import { waitingWork } from './data/waiting-work.ts';
-import { recordDeedIn, writeDeed } from './data/write-deed.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
+import { runAuditedIn, writeEntry } from './audited-changes.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 import type { PublicPorts } from './public-routes.ts';
-import { SCHEMA } from './risk-migrations.ts';
 import { MCP_PATH } from './routes/mcp.ts';
 
-/** Opens everything that the surface stands on, and makes its listeners of it. */
+/** Opens all resources of the surface and builds its listeners. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
   return listenersOf(basics, await openParts(basics, own));
 }
@@ -48,7 +44,11 @@ export function listenersOf(basics: Basics, parts: Parts): Composition {
 function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
   const { sql, audit, keys, cursors, anchoring, signers, readKeys } = parts;
   const masked = metrics
-    .counter({ name: 'risk_personal_data_masked_total', help: 'Old texts that were not shown.', labels: {} })
+    .counter({
+      name: 'risk_personal_data_masked_total',
+      help: 'Free-text members shown as null because they hold personal data.',
+      labels: {},
+    })
     .child({});
   const onMasked = (collection: string, id: string, member: string) => {
     masked.inc();
@@ -64,7 +64,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     audit: auditEvents(sql),
     keys,
     cursors,
-    recordDeed: recordDeedIn(sql, writeDeed(audit)),
+    runAudited: runAuditedIn(sql, writeEntry(audit)),
     now,
     publicUrl: config.publicUrl,
     organizationsOf: organizationsOf(sql),
@@ -78,7 +78,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
   };
 }
 
-/** What clients address the tools by, and tokens for them are for; see `riskFaults`. */
+/** The URL of the tools, which is also the audience of their access tokens; see `riskFaults`. */
 const mcpResourceOf = ({ publicUrl = '' }: RiskConfig): string => `${publicUrl}${MCP_PATH}`;
 
 function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, lastUsed, audit, tokens }: Parts) {
@@ -89,7 +89,7 @@ function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, 
       ? {
           tokens,
           store: signInStore({
-            ...{ sql, now, recordDeed: recordDeedIn(sql, writeDeed(audit)), deadlineMs: 1000 },
+            ...{ sql, now, runAudited: runAuditedIn(sql, writeEntry(audit)), deadlineMs: 1000 },
             newRequestId: () => newId('req_'),
           }),
           mcpAudience: mcpResourceOf(config),
@@ -103,24 +103,21 @@ function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, 
   };
 }
 
-/** A transaction begins and ends within these, or its caller is told 503. */
-const transactionOptions = { maxWait: 4000, timeout: 4000 };
-
 function adminAppOf(
   { now, newId, appBase }: Basics,
   { sql, audit, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
 ): App {
-  const adapter = new PrismaPg(sql.pool, { schema: SCHEMA });
-  const openPrisma = openPrismaOnce(() => new PrismaClient({ adapter, transactionOptions }));
-  const write = writeDeed(audit);
+  const openPrisma = openPrismaOnce(sql.pool);
+  const write = writeEntry(audit);
+  const runAudited = runAuditedIn(sql, write);
   return administration(appBase, adminAccess, {
-    orgs: orgsStore(openPrisma, write),
+    orgs: orgsStore(sql, runAudited),
     people: peopleStore(openPrisma, write),
-    identities: identitiesStore(sql, recordDeedIn(sql, write)),
+    identities: identitiesStore(sql, runAudited),
     frameworks: frameworksStore(openPrisma, { now, write }),
     keys,
     cursors,
-    recordDeed: recordDeedIn(sql, write),
+    runAudited,
     newId,
     now,
     secretReport: () => secretWatch.report(),

@@ -4,44 +4,47 @@ import { canonical } from '@sealgate/json';
 import { rowsOf } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let write: ReturnType<typeof rowsOf>;
 let owner: TestPerson;
 let partner: TestPerson;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  partner = await there.newPerson(orgId, ['partner_read']);
-  write = rowsOf(there, owner);
+  service = await testInstallation();
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  partner = await service.newPerson(orgId, ['partner_read']);
+  write = rowsOf(service, owner);
   for (let count = 0; count < 4; count += 1) await write.asset({ name: 'Zürich edge — «€» 😀' });
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-const keySet = async (): Promise<Jwks> => (await there.api.get('/.well-known/jwks.json')).json as Jwks;
+const keySet = async (): Promise<Jwks> => (await service.api.get('/.well-known/jwks.json')).json as Jwks;
 
-describe('answers of more than 1,024 bytes', () => {
-  // `fetch` undoes the coding, as the clients of others do.
+describe('responses over 1,024 bytes', () => {
+  // `fetch` decompresses, as other clients do.
   const ask = (path: string, key: string, acceptEncoding: string) =>
-    fetch(there.url + path, { headers: { authorization: `Bearer ${key}`, 'accept-encoding': acceptEncoding } });
+    fetch(service.url + path, { headers: { authorization: `Bearer ${key}`, 'accept-encoding': acceptEncoding } });
 
-  it.each(['br', 'gzip'])('come in %s where asked, hashed and signed as they were before', async (coding) => {
-    const answer = await ask('/api/v1/assets', partner.key, coding);
-    expect(answer.headers.get('content-encoding')).toBe(coding);
-    expect(answer.headers.get('vary')).toBe('Authorization, Accept-Encoding');
-    const text = await answer.text();
-    expect(text.length).toBeGreaterThan(1024);
-    const envelope = JSON.parse(text) as PartnerEnvelope;
-    expect(text).toBe(canonical(envelope));
-    const signature = String(answer.headers.get('evidence-signature'));
-    expect(verifyDetached(hashedBytesOf(envelope), signature, await keySet()).ok).toBe(true);
-    const etag = String(answer.headers.get('etag'));
-    const plain = await ask('/api/v1/assets', partner.key, 'identity');
-    expect([plain.headers.get('etag'), plain.headers.get('vary')]).toEqual([etag, answer.headers.get('vary')]);
-    const known = await there.api.get('/api/v1/assets', partner.key, { 'if-none-match': etag });
-    expect([known.status, known.headers.vary]).toEqual([304, answer.headers.get('vary')]);
-  });
+  it.each(['br', 'gzip'])(
+    'are sent as %s if accepted; hash and signature are over the uncompressed bytes',
+    async (coding) => {
+      const answer = await ask('/api/v1/assets', partner.key, coding);
+      expect(answer.headers.get('content-encoding')).toBe(coding);
+      expect(answer.headers.get('vary')).toBe('Authorization, Accept-Encoding');
+      const text = await answer.text();
+      expect(text.length).toBeGreaterThan(1024);
+      const envelope = JSON.parse(text) as PartnerEnvelope;
+      expect(text).toBe(canonical(envelope));
+      const signature = String(answer.headers.get('evidence-signature'));
+      expect(verifyDetached(hashedBytesOf(envelope), signature, await keySet()).ok).toBe(true);
+      const etag = String(answer.headers.get('etag'));
+      const plain = await ask('/api/v1/assets', partner.key, 'identity');
+      expect([plain.headers.get('etag'), plain.headers.get('vary')]).toEqual([etag, answer.headers.get('vary')]);
+      const known = await service.api.get('/api/v1/assets', partner.key, { 'if-none-match': etag });
+      expect([known.status, known.headers.vary]).toEqual([304, answer.headers.get('vary')]);
+    },
+  );
 
   it.each(['/api/v1/openapi.json', '/api/v1/docs', '/api/assets'])('are compressed at %s too', async (path) => {
     const answer = await ask(path, owner.key, 'gzip, deflate, br');
@@ -50,7 +53,7 @@ describe('answers of more than 1,024 bytes', () => {
     expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, await answer.text()]);
   });
 
-  it('are compressed at /mcp, and not where a record has the strong ETag that If-Match takes', async () => {
+  it('are compressed at /mcp, but not for a record with a strong ETag for If-Match', async () => {
     const headers = {
       authorization: `Bearer ${owner.key}`,
       accept: 'application/json, text/event-stream',
@@ -58,7 +61,7 @@ describe('answers of more than 1,024 bytes', () => {
       'accept-encoding': 'br',
     };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-    const tools = await fetch(`${there.url}/mcp`, { method: 'POST', headers, body });
+    const tools = await fetch(`${service.url}/mcp`, { method: 'POST', headers, body });
     expect([tools.headers.get('content-encoding'), tools.headers.get('vary')]).toEqual([
       'br',
       'Origin, Accept-Encoding',

@@ -14,7 +14,7 @@ import {
   type Environment,
 } from '@sealgate/service-host';
 
-/** Every variable of the service. The table in the README is made from this. */
+/** Every environment variable of the service. The table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
   ...publicUrlFields,
@@ -22,50 +22,49 @@ export const fields = {
   ...ledgerFields,
   ledgerNetwork: customField({
     name: 'LEDGER_NETWORK',
-    description: 'The network of the channel in which approved evidence is anchored.',
+    description: 'Network of the channel that approved evidence is anchored in.',
     form: 'lower-case letters, digits and hyphens',
     fallback: { value: 'risk', shown: '`risk`' },
     parse: (text) => matching(text, isNetworkId),
   }),
   ledgerChannel: customField({
     name: 'LEDGER_CHANNEL',
-    description: 'The name of that channel; nothing else should write to it.',
+    description: 'Name of that channel; nothing else may write to it.',
     form: 'lower-case letters, digits and hyphens',
     fallback: { value: 'evidence', shown: '`evidence`' },
     parse: (text) => matching(text, isChannelName),
   }),
   ratePerSecond: integerField({
     name: 'RATE_PER_SECOND',
-    description: 'Requests of one key each second.',
+    description: 'Requests per second allowed for one key.',
     min: 1,
     max: 1_000_000,
     default: 20,
   }),
   rateBurst: integerField({
     name: 'RATE_BURST',
-    description: 'Requests of one key at once.',
+    description: 'Burst of requests allowed for one key.',
     min: 1,
     max: 1_000_000,
     default: 100,
   }),
   mcpPort: integerField({
     name: 'MCP_PORT',
-    description:
-      'A port of its own for the tool protocol, at the address of the public listener; it is on that one as well.',
+    description: 'Extra port that serves the tools (MCP) only, on HOST; the public listener serves them as well.',
     min: 0,
     max: 65_535,
     default: undefined,
   }),
   mcpAllowedHosts: customField({
     name: 'MCP_ALLOWED_HOSTS',
-    description: 'Names by which tool clients may address the service (Host, without port): set it to your own.',
+    description: 'Host names (without port) under which MCP clients may call the service: set your own.',
     form: 'host names separated by commas',
     fallback: { value: ['localhost', '127.0.0.1', '[::1]'], shown: '`localhost,127.0.0.1,[::1]`' },
     parse: listOfNames,
   }),
   mcpAllowedOrigins: customField<readonly string[]>({
     name: 'MCP_ALLOWED_ORIGINS',
-    description: 'Web pages from which tool clients may come (Origin); a request without one is no web page.',
+    description: 'Origins of web pages that may call the tools; a request without `Origin` is not checked.',
     form: 'origins separated by commas',
     fallback: { value: [], shown: 'none' },
     parse: listOfOrigins,
@@ -83,7 +82,9 @@ function listOfNames(text: string): readonly string[] {
   return names;
 }
 
-/** Compared with what browsers send, letter by letter: what they never send would silently let nobody in. */
+/**
+ * Compared byte by byte with the header, so a form that browsers never send is refused here: it would match nothing.
+ */
 function listOfOrigins(text: string): readonly string[] {
   const origins = listOfNames(text);
   const isOrigin = (origin: string) =>
@@ -96,14 +97,14 @@ function listOfOrigins(text: string): readonly string[] {
 
 export type RiskConfig = Config<typeof fields>;
 
-/** @throws ConfigError naming every fault at once. */
+/** @throws ConfigError naming every fault. */
 export function readConfig(env: Environment): RiskConfig {
   return loadConfig(fields, env, {
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...riskFaults(config)],
   });
 }
 
-/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+/** For the migration job: the channels that the run-time role may use. @throws ConfigError */
 export function ledgerChannels(env: Environment): SurfaceChannels {
   const { ledgerNetwork, ledgerChannel } = fields;
   const config = loadConfig({ ledgerNetwork, ledgerChannel }, env, { others: fields });
@@ -111,10 +112,10 @@ export function ledgerChannels(env: Environment): SurfaceChannels {
 }
 
 function riskFaults({ oidcIssuers, publicUrl }: RiskConfig): string[] {
-  // Access tokens for MCP have its URL as their audience, which the service cannot guess.
+  // The audience of access tokens for MCP is its URL, which the service cannot guess.
   return oidcIssuers.length > 0 && publicUrl === undefined ? ['PUBLIC_URL: is required where OIDC_ISSUERS is set'] : [];
 }
 
-/** The channel in which evidence is anchored, `<networkId>.<name>`. */
+/** The channel that evidence is anchored in, `<networkId>.<name>`. */
 export const channelOfConfig = ({ ledgerNetwork, ledgerChannel }: RiskConfig): string =>
   channelOf(ledgerNetwork, ledgerChannel);

@@ -1,26 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { rowsOf, type Made } from './testing/demo-rows.ts';
-import { refusalText } from './testing/refusal-text.ts';
+import { refusalText } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let write: ReturnType<typeof rowsOf>;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  owner = await there.newPerson(await there.newOrg(), ['owner']);
-  write = rowsOf(there, owner);
+  service = await testInstallation();
+  owner = await service.newPerson(await service.newOrg(), ['owner']);
+  write = rowsOf(service, owner);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
 const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-  there.api.send(method, path, { key: owner.key, headers, ...(body === undefined ? {} : { body }) });
+  service.api.send(method, path, { key: owner.key, headers, ...(body === undefined ? {} : { body }) });
 const refusal = (...sent: Parameters<typeof send>) => refusalText(send(...sent));
 
 describe('a new record', () => {
-  it('of a risk has the defaults of the contract, its place and its version', async () => {
+  it('of a risk has the defaults of the contract, Location and ETag', async () => {
     const answer = await send('POST', '/api/risks', {
       title: 'Outage',
       category: 'operations',
@@ -71,20 +71,20 @@ describe('a new record', () => {
     expect(risk['inherent']).toEqual({ likelihood, impact, score: likelihood * impact, level });
   });
 
-  it('keeps U+0000 and other odd characters in long text, and no control character in a title', async () => {
+  it('keeps U+0000 and other unusual characters in long texts, and refuses control characters in a title', async () => {
     const description = 'a\u0000b\u001f\u007f\u2028😀\ud7ff';
     expect((await write.risk({ description }))['description']).toBe(description);
     const body = { title: 'a\u0000', body: 'x' };
     expect(await refusal('POST', '/api/policies', body)).toBe('400 INVALID_REQUEST /title');
   });
 
-  it('counts code points: 200 of them are a title, 201 are none', async () => {
+  it('counts code points: a title may have 200, not 201', async () => {
     await write.risk({ title: '😀'.repeat(200) });
     const body = { name: '😀'.repeat(201), type: 't' };
     expect(await refusal('POST', '/api/assets', body)).toBe('400 INVALID_REQUEST /name');
   });
 
-  it('tells all faults at once, and takes nothing the service makes itself', async () => {
+  it('reports all faults at once, and refuses members that the service sets itself', async () => {
     const made = { id: 'rsk_1', version: 2, createdAt: '2026-01-01T00:00:00Z', score: 3, level: 'low', stale: true };
     const all = await send('POST', '/api/risks', {
       ...made,
@@ -117,7 +117,7 @@ describe('a new record', () => {
       expect((await send('POST', `/api/${path}`, body)).status).toBe(400);
   });
 
-  it('refers only to what is there', async () => {
+  it('may refer only to existing rows', async () => {
     const inherent = { likelihood: 1, impact: 1 };
     const body = { title: 't', category: 'c', inherent, ownerId: 'per_none', controlIds: ['ctl_none'] };
     expect(await refusal('POST', '/api/risks', body)).toBe('400 INVALID_REQUEST /ownerId /controlIds/0');
@@ -127,7 +127,7 @@ describe('a new record', () => {
     );
   });
 
-  it('holds no personal data where partners could read it, and may where they cannot', async () => {
+  it('refuses personal data in members that partners see, and accepts it in others', async () => {
     const inherent = { likelihood: 1, impact: 1 };
     const body = { title: 'Ask ada@example.org', refId: '+49 30 12345678', category: 'c', inherent };
     expect(await refusal('POST', '/api/risks', body)).toBe('422 PERSONAL_DATA_REFUSED /refId /title');
@@ -136,7 +136,7 @@ describe('a new record', () => {
     await write.risk({ description: 'Ask ada@example.org', treatmentPlan: '+49 30 12345678' });
   });
 
-  it('takes times with an offset and gives them back in UTC', async () => {
+  it('accepts times with an offset and returns them in UTC', async () => {
     const risk = await write.risk({
       identifiedAt: '2026-03-01T02:30:00.5+02:30',
       nextReviewAt: '2027-01-01T00:00:00Z',
@@ -148,7 +148,7 @@ describe('a new record', () => {
 });
 
 describe('a change', () => {
-  it('needs the version it was made from', async () => {
+  it('needs the current version in If-Match', async () => {
     const risk = await write.risk();
     const path = `/api/risks/${risk.id}`;
     for (const [method, body] of [
@@ -160,7 +160,7 @@ describe('a change', () => {
       for (const stale of ['"0"', '"2"', 'W/"1"', '1', '""'])
         expect(await refusal(method, path, body, { 'if-match': stale })).toBe('412 PRECONDITION_FAILED');
     }
-    // What is not there is not there, whatever is sent with it.
+    // A missing row is 404, whatever headers are sent.
     expect(await refusal('PATCH', '/api/risks/rsk_none', { title: 'x' })).toBe('404 NOT_FOUND');
     const changed = await send('PATCH', path, { title: 'x' }, { 'if-match': '"1"' });
     expect([changed.status, changed.headers.etag, (changed.json as Made)['version']]).toEqual([200, '"2"', 2]);
@@ -169,7 +169,7 @@ describe('a change', () => {
     expect((await send('GET', path)).status).toBe(404);
   });
 
-  it('made twice at the same time is made once', async () => {
+  it('succeeds once if sent twice concurrently', async () => {
     const { id } = await write.asset();
     const all = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => send('PATCH', `/api/assets/${id}`, { name }, { 'if-match': '"1"' })),
@@ -177,7 +177,7 @@ describe('a change', () => {
     expect(all.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
   });
 
-  it('leaves alone what it does not name, and takes null where a member may be null', async () => {
+  it('keeps omitted members, and accepts null for nullable ones', async () => {
     const risk = await write.risk({ residual: { likelihood: 1, impact: 1 }, refId: 'R-1', department: 'ops' });
     const path = `/api/risks/${risk.id}`;
     const changed = await write.change(path, { residual: null, refId: null });
@@ -187,7 +187,7 @@ describe('a change', () => {
     );
   });
 
-  it('that deletes a control takes it out of everything that named it', async () => {
+  it('that deletes a control removes all links to it', async () => {
     const control = await write.control();
     const links = { controlIds: [control.id] };
     const [risk, evidence, asset] = [await write.risk(links), await write.evidence(links), await write.asset(links)];
@@ -196,7 +196,7 @@ describe('a change', () => {
       expect((await send('GET', `/api/v1/${path}`)).json).toMatchObject({ item: { controlIds: [] } });
   });
 
-  it('of a policy counts its version, and its body is in the single record alone', async () => {
+  it('of a policy increments its version; the body is only in the single record', async () => {
     const { id } = await write.policy({ body: 'Be careful.' });
     const change = { body: 'Be kind.', status: 'approved', approvedAt: '2026-01-01T00:00:00Z' };
     expect(await write.change(`/api/policies/${id}`, change)).toMatchObject({
@@ -211,7 +211,7 @@ describe('a change', () => {
 });
 
 describe('a list of the dashboard', () => {
-  it('is a bare array, and its next page is in Link', async () => {
+  it('is a bare array, with its next page in Link', async () => {
     for (let count = 0; count < 3; count += 1) await write.control();
     const all = (await send('GET', '/api/controls?limit=200')).json as Made[];
     const ids: string[] = [];

@@ -7,19 +7,19 @@ import { openApiFaults } from '@sealgate/testing';
 import { fields, readConfig } from './config.ts';
 import { permissionTable } from './domain/permissions.ts';
 import { adminDescription, publicDescription } from './openapi.ts';
-import { partnerDescription } from './partner-description.ts';
+import { partnerDescription } from './public-routes.ts';
 
 const folder = join(import.meta.dirname, '..');
 // `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
-describe('the documents of the surface say what the code does', () => {
+describe('generated documents are up to date', () => {
   it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
   it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
-  it('in a form that code generators and linters take', () => {
+  it('the OpenAPI documents pass lint', () => {
     expect([publicDescription(), adminDescription(), partnerDescription()].flatMap(openApiFaults)).toEqual([]);
   });
-  it('the description of /api/v1 with the public URL as its server, where one is configured', () => {
+  it('the description of /api/v1 has PUBLIC_URL as its server', () => {
     const url = 'https://risk.example.com';
     expect(partnerDescription(url)).toMatchObject({ servers: [{ url }] });
   });
@@ -46,7 +46,7 @@ describe('the configuration', () => {
     LEDGER_ORIGIN: 'ledger.example',
   };
 
-  it('needs a database, secrets and an origin, and has a default for the rest', () => {
+  it('requires database, secrets and origin, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
       port: 8080,
       ratePerSecond: 20,
@@ -73,7 +73,7 @@ describe('the configuration', () => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
   });
 
-  it('tells all faults at once, and no value of a secret', () => {
+  it('reports all faults at once, without values of secrets', () => {
     const wrong = { ...env, DATABASE_URL: 'mysql://secret', PORT: 'x', SERVER_SECRETS: 's1:short-secret' };
     expect(() => readConfig(wrong)).toThrow(/PORT[\s\S]*DATABASE_URL[\s\S]*SERVER_SECRETS/);
     expect(() => readConfig(wrong)).not.toThrow(/short-secret|mysql/);

@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import type { ServerSecrets } from '@sealgate/auth';
 import { documentSigner, type PublicJwk } from '@sealgate/envelope';
 
-/** RFC 8410: PKCS #8 of an Ed25519 key is this, and then its 32 bytes. */
+/** PKCS #8 prefix of an Ed25519 private key (RFC 8410); the 32-byte seed follows. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The name of the purpose must never change: the keys follow from it. */
+/** Must never change: the signing keys are derived from it. */
 const PURPOSE = 'risk envelope signing';
 
 export interface EnvelopeSigner {
@@ -16,8 +16,8 @@ export interface EnvelopeSigner {
 }
 
 /**
- * One signing key for each server secret, the first of which signs. They follow from the secrets, so every replica has the
- * same ones, and there is no further secret to keep.
+ * One signing key per server secret; the first one signs. The keys are derived from the secrets, so all replicas have
+ * the same keys and there is no further secret to store.
  */
 export function envelopeSigners(secrets: ServerSecrets): readonly [EnvelopeSigner, ...EnvelopeSigner[]] {
   const [first, ...others] = secrets
@@ -31,13 +31,13 @@ export function envelopeSigners(secrets: ServerSecrets): readonly [EnvelopeSigne
 const signInPool = promisify<null, Buffer, KeyObject, Buffer>(sign);
 
 /**
- * Signs on a thread of the pool: Ed25519 reads what it signs twice, and a page is large enough that the event loop has
- * something better to do meanwhile.
+ * Signs on the thread pool: Ed25519 hashes its input twice, and a page is large enough to block the event loop
+ * noticeably.
  */
 function envelopeSigner(pem: string): EnvelopeSigner {
   const { jwk, sign: signHere } = documentSigner(pem);
   const key = createPrivateKey(pem);
-  // Every JWS of a key begins with the same header, two dots before the signature.
+  // Every detached JWS of a key starts with the same header and two dots.
   const [header = ''] = signHere(new Uint8Array()).split('.');
   const inputOf = signingInputs(header);
   return {
@@ -50,8 +50,8 @@ function envelopeSigner(pem: string): EnvelopeSigner {
 }
 
 /**
- * What a JWS signs (RFC 7515, section 5.1), in a buffer that the next one overwrites: Node copies what it hands to a thread.
- * A buffer for each would be as large as a page, and many such make V8 look through all of its memory again and again.
+ * The JWS signing input (RFC 7515, section 5.1), in a buffer that the next call reuses: Node copies it for the worker
+ * thread. Allocating a page-sized buffer per call would trigger frequent full garbage collections.
  */
 function signingInputs(header: string): (bytes: Uint8Array) => Buffer {
   const start = `${header}.`;

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newSha256, rowsOf, type Made } from './testing/demo-rows.ts';
-import { refusalText } from './testing/refusal-text.ts';
+import { refusalText } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let admin: TestPerson;
 let write: ReturnType<typeof rowsOf>;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
-  write = rowsOf(there, owner);
+  service = await testInstallation();
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
+  write = rowsOf(service, owner);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
 const reason = { reason: 'Not legible.' };
 const move = (id: string, to: string, more: object = {}, by = owner) =>
-  there.api.send('POST', `/api/evidence/${id}/transitions`, { key: by.key, body: { to, ...more } });
+  service.api.send('POST', `/api/evidence/${id}/transitions`, { key: by.key, body: { to, ...more } });
 const refused = (...sent: Parameters<typeof move>) => refusalText(move(...sent));
 
 it('new evidence needs a fingerprint unless it is a link or only requested', async () => {
   const create = (body: object) =>
     refusalText(
-      there.api.send('POST', '/api/evidence', { key: owner.key, body: { title: 't', kind: 'document', ...body } }),
+      service.api.send('POST', '/api/evidence', { key: owner.key, body: { title: 't', kind: 'document', ...body } }),
     );
   expect(await create({})).toBe('400 INVALID_REQUEST /sha256');
   expect(await create({ sha256: null })).toBe('400 INVALID_REQUEST /sha256');
@@ -39,7 +39,7 @@ it('new evidence needs a fingerprint unless it is a link or only requested', asy
 });
 
 describe('evidence', () => {
-  it('goes from requested to rejected, to a new version, and to its approval', async () => {
+  it('goes from requested to rejected, to a new version, to approved', async () => {
     const { id, ...requested } = await write.evidence({ state: 'requested', sha256: null });
     expect(requested).toMatchObject({ state: 'requested', collectedBy: null, receivedAt: null, version: 1 });
     expect(await refused(id, 'collected')).toBe('400 INVALID_REQUEST /sha256');
@@ -67,7 +67,7 @@ describe('evidence', () => {
     expect((await move(id, 'approved', {}, admin)).json).toMatchObject({ state: 'approved', version: 2 });
   });
 
-  it('that was approved stands until its successor is approved', async () => {
+  it('that was approved stays approved until its successor is', async () => {
     const old = await write.evidence();
     await move(old.id, 'in_review');
     await move(old.id, 'approved', {}, admin);
@@ -75,14 +75,14 @@ describe('evidence', () => {
     expect(next).toMatchObject({ previousId: old.id, previousSha256: old['sha256'], version: 2, state: 'collected' });
     expect(next.id).not.toBe(old.id);
     expect(await refused(old.id, 'collected', { sha256: newSha256() })).toBe('409 INVALID_STATE_TRANSITION');
-    const state = async () => ((await there.api.get(`/api/evidence/${old.id}`, owner.key)).json as Made)['state'];
+    const state = async () => ((await service.api.get(`/api/evidence/${old.id}`, owner.key)).json as Made)['state'];
     await move(next.id, 'in_review');
     expect(await state()).toBe('approved');
     await move(next.id, 'approved', {}, admin);
     expect(await state()).toBe('superseded');
   });
 
-  // Every pair that the contract does not name is a conflict. The reviewer is somebody else than the collector.
+  // Every pair of states not in the contract is a conflict. The reviewer is not the collector.
   const LEGAL: Readonly<Record<string, readonly string[]>> = {
     requested: ['collected', 'not_applicable'],
     collected: ['in_review', 'revoked'],
@@ -104,7 +104,7 @@ describe('evidence', () => {
   const ALL = [...Object.keys(LEGAL), 'superseded', 'expiring', 'expired'];
 
   it.each(Object.keys(LEGAL))(
-    'that is %s goes where the contract says, and nowhere else',
+    'that is %s makes exactly the transitions of the contract',
     async (from) => {
       for (const to of ALL) {
         const isRequested = from === 'requested' || from === 'not_applicable';
@@ -121,16 +121,16 @@ describe('evidence', () => {
     60_000,
   );
 
-  it('refuses a word that is no state, and a fingerprint where nothing is collected', async () => {
+  it('refuses an unknown state, and a fingerprint in other transitions than collected', async () => {
     const { id } = await write.evidence();
     expect(await refused(id, 'burnt')).toBe('400 INVALID_REQUEST /to');
     expect(await refused(id, 'in_review', { sha256: newSha256() })).toBe('400 INVALID_REQUEST /sha256');
   });
 });
 
-describe('evidence that was decided on', () => {
-  const validUntil = () => new Date(Date.now() + there.skewMs + 40 * 86_400_000).toISOString();
-  /** Everything that a reviewer approves, each with another value than the evidence has. */
+describe('settled evidence', () => {
+  const validUntil = () => new Date(Date.now() + service.skewMs + 40 * 86_400_000).toISOString();
+  /** All members that a review covers, each with a changed value. */
   const MATERIAL: readonly object[] = [
     { title: 'Another title' },
     { sha256: newSha256() },
@@ -154,10 +154,10 @@ describe('evidence that was decided on', () => {
     return { id, control };
   };
   const patch = (id: string, body: object, by = owner) =>
-    there.api.send('PATCH', `/api/evidence/${id}`, { key: by.key, headers: { 'if-match': '*' }, body });
+    service.api.send('PATCH', `/api/evidence/${id}`, { key: by.key, headers: { 'if-match': '*' }, body });
 
   it.each(['approved', 'expiring', 'expired', 'superseded', 'revoked'])(
-    'and is %s changes by a new version only, but for who answers for it and who sees it',
+    'that is %s changes only in owner, department and sensitivity',
     async (state) => {
       const { id, control } = await decided();
       if (state === 'revoked') await move(id, 'revoked', reason);
@@ -166,11 +166,11 @@ describe('evidence that was decided on', () => {
         await move(next.id, 'in_review');
         await move(next.id, 'approved', {}, admin);
       }
-      if (state === 'expiring') there.skewMs += 20 * 86_400_000;
-      if (state === 'expired') there.skewMs += 41 * 86_400_000;
-      // The anchor comes by itself, and moves these two.
+      if (state === 'expiring') service.skewMs += 20 * 86_400_000;
+      if (state === 'expired') service.skewMs += 41 * 86_400_000;
+      // Anchoring happens in the background and changes these two.
       const read = async () => ({
-        ...((await there.api.get(`/api/evidence/${id}`, owner.key)).json as Made &
+        ...((await service.api.get(`/api/evidence/${id}`, owner.key)).json as Made &
           Record<'state' | 'title' | 'sha256', string>),
         ...{ ledgerRecordId: null, updatedAt: null },
       });
@@ -181,7 +181,7 @@ describe('evidence that was decided on', () => {
           expect([body, await refusalText(patch(id, body, by))]).toEqual([body, '409 INVALID_STATE_TRANSITION']);
       expect(await read()).toEqual(before);
       const free = { department: 'ops', ownerId: admin.id, sensitive: true };
-      // What is named with the value that it has is not changed.
+      // Sending the current value is no change.
       const same = { title: before.title, sha256: before.sha256, controlIds: [control.id] };
       const changed = await patch(id, { ...free, ...same });
       expect([changed.status, changed.json]).toMatchObject([200, { ...free, ...same, state }]);
@@ -189,32 +189,32 @@ describe('evidence that was decided on', () => {
     60_000,
   );
 
-  it('was what its reviewer had read: a transition with If-Match is 412 once it was rewritten', async () => {
+  it('a transition with If-Match is 412 after the evidence was changed', async () => {
     const { id } = await write.evidence();
     await move(id, 'in_review');
     const path = `/api/evidence/${id}`;
-    const read = await there.api.get(path, admin.key);
+    const read = await service.api.get(path, admin.key);
     await patch(id, { validUntil: '2099-01-01T00:00:00Z' });
     const approve = (version: string) => {
       const headers = { 'if-match': version };
       return refusalText(
-        there.api.send('POST', `${path}/transitions`, { key: admin.key, headers, body: { to: 'approved' } }),
+        service.api.send('POST', `${path}/transitions`, { key: admin.key, headers, body: { to: 'approved' } }),
       );
     };
     expect(await approve(String(read.headers.etag))).toBe('412 PRECONDITION_FAILED');
-    expect(await approve(String((await there.api.get(path, admin.key)).headers.etag))).toBe('200 ');
+    expect(await approve(String((await service.api.get(path, admin.key)).headers.etag))).toBe('200 ');
   });
 
-  it('was collected without personal data in its media type, by whichever way that came', async () => {
+  it('personal data in the media type is refused on every way to collect', async () => {
     const mediaType = 'text/4111111111111111';
     const { id } = await write.evidence({ state: 'requested', sha256: null });
     const refusal = '422 PERSONAL_DATA_REFUSED /mediaType';
     expect(await refusalText(patch(id, { mediaType }))).toBe(refusal);
     expect(await refused(id, 'collected', { sha256: newSha256(), mediaType })).toBe(refusal);
-    expect((await there.api.get(`/api/evidence/${id}`, owner.key)).json).toMatchObject({ state: 'requested' });
+    expect((await service.api.get(`/api/evidence/${id}`, owner.key)).json).toMatchObject({ state: 'requested' });
   });
 
-  it('differs from what was only collected: that is described anew, but for its kind and its fingerprint', async () => {
+  it('evidence that is only collected can still be changed, except kind and fingerprint', async () => {
     const { id } = await write.evidence();
     expect(await refusalText(patch(id, { title: 'Another title', validUntil: validUntil() }))).toBe('200 ');
     expect(await refusalText(patch(id, { sha256: newSha256() }))).toBe('400 INVALID_REQUEST /sha256');

@@ -4,11 +4,13 @@ import { throwawayPostgres } from '@sealgate/testing';
 import { approvedEvidence, listOf } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let admin: TestPerson;
 
-/** A server that keeps the time of a place where clocks change: an hour is lost there on the last Sunday of March. */
+/**
+ * A PostgreSQL server in a time zone with daylight saving time: an hour is skipped there on the last Sunday of March.
+ */
 beforeAll(async () => {
   const postgres = await throwawayPostgres();
   const { url } = postgres;
@@ -16,19 +18,19 @@ beforeAll(async () => {
   const sql = openDatabase({ url, ...options });
   await sql.query({ text: `ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET timezone = 'Europe/Berlin'` });
   await sql.close();
-  there = await testInstallation({}, postgres);
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
+  service = await testInstallation({}, postgres);
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-it('evidence is expiring for 720 hours, by its state and by the filter, wherever the database believes to be', async () => {
+it('evidence is expiring for 720 hours, by state and by filter, in every time zone of the database', async () => {
   const endMs = Date.UTC(new Date().getUTCFullYear() + 1, 3, 10);
-  const { id } = await approvedEvidence(there, [owner, admin], { validUntil: new Date(endMs).toISOString() });
+  const { id } = await approvedEvidence(service, [owner, admin], { validUntil: new Date(endMs).toISOString() });
   const found = async (state: string) =>
-    (await listOf(there, owner.key, `/api/v1/evidence?state=${state}`)).items.map((item) => [item.id, item['state']]);
-  const goTo = (ms: number) => (there.skewMs = ms - Date.now());
+    (await listOf(service, owner.key, `/api/v1/evidence?state=${state}`)).items.map((item) => [item.id, item['state']]);
+  const goTo = (ms: number) => (service.skewMs = ms - Date.now());
   const beginsMs = endMs - 720 * 3_600_000;
   goTo(beginsMs - 60_000);
   expect([await found('approved'), await found('expiring')]).toEqual([[[id, 'approved']], []]);

@@ -17,7 +17,7 @@ const COLLECTIONS = [
 ];
 const TOOLS = ['list_risks', 'list_assets', 'list_evidence', 'list_controls', 'get_coverage', 'list_proofs', 'whoami'];
 
-let there: TestInstallation;
+let service: TestInstallation;
 let orgId: string;
 let owner: TestPerson;
 let admin: TestPerson;
@@ -26,22 +26,22 @@ let control: Made;
 const seen: string[] = [];
 
 beforeAll(async () => {
-  there = await testInstallation();
-  orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
-  watchers.set('viewer of ops', await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } }));
+  service = await testInstallation();
+  orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
+  watchers.set('viewer of ops', await service.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } }));
   watchers.set(
     'contributor of ops',
-    await there.newPerson(orgId, ['contributor'], { scope: { departments: ['ops'] } }),
+    await service.newPerson(orgId, ['contributor'], { scope: { departments: ['ops'] } }),
   );
-  watchers.set('auditor', await there.newPerson(orgId, ['auditor']));
-  watchers.set('partner', await there.newPerson(orgId, ['partner_read']));
-  const frameworkId = await there.newFramework(orgId, ['A.1', 'A.2', 'A.3']);
-  const write = rowsOf(there, owner);
+  watchers.set('auditor', await service.newPerson(orgId, ['auditor']));
+  watchers.set('partner', await service.newPerson(orgId, ['partner_read']));
+  const frameworkId = await service.newFramework(orgId, ['A.1', 'A.2', 'A.3']);
+  const write = rowsOf(service, owner);
   control = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.1' }] });
   const other = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.2' }] });
-  const evidence = await approvedEvidence(there, [owner, admin], { department: 'ops', controlIds: [control.id] });
+  const evidence = await approvedEvidence(service, [owner, admin], { department: 'ops', controlIds: [control.id] });
   const asset = await write.asset({ department: 'ops', controlIds: [other.id] });
   const links = { assetIds: [asset.id], controlIds: [control.id], evidenceIds: [evidence.id] };
   const risks = [
@@ -60,15 +60,15 @@ beforeAll(async () => {
     `/api/v1/policies/${policy.id}`,
   );
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
 const proofsOf = (person: TestPerson, count: number) =>
-  until(async () => (await listOf(there, person.key, '/api/v1/proofs')).items.length === count, {
+  until(async () => (await listOf(service, person.key, '/api/v1/proofs')).items.length === count, {
     what: `${count} proofs`,
     timeoutMs: 20_000,
   });
 
-/** Paths whose every byte is looked at. */
+/** Paths whose responses are compared byte by byte. */
 function paths(): string[] {
   return [
     ...COLLECTIONS.flatMap((name) => [`/api/v1/${name}`, `/api/v1/${name}?limit=1`, `/api/v1/${name}?limit=2`]),
@@ -92,7 +92,7 @@ function paths(): string[] {
   ];
 }
 
-/** Everything that may change with a hidden row, and what names or counts the request itself, made alike. */
+/** Replaces what may change with a hidden row, and what names or counts the request itself. */
 function normal(text: string): string {
   return text
     .replaceAll(/"(generatedAt|evidence_hash|snapshotId)":"[^"]*"/g, '"$1":"*"')
@@ -104,18 +104,18 @@ function normal(text: string): string {
 async function everything(person: TestPerson): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
   for (const path of paths()) {
-    const { status, headers, text } = await there.api.get(path, person.key);
+    const { status, headers, text } = await service.api.get(path, person.key);
     const shown = { status, etag: headers.etag, link: headers.link, length: headers['content-length'] };
     answers.set(path, normal(JSON.stringify(shown)) + normal(text));
   }
   for (const name of TOOLS) {
-    const { status, content } = await callTool(there.api, person.key, name, name === 'whoami' ? {} : { limit: 2 });
+    const { status, content } = await callTool(service.api, person.key, name, name === 'whoami' ? {} : { limit: 2 });
     answers.set(`tool ${name}`, `${status} ${normal(JSON.stringify(content))}`);
   }
   return answers;
 }
 
-it('adding, changing, approving, proving and deleting hidden rows changes no byte of anything anybody else reads', async () => {
+it('adding, changing, approving, proving and deleting hidden rows changes no byte of the responses to others', async () => {
   const before = new Map<string, Map<string, string>>();
   for (const [name, person] of watchers) before.set(name, await everything(person));
   const check = async (step: string) => {
@@ -125,13 +125,13 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
       expect({ step, name, changed }).toEqual({ step, name, changed: [] });
     }
   };
-  const write = rowsOf(there, owner);
+  const write = rowsOf(service, owner);
   const hidden = { department: 'ops', sensitive: true, controlIds: [control.id] };
   const risk = await write.risk(hidden);
   const asset = await write.asset(hidden);
   await write.asset({ department: null, sensitive: true });
   await check('added');
-  const evidence = await approvedEvidence(there, [owner, admin], hidden);
+  const evidence = await approvedEvidence(service, [owner, admin], hidden);
   await proofsOf(owner, 2);
   await check('approved and proved');
   await write.change(`/api/risks/${risk.id}`, { title: 'Worse', evidenceIds: [evidence.id], assetIds: [asset.id] });
@@ -144,65 +144,69 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
   await check('deleted');
 }, 120_000);
 
-it('a row of another department is hidden from those of ops alone', async () => {
+it('a row of another department is hidden from callers with the department ops only', async () => {
   const viewer = watchers.get('viewer of ops')!;
   const auditor = watchers.get('auditor')!;
   const before = [await everything(viewer), await everything(auditor)] as const;
-  await rowsOf(there, owner).risk({ department: 'legal' });
+  await rowsOf(service, owner).risk({ department: 'legal' });
   expect([...(await everything(viewer))]).toEqual([...before[0]]);
   expect([...(await everything(auditor))]).not.toEqual([...before[1]]);
 }, 60_000);
 
-it('links to hidden rows are not shown, and a change of the list does not lose them', async () => {
-  const write = rowsOf(there, owner);
+it('links to hidden rows are not shown, and survive a change of the list', async () => {
+  const write = rowsOf(service, owner);
   const hidden = await write.evidence({ department: 'ops', sensitive: true });
   const open = await write.evidence({ department: 'ops' });
   const risk = await write.risk({ department: 'ops', evidenceIds: [hidden.id, open.id] });
   const contributor = watchers.get('contributor of ops')!;
   const path = `/api/risks/${risk.id}`;
-  expect(((await there.api.get(path, contributor.key)).json as Made)['evidenceIds']).toEqual([open.id]);
-  expect((await rowsOf(there, contributor).change(path, { evidenceIds: [] }))['evidenceIds']).toEqual([]);
-  expect(((await there.api.get(path, owner.key)).json as Made)['evidenceIds']).toEqual([hidden.id]);
-  const refused = await there.api.send('POST', '/api/evidence', {
+  expect(((await service.api.get(path, contributor.key)).json as Made)['evidenceIds']).toEqual([open.id]);
+  expect((await rowsOf(service, contributor).change(path, { evidenceIds: [] }))['evidenceIds']).toEqual([]);
+  expect(((await service.api.get(path, owner.key)).json as Made)['evidenceIds']).toEqual([hidden.id]);
+  const refused = await service.api.send('POST', '/api/evidence', {
     key: contributor.key,
     body: { title: 'x', kind: 'link', controlIds: ['ctl_none'] },
   });
   expect(refused.status).toBe(400);
   const naming = (id: string) =>
-    there.api.send('PATCH', path, { key: contributor.key, headers: { 'if-match': '*' }, body: { evidenceIds: [id] } });
-  // Naming a hidden row is refused in the words for one that is not there.
+    service.api.send('PATCH', path, {
+      key: contributor.key,
+      headers: { 'if-match': '*' },
+      body: { evidenceIds: [id] },
+    });
+  // A link to a hidden row is refused like one to a missing row.
   const [ofHidden, ofNothing] = [await naming(hidden.id), await naming('evd_none')];
   expect([ofHidden.status, normal(ofHidden.text)]).toEqual([400, normal(ofNothing.text)]);
 });
 
-it('a hidden successor neither shows in a refusal nor stands in the way of another; one that is seen does', async () => {
-  const write = rowsOf(there, owner);
+it('a hidden successor neither shows in an error nor blocks another; a visible one does', async () => {
+  const write = rowsOf(service, owner);
   const contributor = watchers.get('contributor of ops')!;
-  const old = await approvedEvidence(there, [owner, admin], { department: 'ops' });
+  const old = await approvedEvidence(service, [owner, admin], { department: 'ops' });
   const collect = () => {
     const body = { to: 'collected', sha256: newSha256() };
-    return there.api.send('POST', `/api/evidence/${old.id}/transitions`, { key: contributor.key, body });
+    return service.api.send('POST', `/api/evidence/${old.id}/transitions`, { key: contributor.key, body });
   };
   const hidden = await write.transition(old.id, 'collected', { sha256: newSha256() });
   await write.change(`/api/evidence/${hidden.id}`, { sensitive: true });
   const seenOne = await collect();
   expect([seenOne.status, seenOne.json]).toMatchObject([200, { previousId: old.id, version: 2 }]);
   expect((await collect()).status).toBe(409);
-  // What it replaces is a link too: to whoever may not see that, there is none.
+  // `previousId` is a link as well: null for callers who may not see that row.
   await write.change(`/api/evidence/${old.id}`, { sensitive: true });
   const path = `/api/evidence/${(seenOne.json as Made).id}`;
-  expect((await there.api.get(path, owner.key)).json).toMatchObject({ previousId: old.id });
-  expect((await there.api.get(path, contributor.key)).json).toMatchObject({ previousId: null });
-  expect((await there.api.get('/api/evidence?limit=200', contributor.key)).text).not.toContain(old.id);
+  expect((await service.api.get(path, owner.key)).json).toMatchObject({ previousId: old.id });
+  expect((await service.api.get(path, contributor.key)).json).toMatchObject({ previousId: null });
+  expect((await service.api.get('/api/evidence?limit=200', contributor.key)).text).not.toContain(old.id);
 });
 
-it('the audit hides every event of a row that has become sensitive, also once it was deleted, and shows it again with the row', async () => {
-  const write = rowsOf(there, owner);
+it('the audit hides all events of a row that became sensitive, also after its deletion, and shows them again with the row', async () => {
+  const write = rowsOf(service, owner);
   const auditor = watchers.get('auditor')!;
   const made = [await write.risk(), await write.evidence({ kind: 'link', sha256: null }), await write.asset()];
   const paths = ['risks', 'evidence', 'assets'].map((name, at) => `/api/${name}/${made[at]!.id}`);
   const eventsOf = async ({ key }: TestPerson) =>
-    ((await there.api.get('/api/audit?limit=200', key)).json as Made[])
+    ((await service.api.get('/api/audit?limit=200', key)).json as Made[])
       .filter(({ resourceId }) => made.some(({ id }) => id === resourceId))
       .map(({ action }) => String(action).split('.')[1]);
   expect(await eventsOf(auditor)).toEqual(['create', 'create', 'create']);

@@ -4,23 +4,23 @@ import { until } from '@sealgate/testing';
 import type { Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let orgId: string;
 let viewer: TestPerson;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  orgId = await there.newOrg();
-  await there.newPerson(orgId, ['owner']);
-  viewer = await there.newPerson(orgId, ['viewer']);
+  service = await testInstallation();
+  orgId = await service.newOrg();
+  await service.newPerson(orgId, ['owner']);
+  viewer = await service.newPerson(orgId, ['viewer']);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-const mint = (body: unknown, key = viewer.key) => there.api.send('POST', '/api/api-keys', { key, body });
-const works = async (key: string) => (await there.api.get('/api/v1/whoami', key)).status;
+const mint = (body: unknown, key = viewer.key) => service.api.send('POST', '/api/api-keys', { key, body });
+const works = async (key: string) => (await service.api.get('/api/v1/whoami', key)).status;
 
 describe('a key of your own', () => {
-  it('is shown once, in five members, and stored as its hash alone', async () => {
+  it('is shown once, in five members, and stored only as a hash', async () => {
     const answer = await mint({ label: '  till 7\u3000' });
     const key = answer.json as Made;
     expect([answer.status, answer.headers['cache-control']]).toEqual([201, 'no-store']);
@@ -32,12 +32,12 @@ describe('a key of your own', () => {
       createdAt: expect.stringMatching(/Z$/),
     });
     expect(await works(String(key['rawKey']))).toBe(200);
-    const rows = await there.sql.query<{ row: string }>({ text: 'SELECT k::text AS row FROM risk.api_keys k' });
+    const rows = await service.sql.query<{ row: string }>({ text: 'SELECT k::text AS row FROM risk.api_keys k' });
     expect(rows.some(({ row }) => row.includes(String(key['rawKey']).slice(12)))).toBe(false);
     expect(rows.some(({ row }) => row.includes(sha256(String(key['rawKey'])).toString('hex')))).toBe(true);
-    const [listed] = (await there.api.get('/api/api-keys', viewer.key)).json as Made[];
+    const [listed] = (await service.api.get('/api/api-keys', viewer.key)).json as Made[];
     expect(Object.keys(listed!).sort()).toEqual(['createdAt', 'id', 'keyPrefix', 'label', 'lastUsedAt', 'revokedAt']);
-    expect(there.logLines.some((line) => line.includes(String(key['rawKey'])))).toBe(false);
+    expect(service.logLines.some((line) => line.includes(String(key['rawKey'])))).toBe(false);
   });
 
   it.each([
@@ -54,30 +54,32 @@ describe('a key of your own', () => {
     expect((await mint(body)).json).toMatchObject({ status: 400, code: 'INVALID_REQUEST' }),
   );
 
-  it('may be called by a hundred characters of any kind', async () => {
+  it('may have a label of a hundred characters of any kind', async () => {
     expect((await mint({ label: '😀'.repeat(100) })).status).toBe(201);
   });
 
-  it('loses what Unicode calls white space around its label, and nothing else', async () => {
+  it('has Unicode white space trimmed from its label, and nothing else', async () => {
     expect((await mint({ label: '\u0085\u00a0till  7\u2028' })).json).toMatchObject({ label: 'till  7' });
     expect((await mint({ label: '\ufefftill 7' })).json).toMatchObject({ label: '\ufefftill 7' });
   });
 
-  it('is revoked at once, again and again, and by nobody else', async () => {
+  it('is revoked at once, idempotently, and only by its person', async () => {
     const key = (await mint({ label: 'x' })).json as Made;
-    const other = await there.newPerson(orgId, ['owner']);
+    const other = await service.newPerson(orgId, ['owner']);
     const revoke = async (by: string, id = key.id) =>
-      (await there.api.send('DELETE', `/api/api-keys/${id}`, { key: by })).status;
+      (await service.api.send('DELETE', `/api/api-keys/${id}`, { key: by })).status;
     expect(await revoke(other.key)).toBe(404);
     expect(await works(String(key['rawKey']))).toBe(200);
     expect([await revoke(viewer.key), await revoke(viewer.key)]).toEqual([204, 204]);
     expect(await works(String(key['rawKey']))).toBe(401);
     expect(await revoke(viewer.key, 'key_none')).toBe(404);
-    const listed = ((await there.api.get('/api/api-keys', viewer.key)).json as Made[]).find(({ id }) => id === key.id);
+    const listed = ((await service.api.get('/api/api-keys', viewer.key)).json as Made[]).find(
+      ({ id }) => id === key.id,
+    );
     expect(listed!['revokedAt']).toEqual(expect.any(String));
   });
 
-  it('is replaced once, and lives on for the overlap', async () => {
+  it('is replaced once, and stays valid for the overlap', async () => {
     const old = (await mint({ label: 'old' })).json as Made;
     const next = await mint({ label: 'new', replaces: old.id, overlapSeconds: 60 });
     expect(next.status).toBe(201);
@@ -87,32 +89,33 @@ describe('a key of your own', () => {
     });
     expect((await mint({ label: 'x', replaces: 'key_none' })).json).toMatchObject({ code: 'NOT_FOUND', status: 404 });
     expect(await works(String(old['rawKey']))).toBe(200);
-    there.skewMs += 61_000;
+    service.skewMs += 61_000;
     expect([await works(String(old['rawKey'])), await works(String((next.json as Made)['rawKey']))]).toEqual([
       401, 200,
     ]);
   });
 
-  it('says when it was last used, a moment later', async () => {
-    const { key } = await there.newPerson(orgId, ['viewer']);
+  it('shows when it was last used, with a short delay', async () => {
+    const { key } = await service.newPerson(orgId, ['viewer']);
     await works(key);
-    const lastUsed = async () => ((await there.api.get('/api/api-keys', key)).json as Made[])[0]!['lastUsedAt'];
+    const lastUsed = async () => ((await service.api.get('/api/api-keys', key)).json as Made[])[0]!['lastUsedAt'];
     await until(async () => (await lastUsed()) !== null, { what: 'lastUsedAt' });
   });
 });
 
-describe('what a key may do follows its person', () => {
-  it('roles and scope hold from the next request on, in both directions', async () => {
-    const person = await there.newPerson(orgId, []);
-    const status = async () => (await there.api.get('/api/risks', person.key)).status;
-    const roles = (names: string[]) => there.admin('PUT', `/orgs/${orgId}/people/${person.id}/roles`, { roles: names });
+describe('the rights of a key follow its person', () => {
+  it('changes of roles and scope take effect on the next request, in both directions', async () => {
+    const person = await service.newPerson(orgId, []);
+    const status = async () => (await service.api.get('/api/risks', person.key)).status;
+    const roles = (names: string[]) =>
+      service.admin('PUT', `/orgs/${orgId}/people/${person.id}/roles`, { roles: names });
     expect(await status()).toBe(403);
     await roles(['viewer']);
     expect(await status()).toBe(200);
     await roles(['partner_read']);
     expect(await status()).toBe(403);
     await roles(['auditor', 'viewer']);
-    const who = (await there.api.get('/api/v1/whoami', person.key)).json as Made;
+    const who = (await service.api.get('/api/v1/whoami', person.key)).json as Made;
     expect(who).toMatchObject({
       orgId,
       personId: person.id,
@@ -124,24 +127,24 @@ describe('what a key may do follows its person', () => {
   });
 
   it('ends with the membership', async () => {
-    const person = await there.newPerson(orgId, ['owner']);
+    const person = await service.newPerson(orgId, ['owner']);
     expect(await works(person.key)).toBe(200);
-    expect((await there.admin('DELETE', `/orgs/${orgId}/people/${person.id}`)).status).toBe(204);
+    expect((await service.admin('DELETE', `/orgs/${orgId}/people/${person.id}`)).status).toBe(204);
     expect(await works(person.key)).toBe(401);
   });
 });
 
-describe('whoever shows no live key', () => {
+describe('a caller without a live key', () => {
   it.each<[string, Record<string, string>]>([
     ['nothing', {}],
     ['another scheme', { authorization: `Basic ${'a'.repeat(20)}` }],
     ['the key in another header', { 'x-api-key': `svc_${'a'.repeat(43)}` }],
     ['a key that is too short', { authorization: `Bearer svc_${'a'.repeat(42)}` }],
     ['two keys', { authorization: `Bearer svc_${'a'.repeat(43)}, Bearer svc_${'b'.repeat(43)}` }],
-  ])('is told the same, whatever it was: %s', async (_what, headers) => {
+  ])('gets the same response, whatever the fault: %s', async (_what, headers) => {
     const same = { 'x-request-id': 'same' };
-    const wrong = await there.api.send('GET', '/api/risks', { headers: { ...headers, ...same } });
-    const none = await there.api.send('GET', '/api/risks', { headers: same });
+    const wrong = await service.api.send('GET', '/api/risks', { headers: { ...headers, ...same } });
+    const none = await service.api.send('GET', '/api/risks', { headers: same });
     expect([wrong.status, wrong.text, wrong.headers['www-authenticate']]).toEqual([
       401,
       none.text,
@@ -149,18 +152,19 @@ describe('whoever shows no live key', () => {
     ]);
   });
 
-  it('may write Bearer as they like, and cannot use the query', async () => {
+  it('may write Bearer in any case, and cannot send the key in the query', async () => {
     for (const word of ['bearer', 'BEARER', 'Bearer  '])
       expect(
-        (await there.api.send('GET', '/api/v1/whoami', { headers: { authorization: `${word} ${viewer.key}` } })).status,
+        (await service.api.send('GET', '/api/v1/whoami', { headers: { authorization: `${word} ${viewer.key}` } }))
+          .status,
       ).toBe(200);
-    expect((await there.api.get(`/api/v1/whoami?key=${viewer.key}`)).status).toBe(401);
-    expect(there.logLines.some((line) => line.includes(viewer.key))).toBe(false);
+    expect((await service.api.get(`/api/v1/whoami?key=${viewer.key}`)).status).toBe(401);
+    expect(service.logLines.some((line) => line.includes(viewer.key))).toBe(false);
   });
 });
 
 describe('limits', () => {
-  it('are told with every answer to a key, and refuse with the moment to come back', async () => {
+  it('are in the headers of every response to a key; 429 has Retry-After', async () => {
     const limited = await testInstallation({ RATE_PER_SECOND: '1', RATE_BURST: '3' });
     try {
       const person = await limited.newPerson(await limited.newOrg(), ['viewer']);

@@ -13,7 +13,7 @@ import { riskGuard } from './risk-guard.ts';
 import { mcpRoutes } from './routes/mcp.ts';
 import { conformanceServer } from './testing/conformance-server.ts';
 
-/** The command of the suite, as `npx` would run it. */
+/** The command of the suite, as `npx` runs it. */
 const SUITE = join(import.meta.dirname, '../../../node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
 interface Check {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sealgate-conformance-'));
   const { rawKey, keyHash } = mintKey('svc_');
   server = createServer((request, response) => {
-    // The suite can send no key.
+    // The suite cannot send a key.
     request.rawHeaders.push('Authorization', `Bearer ${rawKey}`);
     app(request, response);
   });
@@ -53,7 +53,7 @@ const CALLER: RiskCaller = {
   scope: { unrestricted: false, departments: [], canReadSensitive: false },
 };
 
-/** Our own route and guard, with the suite's tools in place of ours. */
+/** Our route and guard, with the tools of the suite. */
 function conformingApp(port: number, keyHash: Buffer): App {
   const now = () => Date.now();
   const limits = memoryLimits({ now });
@@ -84,7 +84,7 @@ function conformingApp(port: number, keyHash: Buffer): App {
   });
 }
 
-/** Runs what a revision requires, and what else the suite has for it. */
+/** Runs the required and the other scenarios of a revision. */
 async function checksOf(revision: string): Promise<Check[]> {
   const results = join(folder, revision);
   const { port } = server.address() as AddressInfo;
@@ -98,7 +98,7 @@ async function checksOf(revision: string): Promise<Check[]> {
     results,
   ];
   const { NODE_OPTIONS: _ofJest, ...env } = process.env;
-  // Its exit code counts what fails, expected or not.
+  // Its exit code counts failures, expected or not.
   await new Promise((done) => spawn(process.execPath, [SUITE, ...asked], { stdio: 'ignore', env }).once('close', done));
   return readdirSync(results).flatMap((name) => {
     const [, scenario = name] = /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/.exec(name) ?? [];
@@ -109,7 +109,7 @@ async function checksOf(revision: string): Promise<Check[]> {
   });
 }
 
-/** Scenarios that cannot pass where each POST is answered by one body, without sessions, and why. */
+/** Scenarios that cannot pass without sessions and with one body per POST, each with the reason. */
 const ASKS = 'a request of the server to the client before the answer';
 const TELLS = 'a notification before the answer';
 const SESSIONS = 'a session that a second request could be of';
@@ -138,12 +138,12 @@ const EXEMPT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'tasks-wire-fields': TASKS,
   },
 };
-/** What passed when this was written; fewer would mean that the suite, or the way to it, is broken. */
+/** Minimum number of passing checks; fewer means that the suite, or the setup, is broken. */
 const PASSES: Readonly<Record<string, number>> = { '2025-11-25': 61, '2026-07-28': 150 };
 
 describe("the MCP project's conformance suite, with its own tools on our transport", () => {
   it.each(Object.entries(EXEMPT))(
-    'passes for %s, but for what cannot exist here',
+    'passes for %s, except for scenarios that need unsupported features',
     async (revision, exempt) => {
       const checks = await checksOf(revision);
       const failed = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');

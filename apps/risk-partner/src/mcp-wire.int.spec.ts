@@ -4,23 +4,23 @@ import { listOf, rowsOf } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 import { MCP_HEADERS } from './testing/tool-caller.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let viewer: TestPerson;
 
 beforeAll(async () => {
-  there = await testInstallation({ MCP_ALLOWED_ORIGINS: 'https://tools.example' });
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  viewer = await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
-  await rowsOf(there, owner).risk({ department: 'ops' });
+  service = await testInstallation({ MCP_ALLOWED_ORIGINS: 'https://tools.example' });
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  viewer = await service.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
+  await rowsOf(service, owner).risk({ department: 'ops' });
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-describe('what is no call of a tool', () => {
+describe('messages other than tool calls', () => {
   const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
   const post = (sent: { key?: string; body?: unknown; rawBody?: string; headers?: Record<string, string> }) =>
-    there.api.send('POST', '/mcp', {
+    service.api.send('POST', '/mcp', {
       key: owner.key,
       body: ping,
       ...sent,
@@ -31,7 +31,7 @@ describe('what is no call of a tool', () => {
     expectProblem({ ...rest, body: json }, code, {});
   };
 
-  it('is answered as MCP says', async () => {
+  it('are answered as MCP specifies', async () => {
     expect((await post({})).json).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
     const notification = await post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
     expect([notification.status, notification.text]).toEqual([202, '']);
@@ -45,12 +45,12 @@ describe('what is no call of a tool', () => {
     ['tools/call', { name: 'list_snapshots', arguments: 'x' }],
     ['resources/read', { uri: 1 }],
     ['prompts/get', { name: 'review_evidence', arguments: { evidenceId: 1 } }],
-  ])('holds parameters of %s against the caller: %j', async (method, params) => {
+  ])('reports invalid parameters of %s to the caller: %j', async (method, params) => {
     const { status, json } = await post({ body: { ...ping, method, params } });
     expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 7, error: expect.objectContaining({ code: -32602 }) }]);
   });
 
-  it.each([['x'], [null], [[]], [7]])('takes %j for no arguments of a tool', async (args) => {
+  it.each([['x'], [null], [[]], [7]])('refuses %j as arguments of a tool', async (args) => {
     const body = { ...ping, method: 'tools/call', params: { name: 'list_risks', arguments: args } };
     const structuredContent: unknown = expect.objectContaining({ status: 400, code: 'INVALID_REQUEST' });
     expect((await post({ body })).json).toMatchObject({ result: { isError: true, structuredContent } });
@@ -61,23 +61,23 @@ describe('what is no call of a tool', () => {
     ['text/event-stream;q=0.5 , application/json; v=1', 200],
     ['*/*', 406],
     ['application/jsonx, text/event-streams', 406],
-  ])('is taken or not for Accept: %s', async (accept, status) => {
+  ])('are accepted or refused by Accept: %s', async (accept, status) => {
     const answer = await post({ headers: { accept } });
     expect(answer.status).toBe(status);
     if (status === 406) expect(answer.json).toMatchObject({ code: 'NOT_ACCEPTABLE' });
   });
 
-  it('is refused in the order of the contract', async () => {
+  it('are refused in the order of the contract', async () => {
     const evil = { origin: 'https://evil.example' };
-    await problem(there.api.send('DELETE', '/mcp', { headers: evil }), 'ORIGIN_NOT_ALLOWED');
+    await problem(service.api.send('DELETE', '/mcp', { headers: evil }), 'ORIGIN_NOT_ALLOWED');
     await problem(post({ headers: evil }), 'ORIGIN_NOT_ALLOWED');
     await problem(post({ headers: { host: 'rebound.example' } }), 'ORIGIN_NOT_ALLOWED');
     expect((await post({ headers: { origin: 'https://tools.example' } })).status).toBe(200);
     for (const method of ['GET', 'DELETE', 'PUT']) {
-      const answer = await there.api.send(method, '/mcp');
+      const answer = await service.api.send(method, '/mcp');
       expect([answer.status, answer.headers.allow]).toEqual([405, 'POST, OPTIONS']);
     }
-    const unknown = await there.api.send('POST', '/mcp', { body: ping, headers: { accept: 'application/json' } });
+    const unknown = await service.api.send('POST', '/mcp', { body: ping, headers: { accept: 'application/json' } });
     expectProblem({ ...unknown, body: unknown.json }, 'UNAUTHENTICATED');
     expect(unknown.headers['www-authenticate']).toBe('Bearer realm="sealgate"');
     await problem(post({ headers: { accept: 'application/json' } }), 'NOT_ACCEPTABLE');
@@ -90,7 +90,7 @@ describe('what is no call of a tool', () => {
     ] as const)
       expect((await post({ rawBody })).json).toMatchObject({ status: 400, code });
     expect((await post({ rawBody: ' '.repeat(262_145) })).json).toMatchObject({ status: 413 });
-    const gone = await there.api.get('/.well-known/oauth-protected-resource');
+    const gone = await service.api.get('/.well-known/oauth-protected-resource');
     expectProblem({ ...gone, body: gone.json }, 'NOT_FOUND');
   });
 });
@@ -100,12 +100,12 @@ describe('revision 2026-07-28', () => {
   const META = { 'io.modelcontextprotocol/protocolVersion': VERSION, 'io.modelcontextprotocol/clientCapabilities': {} };
   interface Changes {
     readonly params?: Readonly<Record<string, unknown>>;
-    /** null leaves it out. */
+    /** null omits it. */
     readonly meta?: unknown;
-    /** undefined leaves the header out. */
+    /** undefined omits the header. */
     readonly headers?: Readonly<Record<string, string | undefined>>;
   }
-  /** A message as the revision has it, but for what a test changes. */
+  /** A valid message of the revision, except for the changes. */
   const send = (method: string, { params = {}, meta = META, headers = {} }: Changes = {}) => {
     const name = params['name'] ?? params['uri'];
     const all = {
@@ -116,14 +116,14 @@ describe('revision 2026-07-28', () => {
       ...headers,
     };
     const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    return there.api.send('POST', '/mcp', {
+    return service.api.send('POST', '/mcp', {
       key: viewer.key,
       headers: Object.fromEntries(sent),
       body: { jsonrpc: '2.0', id: 7, method, params: { ...params, ...(meta === null ? {} : { _meta: meta }) } },
     });
   };
 
-  it('is discovered, with what a client may keep and for how long', async () => {
+  it('is discovered, with cache hints', async () => {
     const { status, json } = await send('server/discover');
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -141,16 +141,16 @@ describe('revision 2026-07-28', () => {
       const { result } = (await send(method, { params: params ?? {} })).json as { result: Record<string, unknown> };
       return [result['resultType'], result['cacheScope'], result['ttlMs']];
     };
-    // What depends on who asks is nobody else's.
+    // Results that depend on the caller are private.
     expect(await hints('tools/list')).toEqual(['complete', 'private', 60_000]);
     expect(await hints('resources/templates/list')).toEqual(['complete', 'private', 60_000]);
     expect(await hints('prompts/list')).toEqual(['complete', 'public', 3_600_000]);
     expect(await hints('resources/list')).toEqual(['complete', 'public', 3_600_000]);
-    const [risk] = (await listOf(there, viewer.key, '/api/v1/risks?limit=1')).items;
+    const [risk] = (await listOf(service, viewer.key, '/api/v1/risks?limit=1')).items;
     expect(await hints('resources/read', { uri: `risk://${risk!.id}` })).toEqual(['complete', 'private', 0]);
   });
 
-  it('needs no word before a call, and knows nothing of one after it', async () => {
+  it('needs no initialisation before a call, and has no session after it', async () => {
     const { status, json, headers } = await send('tools/call', { params: { name: 'whoami', arguments: {} } });
     expect([status, headers['mcp-session-id']]).toEqual([200, undefined]);
     expect(json).toMatchObject({ result: { resultType: 'complete', structuredContent: { roles: ['viewer'] } } });
@@ -171,7 +171,7 @@ describe('revision 2026-07-28', () => {
     ['no capabilities', 'tools/list', { meta: { [Object.keys(META)[0]!]: VERSION } }, [400, -32_602]],
     ['a version that is no text', 'tools/list', { meta: { ...META, [Object.keys(META)[0]!]: 7 } }, [400, -32_602]],
     [
-      'a version of tomorrow',
+      'an unknown version',
       'tools/list',
       {
         meta: { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' },
@@ -199,16 +199,16 @@ describe('revision 2026-07-28', () => {
     expect(headers.ratelimit).toBeDefined();
   });
 
-  it('takes a name that was encoded for the header, and notifications', async () => {
+  it('accepts a name that was encoded for the header, and notifications', async () => {
     const name = `=?base64?${Buffer.from('whoami').toString('base64')}?=`;
     expect((await send('tools/call', { params: call, headers: { 'mcp-name': name } })).status).toBe(200);
     const notification = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META, requestId: 7 } };
     const headers = { ...MCP_HEADERS, 'mcp-protocol-version': VERSION, 'mcp-method': 'notifications/cancelled' };
-    const taken = await there.api.send('POST', '/mcp', { key: viewer.key, headers, body: notification });
+    const taken = await service.api.send('POST', '/mcp', { key: viewer.key, headers, body: notification });
     expect([taken.status, taken.text]).toEqual([202, '']);
   });
 
-  it('takes no message that would keep the schemas of the SDK busy, but arguments of any width', async () => {
+  it('refuses messages with too many values for the SDK, but accepts arguments of any size', async () => {
     const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
     const capabilities = { 'io.modelcontextprotocol/clientCapabilities': { experimental: wide } };
     for (const changes of [{ meta: { ...META, ...wide } }, { meta: { ...META, ...capabilities } }, { params: wide }]) {

@@ -5,7 +5,7 @@ import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 import { callTool, MCP_HEADERS } from './testing/tool-caller.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let owner: TestPerson;
 let viewer: TestPerson;
 let partner: TestPerson;
@@ -14,27 +14,27 @@ let frameworkId: string;
 const clients: Client[] = [];
 
 beforeAll(async () => {
-  there = await testInstallation({ MCP_ALLOWED_ORIGINS: 'https://tools.example' });
-  const orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  const admin = await there.newPerson(orgId, ['admin']);
-  viewer = await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
-  partner = await there.newPerson(orgId, ['partner_read']);
-  nobody = await there.newPerson(orgId, []);
-  frameworkId = await there.newFramework(orgId, ['A.1', 'A.2']);
-  const write = rowsOf(there, owner);
+  service = await testInstallation({ MCP_ALLOWED_ORIGINS: 'https://tools.example' });
+  const orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  const admin = await service.newPerson(orgId, ['admin']);
+  viewer = await service.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
+  partner = await service.newPerson(orgId, ['partner_read']);
+  nobody = await service.newPerson(orgId, []);
+  frameworkId = await service.newFramework(orgId, ['A.1', 'A.2']);
+  const write = rowsOf(service, owner);
   const control = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.1' }] });
   for (const department of ['ops', 'ops', 'legal', null]) {
     await write.risk({ department, controlIds: [control.id] });
     await write.asset({ department });
-    await approvedEvidence(there, [owner, admin], { department, controlIds: [control.id] });
+    await approvedEvidence(service, [owner, admin], { department, controlIds: [control.id] });
   }
   await write.risk({ department: 'ops', category: 'legal', inherent: { likelihood: 5, impact: 5 } });
   await write.policy();
 }, 120_000);
 afterAll(async () => {
   for (const client of clients) await client.close();
-  await there.stop();
+  await service.stop();
 });
 
 type Mode = 'legacy' | { readonly pin: string };
@@ -42,7 +42,7 @@ type Mode = 'legacy' | { readonly pin: string };
 async function clientOf({ key }: TestPerson, mode: Mode = 'legacy'): Promise<Client> {
   const client = new Client({ name: 'spec', version: '1.0.0' }, { versionNegotiation: { mode } });
   const requestInit = { headers: { authorization: `Bearer ${key}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${there.url}/mcp`), { requestInit }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), { requestInit }));
   clients.push(client);
   return client;
 }
@@ -67,7 +67,7 @@ describe.each<[string, Mode]>([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', { pin: '2026-07-28' }],
 ])("the SDK's own client, by %s", (version, mode) => {
-  it('finds every tool, read-only, and only those it may call', async () => {
+  it('lists every tool it may call, read-only, and no others', async () => {
     const client = await clientOf(partner, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getInstructions()).toMatch(/whoami/);
@@ -82,9 +82,9 @@ describe.each<[string, Mode]>([
     expect(ofNobody.tools.map(({ name }) => name)).toEqual(['whoami']);
   });
 
-  it('takes answers and refusals for what their schema says', async () => {
+  it('gets results and errors that match the output schema', async () => {
     const client = await clientOf(viewer, mode);
-    await client.listTools(); // From here on the client holds what it gets against the schemas.
+    await client.listTools(); // From here on the client validates results.
     const list = await client.callTool({ name: 'list_risks', arguments: { limit: 2, level: 'medium' } });
     expect(list.structuredContent).toMatchObject({
       contractVersion: 'svc.partner.v1',
@@ -101,7 +101,7 @@ describe.each<[string, Mode]>([
     const client = await clientOf(viewer, mode);
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['risk://{id}', 'evidence://{id}']);
-    const [risk] = (await listOf(there, viewer.key, '/api/v1/risks?limit=1')).items;
+    const [risk] = (await listOf(service, viewer.key, '/api/v1/risks?limit=1')).items;
     const { contents } = await client.readResource({ uri: `risk://${risk!.id}` });
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ item: risk });
     await expect(client.readResource({ uri: 'risk://rsk_none' })).rejects.toMatchObject({ code: -32602 });
@@ -113,7 +113,7 @@ describe.each<[string, Mode]>([
     await expect(client.getPrompt({ name: 'review_evidence', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('tells a model when to use each tool and what each argument means', async () => {
+  it('describes when to use each tool and what each argument means', async () => {
     const { tools } = await (await clientOf(partner, mode)).listTools();
     for (const { name, title, description, inputSchema } of tools) {
       expect([name, title]).toEqual([name, expect.stringMatching(/^[A-Z].{4,30}$/)]);
@@ -128,7 +128,7 @@ describe.each<[string, Mode]>([
   });
 });
 
-describe('a tool is a read of /api/v1 through another door', () => {
+describe('a tool returns the same as its route of /api/v1', () => {
   const LISTS: readonly (readonly [string, string, Readonly<Record<string, string | number>>])[] = [
     ['list_risks', 'risks', {}],
     ['list_risks', 'risks', { limit: 2 }],
@@ -142,7 +142,7 @@ describe('a tool is a read of /api/v1 through another door', () => {
     ['get_coverage', 'coverage', { state: 'covered' }],
     ['get_coverage', 'coverage', { limit: 1 }],
     ['list_proofs', 'proofs', { subjectType: 'evidence' }],
-    // Refused alike.
+    // Errors are the same.
     ['list_risks', 'risks', { limit: 201 }],
     ['list_risks', 'risks', { cursor: 'abc' }],
     ['list_risks', 'risks', { level: 'awful' }],
@@ -156,8 +156,8 @@ describe('a tool is a read of /api/v1 through another door', () => {
       const query = new URLSearchParams(
         Object.entries(args).map(([name, value]): [string, string] => [name, String(value)]),
       );
-      const rest = await there.api.get(`/api/v1/${collection}?${query}`, key);
-      const mcp = await callTool(there.api, key, tool, args);
+      const rest = await service.api.get(`/api/v1/${collection}?${query}`, key);
+      const mcp = await callTool(service.api, key, tool, args);
       const shown = (json: unknown) => {
         const { items, pagination, code, status } = json as Record<string, unknown>;
         const { nextCursor = undefined, ...page } = (pagination ?? {}) as { nextCursor?: string | null };
@@ -173,36 +173,36 @@ describe('a tool is a read of /api/v1 through another door', () => {
     ['list_risks', { cursor: 'abc' }, 'INVALID_CURSOR', '/cursor'],
     ['get_risk', {}, 'INVALID_REQUEST', '/id'],
     ['verify_envelope', { envelope: [] }, 'INVALID_REQUEST', '/envelope'],
-  ])('points %s into its arguments: %j', async (name, args, code, pointer) => {
-    const { content } = await callTool(there.api, owner.key, name, args);
+  ])('gets a pointer to the invalid argument of %s: %j', async (name, args, code, pointer) => {
+    const { content } = await callTool(service.api, owner.key, name, args);
     expect(content).toMatchObject({ code, errors: [{ in: 'arguments', pointer }] });
   });
 
-  it('and cursors cross from one to the other', async () => {
-    const all = (await listOf(there, partner.key, '/api/v1/risks')).items.map(({ id }) => id);
-    const first = await callTool(there.api, partner.key, 'list_risks', { limit: 2 });
+  it('cursors of one work with the other', async () => {
+    const all = (await listOf(service, partner.key, '/api/v1/risks')).items.map(({ id }) => id);
+    const first = await callTool(service.api, partner.key, 'list_risks', { limit: 2 });
     const cursor = (first.content['pagination'] as { nextCursor: string }).nextCursor;
-    const second = await listOf(there, partner.key, `/api/v1/risks?limit=1&cursor=${cursor}`);
-    const third = await callTool(there.api, partner.key, 'list_risks', { cursor: second.pagination.nextCursor });
+    const second = await listOf(service, partner.key, `/api/v1/risks?limit=1&cursor=${cursor}`);
+    const third = await callTool(service.api, partner.key, 'list_risks', { cursor: second.pagination.nextCursor });
     const ids = [...(first.content['items'] as Made[]), ...second.items, ...(third.content['items'] as Made[])];
     expect(ids.map(({ id }) => id)).toEqual(all);
-    // A cursor is its owner's.
-    expect((await callTool(there.api, owner.key, 'list_risks', { cursor })).content['code']).toBe('INVALID_CURSOR');
+    // A cursor belongs to one person.
+    expect((await callTool(service.api, owner.key, 'list_risks', { cursor })).content['code']).toBe('INVALID_CURSOR');
   });
 
-  it('checks envelopes, signed or not', async () => {
-    const answer = await there.api.get('/api/v1/risks?limit=1', partner.key);
+  it('verifies envelopes, with and without a signature', async () => {
+    const answer = await service.api.get('/api/v1/risks?limit=1', partner.key);
     const signature = String(answer.headers['evidence-signature']);
     const envelope = answer.json as Record<string, unknown>;
     const valid = async (args: object) =>
-      (await callTool(there.api, viewer.key, 'verify_envelope', { ...args })).content;
+      (await callTool(service.api, viewer.key, 'verify_envelope', { ...args })).content;
     expect(await valid({ envelope })).toEqual({ valid: true });
     expect(await valid({ envelope, signature })).toEqual({ valid: true });
     expect(await valid({ envelope: { ...envelope, orgId: 'org_x' } })).toEqual({ valid: false });
     expect(await valid({ envelope, signature: signature.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')) })).toEqual(
       { valid: false },
     );
-    const other = await there.api.get('/api/v1/assets?limit=1', partner.key);
+    const other = await service.api.get('/api/v1/assets?limit=1', partner.key);
     expect(await valid({ envelope: other.json, signature })).toEqual({ valid: false });
     expect(await valid({ envelope: {} })).toEqual({ valid: false });
     expect(await valid({})).toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
@@ -226,8 +226,8 @@ describe('a web page', () => {
     'access-control-expose-headers': expect.stringMatching(exposed),
   };
 
-  it('of a listed origin may call: the preflight says so, and by which headers', async () => {
-    const { status, headers, text } = await there.api.send('OPTIONS', '/mcp', { headers: preflight });
+  it('of an allowed origin may call: the preflight lists method and headers', async () => {
+    const { status, headers, text } = await service.api.send('OPTIONS', '/mcp', { headers: preflight });
     expect([status, text, headers.vary, headers.allow]).toEqual([204, '', 'Origin', 'POST, OPTIONS']);
     expect(cors({ headers })).toEqual({
       ...readable,
@@ -238,15 +238,15 @@ describe('a web page', () => {
     const allowed = String(headers['access-control-allow-headers']).split(', ');
     expect(allowed).toEqual(expect.arrayContaining(preflight['access-control-request-headers'].split(',')));
     expect(allowed).toEqual(expect.arrayContaining(['accept', 'mcp-session-id', 'last-event-id']));
-    const bare = await there.api.send('OPTIONS', '/mcp');
+    const bare = await service.api.send('OPTIONS', '/mcp');
     expect([bare.status, bare.headers.vary, cors(bare)]).toEqual([204, 'Origin', {}]);
   });
 
-  it('reads every answer and every refusal, and never with what the browser remembers', async () => {
+  it('reads every response and error, without browser credentials', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     const from = { ...MCP_HEADERS, origin };
     const post = (sent: object) =>
-      there.api.send('POST', '/mcp', { key: owner.key, body: ping, headers: from, ...sent });
+      service.api.send('POST', '/mcp', { key: owner.key, body: ping, headers: from, ...sent });
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'ping' };
     const params = {
       _meta: {
@@ -258,10 +258,10 @@ describe('a web page', () => {
       [200, await post({})],
       [202, await post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } })],
       [400, await post({ rawBody: '{' })],
-      [401, await there.api.send('POST', '/mcp', { body: ping, headers: from })],
+      [401, await service.api.send('POST', '/mcp', { body: ping, headers: from })],
       [403, await post({ headers: { ...from, host: 'rebound.example' } })],
       [404, await post({ body: { ...ping, params }, headers: { ...from, ...modern } })],
-      [405, await there.api.send('GET', '/mcp', { headers: from })],
+      [405, await service.api.send('GET', '/mcp', { headers: from })],
       [406, await post({ headers: { origin } })],
       [413, await post({ rawBody: ' '.repeat(262_145) })],
       [415, await post({ headers: { ...from, 'content-type': 'text/plain' } })],
@@ -278,17 +278,17 @@ describe('a web page', () => {
     ['*'],
   ])('of the origin %s is refused and reads nothing', async (other) => {
     for (const method of ['OPTIONS', 'POST', 'GET']) {
-      const answer = await there.api.send(method, '/mcp', { headers: { ...preflight, origin: other } });
+      const answer = await service.api.send(method, '/mcp', { headers: { ...preflight, origin: other } });
       expectProblem({ ...answer, body: answer.json }, 'ORIGIN_NOT_ALLOWED');
       expect([answer.headers.vary, cors(answer)]).toEqual(['Origin', {}]);
     }
   });
 
-  it('finds CORS nowhere else', async () => {
+  it('gets no CORS headers elsewhere', async () => {
     for (const path of ['/api/v1/risks', '/api/risks', '/api/v1/openapi.json', '/.well-known/jwks.json']) {
-      const asked = await there.api.send('OPTIONS', path, { headers: preflight });
+      const asked = await service.api.send('OPTIONS', path, { headers: preflight });
       expect([path, asked.status, cors(asked)]).toEqual([path, 405, {}]);
-      expect(cors(await there.api.get(path, owner.key, { origin }))).toEqual({});
+      expect(cors(await service.api.get(path, owner.key, { origin }))).toEqual({});
     }
   });
 });

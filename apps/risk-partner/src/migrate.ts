@@ -4,7 +4,7 @@ import { migrate, MigrationError } from '@sealgate/storage';
 import { fields, ledgerChannels } from './config.ts';
 import { migrations, SCHEMA } from './risk-migrations.ts';
 
-/** The migration job: run to the end before the services of the same version are started. */
+/** The migration job. It must finish before services of the same version start. */
 main('risk-partner migrate', () =>
   runMigrations({
     sets: migrations,

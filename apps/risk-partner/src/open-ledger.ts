@@ -10,7 +10,7 @@ import { SCHEMA } from './risk-migrations.ts';
 
 export interface AnchorLedger extends Pick<Ledger, 'append' | 'findConflict' | 'prove' | 'health'> {
   openChannel(network: string, channel: string): Promise<void>;
-  /** Whether there is a public log, against which records can be proved: not on Fabric. */
+  /** Whether the ledger has a public log that can prove records; Fabric has none. */
   readonly hasLog: boolean;
 }
 
@@ -19,10 +19,10 @@ export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 
 }
 
 /**
- * The ledger in which evidence is anchored, as LEDGER_DRIVER names it: embedded, with an integrator in the processes that
- * run one, or a Fabric network. The Fabric driver is loaded only where it is that one.
- *
- * @throws StartError when the signing key is not this ledger's, the log is not as it was left, or FABRIC_CONFIG is unusable.
+ * Opens the ledger named by LEDGER_DRIVER: the embedded one, with an integrator where configured, or a Fabric network.
+ * The Fabric driver is loaded only if it is used.
+ * @throws StartError if the signing key belongs to another ledger, the log differs from its stored state, or
+ *   FABRIC_CONFIG is unusable.
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<AnchorLedger> {
   if (options.config.ledgerDriver === 'embedded') {
@@ -40,7 +40,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<AnchorLedg
     prove: (channel, id) => ledger.prove(channel, id),
     openChannel: (network, name) => ledger.openChannel(network, name),
     hasLog: false,
-    // Anchors wait in the outbox while the network is away, and nothing else needs it.
+    // Always ready: anchors wait in the outbox while the network is down, and nothing else needs it.
     async health() {
       const { problem } = await ledger.health();
       return { ok: true, problem };

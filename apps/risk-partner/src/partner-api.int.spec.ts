@@ -6,7 +6,7 @@ import { expectProblem, until } from '@sealgate/testing';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let orgId: string;
 let owner: TestPerson;
 let admin: TestPerson;
@@ -14,29 +14,29 @@ let partner: TestPerson;
 let viewer: TestPerson;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
-  partner = await there.newPerson(orgId, ['partner_read']);
-  viewer = await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
-  const frameworkId = await there.newFramework(orgId, ['A.1', 'A.2']);
-  const write = rowsOf(there, owner);
+  service = await testInstallation();
+  orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
+  partner = await service.newPerson(orgId, ['partner_read']);
+  viewer = await service.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
+  const frameworkId = await service.newFramework(orgId, ['A.1', 'A.2']);
+  const write = rowsOf(service, owner);
   const control = await write.control({ frameworkRefs: [{ frameworkId, requirementId: 'A.1' }] });
-  const evidence = await approvedEvidence(there, [owner, admin], { controlIds: [control.id], department: 'ops' });
+  const evidence = await approvedEvidence(service, [owner, admin], { controlIds: [control.id], department: 'ops' });
   for (let count = 0; count < 3; count += 1) {
     await write.risk({ department: 'ops', residual: { likelihood: 1, impact: 2 }, evidenceIds: [evidence.id] });
     await write.asset({ department: 'ops', name: 'Zürich edge — «€» 😀' });
   }
   await write.policy({ title: 'Körper', body: 'Geheim' });
-  await until(async () => (await listOf(there, partner.key, '/api/v1/proofs')).items.length > 0, {
+  await until(async () => (await listOf(service, partner.key, '/api/v1/proofs')).items.length > 0, {
     what: 'the proof',
     timeoutMs: 20_000,
   });
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-/** The members of each item, as the contract lists them. */
+/** The members of each item, from the contract. */
 const MEMBERS: Readonly<Record<string, string>> = {
   assets:
     'id, refId, name, type, criticality, dataClassification, environment, status, controlIds, createdAt, updatedAt',
@@ -54,13 +54,13 @@ const MEMBERS: Readonly<Record<string, string>> = {
 };
 const COLLECTIONS = Object.keys(MEMBERS);
 
-const keySet = async (): Promise<Jwks> => (await there.api.get('/.well-known/jwks.json')).json as Jwks;
+const keySet = async (): Promise<Jwks> => (await service.api.get('/.well-known/jwks.json')).json as Jwks;
 
 describe.each(COLLECTIONS)('/api/v1/%s', (name) => {
   const path = `/api/v1/${name}`;
 
   it('is an envelope of items with exactly the documented members, canonical, hashed and signed', async () => {
-    const answer = await there.api.get(path, partner.key);
+    const answer = await service.api.get(path, partner.key);
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toMatch(/^application\/json/);
     const envelope = answer.json as PartnerEnvelope & { items: Made[] };
@@ -90,40 +90,40 @@ describe.each(COLLECTIONS)('/api/v1/%s', (name) => {
     expect(verdict.ok).toBe(true);
   });
 
-  it('has one item by itself, and the same caching', async () => {
-    const [item] = (await listOf(there, partner.key, path)).items;
-    const answer = await there.api.get(`${path}/${item!.id}`, partner.key);
+  it('serves single items, with the same caching', async () => {
+    const [item] = (await listOf(service, partner.key, path)).items;
+    const answer = await service.api.get(`${path}/${item!.id}`, partner.key);
     expect(answer.json).toMatchObject({ item, verified_no_npi: true });
     expect(answer.json).not.toHaveProperty('items');
     expect(answer.json).not.toHaveProperty('pagination');
     for (const one of [path, `${path}/${item!.id}`]) {
-      const get = await there.api.get(one, partner.key);
+      const get = await service.api.get(one, partner.key);
       const vary = 'Authorization, Accept-Encoding';
       expect(get.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary });
-      // generatedAt and what is hashed from it differ from answer to answer, so it is weak; it is compared as weakly.
+      // generatedAt and the hash differ between responses, so the ETag is weak and compared weakly.
       expect(get.headers.etag).toMatch(/^W\/"[\w-]{43}"$/);
       const strong = String(get.headers.etag).slice(2);
       for (const known of [`"x", ${get.headers.etag}`, strong, ` W/"y" ,${strong},`, '*', ' * ']) {
-        const again = await there.api.get(one, partner.key, { 'if-none-match': known });
+        const again = await service.api.get(one, partner.key, { 'if-none-match': known });
         expect([known, again.status, again.text, again.headers.etag]).toEqual([known, 304, '', get.headers.etag]);
       }
       for (const other of ['"x"', strong.slice(1, -1), `"${strong}"`, '', 'W/"*"']) {
-        const fresh = await there.api.get(one, partner.key, { 'if-none-match': other });
+        const fresh = await service.api.get(one, partner.key, { 'if-none-match': other });
         expect([other, fresh.status, fresh.headers.etag]).toEqual([other, 200, get.headers.etag]);
       }
-      const head = await there.api.send('HEAD', one, { key: partner.key });
+      const head = await service.api.send('HEAD', one, { key: partner.key });
       expect([head.status, head.text, head.headers.etag]).toEqual([200, '', get.headers.etag]);
-      expect((await there.api.get(one, undefined, { 'if-none-match': String(get.headers.etag) })).status).toBe(401);
+      expect((await service.api.get(one, undefined, { 'if-none-match': String(get.headers.etag) })).status).toBe(401);
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-        const refused = await there.api.send(method, one, { key: partner.key });
+        const refused = await service.api.send(method, one, { key: partner.key });
         expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD']);
       }
     }
   });
 
-  it('refuses what it does not know, in the order of the contract', async () => {
+  it('refuses invalid requests in the order of the contract', async () => {
     const code = async (query: string) => {
-      const { json, ...rest } = await there.api.get(`${path}?${query}`, partner.key);
+      const { json, ...rest } = await service.api.get(`${path}?${query}`, partner.key);
       const wanted = (json as { code: string }).code;
       expectProblem({ ...rest, body: json }, wanted, {});
       return wanted;
@@ -152,44 +152,44 @@ describe.each(COLLECTIONS)('/api/v1/%s', (name) => {
 });
 
 describe('filters', () => {
-  it('updatedSince is inclusive, takes an offset, and no time is no filter', async () => {
-    const all = (await listOf(there, partner.key, '/api/v1/risks')).items;
+  it('updatedSince is inclusive and accepts an offset; an invalid time is refused', async () => {
+    const all = (await listOf(service, partner.key, '/api/v1/risks')).items;
     const last = all
       .map(({ updatedAt }) => String(updatedAt))
       .sort()
       .at(-1)!;
     const since = async (time: string) =>
-      (await listOf(there, partner.key, `/api/v1/risks?updatedSince=${encodeURIComponent(time)}`)).items.length;
+      (await listOf(service, partner.key, `/api/v1/risks?updatedSince=${encodeURIComponent(time)}`)).items.length;
     expect(await since(last)).toBe(1);
     expect(await since(new Date(Date.parse(last) + 1).toISOString())).toBe(0);
     expect(await since('2020-01-01T00:00:00+02:00')).toBe(all.length);
-    const answer = await there.api.get('/api/v1/risks?updatedSince=yesterday', partner.key);
+    const answer = await service.api.get('/api/v1/risks?updatedSince=yesterday', partner.key);
     expect(answer.json).toMatchObject({ code: 'INVALID_REQUEST', errors: [{ in: 'query', pointer: '/updatedSince' }] });
   });
 
-  it('narrow by what they name', async () => {
-    const write = rowsOf(there, owner);
+  it('return only matching items', async () => {
+    const write = rowsOf(service, owner);
     const control = await write.control({ status: 'implemented' });
     const evidence = await write.evidence({ controlIds: [control.id] });
     const ids = async (query: string) =>
-      (await listOf(there, partner.key, `/api/v1/${query}`)).items.map(({ id }) => id);
+      (await listOf(service, partner.key, `/api/v1/${query}`)).items.map(({ id }) => id);
     expect(await ids(`evidence?controlId=${control.id}&state=collected`)).toEqual([evidence.id]);
     expect(await ids(`evidence?controlId=${control.id}&state=approved`)).toEqual([]);
     expect(await ids('controls?status=implemented')).toEqual([control.id]);
     const asset = await write.asset({ type: 'data store', criticality: 'critical' });
     expect(await ids('assets?type=data%20store&criticality=critical')).toEqual([asset.id]);
-    // A filter is a value, whatever it looks like.
+    // A filter is a literal value, whatever it looks like.
     expect(await ids(`assets?type=${encodeURIComponent("' OR 1=1 --")}`)).toEqual([]);
     expect(await ids('risks?category=status:identified')).toEqual([]);
   });
 });
 
 describe('a cursor', () => {
-  it('is of one person, one collection and one set of filters, and carries no rights', async () => {
-    const page = await listOf(there, viewer.key, '/api/v1/risks?limit=1&level=medium');
+  it('is bound to one person, collection and set of filters, and carries no rights', async () => {
+    const page = await listOf(service, viewer.key, '/api/v1/risks?limit=1&level=medium');
     const cursor = page.pagination.nextCursor!;
     const code = async (path: string, key = viewer.key) =>
-      ((await there.api.get(`${path}cursor=${cursor}`, key)).json as { code?: string }).code ?? 'fine';
+      ((await service.api.get(`${path}cursor=${cursor}`, key)).json as { code?: string }).code ?? 'fine';
     expect(await code('/api/v1/risks?level=medium&')).toBe('fine');
     expect(await code('/api/v1/risks?limit=200&level=medium&')).toBe('fine');
     expect(await code('/api/v1/risks?')).toBe('INVALID_CURSOR');
@@ -197,18 +197,18 @@ describe('a cursor', () => {
     expect(await code('/api/v1/assets?')).toBe('INVALID_CURSOR');
     expect(await code('/api/risks?')).toBe('INVALID_CURSOR');
     expect(await code('/api/v1/risks?level=medium&', partner.key)).toBe('INVALID_CURSOR');
-    await there.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: [] });
+    await service.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: [] });
     expect(await code('/api/v1/risks?level=medium&')).toBe('FORBIDDEN');
-    await there.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: ['viewer'] });
-    there.skewMs += 86_400_000;
+    await service.admin('PUT', `/orgs/${orgId}/people/${viewer.id}/roles`, { roles: ['viewer'] });
+    service.skewMs += 86_400_000;
     expect(await code('/api/v1/risks?level=medium&')).toBe('INVALID_CURSOR');
-    there.skewMs -= 86_400_000;
+    service.skewMs -= 86_400_000;
   });
 });
 
-describe('the content an outsider can check', () => {
-  it('no longer verifies once any byte of it was changed', async () => {
-    const answer = await there.api.get('/api/v1/risks?limit=1', partner.key);
+describe('content that an outsider can verify', () => {
+  it('does not verify after a change of any byte', async () => {
+    const answer = await service.api.get('/api/v1/risks?limit=1', partner.key);
     const signature = String(answer.headers['evidence-signature']);
     const keys = await keySet();
     const bytes = hashedBytesOf(answer.json as PartnerEnvelope);
@@ -220,16 +220,16 @@ describe('the content an outsider can check', () => {
     }
   });
 
-  it('a proof leads from its leaf to the checkpoint, which the pinned key has signed', async () => {
-    const [proof] = (await listOf(there, partner.key, '/api/v1/proofs')).items;
+  it('a proof leads from its leaf to the checkpoint signed by the pinned key', async () => {
+    const [proof] = (await listOf(service, partner.key, '/api/v1/proofs')).items;
     const note = String(proof!['checkpoint']);
-    expect(noteVerifier(there.verifierKey).verify(note)).toBeDefined();
+    expect(noteVerifier(service.verifierKey).verify(note)).toBeDefined();
     const { size, root } = parseCheckpoint(note);
     expect(size).toBe(proof!['treeSize']);
     const leafHash = Buffer.from(String(proof!['leafHash']), 'hex');
     const path = (proof!['inclusionPath'] as string[]).map((hash) => Buffer.from(hash, 'hex'));
     expect(verifyInclusion({ leafHash, index: Number(proof!['index']), size, path, root })).toBe(true);
-    const [evidence] = (await listOf(there, partner.key, `/api/v1/evidence?state=approved`)).items;
+    const [evidence] = (await listOf(service, partner.key, `/api/v1/evidence?state=approved`)).items;
     expect(proof).toMatchObject({
       subjectId: evidence!.id,
       sha256: evidence!['sha256'],
@@ -237,63 +237,63 @@ describe('the content an outsider can check', () => {
     });
   });
 
-  it('holds nothing of what is not for partners', async () => {
+  it('contains no member that partners must not see', async () => {
     for (const name of COLLECTIONS) {
-      const { text } = await there.api.get(`/api/v1/${name}`, owner.key);
+      const { text } = await service.api.get(`/api/v1/${name}`, owner.key);
       expect(text).not.toMatch(/Geheim|ownerId|department|sensitive|collectedBy|per_/);
     }
   });
 
-  it('shows null in place of personal data that an older version let in, and counts and logs it by id', async () => {
-    const { id } = await rowsOf(there, owner).risk({ title: 'Harmless' });
-    await there.sql.query({
+  it('shows null for personal data of an older version, and counts and logs it by id', async () => {
+    const { id } = await rowsOf(service, owner).risk({ title: 'Harmless' });
+    await service.sql.query({
       text: `UPDATE risk.resources SET item = replace(item, 'Harmless', 'Ask ada@example.org') WHERE id = $1`,
       values: [id],
     });
-    const answer = await there.api.get(`/api/v1/risks/${id}`, partner.key);
+    const answer = await service.api.get(`/api/v1/risks/${id}`, partner.key);
     expect(answer.json).toMatchObject({ item: { id, title: null }, verified_no_npi: true });
     const { evidence_hash: hash, ...rest } = answer.json as PartnerEnvelope;
     expect(sha256(canonical(rest as unknown as JsonValue)).toString('hex')).toBe(hash);
-    const line = there.logLines.find((one) => one.includes('personal_data_masked'));
+    const line = service.logLines.find((one) => one.includes('personal_data_masked'));
     expect(line).toContain(id);
     expect(line).not.toContain('ada');
   });
 });
 
-describe('what is open', () => {
-  it('describes itself, to programs and to people', async () => {
-    const document = (await there.api.get('/api/v1/openapi.json')).json as { openapi: string; paths: object };
+describe('public documents', () => {
+  it('include the OpenAPI description, as JSON and as HTML', async () => {
+    const document = (await service.api.get('/api/v1/openapi.json')).json as { openapi: string; paths: object };
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths)).toEqual([
       ...COLLECTIONS.flatMap((name) => [`/api/v1/${name}`, `/api/v1/${name}/{id}`]),
       '/api/v1/whoami',
     ]);
-    const page = await there.api.get('/api/v1/docs');
+    const page = await service.api.get('/api/v1/docs');
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(page.text).toContain('/api/v1/risks/{id}');
   });
 
-  it('lists no key that somebody who has the database alone has added', async () => {
+  it('list no key that was added with database access only', async () => {
     const strange = { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), kid: 'old', alg: 'EdDSA', use: 'sig' };
-    await there.sql.query({
+    await service.sql.query({
       text: `INSERT INTO risk.signing_keys (kid, jwk, first_used_at) VALUES ('old', $1, '2020-01-01')`,
       values: [JSON.stringify(strange)],
     });
-    // What was read a moment ago is kept for a minute.
-    there.skewMs += 61_000;
+    // The key set is cached for a minute.
+    service.skewMs += 61_000;
     const { keys } = await keySet();
     expect(keys).toHaveLength(1);
-    expect(there.logLines.some((line) => line.includes('signing_keys_refused'))).toBe(true);
+    expect(service.logLines.some((line) => line.includes('signing_keys_refused'))).toBe(true);
   });
 
   it.each(['/.well-known/jwks.json', '/api/v1/openapi.json', '/api/v1/docs'])(
-    '%s may be kept, and asked about',
+    '%s can be cached and revalidated',
     async (path) => {
-      const { headers } = await there.api.get(path);
+      const { headers } = await service.api.get(path);
       expect(headers).toMatchObject({ 'cache-control': 'public, max-age=60', etag: expect.stringMatching(/^W\//) });
-      const again = await there.api.get(path, undefined, { 'if-none-match': String(headers.etag) });
+      const again = await service.api.get(path, undefined, { 'if-none-match': String(headers.etag) });
       expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
-      const head = await there.api.send('HEAD', path);
+      const head = await service.api.send('HEAD', path);
       expect([head.status, head.text, head.headers.etag]).toEqual([200, '', headers.etag]);
     },
   );

@@ -5,29 +5,29 @@ import { removeOldSnapshots } from './data/snapshot-retention.ts';
 import { approvedEvidence, listOf, rowsOf, type ListEnvelope, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-let there: TestInstallation;
+let service: TestInstallation;
 let orgId: string;
 let owner: TestPerson;
 let admin: TestPerson;
 let partner: TestPerson;
 
 beforeAll(async () => {
-  there = await testInstallation();
-  orgId = await there.newOrg();
-  owner = await there.newPerson(orgId, ['owner']);
-  admin = await there.newPerson(orgId, ['admin']);
-  partner = await there.newPerson(orgId, ['partner_read']);
+  service = await testInstallation();
+  orgId = await service.newOrg();
+  owner = await service.newPerson(orgId, ['owner']);
+  admin = await service.newPerson(orgId, ['admin']);
+  partner = await service.newPerson(orgId, ['partner_read']);
 }, 120_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-/** Walks a list to its end, doing something between its pages. */
+/** Reads a list to its end, running a step between pages. */
 async function walk(path: string, limits: readonly number[], between: (page: number) => Promise<unknown>) {
   const pages: ListEnvelope[] = [];
   let cursor: string | null = null;
   do {
     const limit = limits[pages.length % limits.length]!;
     const query = cursor === null ? `limit=${limit}` : `limit=${limit}&cursor=${cursor}`;
-    const page: ListEnvelope = await listOf(there, partner.key, `${path}${path.includes('?') ? '&' : '?'}${query}`);
+    const page: ListEnvelope = await listOf(service, partner.key, `${path}${path.includes('?') ? '&' : '?'}${query}`);
     expect(page.pagination).toMatchObject({ limit, count: page.items.length });
     expect(page.items.length).toBeLessThanOrEqual(limit);
     pages.push(page);
@@ -39,11 +39,11 @@ async function walk(path: string, limits: readonly number[], between: (page: num
 
 const itemsOf = (pages: readonly ListEnvelope[]): Made[] => pages.flatMap(({ items }) => items);
 
-describe('a walk under writes', () => {
+describe('pagination under concurrent writes', () => {
   let walks = 0;
 
-  it('meets every row that was there from its first page to its last exactly once, in order', async () => {
-    const write = rowsOf(there, owner);
+  it('returns every row that existed throughout exactly once, in order', async () => {
+    const write = rowsOf(service, owner);
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
@@ -64,15 +64,15 @@ describe('a walk under writes', () => {
           };
           const path = `/api/v1/risks?category=${encodeURIComponent(category)}`;
           const pages = await walk(path, limits, async (page) => {
-            const all = (await listOf(there, partner.key, `${path}&limit=200`)).items;
+            const all = (await listOf(service, partner.key, `${path}&limit=200`)).items;
             if (shown.length < rows.length) shown.push(...rows.slice(shown.length, page * 2).map(({ id }) => id));
-            const deed = deeds[page % deeds.length];
+            const entry = deeds[page % deeds.length];
             if (page > 6) return;
-            if (deed === 'add') await write.risk({ category });
-            if (deed === 'remove last shown') await drop(all[0]?.id);
-            if (deed === 'remove one ahead') await drop(all.at(-1)?.id);
+            if (entry === 'add') await write.risk({ category });
+            if (entry === 'remove last shown') await drop(all[0]?.id);
+            if (entry === 'remove one ahead') await drop(all.at(-1)?.id);
             const [first] = [...untouched];
-            if (deed === 'change' && first !== undefined)
+            if (entry === 'change' && first !== undefined)
               await write.change(`/api/risks/${first}`, { title: 'Changed' });
           });
           const items = itemsOf(pages);
@@ -88,88 +88,88 @@ describe('a walk under writes', () => {
     );
   }, 120_000);
 
-  it('ends on a full page without a page that holds nothing', async () => {
+  it('ends on a full page, without an empty one', async () => {
     const category = 'exactly four';
-    for (let count = 0; count < 4; count += 1) await rowsOf(there, owner).risk({ category });
+    for (let count = 0; count < 4; count += 1) await rowsOf(service, owner).risk({ category });
     const pages = await walk('/api/v1/risks?category=exactly%20four', [2], async () => undefined);
     expect(pages.map(({ items }) => items.length)).toEqual([2, 2]);
   });
 });
 
-describe('a walk of coverage', () => {
-  it('shows one revision on all of its pages, whatever is changed meanwhile', async () => {
-    const write = rowsOf(there, owner);
+describe('pagination of coverage', () => {
+  it('shows one revision on all pages, whatever changes in between', async () => {
+    const write = rowsOf(service, owner);
     const requirements = ['1', '2', '3', '4', '5', '6', '7'];
-    const frameworkId = await there.newFramework(orgId, requirements);
+    const frameworkId = await service.newFramework(orgId, requirements);
     const controls: Made[] = [];
     for (const requirementId of requirements.slice(0, 5))
       controls.push(await write.control({ frameworkRefs: [{ frameworkId, requirementId }] }));
     const evidence: Made[] = [];
     for (const { id } of controls.slice(0, 3))
-      evidence.push(await approvedEvidence(there, [owner, admin], { controlIds: [id] }));
+      evidence.push(await approvedEvidence(service, [owner, admin], { controlIds: [id] }));
     const path = `/api/v1/coverage?framework=${frameworkId}`;
     const deeds = [
       () => write.transition(evidence[0]!.id, 'revoked', { reason: 'wrong' }),
-      () => approvedEvidence(there, [owner, admin], { controlIds: [controls[4]!.id] }),
+      () => approvedEvidence(service, [owner, admin], { controlIds: [controls[4]!.id] }),
       () => write.change(`/api/controls/${controls[2]!.id}`, { status: 'not_applicable' }),
       () => write.remove(`/api/controls/${controls[1]!.id}`),
-      () => there.newFramework(orgId, ['8']),
+      () => service.newFramework(orgId, ['8']),
       () => write.change(`/api/controls/${controls[3]!.id}`, { frameworkRefs: [] }),
     ];
-    const first = await listOf(there, partner.key, path);
+    const first = await listOf(service, partner.key, path);
     const states = (items: readonly Made[]) => items.map(({ state }) => state);
     expect(states(first.items)).toEqual(['covered', 'covered', 'covered', 'gap', 'gap', 'gap', 'gap']);
     const pages = await walk(path, [1], (page) => deeds[page - 1]?.() ?? Promise.resolve());
     expect(new Set(pages.map(({ snapshotId }) => snapshotId)).size).toBe(1);
     expect(itemsOf(pages)).toEqual(first.items);
-    // The newest revision has all of it, and the old one can still be read by its name.
-    const now = await listOf(there, partner.key, path);
+    // The newest revision has all changes, and the old one can still be read by its id.
+    const now = await listOf(service, partner.key, path);
     expect(states(now.items)).toEqual(['gap', 'gap', 'not_applicable', 'gap', 'covered', 'gap', 'gap']);
-    const again = await listOf(there, partner.key, `${path}&snapshotId=${pages[0]!.snapshotId}`);
+    const again = await listOf(service, partner.key, `${path}&snapshotId=${pages[0]!.snapshotId}`);
     expect(again).toMatchObject({ items: first.items, snapshotId: pages[0]!.snapshotId });
   }, 60_000);
 
-  it('names the same revision until something changes, and another one then', async () => {
-    // An organisation of its own: elsewhere the anchors of evidence that was approved before are still coming.
-    const quiet = await there.newOrg();
-    const reader = await there.newPerson(quiet, ['partner_read']);
-    const writer = await there.newPerson(quiet, ['owner']);
-    const id = async () => (await listOf(there, reader.key, '/api/v1/coverage?limit=1')).snapshotId;
+  it('names the same revision until something changes, then another one', async () => {
+    // A separate organisation: in the other one, anchors of earlier approvals are still pending.
+    const quiet = await service.newOrg();
+    const reader = await service.newPerson(quiet, ['partner_read']);
+    const writer = await service.newPerson(quiet, ['owner']);
+    const id = async () => (await listOf(service, reader.key, '/api/v1/coverage?limit=1')).snapshotId;
     const before = await id();
     expect(await id()).toBe(before);
-    expect((await listOf(there, reader.key, '/api/v1/proofs')).snapshotId).toBe(before);
-    await rowsOf(there, writer).control();
+    expect((await listOf(service, reader.key, '/api/v1/proofs')).snapshotId).toBe(before);
+    await rowsOf(service, writer).control();
     expect(await id()).not.toBe(before);
   });
 
-  it('refuses a snapshot that is none, one that contradicts the cursor, and one that is older than a day', async () => {
+  it('refuses an unknown snapshot, one that contradicts the cursor, and one replaced more than a day ago', async () => {
     const status = async (path: string) => {
-      const { status: code, json } = await there.api.get(path, partner.key);
+      const { status: code, json } = await service.api.get(path, partner.key);
       return `${code} ${(json as { code?: string }).code ?? ''}`;
     };
-    const page = await listOf(there, partner.key, '/api/v1/coverage?limit=1');
+    const page = await listOf(service, partner.key, '/api/v1/coverage?limit=1');
     const cursor = page.pagination.nextCursor!;
     const same = `/api/v1/coverage?limit=1&cursor=${cursor}&snapshotId=${page.snapshotId}`;
     expect(await status(same)).toBe('200 ');
     for (const none of ['snap_999999999999', 'snap_1', 'nonsense', 'snap_000000000000', '', 'x'.repeat(300)])
       expect(await status(`/api/v1/coverage?snapshotId=${none}`)).toBe('404 NOT_FOUND');
-    await rowsOf(there, owner).control();
-    const newer = await listOf(there, partner.key, '/api/v1/coverage?limit=1');
+    await rowsOf(service, owner).control();
+    const newer = await listOf(service, partner.key, '/api/v1/coverage?limit=1');
     const other = `/api/v1/coverage?limit=1&cursor=${cursor}&snapshotId=${newer.snapshotId}`;
     expect(await status(other)).toBe('400 INVALID_CURSOR');
-    // Whoever began when it was the newest has a day from the moment another one took its place.
-    there.skewMs += 86_400_000 - 60_000;
+    // A walk of the newest snapshot has a day from the time it is replaced.
+    service.skewMs += 86_400_000 - 60_000;
     expect(await status(`/api/v1/coverage?snapshotId=${page.snapshotId}`)).toBe('200 ');
-    there.skewMs += 120_000;
+    service.skewMs += 120_000;
     expect(await status(`/api/v1/coverage?snapshotId=${page.snapshotId}`)).toBe('410 SNAPSHOT_EXPIRED');
-    // What has not been replaced is as good as ever.
+    // The newest snapshot does not expire.
     expect(await status(`/api/v1/coverage?snapshotId=${newer.snapshotId}`)).toBe('200 ');
     expect(await status(`/api/v1/coverage?limit=1&cursor=${cursor}`)).toBe('400 INVALID_CURSOR');
   });
 });
 
 describe('snapshots', () => {
-  it('count what the caller may see, and still do once old ones have been thrown away', async () => {
+  it('count the rows that the caller may see, also after old ones were removed', async () => {
     const counts = async (person: TestPerson) => {
       const names = ['assets', 'risks', 'evidence', 'controls', 'policies', 'frameworks'];
       const found = names.map(async (name) => {
@@ -177,7 +177,7 @@ describe('snapshots', () => {
         let cursor: string | null = null;
         do {
           const page: ListEnvelope = await listOf(
-            there,
+            service,
             person.key,
             `/api/v1/${name}?limit=200${cursor === null ? '' : `&cursor=${cursor}`}`,
           );
@@ -189,81 +189,81 @@ describe('snapshots', () => {
       return Object.fromEntries(await Promise.all(found));
     };
     const newest = async (person: TestPerson) => {
-      const id = (await listOf(there, person.key, '/api/v1/coverage?limit=1')).snapshotId;
-      const answer = await there.api.get(`/api/v1/snapshots/${id}`, person.key);
+      const id = (await listOf(service, person.key, '/api/v1/coverage?limit=1')).snapshotId;
+      const answer = await service.api.get(`/api/v1/snapshots/${id}`, person.key);
       return (answer.json as { item: { rowCounts: Record<string, number> } }).item.rowCounts;
     };
-    const viewer = await there.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
-    const write = rowsOf(there, owner);
+    const viewer = await service.newPerson(orgId, ['viewer'], { scope: { departments: ['ops'] } });
+    const write = rowsOf(service, owner);
     const moving = await write.risk({ department: 'ops' });
     await write.risk({ department: 'ops', sensitive: true });
     await write.asset({ department: 'ops' });
     await write.change(`/api/risks/${moving.id}`, { department: 'legal' });
     for (const person of [partner, viewer, owner]) expect(await newest(person)).toMatchObject(await counts(person));
-    there.skewMs += 2 * 86_400_000;
+    service.skewMs += 2 * 86_400_000;
     await write.risk({ department: 'ops' });
-    const revisions = () => there.sql.query({ text: 'SELECT 1 FROM risk.revisions' });
-    // What was approved before is anchored, which makes revisions of its own.
+    const revisions = () => service.sql.query({ text: 'SELECT 1 FROM risk.revisions' });
+    // Earlier approvals are being anchored, which makes further revisions.
     const underWay = `SELECT 1 FROM risk.anchors WHERE state IN ('waiting', 'anchored')`;
-    const anchors = () => there.sql.query({ text: underWay });
+    const anchors = () => service.sql.query({ text: underWay });
     await until(async () => (await anchors()).length === 0, { what: 'the proofs of all anchors', timeoutMs: 20_000 });
     const before = (await revisions()).length;
-    const removed = await removeOldSnapshots(there.sql, Date.now() + there.skewMs);
+    const removed = await removeOldSnapshots(service.sql, Date.now() + service.skewMs);
     expect(removed).toBeGreaterThan(10);
     expect((await revisions()).length).toBe(before - removed);
     for (const person of [partner, viewer, owner]) expect(await newest(person)).toMatchObject(await counts(person));
-    const gone = await there.api.get('/api/v1/coverage?snapshotId=snap_000000000003', partner.key);
+    const gone = await service.api.get('/api/v1/coverage?snapshotId=snap_000000000003', partner.key);
     expect(gone.json).toMatchObject({ status: 410, code: 'SNAPSHOT_EXPIRED' });
   }, 60_000);
 });
 
 describe('the newest snapshot of a caller', () => {
-  it('stays the one to read, however long others change what the caller cannot see', async () => {
+  it('stays readable however long others change rows hidden from the caller', async () => {
     const DAY_MS = 86_400_000;
-    await rowsOf(there, owner).control();
+    await rowsOf(service, owner).control();
     const newest = async (person: TestPerson) =>
-      (await listOf(there, person.key, '/api/v1/coverage?limit=1')).snapshotId;
+      (await listOf(service, person.key, '/api/v1/coverage?limit=1')).snapshotId;
     const mine = await newest(partner);
-    const page = await listOf(there, partner.key, '/api/v1/coverage?limit=1');
+    const page = await listOf(service, partner.key, '/api/v1/coverage?limit=1');
     for (let count = 0; count < 3; count += 1) {
-      there.skewMs += 2 * DAY_MS;
-      await rowsOf(there, owner).risk({ sensitive: true });
+      service.skewMs += 2 * DAY_MS;
+      await rowsOf(service, owner).risk({ sensitive: true });
     }
-    there.skewMs += 2 * DAY_MS;
-    await removeOldSnapshots(there.sql, Date.now() + there.skewMs);
+    service.skewMs += 2 * DAY_MS;
+    await removeOldSnapshots(service.sql, Date.now() + service.skewMs);
     expect(await newest(partner)).toBe(mine);
     expect(await newest(owner)).not.toBe(mine);
-    const again = await listOf(there, partner.key, `/api/v1/coverage?limit=1&snapshotId=${mine}`);
+    const again = await listOf(service, partner.key, `/api/v1/coverage?limit=1&snapshotId=${mine}`);
     expect(again.items).toEqual(page.items);
-    expect((await there.api.get(`/api/v1/snapshots/${mine}`, partner.key)).status).toBe(200);
+    expect((await service.api.get(`/api/v1/snapshots/${mine}`, partner.key)).status).toBe(200);
   }, 60_000);
 });
 
-describe('evidence that comes to its end', () => {
-  it('is expiring for thirty days, then expired, and covers nothing from then on', async () => {
+describe('evidence that expires', () => {
+  it('is expiring for thirty days, then expired and without effect on coverage', async () => {
     const DAY_MS = 86_400_000;
-    const frameworkId = await there.newFramework(orgId, ['E.1']);
-    const control = await rowsOf(there, owner).control({ frameworkRefs: [{ frameworkId, requirementId: 'E.1' }] });
-    const validUntil = new Date(Date.now() + there.skewMs + 40 * DAY_MS).toISOString();
-    const { id } = await approvedEvidence(there, [owner, admin], { controlIds: [control.id], validUntil });
+    const frameworkId = await service.newFramework(orgId, ['E.1']);
+    const control = await rowsOf(service, owner).control({ frameworkRefs: [{ frameworkId, requirementId: 'E.1' }] });
+    const validUntil = new Date(Date.now() + service.skewMs + 40 * DAY_MS).toISOString();
+    const { id } = await approvedEvidence(service, [owner, admin], { controlIds: [control.id], validUntil });
     const look = async () => {
-      const item = (await there.api.get(`/api/v1/evidence/${id}`, partner.key)).json as { item: Made };
-      const mine = (await there.api.get(`/api/evidence/${id}`, owner.key)).json as Made;
+      const item = (await service.api.get(`/api/v1/evidence/${id}`, partner.key)).json as { item: Made };
+      const mine = (await service.api.get(`/api/evidence/${id}`, owner.key)).json as Made;
       const state = String(item.item['state']);
       expect(mine['state']).toBe(state);
-      const found = await listOf(there, partner.key, `/api/v1/evidence?state=${state}&controlId=${control.id}`);
-      const coverage = await listOf(there, partner.key, `/api/v1/coverage?framework=${frameworkId}`);
+      const found = await listOf(service, partner.key, `/api/v1/evidence?state=${state}&controlId=${control.id}`);
+      const coverage = await listOf(service, partner.key, `/api/v1/coverage?framework=${frameworkId}`);
       return [state, found.items.length, coverage.items[0]!['state'], coverage.snapshotId] as const;
     };
-    // The proof is a change too, so it is waited for.
+    // The proof is a change too, so wait for it.
     const proved = async () =>
-      (await listOf(there, owner.key, '/api/v1/proofs')).items.some(({ subjectId }) => subjectId === id);
+      (await listOf(service, owner.key, '/api/v1/proofs')).items.some(({ subjectId }) => subjectId === id);
     await until(proved, { what: 'the proof', timeoutMs: 20_000 });
     const [, , , valid] = await look();
     expect(await look()).toEqual(['approved', 1, 'covered', valid]);
-    there.skewMs += 11 * DAY_MS;
+    service.skewMs += 11 * DAY_MS;
     expect(await look()).toEqual(['expiring', 1, 'covered', valid]);
-    there.skewMs += 30 * DAY_MS;
+    service.skewMs += 30 * DAY_MS;
     const [state, count, coverage, snapshotId] = await look();
     expect([state, count, coverage]).toEqual(['expired', 1, 'gap']);
     expect(snapshotId).not.toBe(valid);
@@ -271,19 +271,19 @@ describe('evidence that comes to its end', () => {
   }, 60_000);
 });
 
-it('a page is a new one for a cache before its cursor ends, and once its snapshot is not the newest', async () => {
+it('the ETag of a page changes before its cursor expires, and when its snapshot is replaced', async () => {
   const [walk, coverage] = ['/api/v1/risks?limit=1', '/api/v1/coverage'] as const;
-  for (const name of ['a', 'b']) await rowsOf(there, owner).risk({ title: name });
-  const tagOf = async (path: string) => String((await there.api.get(path, partner.key)).headers.etag);
+  for (const name of ['a', 'b']) await rowsOf(service, owner).risk({ title: name });
+  const tagOf = async (path: string) => String((await service.api.get(path, partner.key)).headers.etag);
   const known = { [walk]: await tagOf(walk), [coverage]: await tagOf(coverage) };
   const ask = async (path: keyof typeof known) =>
-    (await there.api.get(path, partner.key, { 'if-none-match': known[path] })).status;
+    (await service.api.get(path, partner.key, { 'if-none-match': known[path] })).status;
   expect([await ask(walk), await ask(coverage)]).toEqual([304, 304]);
-  await rowsOf(there, owner).risk({ sensitive: true });
+  await rowsOf(service, owner).risk({ sensitive: true });
   expect([await ask(walk), await ask(coverage)]).toEqual([304, 304]);
-  await rowsOf(there, owner).asset();
+  await rowsOf(service, owner).asset();
   expect([await ask(walk), await ask(coverage)]).toEqual([304, 200]);
-  // Half of the day that cursors last.
-  there.skewMs += 12 * 3_600_000;
+  // Half the lifetime of a cursor.
+  service.skewMs += 12 * 3_600_000;
   expect(await ask(walk)).toBe(200);
 });

@@ -23,7 +23,7 @@ const RETAIN_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 10_000;
 const PUBLISH_EVERY_MS = 10_000;
 
-/** What is checked with a server secret after it was made. Each process adds its own MACs to published keys. */
+/** Stored data that is verified with a server secret. Each process adds its own MACs to published keys. */
 const SECRET_USES: readonly SecretUse[] = [
   {
     what: 'published signing keys',
@@ -33,7 +33,7 @@ const SECRET_USES: readonly SecretUse[] = [
   { what: 'cursors of lists', keptMs: 86_400_000 },
 ];
 
-/** Everything that is opened, each with how it is let go; released in reverse. */
+/** Opens all resources; each registers its release, run in reverse order. */
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const channels = [channelOfConfig(config)];
@@ -43,7 +43,7 @@ export async function openParts(basics: Basics, own: Own) {
   });
   const { sql, database, repeat } = surface;
   const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady: database.whenReady });
-  await database.problem(); // Said in the log, whether somebody asks for it or not.
+  await database.problem(); // Logs the result at startup, even if no probe asks.
   const keys = apiKeys<NoGrants>({ sql, schema: SCHEMA, prefix: 'svc_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
@@ -59,14 +59,14 @@ export async function openParts(basics: Basics, own: Own) {
     macs: config.serverSecrets.derive('risk published keys'),
     onRefused: (count) => log.error('signing_keys_refused', { count }),
   });
-  // Not only when somebody asks: a key has to be listed before its secret is taken away.
+  // Runs without requests too: a key must be published before its secret is removed.
   const publishing = { name: 'published keys', failure: 'signing_keys_unseen', level: 'debug' } as const;
   repeat({ ...publishing, everyMs: PUBLISH_EVERY_MS, work: () => readKeys() });
   const secretWatch = surface.watchSecrets(SECRET_USES);
   return { ...surface, ledger, keys, lastUsed, cursors, anchoring, signers, readKeys, secretWatch };
 }
 
-/** Brings approved fingerprints into the ledger, off the path of requests. */
+/** Writes approved fingerprints to the ledger in the background. */
 function runAnchoring(
   { config, now, newId, log, metrics }: Basics,
   { sql, audit, repeat }: Surface,
@@ -99,27 +99,27 @@ function runAnchoring(
   const work = async (): Promise<void> => {
     if (!isOpen) await ledger.openChannel(network, channel);
     isOpen = true;
-    // There may be more.
+    // There may be more than one batch.
     if ((await anchorDue(ports)) > 0) loop.wake();
   };
-  // The outbox waits; what goes wrong here is an outage that heals.
+  // Failures here are outages that heal; the anchors stay in the outbox.
   const waits = { name: 'anchoring', failure: 'anchoring_waits', level: 'debug' } as const;
   const loop = repeat({ ...waits, everyMs: ANCHOR_EVERY_MS, work });
   return loop;
 }
 
-/** Tells operators how far the ledger is behind. What every process sees is the same. */
+/** Exports the length and age of the outbox. Every process reports the same values. */
 function watchOutbox({ now, metrics }: Basics, { sql, repeat }: Surface): void {
   const waiting = metrics.gauge({
     name: 'risk_anchors_waiting',
     aggregator: 'max',
-    help: 'Approved fingerprints that are not in the ledger yet.',
+    help: 'Approved fingerprints not yet in the ledger.',
     labels: {},
   });
   const oldest = metrics.gauge({
     name: 'risk_anchors_oldest_seconds',
     aggregator: 'max',
-    help: 'How long the first of them has waited.',
+    help: 'Age of the oldest fingerprint not yet in the ledger.',
     labels: {},
   });
   const work = async (): Promise<void> => {

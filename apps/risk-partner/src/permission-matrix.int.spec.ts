@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { inParallel } from './testing/in-parallel.ts';
+import { inParallel } from './testing/http-caller.ts';
 import { casesOf, FILTERED, OPEN, rowKey, type Case } from './testing/matrix-cases.ts';
 import { ROW_CLASSES, type MatrixCaller } from './testing/permission-matrix.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
-/** Callers by name: every role, and what scopes make of those that are narrowed. */
+/** Callers by name: every role, and several scopes for the narrowed ones. */
 const plain = { departments: [], unrestricted: false, canReadSensitive: false };
 const ops = { ...plain, departments: ['ops'] };
 const CALLERS: Readonly<Record<string, MatrixCaller>> = {
@@ -27,8 +27,8 @@ const CALLERS: Readonly<Record<string, MatrixCaller>> = {
   'viewer of ops who is a contributor': { roles: ['viewer', 'contributor'], ...ops },
   'viewer of ops who is an auditor': { roles: ['viewer', 'auditor'], ...ops },
   'viewer of ops who reads for partners': { roles: ['viewer', 'partner_read'], ...ops },
-  'nobody in particular': { roles: [], ...plain },
-  'nobody who was given every row': { roles: [], ...plain, unrestricted: true, canReadSensitive: true },
+  'no role': { roles: [], ...plain },
+  'no role, every row': { roles: [], ...plain, unrestricted: true, canReadSensitive: true },
 };
 
 const bodies: Readonly<Record<string, object>> = {
@@ -39,7 +39,7 @@ const bodies: Readonly<Record<string, object>> = {
   policy: { title: 'A policy', body: 'Be careful.' },
 };
 
-let there: TestInstallation;
+let service: TestInstallation;
 const people = new Map<string, TestPerson>();
 let ended: Map<string, string | undefined>;
 let orgId: string;
@@ -50,7 +50,7 @@ let total = 0;
 
 async function make(key: string, kind: string, more: object = {}): Promise<string> {
   const collection = { ...FILTERED, ...OPEN }[kind as 'risk'];
-  const answer = await there.api.send('POST', `/api/${collection}`, { key, body: { ...bodies[kind], ...more } });
+  const answer = await service.api.send('POST', `/api/${collection}`, { key, body: { ...bodies[kind], ...more } });
   if (answer.status !== 201) throw new Error(answer.text);
   return (answer.json as { id: string }).id;
 }
@@ -69,36 +69,36 @@ async function makeRows(owner: TestPerson, personId: string | undefined): Promis
 }
 
 beforeAll(async () => {
-  there = await testInstallation();
-  orgId = await there.newOrg('Matrix');
-  // Whoever writes the rows is nobody of the matrix, so that only rows that say so are anybody's own.
-  const writer = await there.newPerson(orgId, ['owner']);
+  service = await testInstallation();
+  orgId = await service.newOrg('Matrix');
+  // The writer of the rows is not a caller of the matrix, so that rows are owned by a caller only where stated.
+  const writer = await service.newPerson(orgId, ['owner']);
   for (const [name, { roles, ...scope }] of Object.entries(CALLERS))
-    people.set(name, await there.newPerson(orgId, roles, { scope }));
+    people.set(name, await service.newPerson(orgId, roles, { scope }));
   shared = await makeRows(writer, undefined);
   for (const kind of Object.keys(OPEN)) shared.set(kind, await make(writer.key, kind));
   for (const [name, { id }] of people) ofCaller.set(name, await makeRows(writer, id));
-  const otherOrg = await there.newOrg('Elsewhere');
-  const stranger = await there.newPerson(otherOrg, ['owner']);
+  const otherOrg = await service.newOrg('Elsewhere');
+  const stranger = await service.newPerson(otherOrg, ['owner']);
   foreign = new Map();
   for (const kind of [...Object.keys(FILTERED), ...Object.keys(OPEN)])
     foreign.set(kind, await make(stranger.key, kind));
-  shared.set('framework', await there.newFramework(orgId, ['R.1']));
-  foreign.set('framework', await there.newFramework(otherOrg, ['R.1']));
+  shared.set('framework', await service.newFramework(orgId, ['R.1']));
+  foreign.set('framework', await service.newFramework(otherOrg, ['R.1']));
   ended = await endedKeys();
 }, 240_000);
-afterAll(() => there.stop());
+afterAll(() => service.stop());
 
-/** Keys that open nothing, by what is wrong with them. */
+/** Invalid keys, by their fault. */
 async function endedKeys(): Promise<Map<string, string | undefined>> {
-  const revoked = await there.newPerson(orgId, ['owner']);
-  const [row] = (await there.api.get('/api/api-keys', revoked.key)).json as [{ id: string }];
-  await there.api.send('DELETE', `/api/api-keys/${row.id}`, { key: revoked.key });
-  const removed = await there.newPerson(orgId, ['owner']);
-  await there.admin('DELETE', `/orgs/${orgId}/people/${removed.id}`);
+  const revoked = await service.newPerson(orgId, ['owner']);
+  const [row] = (await service.api.get('/api/api-keys', revoked.key)).json as [{ id: string }];
+  await service.api.send('DELETE', `/api/api-keys/${row.id}`, { key: revoked.key });
+  const removed = await service.newPerson(orgId, ['owner']);
+  await service.admin('DELETE', `/orgs/${orgId}/people/${removed.id}`);
   return new Map([
     ['a revoked key', revoked.key],
-    ['the key of somebody who was removed', removed.key],
+    ['the key of a removed person', removed.key],
     ['no key', undefined],
     ['a key that was never minted', `svc_${'A'.repeat(43)}`],
     ['a key with padding', `${people.get('owner')!.key}=`],
@@ -106,7 +106,7 @@ async function endedKeys(): Promise<Map<string, string | undefined>> {
   ]);
 }
 
-/** Rows of other callers are of the same classes; a list is looked at for the rows that this caller has to do with. */
+/** Other callers have rows of the same classes, so lists are reduced to the rows relevant for this caller. */
 const related = (ids: readonly string[], rows: Map<string, string>) => {
   const known = new Set(rows.values());
   return ids.filter((id) => known.has(id)).sort();
@@ -114,7 +114,7 @@ const related = (ids: readonly string[], rows: Map<string, string>) => {
 
 function casesOfCaller(name: string): Case[] {
   const rows = new Map([...shared, ...ofCaller.get(name)!]);
-  return casesOf({ api: there.api, caller: CALLERS[name]!, rows, foreign });
+  return casesOf({ api: service.api, caller: CALLERS[name]!, rows, foreign });
 }
 
 async function mismatches(
@@ -133,12 +133,12 @@ async function mismatches(
     const [found, wanted] = [related(answer.ids, rows), related(ids, rows)];
     if (found.join() !== wanted.join()) wrong.push(`${what}: shows ${found.length} rows in place of ${wanted.length}`);
   });
-  // Hidden, foreign and missing rows are refused in the very same words, through each door.
+  // Hidden, foreign and missing rows give identical errors, by REST and by tools.
   if (refusals.size > 2) wrong.push(`404 in ${refusals.size} forms: ${[...refusals].join('\n')}`);
   return wrong;
 }
 
-describe('what every caller may do to every class of rows, through every door', () => {
+describe('permissions of every caller for every class of rows, by REST and by tools', () => {
   it.each(Object.keys(CALLERS))(
     '%s',
     async (name) => {
@@ -148,21 +148,21 @@ describe('what every caller may do to every class of rows, through every door', 
     120_000,
   );
 
-  it('nothing opens to a key that is not live', async () => {
+  it('a key that is not live is refused everywhere', async () => {
     const cases = casesOfCaller('owner').map(({ what, call }) => ({ what, call, status: 401 }));
     for (const [state, key] of ended) {
       const wrong: string[] = [];
       for (let at = 0; at < cases.length; at += 90) {
-        // Failures are counted against the address; some seconds later it may fail again.
-        there.skewMs += 10_000;
+        // Failures are limited per address; some seconds later more are allowed.
+        service.skewMs += 10_000;
         wrong.push(...(await mismatches(cases.slice(at, at + 90), key, new Map())));
       }
       expect({ state, wrong }).toEqual({ state, wrong: [] });
     }
   }, 240_000);
 
-  it('is more than five thousand cases', () => expect(total).toBeGreaterThanOrEqual(5000));
+  it('covers more than five thousand cases', () => expect(total).toBeGreaterThanOrEqual(5000));
 
-  it('logs no bug on the way', () =>
-    expect(there.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]));
+  it('logs no unexpected error', () =>
+    expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]));
 });

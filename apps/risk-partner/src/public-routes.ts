@@ -1,12 +1,11 @@
-import type { Guard, Route } from '@sealgate/http';
+import { openApi, type Guard, type OpenApiDocument, type Route } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
 import { partnerTools } from './mcp/tools.ts';
-import { partnerDescription } from './partner-description.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
 import { keyRoutes, type KeysPorts } from './routes/keys.ts';
-import { mcpServer, type McpServerOptions } from './mcp/mcp-server.ts';
+import type { McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
@@ -21,20 +20,24 @@ export type PublicPorts = PartnerRoutePorts &
   WhoamiPorts &
   SummaryPorts &
   Omit<McpPorts, 'serverFor'> & {
-    /** Told of what no caller of a tool can mend. */
+    /** Reports an unexpected error of a tool call, for the log. */
     readonly onBug: (error: unknown, requestId: string) => void;
-    /** Where clients reach the service, if that was configured. */
+    /** The public base URL, if configured. */
     readonly publicUrl: string | undefined;
   };
 
 /** The routes of the public listener, in the order of its description. */
 export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 'permits'>): Route<RiskCaller>[] {
   const partner: PartnerRouteTable = new Map(
-    [...partnerRoutes(ports)].map(([name, { list, item }]) => [name, { list: tell(list), item: tell(item) }]),
+    [...partnerRoutes(ports)].map(([name, { list, item }]) => [
+      name,
+      { list: withOutages(list), item: withOutages(item) },
+    ]),
   );
   const { whoami, dashboard, organizations } = whoamiRoutes(ports);
   const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
-  const serverFor: McpPorts['serverFor'] = (call) => {
+  const serverFor: McpPorts['serverFor'] = async (call) => {
+    const { mcpServer } = await import('./mcp/mcp-server.ts'); // With the SDK; see routes/mcp.ts.
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);
     return (era, method, held) => mcpServer({ tools, call, held, onBug }, era, method);
   };
@@ -54,5 +57,22 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
   ];
 }
 
-/** Tools are made of the routes as they are mounted, so that an outage is told alike through both doors. */
-const tell = (route: Route<RiskCaller>): Route<RiskCaller> => telling503([route])[0]!;
+/** Tools wrap the mounted routes, so an outage gives the same error by REST and by MCP. */
+const withOutages = (route: Route<RiskCaller>): Route<RiskCaller> => telling503([route])[0]!;
+
+export const API_VERSION = '1.0.0';
+
+/** The OpenAPI description of `/api/v1`, as the service serves it. */
+export function partnerDescription(publicUrl?: string): OpenApiDocument {
+  // Routes use their ports only when a request arrives.
+  const collections = [...partnerRoutes({} as PartnerRoutePorts).values()].flatMap(({ list, item }) => [list, item]);
+  return openApi({
+    title: 'Sealgate partner read',
+    version: API_VERSION,
+    description:
+      'Metadata of risks, controls and evidence, read-only and signed. Every list is an envelope whose evidence_hash and Evidence-Signature can be verified offline. Responses over 1,024 bytes are compressed if Accept-Encoding allows br or gzip; hash and signature are over the uncompressed bytes.',
+    routes: [...collections, whoamiRoutes({} as WhoamiPorts).whoami],
+    securityScheme: 'Bearer',
+    publicUrl,
+  });
+}

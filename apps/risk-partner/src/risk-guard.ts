@@ -11,10 +11,10 @@ import { ORGANIZATIONS_PATH } from './routes/whoami.ts';
 
 export interface RiskGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<RiskCaller | undefined>;
-  /** Absent: nobody signs in, and keys are all there is. */
+  /** Absent: only API keys are accepted. */
   readonly people?:
     { readonly tokens: AccessTokens; readonly store: SignInPorts; readonly mcpAudience: string } | undefined;
-  /** Told the id of a key each time it is used. */
+  /** Called with the id of a key on each use. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
@@ -24,8 +24,8 @@ export interface RiskGuardPorts {
 }
 
 /**
- * How surface A knows its callers: `Authorization: Bearer`, then a key (`svc_...`) or an access token of a configured
- * issuer; one bucket for each key and each person who signed in; one table of permissions.
+ * Authentication of surface A: `Authorization: Bearer` with an API key (`svc_...`) or an access token of a configured
+ * issuer. One rate-limit bucket per key, and one per signed-in person.
  */
 export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
   const limiter = requestLimiter(ports.limits, { name: 'key', ...ports.keyLimits }, ports.now);
@@ -36,7 +36,8 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       const keyHash = keyHashOf('svc_', presented);
       const caller =
         keyHash === undefined ? await findPerson(ports, request, presented) : await ports.findCaller(keyHash);
-      if (caller === undefined) throw new AppError('UNAUTHENTICATED', 'No live key was presented.');
+      if (caller === undefined)
+        throw new AppError('UNAUTHENTICATED', 'The bearer token is no valid key or access token.');
       if (keyHash !== undefined) ports.touchKey(caller.credential.id);
       return caller;
     },
@@ -49,13 +50,13 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
   };
 }
 
-/** Empty where the header is missing, there twice, or of another scheme. */
+/** The bearer token; empty if the header is missing, repeated, or of another scheme. */
 function presentedBy(request: AuthRequest): string {
   const headers = request.header('authorization');
   return (headers.length === 1 ? bearerToken(headers[0]!) : undefined) ?? '';
 }
 
-/** Refused without I/O: neither a key of this surface nor a token, by its form. */
+/** By its form neither a key of this surface nor an access token, so it is refused without I/O. */
 const isMalformed = ({ people }: RiskGuardPorts, presented: string): boolean =>
   keyHashOf('svc_', presented) === undefined && !(people !== undefined && isTokenForm(presented));
 
@@ -71,16 +72,16 @@ async function findPerson(
   if (token === undefined) return undefined;
   return signIn(people.store, token, {
     organization: organizationOf(request),
-    // Where they are is asked before one of them can be named.
+    // The client lists its organisations before it can name one.
     mayBeAny: request.path === ORGANIZATIONS_PATH,
   });
 }
 
-/** @throws AppError INVALID_HEADER where it is there twice. */
+/** @throws AppError INVALID_HEADER if the header is repeated. */
 function organizationOf(request: AuthRequest): string | undefined {
   const [organization, ...more] = request.header('x-organization');
   if (more.length === 0) return organization;
-  throw new AppError('INVALID_HEADER', 'X-Organization is there more than once.', {
-    faults: [{ in: 'header', pointer: '/X-Organization', detail: 'must be there once' }],
+  throw new AppError('INVALID_HEADER', 'X-Organization is repeated.', {
+    faults: [{ in: 'header', pointer: '/X-Organization', detail: 'must appear once' }],
   });
 }

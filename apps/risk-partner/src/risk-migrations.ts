@@ -4,10 +4,10 @@ import { ledgerMigrations } from '@sealgate/ledger-embedded';
 import { fabricMigrations } from '@sealgate/ledger-fabric/migrations';
 import { migrationSet, type MigrationSet } from '@sealgate/storage';
 
-/** The schema of this surface. No other surface reads it. */
+/** The PostgreSQL schema of this surface. No other surface reads it. */
 export const SCHEMA = 'risk';
 
-/** Everything that must be in the database before the service starts, in order: the last one adds to the audit's table. */
+/** All migration sets of the service, in order: the last one alters the audit's table. */
 export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,
   apiKeyMigrations(SCHEMA),

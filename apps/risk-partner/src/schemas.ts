@@ -7,7 +7,7 @@ import { ROLES } from './domain/permissions.ts';
 import { POLICY_STATUSES } from './domain/policy.ts';
 import { LEVELS, REVIEW_STATUSES, RISK_STATUSES, TREATMENTS } from './domain/risk.ts';
 
-/** What several routes are described with. Requests are closed objects; answers only say what is there. */
+/** Schemas shared by routes. Request objects are closed; response objects are open. */
 export const Text = Type.String();
 export const Time = instantText();
 export const Integer = Type.Integer();
@@ -15,7 +15,7 @@ export const Flag = Type.Boolean();
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 export const Optional = Type.Optional;
 
-/** An id in a path, a filter or a body: one that no id can be names nothing. */
+/** An id in a path, a filter or a body. A well-formed id that does not exist is a 404, not a 400. */
 export const IdText = lineOfText({ min: 1, max: 200 });
 export const Title = lineOfText({ min: 1, max: 200 });
 export const Short = lineOfText({ min: 1, max: 100 });
@@ -39,8 +39,8 @@ export const RiskStatus = enumOf('RiskStatus', RISK_STATUSES);
 export const Treatment = enumOf('Treatment', TREATMENTS);
 export const Role = enumOf('Role', ROLES);
 
-/** A requirement of a framework, as answers name it. */
+/** A requirement of a framework, as responses show it. */
 export const RequirementRef = named('RequirementRef', Type.Object({ frameworkId: Text, requirementId: Text }));
 
-/** A path with the id of one thing. */
+/** Path parameters `/:id`. */
 export const ofId = Type.Object({ id: IdText });

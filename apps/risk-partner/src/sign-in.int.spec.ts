@@ -50,8 +50,8 @@ const invite = async (orgId: string, personId: string, email: string) =>
 const whoami = async (token: string, headers: Record<string, string> = {}) =>
   risk.api.send('GET', '/api/whoami', { key: token, headers });
 
-describe('somebody who signs in', () => {
-  it('is the person that the identity was linked to, with their roles and rows, and may mint keys', async () => {
+describe('a person who signs in', () => {
+  it('is the person linked to the identity, with their roles and rows, and may mint keys', async () => {
     const person = await newPerson(acme, ['risk_manager']);
     await link(acme, person, 'alice');
     const token = await provider.token({ sub: 'alice', roles: ['owner'] });
@@ -69,7 +69,7 @@ describe('somebody who signs in', () => {
     expect(Object.keys(narrow.json as object)).toEqual(['orgId', 'personId', 'roles', 'permissions', 'scope']);
   });
 
-  it('is refused from the next request on once link, role or membership are gone', async () => {
+  it('is refused from the next request on after removal of link, role or membership', async () => {
     const person = await newPerson(acme, ['auditor']);
     const id = await link(acme, person, 'bob');
     const token = await provider.token({ sub: 'bob' });
@@ -83,25 +83,25 @@ describe('somebody who signs in', () => {
     expect((await whoami(token)).status).toBe(200);
     await risk.admin('DELETE', `/orgs/${acme}/people/${person}`);
     expectRefused(await whoami(token), 'UNAUTHENTICATED');
-    // Somebody else can be that identity now.
+    // The identity can now be linked to somebody else.
     await link(acme, await newPerson(acme, ['viewer']), 'bob');
     expect((await whoami(token)).status).toBe(200);
   });
 
-  it('names the organisation where there are several', async () => {
-    const [here, there] = [await newPerson(acme, ['viewer']), await newPerson(globex, ['owner'])];
-    await link(acme, here, 'carol');
-    await link(globex, there, 'carol');
+  it('selects the organisation if there are several', async () => {
+    const [atAcme, atGlobex] = [await newPerson(acme, ['viewer']), await newPerson(globex, ['owner'])];
+    await link(acme, atAcme, 'carol');
+    await link(globex, atGlobex, 'carol');
     const token = await provider.token({ sub: 'carol' });
     expectRefused(await whoami(token), 'INVALID_HEADER', { errors: [{ in: 'header', pointer: '/X-Organization' }] });
     expect((await whoami(token, { 'x-organization': globex })).json).toMatchObject({
-      ...{ personId: there, orgId: globex },
+      ...{ personId: atGlobex, orgId: globex },
       organizations: [
         { id: acme, name: 'Acme' },
         { id: globex, name: 'Globex' },
       ],
     });
-    expect((await whoami(token, { 'x-organization': acme })).json).toMatchObject({ personId: here });
+    expect((await whoami(token, { 'x-organization': acme })).json).toMatchObject({ personId: atAcme });
     expectRefused(await whoami(token, { 'x-organization': 'org_of_others' }), 'UNAUTHENTICATED');
     const all = await risk.api.send('GET', '/api/organizations', { key: token });
     expect(all.json).toEqual([
@@ -112,7 +112,7 @@ describe('somebody who signs in', () => {
     expectRefused(await risk.api.send('GET', '/api/organizations', foreign), 'UNAUTHENTICATED');
   });
 
-  it('is nobody without a link', async () => {
+  it('is refused without a link', async () => {
     expectRefused(await whoami(await provider.token({ sub: 'nobody' })), 'UNAUTHENTICATED');
     expectRefused(
       await whoami(await provider.token({ sub: 'alice', aud: 'https://gateway.example.com' })),
@@ -145,7 +145,7 @@ describe('an invitation by e-mail', () => {
     expect(items).toMatchObject([{ id, issuer: provider.issuer, email: 'erin@example.com', expiresAt: null }]);
   });
 
-  it('waits fourteen days', async () => {
+  it('is valid for fourteen days', async () => {
     const person = await newPerson(acme, ['viewer']);
     await invite(acme, person, 'late@example.com');
     risk.skewMs = 14 * 86_400_000 + 1000;
@@ -155,7 +155,7 @@ describe('an invitation by e-mail', () => {
     expect((await whoami(await provider.token(claims))).status).toBe(200);
   });
 
-  it('makes nobody a second person of an organisation', async () => {
+  it('does not make an identity a second person of an organisation', async () => {
     const [first, second] = [await newPerson(acme, ['viewer']), await newPerson(acme, ['owner'])];
     await link(acme, first, 'frank');
     await invite(acme, second, 'frank@example.com');
@@ -169,12 +169,12 @@ describe('an invitation by e-mail', () => {
     [{ issuer: 'https://x.example', subject: 's', email: 'a@b.example' }],
     [{ email: 'no address' }],
     [{ email: 'a@b.example', role: 'owner' }],
-  ])('or an identity is not made of %j', async (body) => {
+  ])('or an identity is refused for %j', async (body) => {
     const person = await newPerson(acme, ['viewer']);
     expectRefused(await risk.admin('POST', identities(acme, person), body), 'INVALID_REQUEST');
   });
 
-  it('is listed by pages, for people of that organisation alone', async () => {
+  it('is listed by pages, only for people of that organisation', async () => {
     const person = await newPerson(acme, ['viewer']);
     for (const name of ['a', 'b', 'c']) await invite(acme, person, `${name}@list.example`);
     const first = (await risk.admin('GET', `${identities(acme, person)}?limit=2`)).json as {
@@ -200,7 +200,7 @@ describe('the tools', () => {
       body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } },
     });
 
-  it('take tokens for their own address alone, and say where to get one', async () => {
+  it('accept only tokens for their own URL, and tell where to get one', async () => {
     const person = await newPerson(acme, ['viewer']);
     await link(acme, person, 'grace');
     const taken = await call(await provider.token({ sub: 'grace', aud: `${PUBLIC_URL}/mcp` }));
@@ -216,7 +216,7 @@ describe('the tools', () => {
   });
 
   it.each(['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])(
-    'have metadata at %s for everybody',
+    'have public metadata at %s',
     async (path) => {
       const answer = await risk.api.send('GET', path);
       expect(answer.status).toBe(200);
@@ -249,7 +249,7 @@ describe('the admin listener', () => {
     expect(row?.actor).toBe(`oidc:${provider.issuer}#olga`);
   });
 
-  it('refuses whoever has no role there', async () => {
+  it('refuses callers without a role', async () => {
     for (const claims of [{}, { groups: ['else'] }, { groups: ['operators'], aud: 'https://else.example' }])
       expectRefused(await ask(await provider.token({ sub: 'x', ...claims }), 'GET', '/orgs'), 'UNAUTHENTICATED');
   });

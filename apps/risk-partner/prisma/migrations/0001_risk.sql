@@ -9,8 +9,8 @@ CREATE TABLE orgs (
   revised_at timestamptz(3) NOT NULL
 );
 
--- A person is the membership: somebody, human or machine, in one organisation. Who is removed keeps the row, so that
--- nobody else ever gets the id.
+-- A person is a membership: somebody, human or machine, in one organisation. Removal keeps the row, so that the id is
+-- never reused.
 CREATE TABLE people (
   person_id          text PRIMARY KEY COLLATE "C",
   org_id             text           NOT NULL COLLATE "C" REFERENCES orgs,
@@ -25,9 +25,9 @@ CREATE TABLE people (
 );
 CREATE INDEX people_by_org ON people (org_id, created_at, person_id);
 
--- Risks, evidence, assets, controls and policies: five kinds that are written, versioned, filtered and walked alike.
--- `doc` is the whole document as JSON text (jsonb refuses U+0000), `item` the canonical text of what partners see of it,
--- made when it is written. `n` is the value of If-Match. `facets` are `name:value` texts that filters and links ask for.
+-- Risks, evidence, assets, controls and policies: written, versioned, filtered and listed in the same way. `doc` is the
+-- document as JSON text (jsonb refuses U+0000), `item` the canonical text that partners see, made at write time. `n` is
+-- the value of If-Match. `facets` are `name:value` texts for filters and links.
 CREATE TABLE resources (
   org_id     text           NOT NULL COLLATE "C" REFERENCES orgs,
   kind       text           NOT NULL CHECK (kind IN ('risk', 'evidence', 'asset', 'control', 'policy')),
@@ -38,7 +38,7 @@ CREATE TABLE resources (
   sensitive  boolean        NOT NULL,
   created_at timestamptz(3) NOT NULL,
   updated_at timestamptz(3) NOT NULL,
-  -- Of evidence alone: what tells approved from expiring and expired.
+  -- Only for evidence: distinguishes approved, expiring and expired.
   valid_until timestamptz(3),
   facets     text[]         NOT NULL,
   doc        text           NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE frameworks (
 );
 CREATE INDEX frameworks_walk ON frameworks (org_id, created_at, framework_id);
 
--- A requirement, and at the same time the row of coverage that tells how far it is met.
+-- A requirement, and the row of its coverage.
 CREATE TABLE requirements (
   coverage_id    text PRIMARY KEY COLLATE "C",
   org_id         text           NOT NULL COLLATE "C",
@@ -72,8 +72,8 @@ CREATE TABLE requirements (
 );
 CREATE INDEX requirements_walk ON requirements (org_id, created_at, coverage_id);
 
--- Every revision that can still be read, and what changed in it: one row for each resource as it was seen before (-1) and
--- after (+1), with what row filters look at. Sums of `delta` are therefore counts, for whichever caller.
+-- Every readable revision, and its changes: for each changed resource a row with the old attributes for row filters
+-- (-1) and one with the new (+1). Sums of `delta` are therefore counts, for any caller.
 CREATE TABLE revisions (
   org_id     text           NOT NULL COLLATE "C" REFERENCES orgs,
   revision   bigint         NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE changes (
 );
 CREATE INDEX changes_by_revision ON changes (org_id, revision);
 
--- What coverage is worked out from, as it was from one revision until another (null: still).
+-- The inputs of coverage, valid from one revision until another (null: current).
 CREATE TABLE control_facts (
   org_id        text    NOT NULL COLLATE "C",
   control_id    text    NOT NULL COLLATE "C",
@@ -118,8 +118,8 @@ CREATE INDEX evidence_facts_of_evidence ON evidence_facts (org_id, evidence_id, 
 CREATE INDEX evidence_facts_ending ON evidence_facts (org_id, valid_until)
   WHERE to_revision IS NULL AND approved AND valid_until IS NOT NULL;
 
--- What is to be anchored in the ledger, written in the transaction of the approval. `due_at` is also a lease: whoever
--- takes a row moves it ahead, and a process that dies gives it back by doing nothing.
+-- The outbox of fingerprints for the ledger, written in the transaction of the approval. `due_at` is also the lease: a
+-- process that takes a row moves it ahead, so the lease of a crashed process expires.
 CREATE TABLE anchors (
   ledger_record_id text PRIMARY KEY COLLATE "C",
   org_id           text           NOT NULL COLLATE "C",
@@ -133,7 +133,7 @@ CREATE TABLE anchors (
 );
 CREATE INDEX anchors_due ON anchors (due_at) WHERE state IN ('waiting', 'anchored');
 
--- Made once, against the first checkpoint seen that covers the record; never changed.
+-- Written once, against the first checkpoint seen that covers the record; never changed.
 CREATE TABLE proofs (
   proof_id         text PRIMARY KEY COLLATE "C",
   org_id           text           NOT NULL COLLATE "C",
@@ -145,14 +145,15 @@ CREATE TABLE proofs (
 );
 CREATE INDEX proofs_walk ON proofs (org_id, created_at, proof_id);
 
--- Every key that envelopes were ever signed with, so that what is old can still be checked.
+-- Every key that ever signed envelopes, so that old ones can be verified.
 CREATE TABLE signing_keys (
   kid           text PRIMARY KEY COLLATE "C",
   jwk           text           NOT NULL,
   first_used_at timestamptz(3) NOT NULL
 );
 
--- Whose event it is, and which row it tells of as row filters see it, so that the audit of a hidden row is hidden too.
+-- The organisation of an event, and the attributes of its row for row filters, so that the audit of a hidden row is
+-- hidden too.
 ALTER TABLE audit_events
   ADD COLUMN org_id     text COLLATE "C" GENERATED ALWAYS AS (detail::jsonb ->> 'orgId') STORED,
   ADD COLUMN owner_id   text COLLATE "C" GENERATED ALWAYS AS (detail::jsonb ->> 'ownerId') STORED,
@@ -160,8 +161,8 @@ ALTER TABLE audit_events
   ADD COLUMN sensitive  boolean GENERATED ALWAYS AS (coalesce((detail::jsonb ->> 'sensitive')::boolean, false)) STORED;
 CREATE INDEX audit_events_by_org ON audit_events (org_id, at, id);
 
--- The next revision of an organisation. The row of the organisation is locked until the transaction ends, so changes of
--- one organisation follow one another, and times of revisions never run backwards.
+-- The next revision of an organisation. Locks its row until the transaction ends, so changes of one organisation are
+-- serialised, and times of revisions never run backwards.
 CREATE FUNCTION next_revision_v1(of_org text, at timestamptz) RETURNS TABLE (revision bigint, revised_at timestamptz)
 LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 #variable_conflict use_column
@@ -175,7 +176,7 @@ BEGIN
   RETURN QUERY SELECT made, moment;
 END $$;
 
--- The newest revision. Evidence that has expired since is a change too, which nobody wrote down: it becomes one here.
+-- The newest revision. Evidence that expired since is a change that nobody wrote; it becomes a revision here.
 CREATE FUNCTION current_revision_v1(of_org text, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 DECLARE

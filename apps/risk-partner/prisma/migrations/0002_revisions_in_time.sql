@@ -1,13 +1,12 @@
 -- Up Migration
 
--- Which row a change tells of (evidence, of its proofs), so that what it became later can be looked up. Null where an older
--- version wrote it, and where the whole organisation sees it.
+-- The row of a change (for proofs, their evidence), to look up its later attributes. Null in rows of older versions,
+-- and for kinds visible to the whole organisation.
 ALTER TABLE changes ADD COLUMN id text COLLATE "C";
 CREATE INDEX changes_of_row ON changes (org_id, id, revision) WHERE id IS NOT NULL;
 
--- Evidence expires without anybody writing it down. Each moment at which some did becomes a revision of that moment, before
--- any later one is made: so it makes no difference to a reader who wrote or read what in between. The caller has locked the
--- organisation.
+-- Evidence expires without a write. Each time at which some expired becomes a revision of that time, before any later
+-- one is made, so concurrent reads and writes make no difference. The caller has locked the organisation.
 CREATE FUNCTION expire_evidence_v1(of_org text, up_to timestamptz) RETURNS void
 LANGUAGE sql SET search_path = risk, pg_temp AS $$
   WITH ended AS (
@@ -41,7 +40,7 @@ BEGIN
   RETURN QUERY SELECT made, moment;
 END $$;
 
--- One statement reads the revision and whether something has expired since, or a change between the two could hide it.
+-- One statement reads the revision and whether something has expired since, so that no concurrent change can hide it.
 CREATE OR REPLACE FUNCTION current_revision_v1(of_org text, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 DECLARE
@@ -59,7 +58,7 @@ BEGIN
   RETURN newest;
 END $$;
 
--- What expired unseen before this version becomes one revision now, in each organisation that has some.
+-- Evidence that expired unnoticed before this version becomes one revision now, in each organisation that has some.
 WITH missed AS (
   SELECT f.* FROM evidence_facts f JOIN orgs o USING (org_id)
    WHERE f.to_revision IS NULL AND f.approved AND f.valid_until <= o.revised_at),
@@ -70,10 +69,10 @@ written AS (
 INSERT INTO changes (org_id, revision, kind, id, owner_id, department, sensitive, delta)
   SELECT org_id, revision, 'evidence', evidence_id, owner_id, department, sensitive, 0 FROM missed JOIN moved USING (org_id);
 
--- A key is published if a MAC of it was made with a server secret: `id:base64url` of each secret, with blanks between.
+-- A key is published if it has a MAC by a server secret: `id:base64url` per secret, separated by spaces.
 ALTER TABLE signing_keys ADD COLUMN macs text;
 
--- The audit asks what became of a row that was deleted.
+-- The audit looks up the attributes of deleted rows.
 CREATE INDEX audit_events_of_resource ON audit_events (org_id, resource, resource_id);
 
 -- Down Migration

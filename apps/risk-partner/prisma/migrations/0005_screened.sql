@@ -1,10 +1,10 @@
 -- Up Migration
 
--- Which rules for personal data found none in `item` when it was written, so that lists need not look through it again; null
--- where nobody has looked. `screened_in` is the revision that wrote both.
+-- The version of the personal-data rules that found nothing in `item` when it was written, so that lists need not scan
+-- it again; null if not scanned. `screened_in` is the revision that wrote both.
 ALTER TABLE resources ADD COLUMN screened_by smallint, ADD COLUMN screened_in bigint;
 
--- An item that is written by whoever does not know of these columns has not been looked through.
+-- A writer that does not know these columns leaves the item unscanned.
 CREATE FUNCTION forget_screening_v1() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 BEGIN
   NEW.screened_by := NULL;

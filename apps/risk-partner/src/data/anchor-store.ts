@@ -1,5 +1,6 @@
-import { canonical } from '@sealgate/json';
 import type { AuditTrail } from '@sealgate/audit';
+import type { WaitingItem } from '@sealgate/http';
+import { canonical } from '@sealgate/json';
 import type { Database, Sql } from '@sealgate/storage';
 import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidence.ts';
 import type { Evidence } from '../domain/evidence.ts';
@@ -26,7 +27,7 @@ export interface AnchorStoreOptions {
   readonly newId: (prefix: string) => string;
 }
 
-/** The outbox of the ledger. */
+/** The outbox of fingerprints to write to the ledger. */
 export function anchorStore(options: AnchorStoreOptions): AnchorStore {
   const { sql } = options;
   return {
@@ -65,13 +66,29 @@ export function anchorStore(options: AnchorStoreOptions): AnchorStore {
   };
 }
 
-/** How many fingerprints are not in the ledger yet, and how long the first of them has waited. */
+/** How many fingerprints are not in the ledger yet, and the age of the oldest. */
 export async function waitingAnchors(sql: Sql, nowMs: number): Promise<{ count: number; oldestSeconds: number }> {
   const [row] = await sql.query<{ count: number; oldest: Date | null }>({
     text: `SELECT count(*)::integer AS count, min(created_at) AS oldest FROM risk.anchors WHERE state = 'waiting'`,
   });
   const oldestMs = row?.oldest?.getTime() ?? nowMs;
   return { count: row?.count ?? 0, oldestSeconds: Math.max(0, (nowMs - oldestMs) / 1000) };
+}
+
+/** Fingerprints not yet in the ledger, and anchored ones without a proof. */
+export async function waitingWork(sql: Sql): Promise<WaitingItem[]> {
+  const rows = await sql.query<{ state: string; count: string; oldest: Date }>({
+    text: `SELECT state, count(*) AS count, min(created_at) AS oldest FROM risk.anchors
+            WHERE state IN ('waiting', 'anchored') AND due_at < 'infinity' GROUP BY state`,
+  });
+  const item = (what: string, description: string, state: string): WaitingItem => {
+    const row = rows.find((one) => one.state === state);
+    return { what, description, count: Number(row?.count ?? 0), oldestAt: row?.oldest };
+  };
+  return [
+    item('anchors', 'Fingerprints of evidence not yet written to the ledger', 'waiting'),
+    item('proofs', 'Anchored fingerprints whose proof is not yet stored', 'anchored'),
+  ];
 }
 
 function anchorOf(row: AnchorRow): Anchor {
@@ -89,7 +106,7 @@ function anchorOf(row: AnchorRow): Anchor {
 const SYSTEM = (orgId: string) =>
   ({ orgId, ownerId: null, unrestricted: true, departments: [], canReadSensitive: true }) as const;
 
-/** Shows the evidence where it stands in the ledger. Its `n` stays: nobody's change is to meet a 412 because of this. */
+/** Sets the ledger record id of the evidence. `n` is unchanged, so that no client's If-Match fails because of it. */
 async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: Anchor): Promise<void> {
   const { orgId, evidenceId, ledgerRecordId } = anchor;
   await sql.transaction(async (transaction) => {
@@ -99,9 +116,9 @@ async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: An
       values: [ledgerRecordId],
     });
     const found = await findRow(transaction, { kind: 'evidence', id: evidenceId, scope: SYSTEM(orgId), lock: true });
-    // Somebody else was quicker, or the evidence was deleted meanwhile: the record stands all the same.
+    // Another process was faster, or the evidence has been deleted: the ledger record stays.
     if (moved.length === 0 || found === undefined) return;
-    const evidence = found.doc as Evidence; // Found as evidence.
+    const evidence = found.doc as Evidence; // Of kind 'evidence'.
     const doc: Evidence = { ...evidence, ledgerRecordId, updatedAt: new Date(nowMs).toISOString() };
     await putRow({ sql: transaction, orgId, revision }, 'evidence', { row: { n: found.n, doc }, before: found });
     await audit.record(transaction, {
@@ -114,7 +131,7 @@ async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: An
   });
 }
 
-/** Made once: who comes later finds it made. */
+/** Idempotent: the proof is written once. */
 async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: ProvenAnchor): Promise<void> {
   const { orgId, evidenceId, ledgerRecordId, sha256, proof, sealedAt } = anchor;
   await sql.transaction(async (transaction) => {

@@ -1,8 +1,7 @@
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
-import type { AuditReads } from '../domain/read-audit.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import type { AuditReads } from '../domain/resource-ports.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
 interface EventRow {
   id: string;
@@ -13,12 +12,12 @@ interface EventRow {
   resource_id: string;
 }
 
-/** Resources whose rows are filtered, and so are the events that tell of them. */
+/** Row-filtered resources; their events are filtered as well. */
 const ROW_FILTERED = ['risk', 'evidence', 'asset'];
 
 /**
- * Events of the row `a.resource_id` are seen by whoever may see the row as it is now, or was when it was deleted: what has
- * become sensitive is hidden from its first event on.
+ * Events of row `a.resource_id` are visible to callers who may see the row as it is now, or as it was when deleted. A
+ * row that became sensitive is hidden from its first event on.
  */
 function seenNow(scope: RowScope, values: unknown[]): string {
   if (scope.unrestricted && scope.canReadSensitive) return 'true';

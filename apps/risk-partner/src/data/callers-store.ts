@@ -3,7 +3,7 @@ import type { Sql } from '@sealgate/storage';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
 import { ROLES } from '../domain/permissions.ts';
 
-/** What a caller is made of, besides how they came in. */
+/** The columns of a caller, besides the credential. */
 export interface CallerColumns {
   person_id: string;
   org_id: string;
@@ -25,8 +25,8 @@ const text = `SELECT k.key_hash, k.id, ${CALLER_COLUMNS}
    WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
 
 /**
- * Whose live key has a hash, as long as the person is in the organisation. Key, membership, roles and scope are one row,
- * looked up on every request: a revocation, a removal or a change of roles acts at once on every replica.
+ * The caller of a live key, if the person is a member. Key, membership, roles and scope are read in one row on every
+ * request, so a revocation, a removal or a role change takes effect at once on every replica.
  */
 export function callersStore(options: {
   readonly sql: Sql;
@@ -41,7 +41,7 @@ export function callersStore(options: {
 }
 
 export function callerOf(row: CallerColumns, credential: Credential): RiskCaller {
-  // A role that this version does not know grants nothing.
+  // Roles unknown to this version grant nothing.
   const roles = ROLES.filter((role) => row.roles.includes(role));
   const { unrestricted, departments, can_read_sensitive: canReadSensitive } = row;
   return {

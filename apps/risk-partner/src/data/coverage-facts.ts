@@ -6,7 +6,7 @@ import type { RowScope } from '../domain/caller.ts';
 import type { RevisionChange } from './revisions.ts';
 import { rowCondition } from './row-condition.ts';
 
-/** The row of coverage of each reference, undefined where there is no such requirement. */
+/** The coverage row of each reference; undefined if there is no such requirement. */
 export async function coverageIdsOf(
   sql: Sql,
   orgId: string,
@@ -24,7 +24,7 @@ export async function coverageIdsOf(
   return rows.map(({ coverage_id: id }) => id ?? undefined);
 }
 
-/** Ends what coverage knew of a control or of evidence, and begins what it knows from this revision on. */
+/** Closes the coverage facts of a control or of evidence, and opens those that hold from this revision on. */
 export async function writeFacts(
   change: RevisionChange,
   kind: KindName,
@@ -32,7 +32,7 @@ export async function writeFacts(
 ): Promise<void> {
   if (kind === 'control') {
     if (before !== undefined) await endFacts(change, 'control', before.id);
-    // The kind says which documents these are.
+    // The kind determines the document type.
     if (after !== undefined) await beginControl(change, after as Control);
   } else if (kind === 'evidence') {
     if (before !== undefined) await endFacts(change, 'evidence', before.id);
@@ -41,8 +41,8 @@ export async function writeFacts(
 }
 
 /**
- * The condition for facts of evidence that hold at the revision `$1` and that the caller may see: as the evidence was then,
- * and as it is now or was last, so that what has become hidden since is gone from every revision.
+ * The condition for evidence facts that hold at revision `$1` and that the caller may see, both as the evidence was
+ * then and as it is now or was last: what has become hidden since is hidden in every revision.
  */
 export function evidenceCondition(alias: string, scope: RowScope, values: unknown[]): string {
   const holds = `${holdsAt(alias)} AND ${rowCondition(alias, scope, values)}`;
@@ -53,11 +53,11 @@ export function evidenceCondition(alias: string, scope: RowScope, values: unknow
                   ORDER BY l.from_revision DESC LIMIT 1) last WHERE ${rowCondition('last', scope, values)}))`;
 }
 
-/** Of facts: those that hold at the revision `$1`. */
+/** Facts that hold at revision `$1`. */
 export const holdsAt = (alias: string): string =>
   `${alias}.from_revision <= $1 AND (${alias}.to_revision IS NULL OR ${alias}.to_revision > $1)`;
 
-/** A fact that began in this very revision was never seen by anybody. */
+/** A fact that began in this revision was never visible, so it is deleted. */
 async function endFacts(
   { sql, orgId, revision }: RevisionChange,
   kind: 'control' | 'evidence',

@@ -2,12 +2,12 @@ import type { Sql } from '@sealgate/storage';
 import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
 import { ROLES } from '../domain/permissions.ts';
 import type { HeatMapCell, Member, Summaries } from '../domain/summaries.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
 /**
- * Likelihood and impact are one digit each, and stand behind these names in the text that `resourceWrites` makes of a risk.
- * No text inside a risk can look like that, as its quotes are escaped. A cast to jsonb would refuse U+0000, and costs more.
+ * Likelihood and impact are one digit each and follow these prefixes in the JSON that `resourceWrites` stores of a
+ * risk. No text member can contain a prefix, as its quotes are escaped. A cast to jsonb would refuse U+0000 and costs
+ * more.
  */
 const HEAT_MAP = (condition: string) => `
   SELECT rated, substr(doc, place, 1)::integer AS likelihood, substr(doc, place + 11, 1)::integer AS impact,
@@ -55,7 +55,7 @@ interface PersonRow {
   can_read_sensitive: boolean;
 }
 
-/** What the dashboard shows beside rows, from PostgreSQL. */
+/** Aggregates and directory reads of the dashboard, from PostgreSQL. */
 export function dashboardSummaries(sql: Sql): Summaries {
   return {
     heatMap(scope) {

@@ -1,16 +1,16 @@
 import type { Framework, FrameworkStore } from '../domain/manage-frameworks.ts';
 import type { Framework as FrameworkRow } from '../generated/prisma/client.ts';
-import { sqlOf, type OpenPrisma } from './prisma-sql.ts';
+import { sqlOf, type OpenPrisma } from './orgs-store.ts';
 import { addOpenChange, nextRevision } from './revisions.ts';
-import type { WriteDeed } from './write-deed.ts';
+import type { WriteEntry } from '../audited-changes.ts';
 
 /** Frameworks and their requirements in PostgreSQL. */
 export function frameworksStore(
   openPrisma: OpenPrisma,
-  { now, write }: { readonly now: () => number; readonly write: WriteDeed },
+  { now, write }: { readonly now: () => number; readonly write: WriteEntry },
 ): FrameworkStore {
   return {
-    insert: async (orgId, { at, deed }) =>
+    insert: async (orgId, { at, entry }) =>
       (await openPrisma())
         .$transaction(async (transaction) => {
           const sql = sqlOf(transaction);
@@ -34,7 +34,7 @@ export function frameworksStore(
           });
           await addOpenChange({ sql, orgId, revision }, 'framework', 1);
           await addOpenChange({ sql, orgId, revision }, 'coverage', requirements.length);
-          await write(sql, orgId, deed);
+          await write(sql, orgId, entry);
           return true;
         })
         .catch((error: unknown) => {
@@ -61,7 +61,9 @@ export function frameworksStore(
   };
 }
 
-/** Undoes the revision that was begun. The organisation is locked, so nobody else can write such a framework meanwhile. */
+/**
+ * Rolls back the new revision. The organisation is locked, so no concurrent transaction can write the same framework.
+ */
 class SameFramework extends Error {}
 
 function frameworkOf({ frameworkId: id, name, version, createdAt }: FrameworkRow): Omit<Framework, 'requirements'> {

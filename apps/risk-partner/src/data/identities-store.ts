@@ -1,7 +1,7 @@
 import { isUniqueViolation, tellingOutages, type Sql } from '@sealgate/storage';
 import type { Identity, IdentityStore, SignInPorts } from '../domain/identities.ts';
 import type { RiskCaller } from '../domain/caller.ts';
-import type { RecordDeed } from '../record-deed.ts';
+import type { RunAudited } from '../audited-changes.ts';
 import { callerOf, CALLER_COLUMNS, type CallerColumns } from './callers-store.ts';
 
 interface IdentityRow {
@@ -15,15 +15,15 @@ interface IdentityRow {
 
 const COLUMNS = 'identity_id, issuer, subject, email, created_at, expires_at';
 
-/** Identities and invitations in PostgreSQL. An identity of somebody who was removed is nobody's. */
-export function identitiesStore(database: Sql, recordDeed: RecordDeed): IdentityStore {
+/** Identities and invitations in PostgreSQL. Identities of removed people are free again. */
+export function identitiesStore(database: Sql, runAudited: RunAudited): IdentityStore {
   return {
-    insert: ({ orgId, personId }, { id, issuer, subject, email, createdAt, expiresAt }, deed) =>
-      recordDeed(orgId, async (sql, record) => {
+    insert: ({ orgId, personId }, { id, issuer, subject, email, createdAt, expiresAt }, entry) =>
+      runAudited(orgId, async (sql, record) => {
         await sql.query({ text: FREE, values: [issuer, subject, orgId, createdAt] });
         const values = [id, issuer, subject, email, createdAt, expiresAt, orgId, personId];
         const isNew = (await sql.query({ text: INSERT, values })).length > 0;
-        if (isNew) await record(deed);
+        if (isNew) await record(entry);
         return isNew;
       }),
     async list(personId, { limit, after }) {
@@ -34,18 +34,18 @@ export function identitiesStore(database: Sql, recordDeed: RecordDeed): Identity
       });
       return rows.map(identityOf);
     },
-    remove: ({ orgId, personId }, { id, at }, deed) =>
-      recordDeed(orgId, async (sql, record) => {
+    remove: ({ orgId, personId }, { id, at }, entry) =>
+      runAudited(orgId, async (sql, record) => {
         const [row] = await sql.query<{ was_removed: boolean }>({ text: REMOVE, values: [personId, id, at] });
         if (row === undefined) return 'missing';
         if (row.was_removed) return 'before';
-        await record(deed);
+        await record(entry);
         return 'removed';
       }),
   };
 }
 
-/** Who was removed is nobody, so that somebody else can be that identity. */
+/** Frees the identity of a removed person, so that another person can get it. */
 const FREE = `UPDATE risk.identities i SET removed_at = $4 FROM risk.people p
    WHERE i.issuer = $1 AND i.subject = $2 AND i.org_id = $3 AND i.removed_at IS NULL
      AND p.person_id = i.person_id AND p.removed_at IS NOT NULL`;
@@ -76,16 +76,16 @@ const FIND = `SELECT i.identity_id AS id, i.issuer IS NULL AS waits, ${CALLER_CO
 const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
    WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING org_id, person_id`;
 
-/** Links, people, roles and scope are looked up on every request: a removal or a change of roles acts at once. */
+/** Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. */
 export function signInStore(options: {
   readonly sql: Sql;
-  readonly recordDeed: RecordDeed;
+  readonly runAudited: RunAudited;
   readonly now: () => number;
   readonly newRequestId: () => string;
   readonly deadlineMs: number;
 }): SignInPorts {
-  const { sql, recordDeed, now, newRequestId, deadlineMs } = options;
-  const detail = 'The store of people cannot be reached.';
+  const { sql, runAudited, now, newRequestId, deadlineMs } = options;
+  const detail = 'The store of people is unreachable.';
   return {
     async find({ issuer, subject }, verifiedEmail) {
       const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
@@ -107,7 +107,7 @@ export function signInStore(options: {
     },
   };
 
-  /** Somebody who is in the organisation already stays who they are there; the invitation goes on waiting. */
+  /** If the identity is already a person of the organisation, that stays so and the invitation stays open. */
   async function acceptOne(id: string, { issuer, subject }: { issuer: string; subject: string }): Promise<void> {
     const [waiting] = await sql.query<{ org_id: string; person_id: string }>({
       text: 'SELECT org_id, person_id FROM risk.identities WHERE identity_id = $1',
@@ -115,11 +115,11 @@ export function signInStore(options: {
     });
     if (waiting === undefined) return;
     try {
-      await recordDeed(waiting.org_id, async (transaction, record) => {
+      await runAudited(waiting.org_id, async (transaction, record) => {
         const accepted = await transaction.query({ text: ACCEPT, values: [id, issuer, subject, new Date(now())] });
         if (accepted.length === 0) return;
-        const deed = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId: newRequestId() };
-        await record({ ...deed, actorId: waiting.person_id });
+        const entry = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId: newRequestId() };
+        await record({ ...entry, actorId: waiting.person_id });
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
@@ -127,7 +127,7 @@ export function signInStore(options: {
   }
 }
 
-/** By name. A key is of one organisation, an identity of all in which it is somebody. */
+/** The organisations of a caller, by name: one for a key, all in which an identity is a person for a token. */
 export function organizationsOf(database: Sql) {
   return ({ credential, orgId }: RiskCaller): Promise<{ id: string; name: string }[]> =>
     database.query({

@@ -1,50 +1,84 @@
-import type { Org, OrgStore, PeopleChange, PeopleStore, Person } from '../domain/manage-orgs.ts';
-import { noSuchOrg } from '../domain/manage-orgs.ts';
+import type { Database, Sql } from '@sealgate/storage';
+import {
+  noSuchOrg,
+  type Org,
+  type OrgStore,
+  type PeopleChange,
+  type PeopleStore,
+  type Person,
+} from '../domain/manage-orgs.ts';
 import { ROLES } from '../domain/permissions.ts';
-import type { Org as OrgRow, Person as PersonRow, Prisma } from '../generated/prisma/client.ts';
-import { sqlOf, type OpenPrisma } from './prisma-sql.ts';
+import type { Person as PersonRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import type { RunAudited, WriteEntry } from '../audited-changes.ts';
+import { SCHEMA } from '../risk-migrations.ts';
 import { addOpenChange } from './revisions.ts';
-import type { WriteDeed } from './write-deed.ts';
 
-/** Organisations in PostgreSQL. */
-export function orgsStore(openPrisma: OpenPrisma, write: WriteDeed): OrgStore {
+const ORG_COLUMNS = 'org_id AS id, name, created_at AS "createdAt"';
+
+/** Organisations in PostgreSQL. By SQL alone, as every change of an organisation's data writes its row (`nextRevision`). */
+export function orgsStore(database: Database, runAudited: RunAudited): OrgStore {
   return {
-    insert: async ({ id, name, createdAt }, deed) =>
-      (await openPrisma()).$transaction(async (transaction) => {
-        const row = await transaction.org.create({ data: { orgId: id, name, createdAt, revisedAt: createdAt } });
-        const sql = sqlOf(transaction);
+    insert: (org, entry) =>
+      runAudited(org.id, async (sql, record) => {
+        const { id, name, createdAt } = org;
+        await sql.query({
+          text: 'INSERT INTO risk.orgs (org_id, name, created_at, revised_at) VALUES ($1, $2, $3, $3)',
+          values: [id, name, createdAt],
+        });
         await sql.query({
           text: 'INSERT INTO risk.revisions (org_id, revision, created_at) VALUES ($1, 1, $2)',
           values: [id, createdAt],
         });
         await addOpenChange({ sql, orgId: id, revision: 1 }, 'org', 0);
-        await write(sql, id, deed);
-        return orgOf(row);
+        await record(entry);
+        return org;
       }),
-    async find(orgId) {
-      const prisma = await openPrisma();
-      const row = await prisma.org.findUnique({ where: { orgId } });
-      return row === null ? undefined : orgOf(row);
+    async find(id) {
+      const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id = $1`;
+      return (await database.query<Org>({ text, values: [id] }))[0];
     },
-    async list({ limit, after }) {
-      // Ids begin with their time, so the oldest is the lowest.
-      const prisma = await openPrisma();
-      const rows = await prisma.org.findMany({
-        where: { orgId: { gt: after } },
-        orderBy: { orgId: 'asc' },
-        take: limit,
-      });
-      return rows.map(orgOf);
+    list({ limit, after }) {
+      // Ids begin with their time, so the lowest is the oldest.
+      const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id > $1 ORDER BY org_id LIMIT $2`;
+      return database.query<Org>({ text, values: [after, limit] });
     },
   };
 }
 
-function orgOf({ orgId, name, createdAt }: OrgRow): Org {
-  return { id: orgId, name, createdAt };
+/** Prisma's client, loaded and connected at first use: its query compiler takes 30 MiB, and only administrators need it. */
+export type OpenPrisma = () => Promise<PrismaClient>;
+
+/** Limits for starting and for completing a transaction; beyond them the caller gets 503. */
+const transactionOptions = { maxWait: 4000, timeout: 4000 };
+
+/** Opens the client once. Connecting loads the query compiler, so that no transaction waits for it. */
+export function openPrismaOnce(pool: Database['pool']): OpenPrisma {
+  let opened: Promise<PrismaClient> | undefined;
+  const open = async () => {
+    const [{ PrismaPg }, { PrismaClient }] = await Promise.all([
+      import('@prisma/adapter-pg'),
+      import('../generated/prisma/client.ts'),
+    ]);
+    const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { schema: SCHEMA }), transactionOptions });
+    await prisma.$connect();
+    return prisma;
+  };
+  return () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
 }
 
-/** People in PostgreSQL. Who was removed keeps the row, and is not found. */
-export function peopleStore(openPrisma: OpenPrisma, write: WriteDeed): PeopleStore {
+/** Runs SQL statements in a transaction of Prisma. */
+export function sqlOf(transaction: Prisma.TransactionClient): Sql {
+  return { query: ({ text, values = [] }) => transaction.$queryRawUnsafe(text, ...values) };
+}
+
+/** People in PostgreSQL. Removal keeps the row; a removed person is not found. */
+export function peopleStore(openPrisma: OpenPrisma, write: WriteEntry): PeopleStore {
   return {
     async find(orgId, personId) {
       const prisma = await openPrisma();
@@ -59,7 +93,7 @@ export function peopleStore(openPrisma: OpenPrisma, write: WriteDeed): PeopleSto
     },
     change: async (orgId, work) =>
       (await openPrisma()).$transaction(async (transaction) => {
-        // Held until the end, so that two owners cannot each be removed as the last but one.
+        // Locked until the end, so that two concurrent removals cannot take the last two owners.
         const text = 'SELECT 1 FROM risk.orgs WHERE org_id = $1 FOR UPDATE';
         const held = await sqlOf(transaction).query({ text, values: [orgId] });
         if (held.length === 0) throw noSuchOrg();
@@ -68,7 +102,7 @@ export function peopleStore(openPrisma: OpenPrisma, write: WriteDeed): PeopleSto
   };
 }
 
-function peopleChange(transaction: Prisma.TransactionClient, orgId: string, write: WriteDeed): PeopleChange {
+function peopleChange(transaction: Prisma.TransactionClient, orgId: string, write: WriteEntry): PeopleChange {
   const ofPerson = (personId: string) => ({ personId, orgId, removedAt: null });
   return {
     async find(personId) {
@@ -93,7 +127,7 @@ function peopleChange(transaction: Prisma.TransactionClient, orgId: string, writ
     async remove(personId, at) {
       await transaction.person.update({ where: { personId }, data: { removedAt: at } });
     },
-    record: (deed) => write(sqlOf(transaction), orgId, deed),
+    record: (entry) => write(sqlOf(transaction), orgId, entry),
   };
 }
 

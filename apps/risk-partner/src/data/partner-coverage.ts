@@ -5,8 +5,7 @@ import type { RowScope } from '../domain/caller.ts';
 import type { PartnerItem, PartnerQuery, PartnerSource } from '../domain/read-partner.ts';
 import type { Position } from '../domain/resource-ports.ts';
 import { evidenceCondition, holdsAt } from './coverage-facts.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
 interface CoverageRow {
   id: string;
@@ -26,10 +25,10 @@ interface CoverageQuery extends PartnerQuery {
 }
 
 /**
- * How far each requirement is met at a revision: covered where every applicable control has valid evidence that the caller
- * may see, partial where some have, not applicable where none of its controls applies, else a gap. Evidence is valid while
- * it is approved and not expired, by the time of the revision, so that one revision always reads alike: the moment at which
- * evidence expires is a revision of its own.
+ * The state of each requirement at a revision: `covered` if every applicable control has valid evidence that the caller
+ * may see, `partial` if some have, `not_applicable` if none of its controls applies, else `gap`. Evidence is valid if
+ * it is approved and not expired at the time of the revision. Expiry makes a revision of its own, so a revision always
+ * reads the same.
  */
 export function partnerCoverage(sql: Sql): PartnerSource {
   return {
@@ -44,16 +43,16 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
   const values: unknown[] = [revision];
   const seen = evidenceCondition('e', scope, values);
   const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
-  const asked: string[] = [];
-  const ask = (condition: (parameter: string) => string, value: unknown) =>
-    value === undefined || asked.push(`AND ${condition(`$${values.push(value)}`)}`);
-  ask((one) => `q.coverage_id = ${one}`, id);
-  ask((one) => `q.framework_id = ${one}`, filters['framework']);
+  const conditions: string[] = [];
+  const addCondition = (condition: (parameter: string) => string, value: unknown) =>
+    value === undefined || conditions.push(`AND ${condition(`$${values.push(value)}`)}`);
+  addCondition((parameter) => `q.coverage_id = ${parameter}`, id);
+  addCondition((parameter) => `q.framework_id = ${parameter}`, filters['framework']);
   if (after !== undefined)
-    asked.push(
+    conditions.push(
       `AND (q.created_at, q.coverage_id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
     );
-  const text = coverageText({ seen, ofOrg, asked: asked.join(' ') });
+  const text = coverageText({ seen, ofOrg, conditions: conditions.join(' ') });
   const state = `($${values.push(filters['state'] ?? null)}::text IS NULL OR state = $${values.length})`;
   const rows = await sql.query<CoverageRow>(
     prepared(
@@ -64,15 +63,15 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
   return rows.map(itemOf);
 }
 
-/** `$1` is the revision. */
+/** Parameter `$1` is the revision. */
 function coverageText({
   seen,
   ofOrg,
-  asked,
+  conditions,
 }: {
   seen: string;
   ofOrg: (alias: string) => string;
-  asked: string;
+  conditions: string;
 }): string {
   return `WITH moment AS (SELECT v.created_at AS at FROM risk.revisions v WHERE v.revision = $1 AND ${ofOrg('v')}),
     evidenced AS MATERIALIZED (
@@ -95,7 +94,7 @@ function coverageText({
         FROM risk.requirements q
         LEFT JOIN mapped m ON m.coverage_id = q.coverage_id
         LEFT JOIN evidenced v ON v.control_id = m.control_id
-       WHERE q.from_revision <= $1 AND ${ofOrg('q')} ${asked}
+       WHERE q.from_revision <= $1 AND ${ofOrg('q')} ${conditions}
        GROUP BY q.coverage_id),
     judged AS (
       SELECT *, CASE WHEN controls = 0 THEN 'gap' WHEN applicable = 0 THEN 'not_applicable'

@@ -1,13 +1,18 @@
-import type { Cursors, PartnerPorts, PartnerSource } from '../domain/read-partner.ts';
+import assert from 'node:assert/strict';
+import type { Sql } from '@sealgate/storage';
+import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
+import { withoutPersonalData } from '../domain/partner-item.ts';
+import type { Cursors, PartnerItem, PartnerPorts, PartnerSource } from '../domain/read-partner.ts';
+import type { Position } from '../domain/resource-ports.ts';
 import { KINDS } from '../domain/resource.ts';
+import { evidenceCondition } from './coverage-facts.ts';
 import { partnerCoverage } from './partner-coverage.ts';
-import { partnerFrameworks } from './partner-frameworks.ts';
-import { partnerProofs } from './partner-proofs.ts';
 import { partnerResources, type PartnerSourceOptions } from './partner-resources.ts';
 import { partnerSnapshots, snapshotReads } from './partner-snapshots.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
-/** Where each collection of the catalogue is read. */
+/** The source of each collection of the partner catalogue. */
 export function partnerPorts({
   cursors,
   ...options
@@ -26,3 +31,65 @@ export function partnerPorts({
   };
   return { sources, snapshots: snapshotReads(sql), cursors };
 }
+
+interface StoredItem {
+  id: string;
+  created_at: Date;
+  item: string;
+}
+
+/** The part of a statement that narrows it to a page or to one row; appends its parameters. */
+type Narrowing = (values: unknown[]) => string;
+
+/** Frameworks; the whole organisation sees all of them. */
+function partnerFrameworks({ sql, onMasked }: PartnerSourceOptions): PartnerSource {
+  const read = async (scope: RowScope, narrowing: Narrowing): Promise<PartnerItem[]> => {
+    const values: unknown[] = [];
+    const condition = rowCondition('f', scope, values, false);
+    const text = `SELECT f.framework_id AS id, f.created_at, f.item FROM risk.frameworks f
+       WHERE ${condition} ${narrowing(values)}`;
+    const rows = await sql.query<StoredItem>(prepared(text, values));
+    return rows.map((row) => ({ ...itemOf(row), text: withoutPersonalData('frameworks', row.item, onMasked) }));
+  };
+  return {
+    list: (scope, query) => read(scope, pageBy('f.created_at, f.framework_id', query)),
+    find: async (scope, id) => (await read(scope, (values) => `AND f.framework_id = $${values.push(id)}`))[0],
+  };
+}
+
+/** Proofs. A caller sees those of evidence that they may see, both as it was at the revision and as it is now. */
+function partnerProofs(sql: Sql): PartnerSource {
+  const read = async (scope: RowScope, revision: number | undefined, narrowing: Narrowing): Promise<PartnerItem[]> => {
+    assert(revision !== undefined, 'Proofs are read at a revision.');
+    const values: unknown[] = [revision];
+    const condition = evidenceCondition('e', scope, values);
+    const text = `SELECT p.proof_id AS id, p.created_at, p.item
+        FROM risk.proofs p
+        JOIN risk.evidence_facts e ON e.org_id = p.org_id AND e.evidence_id = p.evidence_id
+       WHERE p.from_revision <= $1 AND ${condition} ${narrowing(values)}`;
+    return (await sql.query<StoredItem>(prepared(text, values))).map(itemOf);
+  };
+  return {
+    // The filter `subjectType` takes no value but `evidence`, so there is nothing to filter by.
+    list: (scope, query) => read(scope, query.revision, pageBy('p.created_at, p.proof_id', query)),
+    find: async (scope, id, { revision }) =>
+      (await read(scope, revision, (values) => `AND p.proof_id = $${values.push(id)}`))[0],
+  };
+}
+
+/** Keyset pagination: `columns` are the time and the id that rows are ordered by. */
+const pageBy =
+  (columns: string, { limit, after }: { readonly limit: number; readonly after: Position | undefined }): Narrowing =>
+  (values) => {
+    const behind =
+      after === undefined
+        ? ''
+        : `AND (${columns}) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
+    return `${behind} ORDER BY ${columns} LIMIT $${values.push(limit)}`;
+  };
+
+const itemOf = ({ id, created_at: createdAt, item }: StoredItem): PartnerItem => ({
+  id,
+  createdAt: createdAt.toISOString(),
+  text: item,
+});

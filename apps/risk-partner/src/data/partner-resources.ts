@@ -12,8 +12,7 @@ import {
 } from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
 import type { Position } from '../domain/resource-ports.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
 export interface PartnerSourceOptions {
   readonly sql: Sql;
@@ -28,19 +27,19 @@ interface ItemRow {
   is_steady: boolean;
 }
 
-/** A page and the item after it. */
+/** The items of a page and the one after it, joined. */
 interface JoinedRow {
   found: number;
-  /** Null where nothing was found. */
+  /** Null if there are no rows. */
   items: string | null;
   is_screened: boolean | null;
   is_steady: boolean | null;
 }
 
-/** What a filter is called in `facets`, where it is not called by its own name. */
+/** The facet name of a filter, if it differs from the filter's name. */
 const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
 
-/** Items of one kind of resource: an index range scan over texts made when they were written. */
+/** Items of one resource kind: an index range scan over texts that were made at write time. */
 export function partnerResources(kind: KindName, options: PartnerSourceOptions): PartnerSource {
   const { sql } = options;
   const show = async (scope: RowScope, nowMs: number, [text, values]: [string, unknown[]]): Promise<PartnerItem[]> =>
@@ -56,14 +55,14 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
        WHERE r.kind = $1 AND r.id = $2 AND ${condition}`;
     return (await show(scope, nowMs, [text, values]))[0];
   };
-  // What an item of a control shows changes with other rows, so each is looked at.
+  // Items of controls depend on other rows, so each is completed at read time.
   if (kind === 'control') return { list, find };
   return { list, find, listJoined: (scope, query) => readJoined(kind, scope, { sql, query }) };
 }
 
 /**
- * The columns of `ItemRow`. An item is steady while it shows what is stored: evidence is approved, expiring and expired by
- * the time at which it is read.
+ * The columns of `ItemRow`. An item is steady if it is shown as stored: whether evidence is approved, expiring or
+ * expired depends on the time of reading.
  */
 function itemColumns(kind: KindName, values: unknown[], nowMs: number): string {
   const isSteady = kind === 'evidence' ? VALIDITY.approved(`$${values.push(new Date(nowMs))}::timestamptz`) : 'true';
@@ -72,9 +71,9 @@ function itemColumns(kind: KindName, values: unknown[], nowMs: number): string {
 }
 
 /**
- * A statement for what follows a place, in the order of the walk. The limit that is a constant keeps nothing back. It tells
- * PostgreSQL how little is asked for, whatever the other one will be: so it plans the statement once, and not each time.
- * With filters there is none, as it depends on their values whether to walk or to look them up, so each time is right.
+ * The statement for the rows after a position, in order. The constant inner LIMIT never removes a row: it tells
+ * PostgreSQL how few rows are wanted whatever the parameter is, so that it uses a generic plan instead of planning each
+ * time. With filters there is none: index scan or filter lookup depends on their values, so a custom plan is right.
  */
 function walk(
   kind: KindName,
@@ -97,12 +96,12 @@ function walk(
   return `SELECT * FROM (${ordered} LIMIT ${MOST_PAGE_ITEMS + 1}) r ${atMost}`;
 }
 
-/** Stands nowhere in a canonical text, where it is written as an escape. */
+/** Never occurs in canonical JSON, where it is escaped. */
 const SEPARATOR = '\n';
 
 /**
- * A page in one row: what is shown as it is stored is one text from the database to the caller. Undefined where some of it
- * has to be looked at item by item: it may be personal data, or be shown otherwise than it is stored.
+ * A page as one row: items that are shown as stored are one text from the database to the caller. Undefined if items
+ * must be handled one by one, because one may hold personal data or is not shown as stored.
  */
 async function readJoined(
   kind: KindName,
@@ -112,7 +111,7 @@ async function readJoined(
   const { limit } = query;
   const values: unknown[] = [SEPARATOR];
   const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values });
-  // The aggregate takes rows in the order in which the statement below it gives them.
+  // The aggregate receives the rows in the order of the subquery.
   const text = `SELECT count(*)::integer AS found, string_agg(item, $1::text) AS items,
       bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady FROM (${rows}) r`;
   const [row] = await sql.query<JoinedRow>(prepared(text, values));
@@ -130,13 +129,13 @@ async function readJoined(
   };
 }
 
-/** Where an item stands in the walk, by what every item shows of itself. */
+/** The position of an item, which every item shows. */
 function positionOf(item: string): Position {
   const { createdAt, id } = JSON.parse(item) as Position;
   return { createdAt, id };
 }
 
-/** Conditions for what filters name; `values` gets their parameters. */
+/** The conditions of filters; appends their parameters to `values`. */
 export function filterConditions(
   filters: Readonly<Record<string, string>>,
   values: unknown[],
@@ -156,7 +155,10 @@ export function filterConditions(
   return conditions;
 }
 
-/** Approved, expiring and expired are one stored state at different moments. Hours, as days would follow the session's time zone. */
+/**
+ * Approved, expiring and expired are one stored state at different times. In hours, as an interval of days would depend
+ * on the session's time zone.
+ */
 const VALIDITY = {
   approved: (now: string) => `(r.valid_until IS NULL OR r.valid_until - interval '720 hours' > ${now})`,
   expiring: (now: string) => `r.valid_until - interval '720 hours' <= ${now} AND r.valid_until > ${now}`,
@@ -179,7 +181,7 @@ async function shown(
   });
 }
 
-/** How much evidence names each control, of what the caller may see. */
+/** The number of evidence rows visible to the caller that link to each control. */
 async function evidenceCounts(sql: Sql, scope: RowScope, controls: readonly ItemRow[]): Promise<Map<string, number>> {
   const links = controls.map(({ id }) => `link:${id}`);
   if (links.length === 0) return new Map();

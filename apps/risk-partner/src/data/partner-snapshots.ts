@@ -9,13 +9,12 @@ import {
   type PartnerSource,
   type SnapshotReads,
 } from '../domain/read-partner.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
-/** How long a revision can be read once another one has taken its place. */
+/** How long a revision can be read after the next one replaced it. */
 export const SNAPSHOT_KEPT_MS = 86_400_000;
 
-/** Collections and the kinds whose changes they count. */
+/** The collections of `rowCounts` and the kind of change that each counts. */
 const COUNTED = {
   assets: 'asset',
   risks: 'risk',
@@ -27,7 +26,7 @@ const COUNTED = {
   proofs: 'proof',
 } as const;
 
-/** Kinds that the whole organisation sees. */
+/** Kinds that are visible to the whole organisation. */
 export const SEEN_BY_ALL_KINDS = ['org', 'control', 'policy', 'framework', 'coverage'];
 
 interface ListedRow {
@@ -36,7 +35,7 @@ interface ListedRow {
   ended_at: Date | null;
 }
 
-/** Changes that the caller may see, as the rows were when they were made. */
+/** Changes that the caller may see, by the row's attributes when the change was made. */
 function changeCondition(alias: string, scope: RowScope, values: unknown[]): string {
   const ofOrg = rowCondition(alias, scope, values, false);
   const kinds = `$${values.push(SEEN_BY_ALL_KINDS)}::text[]`;
@@ -44,19 +43,19 @@ function changeCondition(alias: string, scope: RowScope, values: unknown[]): str
 }
 
 /**
- * The newest revision of the organisation. What has expired by now became revisions first, so whoever asks which revisions
- * there are, or which of them still is the newest, asks this before.
+ * The newest revision of the organisation. Evidence that expired since the last one becomes revisions first, so this
+ * must be called before reading which revisions exist or which is the newest.
  */
 async function currentRevision(sql: Sql, orgId: string, nowMs: number): Promise<string> {
   const [current] = await sql.query<{ revision: string }>({
     text: 'SELECT risk.current_revision_v1($1, $2) AS revision',
     values: [orgId, new Date(nowMs)],
   });
-  assert(current !== undefined, 'A function gives one row.');
+  assert(current !== undefined, 'A function returns one row.');
   return current.revision;
 }
 
-/** Which revisions there are for a caller. */
+/** The revisions that a caller may know of. */
 export function snapshotReads(sql: Sql): SnapshotReads {
   return {
     async newest(scope, nowMs) {
@@ -64,7 +63,7 @@ export function snapshotReads(sql: Sql): SnapshotReads {
       const text = `SELECT c.revision FROM risk.changes c
         WHERE c.revision <= $1 AND ${changeCondition('c', scope, values)} ORDER BY c.revision DESC LIMIT 1`;
       const [row] = await sql.query<{ revision: string }>(prepared(text, values));
-      assert(row !== undefined, 'The making of an organisation is a change that all of it sees.');
+      assert(row !== undefined, 'The creation of an organisation is visible to all its members.');
       return Number(row.revision);
     },
     async state(scope, revision, nowMs) {
@@ -73,13 +72,13 @@ export function snapshotReads(sql: Sql): SnapshotReads {
       if (ended !== undefined) return isLive(ended, nowMs) ? 'live' : 'expired';
       const text = 'SELECT min(revision) AS first FROM risk.revisions WHERE org_id = $1';
       const [kept] = await sql.query<{ first: string | null }>({ text, values: [scope.orgId] });
-      // What is older than all that is kept has been thrown away; nothing tells what of it the caller saw.
+      // Older revisions have been removed; whether the caller saw a change in this one is no longer known.
       return revision > 0 && revision < Number(kept?.first ?? 0) ? 'expired' : 'unknown';
     },
   };
 }
 
-/** The snapshots themselves: those that can still be read, with what the caller may see counted. */
+/** The readable snapshots, with counts of the rows that the caller may see. */
 export function partnerSnapshots(sql: Sql): PartnerSource {
   const read = async (
     scope: RowScope,
@@ -110,7 +109,7 @@ export function partnerSnapshots(sql: Sql): PartnerSource {
   };
 }
 
-/** When the next revision took the place of one that the caller may know; undefined when it is none of those. */
+/** When the next visible revision replaced this one; undefined if the caller does not know this revision. */
 async function endOf(sql: Sql, scope: RowScope, revision: number): Promise<Pick<ListedRow, 'ended_at'> | undefined> {
   const values: unknown[] = [revision];
   const seen = changeCondition('c', scope, values);
@@ -127,7 +126,7 @@ async function endOf(sql: Sql, scope: RowScope, revision: number): Promise<Pick<
 const isLive = ({ ended_at: endedAt }: Pick<ListedRow, 'ended_at'>, nowMs: number): boolean =>
   endedAt === null || endedAt.getTime() + SNAPSHOT_KEPT_MS > nowMs;
 
-/** Revisions the caller may know, each with when the next of them took its place. */
+/** The revisions that the caller may know of, each with the time at which the next one replaced it. */
 function listed(sql: Sql, scope: RowScope, condition: (values: unknown[]) => string): Promise<ListedRow[]> {
   const values: unknown[] = [];
   const text = `WITH known AS (SELECT DISTINCT c.revision FROM risk.changes c WHERE ${changeCondition('c', scope, values)}),
@@ -138,8 +137,8 @@ function listed(sql: Sql, scope: RowScope, condition: (values: unknown[]) => str
 }
 
 /**
- * Counts what the caller may see now, and takes back, revision by revision, what changed after: of rows that the caller may
- * still see, or could when they were deleted. What has become hidden since is counted in no revision.
+ * Counts the rows that the caller may see now, then undoes later changes revision by revision: changes of rows that the
+ * caller may still see, or could see when they were deleted. Rows that have become hidden are counted in no revision.
  */
 async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[]): Promise<PartnerItem[]> {
   const [first] = rows;
@@ -160,13 +159,13 @@ async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[])
   return counted.reverse();
 }
 
-/** What there is now, without a revision, then what to add to go back behind each change after the revision `$1`. */
+/** The current counts (without a revision), then the deltas to subtract for each change after revision `$1`. */
 function countsText(scope: RowScope, values: unknown[]): string {
   const seen = (alias: string) => rowCondition(alias, scope, values);
   const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
   const kinds = `$${values.push(SEEN_BY_ALL_KINDS)}::text[]`;
   const seesAll = scope.unrestricted && scope.canReadSensitive;
-  // The last change of a row tells what it is now, or was when it was deleted.
+  // The last change of a row holds its current attributes, or those it had when deleted.
   const isSeenNow = seesAll
     ? ''
     : `AND (c.id IS NULL OR c.kind = ANY (${kinds}) OR EXISTS (

@@ -4,20 +4,19 @@ import { KIND_OF } from '../domain/kinds.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row, RowPage } from '../domain/resource-ports.ts';
 import { filterConditions } from './partner-resources.ts';
-import { prepared } from './prepared.ts';
-import { rowCondition } from './row-condition.ts';
+import { prepared, rowCondition } from './row-condition.ts';
 
 interface StoredRow {
   n: number;
   doc: string;
 }
 
-/** The documents as the dashboard reads them. */
+/** Reads of stored documents for the dashboard. */
 export function resourceReads(sql: Sql): ResourceReads {
   return {
     list: (kind, scope, page) => listRows(sql, kind, scope, page),
     find: (kind, id, scope) => findRow(sql, { kind, id, scope, lock: false }),
-    seen: (kind, ids, scope) => seenIds(sql, { kind, ids, scope }),
+    visible: (kind, ids, scope) => visibleIds(sql, { kind, ids, scope }),
   };
 }
 
@@ -45,7 +44,7 @@ export interface FindQuery {
   readonly kind: KindName;
   readonly id: string;
   readonly scope: RowScope;
-  /** Until the end of the transaction nobody else changes it. */
+  /** Locks the row until the transaction ends. */
   readonly lock: boolean;
 }
 
@@ -58,7 +57,7 @@ export async function findRow(sql: Sql, { kind, id, scope, lock }: FindQuery): P
   return row && rowOf(row);
 }
 
-export async function seenIds(
+export async function visibleIds(
   sql: Sql,
   { kind, ids, scope }: { kind: KindName; ids: readonly string[]; scope: RowScope },
 ): Promise<ReadonlySet<string>> {
@@ -69,5 +68,5 @@ export async function seenIds(
   return new Set((await sql.query<{ id: string }>(prepared(text, values))).map(({ id }) => id));
 }
 
-/** The document was written by `resourceWrites`, from a document of its kind. */
+/** The document was written by `resourceWrites` and has the type of its kind. */
 export const rowOf = ({ n, doc }: StoredRow): Row => ({ n, doc: JSON.parse(doc) as Doc });

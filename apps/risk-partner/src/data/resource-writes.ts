@@ -10,7 +10,7 @@ import { isFreeOfPersonalData } from '../domain/partner-item.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceWrites, Row, WriteUnit } from '../domain/resource-ports.ts';
 import { coverageIdsOf, writeFacts } from './coverage-facts.ts';
-import { findRow, rowOf, seenIds } from './resource-reads.ts';
+import { findRow, rowOf, visibleIds } from './resource-reads.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
 import { attributesOf } from './row-condition.ts';
 
@@ -20,13 +20,13 @@ export interface ResourceWritesOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
-  /** Told once a fingerprint has been put into the outbox. */
+  /** Called after a fingerprint was added to the outbox. */
   readonly onAnchor: () => void;
 }
 
 const MOST_LINKED = 1000;
 
-/** Changes of documents, each one transaction and one revision of the organisation. */
+/** Changes of documents. Each is one transaction and one revision of the organisation. */
 export function resourceWrites(options: ResourceWritesOptions): ResourceWrites {
   return {
     async run(orgId, work) {
@@ -53,7 +53,7 @@ async function beginUnit(
     revision,
     nowMs,
     find: (kind, id, scope = everything(orgId)) => findRow(sql, { kind, id, scope, lock: true }),
-    seen: (kind, ids, scope) => seenIds(sql, { kind, ids, scope }),
+    visible: (kind, ids, scope) => visibleIds(sql, { kind, ids, scope }),
     withFacet: (kind, facet) => rowsWithFacet(sql, orgId, kind, facet),
     isMember: async (personId) => {
       const text = 'SELECT 1 FROM risk.people WHERE person_id = $1 AND org_id = $2 AND removed_at IS NULL';
@@ -73,14 +73,14 @@ async function beginUnit(
       await insertAnchor(sql, orgId, evidence, { id: newId('ledger_rec_'), nowMs });
       anchored();
     },
-    record: ({ actorId, ...deed }, about) => {
+    record: ({ actorId, ...entry }, about) => {
       const filtered = about === undefined ? {} : attributesOf(about.kind, about.doc);
-      return audit.record(sql, { ...deed, actor: actorId, detail: { orgId, ...filtered } });
+      return audit.record(sql, { ...entry, actor: actorId, detail: { orgId, ...filtered } });
     },
   };
 }
 
-/** Writes a row with all that follows from it: what snapshots count, and what coverage knows. */
+/** Writes a row, its entry in the change log of snapshots, and its coverage facts. */
 export async function putRow(
   change: RevisionChange,
   kind: KindName,
@@ -92,7 +92,7 @@ export async function putRow(
   await writeFacts(change, kind, docs);
 }
 
-/** For what the change itself has to look at, whoever makes it. */
+/** The scope of reads that a change needs for itself, whoever makes it. */
 const everything = (orgId: string): RowScope => ({
   orgId,
   ownerId: null,
@@ -110,11 +110,11 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
   return rows.map(rowOf);
 }
 
-/** The columns that follow from a document, beside the three that name it, and the revision that writes them. */
+/** The columns derived from a document, besides its key, and the revision that writes it. */
 function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): unknown[] {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
   const { ownerId, department, sensitive } = attributesOf(kindName, doc);
-  const validUntil = (doc as Partial<Evidence>).validUntil ?? null; // Other kinds have no such member.
+  const validUntil = (doc as Partial<Evidence>).validUntil ?? null; // Evidence only.
   const attributes = [n, ownerId, department, sensitive, doc.createdAt, doc.updatedAt, validUntil];
   const item = canonical(kind.partnerItem(doc));
   const screenedBy = isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null;
@@ -138,10 +138,10 @@ async function updateRow({ sql, orgId, revision }: RevisionChange, kind: KindNam
            WHERE org_id = $1 AND kind = $2 AND id = $3 RETURNING 1`,
     values: [orgId, kind, row.doc.id, ...columnsOf(kind, row, revision)],
   });
-  assert(rows.length === 1, 'A row that is changed was found and locked before.');
+  assert(rows.length === 1, 'A changed row was locked before.');
 }
 
-/** The record is named and worded here, once, so that sending it again after a crash is the same record. */
+/** Fixes id and content of the ledger record, so that sending it again after a crash writes the same record. */
 async function insertAnchor(
   sql: Sql,
   orgId: string,

@@ -3,14 +3,14 @@ import type { Sql } from '@sealgate/storage';
 import type { Doc, KindName, RowAttributes } from '../domain/resource.ts';
 import { attributesOf } from './row-condition.ts';
 
-/** The revision that is being made, in its transaction. */
+/** The revision being written, in its transaction. */
 export interface RevisionChange {
   readonly sql: Sql;
   readonly orgId: string;
   readonly revision: number;
 }
 
-/** Begins the next revision: locks the organisation until the transaction ends. */
+/** Starts the next revision; locks the organisation until the transaction ends. */
 export async function nextRevision(
   sql: Sql,
   orgId: string,
@@ -20,11 +20,11 @@ export async function nextRevision(
     text: 'SELECT revision, revised_at FROM risk.next_revision_v1($1, $2)',
     values: [orgId, new Date(atMs)],
   });
-  assert(row !== undefined, 'A change belongs to an organisation that is there.');
+  assert(row !== undefined, 'The organisation of a change exists.');
   return { revision: Number(row.revision), nowMs: row.revised_at.getTime() };
 }
 
-/** Writes what changed, as snapshots count it: gone as it was seen, there as it is seen now. */
+/** Logs a change for snapshots: -1 with the old attributes, +1 with the new ones. */
 export async function recordChanges(
   change: RevisionChange,
   kind: KindName,
@@ -33,9 +33,9 @@ export async function recordChanges(
   const was = before && attributesOf(kind, before);
   const is = after && attributesOf(kind, after);
   const moved = was === undefined || is === undefined || !sameAttributes(was, is);
-  const { id } = (after ?? before)!; // One of the two is there.
+  const { id } = (after ?? before)!; // One of them is defined.
   if (!moved) return addChanges(change, [{ kind, id, delta: 0, ...is }]);
-  // What is proved of evidence is seen and hidden with it.
+  // Proofs are visible to those who may see their evidence.
   const kinds = kind === 'evidence' && before !== undefined ? await withProofs(change, before.id) : [kind];
   const rows = kinds.flatMap((name) => [
     ...(was === undefined ? [] : [{ kind: name, id, delta: -1, ...was }]),
@@ -54,7 +54,7 @@ async function withProofs({ sql, orgId }: RevisionChange, evidenceId: string): P
 
 export interface ChangeRow extends RowAttributes {
   readonly kind: string;
-  /** The row, by which what it is later can be looked up; of a proof, the evidence that it is of. */
+  /** The row, to look up its later attributes; for a proof, its evidence. */
   readonly id: string;
   readonly delta: number;
 }
@@ -81,7 +81,7 @@ function sameAttributes(was: RowAttributes, is: RowAttributes): boolean {
   return was.ownerId === is.ownerId && was.department === is.department && was.sensitive === is.sensitive;
 }
 
-/** The same for what the whole organisation sees, through any kind of transaction. */
+/** Logs a change of rows that are visible to the whole organisation. */
 export async function addOpenChange(
   { sql, orgId, revision }: RevisionChange,
   kind: string,

@@ -1,15 +1,15 @@
+import type { Statement } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
-import { SEEN_BY_ALL, type Doc, type FilteredDoc, type RowAttributes } from '../domain/resource.ts';
 import { KIND_OF } from '../domain/kinds.ts';
-import type { KindName } from '../domain/resource.ts';
+import { SEEN_BY_ALL, type Doc, type FilteredDoc, type KindName, type RowAttributes } from '../domain/resource.ts';
 
 /**
- * The SQL condition for the rows of a table that a caller may see; the table has `org_id` and, where rows are filtered,
- * `owner_id`, `department` and `sensitive`. Adds its parameters to `values`. Every read, count, aggregate and walk of every
- * door goes through it; there is no other way to a row.
+ * The SQL condition for the rows that a caller may see. The table has `org_id` and, where rows are filtered, `owner_id`,
+ * `department` and `sensitive`. Appends its parameters to `values`. Every list, count, aggregate and cursor walk uses it, by
+ * REST and by tools.
  *
- * What does not narrow a scope is left out of the text: so there are few texts, and PostgreSQL knows of each how many rows
- * it keeps without looking at the values, and plans it once.
+ * Conditions that do not narrow the scope are left out, so there are few distinct statements, and PostgreSQL can estimate
+ * and plan each of them once, independently of the parameter values.
  */
 export function rowCondition(alias: string, scope: RowScope, values: unknown[], rowFiltered = true): string {
   const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
@@ -27,9 +27,26 @@ export function rowCondition(alias: string, scope: RowScope, values: unknown[], 
   ].join(' AND ');
 }
 
-/** What the condition looks at, of a document. */
+/** The attributes of a document that row filters look at. */
 export function attributesOf(kind: KindName, doc: Doc): RowAttributes {
   if (!KIND_OF[kind].rowFiltered) return SEEN_BY_ALL;
-  const { ownerId, department, sensitive } = doc as FilteredDoc; // Kinds whose rows are filtered have these members.
+  const { ownerId, department, sensitive } = doc as FilteredDoc; // Row-filtered kinds have these members.
   return { ownerId, department, sensitive };
+}
+
+/** Upper bound on prepared statements: there are few combinations of parts, so more than this would be a leak. */
+const MAX_PREPARED = 500;
+const names = new Map<string, string>();
+
+/**
+ * Names a statement by its text, so that each connection plans it once. Hot reads are assembled from parts; each
+ * combination is a statement of its own.
+ */
+export function prepared(text: string, values: readonly unknown[]): Statement {
+  const known = names.get(text);
+  if (known !== undefined) return { name: known, text, values };
+  if (names.size >= MAX_PREPARED) return { text, values };
+  const name = `risk read ${names.size + 1}`;
+  names.set(text, name);
+  return { name, text, values };
 }

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A process with these secrets, the first of which signs; what it publishes, by the ids of the secrets: the first, then the others. */
+/** A process with these secrets, the first of which signs; returns the keys it publishes, by secret id. */
 function processWith(...ids: string[]) {
   const secrets = ServerSecrets.parse(ids.map(SECRET).join(','));
   const macs = secrets.derive('risk published keys');
@@ -51,22 +51,22 @@ const insert = (kid: string, jwk: string, macs: string | null) =>
     values: [kid, jwk, macs],
   });
 
-it('retired keys stay listed through exchanges of secrets, in every process that shares a secret with one that had them', async () => {
+it('retired keys stay listed through secret rotations, in every process that shares a secret with one that had them', async () => {
   expect(await processWith('a')()).toBe('a');
   const old = processWith('b', 'a');
   expect(await old()).toBe('b a');
-  // While processes are exchanged one by one, those with the old secrets alone list the new key and the retired ones too.
+  // During a rolling update, processes with only the old secrets list the new key and the retired ones too.
   expect(await processWith('c', 'b')()).toBe('c a b');
   expect(await old()).toBe('b a c');
   expect(await processWith('b')()).toBe('b a c');
-  // The oldest secret is long gone, and its key is not.
+  // The oldest secret is gone, its key is still listed.
   expect(await processWith('c')()).toBe('c a b');
   expect(await processWith('d', 'c')()).toBe('d a b c');
   expect(await processWith('d')()).toBe('d a b c');
   expect(refused).toEqual([]);
 });
 
-it('who has the database alone cannot have a key published, and what is refused is told', async () => {
+it('database access alone cannot publish a key, and refused rows are reported', async () => {
   const read = processWith('a');
   expect(await read()).toBe('a');
   const stranger = documentSigner(generateDocumentKey()).jwk;
@@ -76,7 +76,7 @@ it('who has the database alone cannot have a key published, and what is refused 
     await insert(`${stranger.kid}${at}`, JSON.stringify({ ...stranger, kid: `${stranger.kid}${at}` }), made);
   expect(await read()).toBe('a');
   expect(refused).toEqual([forged.length]);
-  // Nor change one that is: the row of a key of this process is written anew, that of a retired one is refused.
+  // Nor change a published key: the row of a current key is rewritten, that of a retired one is refused.
   await sql.query({ text: 'UPDATE risk.signing_keys SET jwk = $1', values: [JSON.stringify(stranger)] });
   expect(await read()).toBe('a');
   const next = processWith('b', 'a');
@@ -85,7 +85,7 @@ it('who has the database alone cannot have a key published, and what is refused 
   expect(await processWith('b')()).toBe('b');
 });
 
-it('a key that was published without a MAC, by an earlier version, is taken up by a process that has its secret', async () => {
+it('a key published without a MAC by an earlier version is adopted by a process that has its secret', async () => {
   const [{ jwk }] = envelopeSigners(ServerSecrets.parse(SECRET('a')));
   await insert(jwk.kid, JSON.stringify(jwk), null);
   expect(await processWith('b')()).toBe('b');

@@ -7,11 +7,11 @@ export interface SigningKeysOptions {
   readonly sql: Sql;
   /** The keys of this process; the first one signs. */
   readonly current: readonly PublicJwk[];
-  /** Of the purpose `risk published keys`. */
+  /** Derived for the purpose `risk published keys`. */
   readonly macs: KeyedHasher;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told how many rows were not published, when that number changes. */
+  /** Called with the number of rows that were not published, when it changes. */
   readonly onRefused: (count: number) => void;
 }
 
@@ -21,20 +21,20 @@ interface KeyRow {
   macs: string | null;
 }
 
-/** Anybody may ask, so the list is read again only after a while; no promise depends on how new a retired key is. */
+/** The list is public, so it is cached; retired keys do not change often enough to matter. */
 const KEPT_MS = 60_000;
-/** Of secrets that this process does not know, so many MACs are kept for those that do. */
+/** Maximum number of kept MACs made with secrets unknown to this process. */
 const MOST_OTHER_MACS = 16;
-/** The id of a secret, and 32 bytes. */
+/** Secret id, colon, 32 bytes in base64url. */
 const MAC = /^[\w-]{1,32}:[\w-]{43}$/;
 
 /**
- * The public keys to publish: those of this process, then every key that any process has ever published. A key whose
- * secret is long gone stays listed, so that old envelopes can still be checked.
+ * The public keys to publish: those of this process, then every key that any process has published. A key stays listed
+ * after its secret is gone, so that old envelopes can be verified.
  *
- * Whoever has the database alone can add none: a row counts only with a MAC by a server secret of this process. A process
- * adds the MACs of all its secrets to each row that counts, so a row outlives an exchange of secrets in which some process
- * had the old one and the new one together for a minute.
+ * A row counts only with a MAC by a server secret of this process, so write access to the database alone cannot add a
+ * key. Each process adds MACs of all its secrets to each valid row, so a row survives a secret rotation if one process
+ * had both secrets for a minute.
  */
 export function signingKeys(options: SigningKeysOptions): () => Promise<Jwks> {
   const { now, onRefused } = options;
@@ -50,7 +50,7 @@ export function signingKeys(options: SigningKeysOptions): () => Promise<Jwks> {
     } catch (error) {
       if (!(error instanceof DatabaseUnavailableError)) throw error;
       if (known !== undefined) return known.keys;
-      throw new AppError('UNAVAILABLE', 'The list of keys cannot be reached.', { cause: error });
+      throw new AppError('UNAVAILABLE', 'The list of keys is unavailable.', { cause: error });
     }
   };
 }
@@ -83,7 +83,7 @@ async function readKeys({ sql, current, macs, now }: SigningKeysOptions): Promis
         new Date(now()),
       ],
     });
-  // Written above by a process that has a secret of this one, from such keys.
+  // Valid rows were written by the statement above, in a process with one of these secrets.
   const keys = jwksOf([...current, ...others.map(({ jwk }) => JSON.parse(jwk) as PublicJwk)]);
   return { keys, refused: rows.filter(({ kid }) => !wanted.some((one) => one.kid === kid)).length };
 }
@@ -97,7 +97,7 @@ function isOurs(row: KeyRow, hasher: KeyedHasher): boolean {
   });
 }
 
-/** The MACs of this process in the order of their ids, then those that others made of the same. */
+/** The MACs of this process ordered by secret id, then those of other processes over the same key. */
 function macsOf(kid: string, jwk: string, row: KeyRow | undefined, hasher: KeyedHasher): string {
   const made = hasher.hashAll(kid, jwk).sort((a, b) => (a.id < b.id ? -1 : 1));
   const others =

@@ -1,21 +1,21 @@
 import type { Database } from '@sealgate/storage';
 import { SEEN_BY_ALL_KINDS, SNAPSHOT_KEPT_MS } from './partner-snapshots.ts';
 
-/** Kept a little longer than promised, so that nobody is refused by a clock that is ahead. */
+/** Extra retention, so that clock skew refuses no promised snapshot. */
 const MARGIN_MS = 3_600_000;
 
-/** So many old revisions of an organisation are kept at most, whatever they hold. */
+/** Upper bound on old revisions kept per organisation. */
 const MOST_OLD_REVISIONS = 10_000;
 
 /**
- * Throws away what only expired snapshots need. What changed in them is summed up in the oldest one that is kept, so that
- * counts stay right.
+ * Removes what only expired snapshots need. Their changes are summed into the oldest kept revision, so counts stay
+ * right.
  *
- * That one is the newest in which the whole organisation saw something change: it took the place of every earlier one, for
- * every caller. A later one may have changed nothing that a caller sees, whose own newest would then be thrown away while
- * it still is the one to read.
+ * That is the newest expired revision with a change visible to the whole organisation: it replaced every earlier one
+ * for every caller. A later revision may have no change that some caller sees, whose own newest revision would then be
+ * removed while still current.
  *
- * @returns how many revisions went.
+ * @returns the number of revisions removed.
  */
 export async function removeOldSnapshots(sql: Database, nowMs: number): Promise<number> {
   const before = new Date(nowMs - SNAPSHOT_KEPT_MS - MARGIN_MS);

@@ -7,7 +7,7 @@ import {
 } from '@sealgate/ledger-port';
 import { inSpan } from '@sealgate/observability';
 
-/** A fingerprint on its way into the ledger. `data` is the record's, worded when the evidence was approved. */
+/** A fingerprint to write to the ledger. `data` is the data of its record, fixed when the evidence was approved. */
 export interface Anchor {
   readonly ledgerRecordId: string;
   readonly orgId: string;
@@ -26,27 +26,27 @@ export interface ProvenAnchor extends Anchor {
 }
 
 export interface AnchorStore {
-  /** Those that are due; nobody else takes them before the lease ends. */
+  /** Leases the anchors that are due; no other process takes them until the lease ends. */
   take(taking: { readonly nowMs: number; readonly leaseMs: number; readonly limit: number }): Promise<Anchor[]>;
   postpone(anchor: Anchor, untilMs: number): Promise<void>;
-  /** The ledger holds something else under this id, and always will. */
+  /** The ledger holds a different record under this id: permanent. */
   refuse(anchor: Anchor): Promise<void>;
   anchored(anchor: Anchor): Promise<void>;
-  /** Anchored in a ledger that has no public log: never due again. */
+  /** Anchored in a ledger without a public log: done, without a proof. */
   unproved(anchor: Anchor): Promise<void>;
   proved(anchor: ProvenAnchor): Promise<void>;
 }
 
 export interface AnchorPorts {
   readonly store: AnchorStore;
-  /** `hasLog`: whether it can prove a record. An anchor is done once it is proved; without a log, once it is written. */
+  /** `hasLog`: whether it can prove records. An anchor is done when proved; without a log, when written. */
   readonly ledger: LedgerAppender & Pick<LedgerReader, 'prove'> & { readonly hasLog: boolean };
   readonly network: string;
   /** `<networkId>.<name>`. */
   readonly channel: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told what went wrong, for the log; the anchor is tried again. */
+  /** Called with an unexpected error, for the log; the anchor is retried. */
   readonly onFailure: (anchor: Anchor, error: unknown) => void;
   readonly onRefused: (anchor: Anchor) => void;
 }
@@ -57,9 +57,9 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Takes every fingerprint that is due one step on: into the ledger, then to its proof. Each step may be taken twice, by
- * another process or after a crash, and comes out the same: the record's id and content are fixed, the ledger writes it
- * once, and each row moves on from one state only.
+ * Advances every due fingerprint: first into the ledger, then to its proof. Each step is idempotent, so another process
+ * may repeat it, or this one after a crash: id and content of the record are fixed, the ledger writes it once, and a
+ * row leaves each state only once.
  * @returns how many were taken.
  */
 export async function anchorDue(ports: AnchorPorts): Promise<number> {
@@ -75,12 +75,12 @@ async function step(ports: AnchorPorts, anchor: Anchor): Promise<void> {
     await (ports.ledger.hasLog ? prove(ports, anchor) : ports.store.unproved(anchor));
   } catch (error) {
     if (!isOutage(error)) ports.onFailure(anchor, error);
-    // Where not even this can be written, the lease ends by itself.
+    // If this write fails too, the lease simply expires.
     await ports.store.postpone(anchor, ports.now() + pauseMs(anchor.attempts)).catch(() => undefined);
   }
 }
 
-/** Whether it is in the ledger now. */
+/** Returns whether the record is in the ledger. */
 async function append({ ledger, store, network, channel, onRefused }: AnchorPorts, anchor: Anchor): Promise<boolean> {
   const { ledgerRecordId: id, orgId, data } = anchor;
   const record = { id, type: 'evidence', owner: orgId, data, extra: null };
@@ -98,7 +98,7 @@ async function prove({ ledger, store, channel }: AnchorPorts, anchor: Anchor): P
   const found = await ledger.prove(channel, anchor.ledgerRecordId);
   if (found === undefined) throw new LedgerUnavailableError('The record cannot be read yet.');
   const { receipt, proof } = found;
-  // The checkpoint itself names its log, also after a declared loss.
+  // The checkpoint names its log, also after a declared loss.
   const { index, leafHash, treeSize, inclusionPath, checkpoint } = proof;
   await store.proved({
     ...anchor,
@@ -107,7 +107,7 @@ async function prove({ ledger, store, channel }: AnchorPorts, anchor: Anchor): P
   });
 }
 
-/** Foreseen: it heals by itself, and the outbox waits. */
+/** Expected outages: the anchor stays in the outbox and is retried. */
 function isOutage(error: unknown): boolean {
   const isOurs = error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError;
   return isOurs || error instanceof OutcomeUnknownError;

@@ -1,4 +1,4 @@
-import { given, timeText, type FilteredDoc, type Kind } from './resource.ts';
+import { defined, timeText, type FilteredDoc, type Kind } from './resource.ts';
 
 export const CRITICALITIES = ['low', 'medium', 'high', 'critical'] as const;
 export const ASSET_STATUSES = ['planned', 'active', 'retired'] as const;
@@ -49,21 +49,15 @@ export const assetKind: Kind<Asset, NewAsset, AssetChange> = {
       sensitive: false,
       status: 'active',
       controlIds: [],
-      ...given(body),
+      ...defined(body),
       name: body.name,
       type: body.type,
       createdAt: now,
       updatedAt: now,
     };
   },
-  change: (asset, body, { nowMs }) => ({ ...asset, ...given(body), updatedAt: timeText(nowMs) }),
-  freeText: ({ refId, name, type, dataClassification, environment }) => ({
-    refId,
-    name,
-    type,
-    dataClassification,
-    environment,
-  }),
+  change: (asset, body, { nowMs }) => ({ ...asset, ...defined(body), updatedAt: timeText(nowMs) }),
+  freeText: ['refId', 'name', 'type', 'dataClassification', 'environment'],
   partnerItem: (asset) => ({
     id: asset.id,
     refId: asset.refId,

@@ -1,39 +1,39 @@
 import type { Role } from './permissions.ts';
 
-/** What an administrator has set for a person. */
+/** The row scope that an administrator has set for a person. */
 export interface Scope {
   readonly unrestricted: boolean;
   readonly departments: readonly string[];
   readonly canReadSensitive: boolean;
 }
 
-/** How somebody came in: by which key, or as which identity by an access token. */
+/** How a caller authenticated: with a key, or as an identity with an access token. */
 export interface Credential {
   readonly kind: 'key' | 'token';
   readonly id: string;
 }
 
-/** Who asks: a live key or an identity, the person it belongs to, and what holds for that person now. */
+/** An authenticated caller: the credential, the person it belongs to, and that person's current rights. */
 export interface RiskCaller {
   readonly credential: Credential;
   readonly orgId: string;
   readonly personId: string;
   readonly roles: readonly Role[];
-  /** What holds, the roles counted in. */
+  /** The effective scope, with the roles applied. */
   readonly scope: Scope;
 }
 
-/** Which rows a caller may see. One function makes an SQL condition of it: `rowCondition` in data/row-condition.ts. */
+/** The rows that a caller may see. `rowCondition` in data/row-condition.ts turns it into SQL. */
 export interface RowScope extends Scope {
   readonly orgId: string;
-  /** Whose own rows are seen in any case; null: nobody's. */
+  /** The person whose own rows are always visible; null: none. */
   readonly ownerId: string | null;
 }
 
 const UNRESTRICTED: readonly Role[] = ['owner', 'admin', 'risk_manager', 'auditor', 'partner_read'];
 const READS_SENSITIVE: readonly Role[] = ['owner', 'admin', 'risk_manager'];
 
-/** The scope that roles and settings give together. A machine that reads for partners never reads sensitive rows. */
+/** The effective scope of roles and settings. A partner machine never reads sensitive rows. */
 export function effectiveScope(roles: readonly Role[], set: Scope): Scope {
   const has = (wanted: readonly Role[]) => roles.some((role) => wanted.includes(role));
   return {
@@ -47,7 +47,7 @@ export function rowScopeOf({ orgId, personId, roles, scope }: RiskCaller): RowSc
   return { ...scope, orgId, ownerId: isPartner(roles) ? null : personId };
 }
 
-/** Somebody who reads for a partner and has no other role. */
+/** Whether `partner_read` is the caller's only role. */
 export function isPartner(roles: readonly Role[]): boolean {
   return roles.length > 0 && roles.every((role) => role === 'partner_read');
 }

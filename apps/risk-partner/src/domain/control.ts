@@ -1,4 +1,4 @@
-import { given, normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { defined, normalTime, timeText, type Doc, type Kind } from './resource.ts';
 
 export const CONTROL_STATUSES = ['draft', 'planned', 'implemented', 'not_applicable', 'retired'] as const;
 export const TEST_RESULTS = ['passed', 'failed', 'inconclusive'] as const;
@@ -46,7 +46,7 @@ export const controlKind: Kind<Control, NewControl, ControlChange> = {
       status: 'planned',
       frameworkRefs: [],
       testResult: null,
-      ...given(plain),
+      ...defined(plain),
       title: body.title,
       lastTestedAt: normalTime(lastTestedAt) ?? null,
       createdAt: now,
@@ -55,11 +55,11 @@ export const controlKind: Kind<Control, NewControl, ControlChange> = {
   },
   change(control, body, { nowMs }) {
     const { lastTestedAt, ...plain } = body;
-    const times = given({ lastTestedAt: normalTime(lastTestedAt) });
-    return { ...control, ...given(plain), ...times, updatedAt: timeText(nowMs) };
+    const times = defined({ lastTestedAt: normalTime(lastTestedAt) });
+    return { ...control, ...defined(plain), ...times, updatedAt: timeText(nowMs) };
   },
-  freeText: ({ refId, title }) => ({ refId, title }),
-  // Which evidence is counted depends on who asks, so the number is filled in when it is read.
+  freeText: ['refId', 'title'],
+  // `evidenceCount` depends on the caller, so it is filled in at read time.
   partnerItem: (control) => ({
     id: control.id,
     refId: control.refId,

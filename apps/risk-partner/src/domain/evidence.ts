@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { defined, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
 
 export const EVIDENCE_KINDS = ['document', 'test_result', 'attestation', 'link', 'log_extract'] as const;
 
-/** States that are stored. `expiring` and `expired` are approved evidence at a certain moment. */
+/** Stored states. `expiring` and `expired` are computed: approved evidence near or past its end. */
 const STORED_STATES = [
   'requested',
   'collected',
@@ -28,10 +28,10 @@ export interface Evidence extends FilteredDoc {
   readonly sha256: string | null;
   readonly sizeBytes: number | null;
   readonly mediaType: string | null;
-  /** Counts the fingerprints: the first is 1. */
+  /** Counts the fingerprints, from 1. */
   readonly version: number;
   readonly previousSha256: string | null;
-  /** The approved evidence that this one is to take the place of. */
+  /** The approved evidence that this one replaces once it is approved. */
   readonly previousId: string | null;
   readonly source: string | null;
   readonly collectionMethod: string | null;
@@ -60,7 +60,7 @@ export interface EvidenceChange {
   readonly ownerId?: string;
   readonly sensitive?: boolean;
   readonly controlIds?: readonly string[];
-  /** These two are only ever refused: see `changed`. */
+  /** Accepted by the schema so that `changed` can refuse them. */
   readonly kind?: Evidence['kind'];
   readonly sha256?: string | null;
 }
@@ -73,7 +73,7 @@ export interface NewEvidence extends EvidenceChange {
 
 const EXPIRING_BEFORE_MS = 30 * 86_400_000;
 
-/** What the state is at a moment: approved evidence is expiring for 30 days before its end, and expired from then on. */
+/** The state at a time: approved evidence is expiring for 30 days before its end, then expired. */
 export function stateAt(state: StoredState, validUntil: string | null, nowMs: number): EvidenceState {
   if (state !== 'approved' || validUntil === null) return state;
   const endMs = Date.parse(validUntil);
@@ -126,7 +126,7 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
     return applied(blank, described);
   },
   change: changed,
-  freeText: ({ title, mediaType }) => ({ title, mediaType }),
+  freeText: ['title', 'mediaType'],
   partnerItem: (evidence): { [member: string]: JsonValue } => ({
     id: evidence.id,
     title: evidence.title,
@@ -152,12 +152,12 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   view: (evidence, { nowMs }) => ({ ...evidence, state: stateAt(evidence.state, evidence.validUntil, nowMs) }),
 };
 
-/** What somebody has decided on; expiring and expired evidence is stored as approved. */
+/** States after a decision; expiring and expired evidence is stored as approved. */
 const SETTLED: readonly StoredState[] = ['approved', 'superseded', 'revoked'];
 
 /**
- * Of settled evidence only who answers for it and who sees it can be changed. All else is what the reviewer has approved, and
- * changes by a new version alone; a member may be named with the value that it has.
+ * Settled evidence changes only in owner, department and sensitivity. The rest is what the reviewer approved, and
+ * changes by a new version. Sending a member with its current value is allowed.
  */
 function changed(evidence: Evidence, body: EvidenceChange, { nowMs }: Writing): Evidence {
   const { kind = evidence.kind, sha256 = evidence.sha256, ...described } = body;
@@ -167,11 +167,11 @@ function changed(evidence: Evidence, body: EvidenceChange, { nowMs }: Writing): 
     if (!isDeepStrictEqual({ ...next, ...free }, evidence))
       throw new AppError(
         'INVALID_STATE_TRANSITION',
-        `Of evidence that is ${evidence.state} only department, owner and sensitivity change; collect a new version.`,
+        `Evidence that is ${evidence.state} can change only department, owner and sensitivity; collect a new version.`,
       );
   } else {
     for (const name of ['kind', 'sha256'] as const)
-      if (body[name] !== undefined) throw fault(`/${name}`, 'changes when evidence is collected, by a transition');
+      if (body[name] !== undefined) throw fault(`/${name}`, 'changes only by a transition to collected');
   }
   return { ...next, updatedAt: timeText(nowMs) };
 }
@@ -180,8 +180,8 @@ function applied(evidence: Evidence, body: Omit<EvidenceChange, 'kind' | 'sha256
   const { observationPeriod, effectiveAt, validUntil, ...plain } = body;
   return {
     ...evidence,
-    ...given(plain),
-    ...given({
+    ...defined(plain),
+    ...defined({
       observationPeriod: observationPeriod && normalPeriod(observationPeriod),
       effectiveAt: normalTime(effectiveAt),
       validUntil: normalTime(validUntil),
@@ -190,19 +190,19 @@ function applied(evidence: Evidence, body: Omit<EvidenceChange, 'kind' | 'sha256
 }
 
 function normalPeriod({ from, to }: { from: string; to: string }): { from: string; to: string } {
-  if (Date.parse(from) > Date.parse(to)) throw fault('/observationPeriod/to', 'must not lie before from');
+  if (Date.parse(from) > Date.parse(to)) throw fault('/observationPeriod/to', 'must not be before from');
   return { from: normalTime(from), to: normalTime(to) };
 }
 
 function checkFingerprint(kind: Evidence['kind'], state: StoredState, sha256: string | null): void {
   if (state === 'requested') {
-    if (sha256 !== null) throw fault('/sha256', 'nothing has been collected that could have a fingerprint');
+    if (sha256 !== null) throw fault('/sha256', 'must be null while evidence is only requested');
   } else if (kind !== 'link' && sha256 === null) {
-    throw fault('/sha256', 'is required, but for a link or what is only requested');
+    throw fault('/sha256', 'is required, except for links and requested evidence');
   }
 }
 
-/** What a caller asks to become of evidence. */
+/** A requested change of state. */
 export interface Transition {
   readonly to: EvidenceState;
   readonly reason?: string;
@@ -220,23 +220,23 @@ const FROM: Readonly<Partial<Record<EvidenceState, readonly EvidenceState[]>>> =
   revoked: ['collected', 'in_review', 'approved', 'expiring', 'expired', 'rejected'],
 };
 
-/** Faults of a transition that show without the evidence. @throws AppError INVALID_REQUEST. */
+/** Checks a transition without its evidence. @throws AppError INVALID_REQUEST. */
 export function checkTransition({ to, reason, sha256, sizeBytes, mediaType }: Transition): void {
   if ((to === 'rejected' || to === 'revoked') && reason === undefined) throw fault('/reason', `is required for ${to}`);
   if (to === 'collected') return;
   for (const [name, value] of Object.entries({ sha256, sizeBytes, mediaType }))
-    if (value !== undefined) throw fault(`/${name}`, 'belongs to evidence that is being collected');
+    if (value !== undefined) throw fault(`/${name}`, 'is allowed only in a transition to collected');
 }
 
 /**
- * What the transition makes of the evidence: the evidence changed, or a new one to take its place.
- * @throws AppError FORBIDDEN when the collector reviews, INVALID_STATE_TRANSITION, INVALID_REQUEST.
+ * The result of a transition: the changed evidence, or a new one to replace it.
+ * @throws AppError FORBIDDEN if the collector reviews, INVALID_STATE_TRANSITION, INVALID_REQUEST.
  */
 export function afterTransition(evidence: Evidence, transition: Transition, writing: Writing): Evidence {
   const { to, reason = null } = transition;
   const isReview = to === 'approved' || to === 'rejected';
   if (isReview && evidence.collectedBy === writing.personId)
-    throw new AppError('FORBIDDEN', 'Whoever collected evidence does not review it.');
+    throw new AppError('FORBIDDEN', 'The collector of evidence may not review it.');
   const state = stateAt(evidence.state, evidence.validUntil, writing.nowMs);
   if (FROM[to]?.includes(state) !== true)
     throw new AppError('INVALID_STATE_TRANSITION', `Evidence that is ${state} cannot become ${to}.`);
@@ -246,7 +246,7 @@ export function afterTransition(evidence: Evidence, transition: Transition, writ
     const review = { reviewedBy: writing.personId, reviewedAt: now, reviewReason: reason };
     return { ...evidence, ...review, state: to, updatedAt: now };
   }
-  // `to` is a key of FROM, and all of those are stored states.
+  // `to` is a key of FROM, and those are stored states.
   return { ...evidence, state: to as StoredState, reviewReason: reason ?? evidence.reviewReason, updatedAt: now };
 }
 
@@ -265,23 +265,22 @@ function collected(evidence: Evidence, transition: Transition, writing: Writing)
     updatedAt: now,
   };
   if (evidence.state === 'requested') return { ...evidence, ...collection };
-  if (sha256 !== null && sha256 === evidence.sha256)
-    throw fault('/sha256', 'must differ from that of the version before');
+  if (sha256 !== null && sha256 === evidence.sha256) throw fault('/sha256', 'must differ from the previous version');
   const next = { version: evidence.version + 1, previousSha256: evidence.sha256 };
   const unreviewed = { reviewedBy: null, reviewedAt: null, reviewReason: null, ledgerRecordId: null };
   if (evidence.state === 'rejected') return { ...evidence, ...collection, ...next, ...unreviewed };
-  // What was approved stands until its successor is.
+  // Approved evidence stays valid until its successor is approved.
   const own = { id: writing.id, previousId: evidence.id, receivedAt: now, createdAt: now, validUntil: null };
   return { ...evidence, ...collection, ...next, ...unreviewed, ...own };
 }
 
-/** The evidence whose successor was approved. */
+/** The evidence after its successor was approved. */
 export function superseded(evidence: Evidence, nowMs: number): Evidence {
   return { ...evidence, state: 'superseded', updatedAt: timeText(nowMs) };
 }
 
 function fault(pointer: string, detail: string): AppError {
-  return new AppError('INVALID_REQUEST', 'The evidence is not as documented.', {
+  return new AppError('INVALID_REQUEST', 'The evidence is invalid.', {
     faults: [{ in: 'body', pointer, detail }],
   });
 }

@@ -1,31 +1,31 @@
 import { AppError } from '@sealgate/errors';
 import type { AccessToken } from '@sealgate/identity';
 import type { RiskCaller } from './caller.ts';
-import { adminDeed, findPerson, type Administering, type PeopleStore } from './manage-orgs.ts';
-import type { Deed } from './resource-ports.ts';
+import { adminEntry, findPerson, type AdminContext, type PeopleStore } from './manage-orgs.ts';
+import type { AuditEntry } from './resource-ports.ts';
 
-/** Who a person is at an identity provider; an invitation while issuer and subject are null. */
+/** An identity of a person at an identity provider; an invitation while issuer and subject are null. */
 export interface Identity {
   readonly id: string;
   readonly issuer: string | null;
   readonly subject: string | null;
-  /** Whom the invitation was for, in lower case. */
+  /** The invited e-mail address, in lower case. */
   readonly email: string | null;
   readonly createdAt: Date;
-  /** Until when an invitation waits. */
+  /** When an invitation ends. */
   readonly expiresAt: Date | null;
 }
 
-/** Changes are written with their audit events. */
+/** Writes each change with its audit event. */
 export interface IdentityStore {
-  /** False, and nothing is written: the identity is somebody of this organisation already. */
-  insert(of: PersonRef, identity: Identity, deed: Deed): Promise<boolean>;
+  /** False, without writing: the identity is already a person of this organisation. */
+  insert(of: PersonRef, identity: Identity, entry: AuditEntry): Promise<boolean>;
   list(personId: string, page: { readonly limit: number; readonly after: string }): Promise<Identity[]>;
-  /** The deed is written where there was something to remove. */
+  /** Writes the entry only if something was removed. */
   remove(
     of: PersonRef,
     removal: { readonly id: string; readonly at: Date },
-    deed: Deed,
+    entry: AuditEntry,
   ): Promise<'removed' | 'before' | 'missing'>;
 }
 
@@ -44,14 +44,14 @@ export interface IdentityPorts {
 
 const INVITED_FOR_MS = 14 * 86_400_000;
 
-/** Either who somebody is, or the address under which they will come. */
+/** Either an identity, or the e-mail address to invite. */
 export type NewIdentity = { readonly issuer: string; readonly subject: string } | { readonly email: string };
 
-/** @throws AppError NOT_FOUND, ALREADY_EXISTS when the identity is somebody of this organisation. */
+/** @throws AppError NOT_FOUND, ALREADY_EXISTS if the identity is already a person of this organisation. */
 export async function addIdentity(
   ports: IdentityPorts,
   of: PersonRef,
-  { identity, by }: { readonly identity: NewIdentity; readonly by: Administering },
+  { identity, by }: { readonly identity: NewIdentity; readonly by: AdminContext },
 ): Promise<Identity> {
   await findPerson(ports.people, of.orgId, of.personId);
   const createdAt = new Date(ports.now());
@@ -61,24 +61,24 @@ export async function addIdentity(
       ? { ...nobody, email: identity.email.toLowerCase(), expiresAt: new Date(createdAt.getTime() + INVITED_FOR_MS) }
       : { ...nobody, ...identity };
   const made: Identity = { ...named, id: ports.newId('idn_'), createdAt };
-  if (!(await ports.identities.insert(of, made, adminDeed('identity', 'create', made.id, by))))
-    throw new AppError('ALREADY_EXISTS', 'This identity is somebody of the organisation already.');
+  if (!(await ports.identities.insert(of, made, adminEntry('identity', 'create', made.id, by))))
+    throw new AppError('ALREADY_EXISTS', 'This identity already belongs to a person of the organisation.');
   return made;
 }
 
-/** It ends with the next request. Again: nothing happens. @throws AppError NOT_FOUND. */
+/** Takes effect on the next request; idempotent. @throws AppError NOT_FOUND. */
 export async function removeIdentity(
   { people, identities, now }: IdentityPorts,
   of: PersonRef,
-  { id, by }: { readonly id: string; readonly by: Administering },
+  { id, by }: { readonly id: string; readonly by: AdminContext },
 ): Promise<void> {
   await findPerson(people, of.orgId, of.personId);
   const removal = { id, at: new Date(now()) };
-  if ((await identities.remove(of, removal, adminDeed('identity', 'delete', id, by))) === 'missing')
-    throw new AppError('NOT_FOUND', 'There is no such identity of the person.');
+  if ((await identities.remove(of, removal, adminEntry('identity', 'delete', id, by))) === 'missing')
+    throw new AppError('NOT_FOUND', 'The person has no such identity.');
 }
 
-/** The people that an identity is, one in each organisation, and the invitations that wait for it. */
+/** The people of an identity, at most one per organisation, and the invitations open for its e-mail address. */
 export interface SignedIn {
   readonly callers: readonly RiskCaller[];
   readonly invitations: readonly string[];
@@ -87,14 +87,14 @@ export interface SignedIn {
 export interface SignInPorts {
   /** @throws AppError UNAVAILABLE */
   find(token: AccessToken, verifiedEmail: string | undefined): Promise<SignedIn>;
-  /** Each becomes an identity once, with its audit event. */
+  /** Turns each invitation into an identity, once, with its audit event. */
   accept(token: AccessToken, invitations: readonly string[]): Promise<void>;
 }
 
 /**
- * Who a token is, in the organisation that the request names; undefined where the identity is nobody there. Where it may be
- * any of them, the request has no effect and tells nothing of one.
- * @throws AppError INVALID_HEADER where several organisations could be meant, UNAVAILABLE.
+ * The person of a token in the organisation named by the request; undefined if the identity is not a member. With
+ * `mayBeAny`, any organisation will do: the request neither changes nor returns data of one.
+ * @throws AppError INVALID_HEADER if several organisations are possible, UNAVAILABLE.
  */
 export async function signIn(
   ports: SignInPorts,
@@ -111,13 +111,13 @@ export async function signIn(
   if (callers.length > 1 && !mayBeAny)
     throw new AppError('INVALID_HEADER', 'X-Organization must name one of your organisations.', {
       faults: [
-        { in: 'header', pointer: '/X-Organization', detail: 'is needed, since you are in several organisations' },
+        { in: 'header', pointer: '/X-Organization', detail: 'is required, as you belong to several organisations' },
       ],
     });
   return callers[0];
 }
 
-/** An address that the provider has not verified is anybody's to claim. */
+/** Unverified addresses are ignored: anybody can claim them. */
 function verifiedEmailOf({ claims: { email, email_verified: isVerified } }: AccessToken): string | undefined {
   return isVerified === true && typeof email === 'string' && email.length <= 254 ? email.toLowerCase() : undefined;
 }

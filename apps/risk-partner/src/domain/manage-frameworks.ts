@@ -1,8 +1,8 @@
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
-import { adminDeed, noSuchOrg, type Administering, type OrgPorts } from './manage-orgs.ts';
+import { adminEntry, noSuchOrg, type AdminContext, type OrgPorts } from './manage-orgs.ts';
 import { refusePersonalData } from './personal-data.ts';
-import type { Deed } from './resource-ports.ts';
+import type { AuditEntry } from './resource-ports.ts';
 
 export interface Requirement {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface Framework {
 }
 
 export interface FrameworkStore {
-  /** Undefined when the organisation has a framework of that name and version. `item` is what partners are shown. */
+  /** False if the organisation has a framework of that name and version. `item` is what partners see. */
   insert(orgId: string, framework: StoredFramework): Promise<boolean>;
   find(orgId: string, id: string): Promise<Framework | undefined>;
   list(
@@ -27,10 +27,10 @@ export interface FrameworkStore {
   ): Promise<Omit<Framework, 'requirements'>[]>;
 }
 
-/** A framework as it is written, made at the moment that its transaction gives. */
+/** A framework to write; `at` builds it with the time of its transaction. */
 export interface StoredFramework {
   at(nowMs: number): { readonly framework: Framework; readonly item: string; readonly coverageIds: readonly string[] };
-  readonly deed: Deed;
+  readonly entry: AuditEntry;
 }
 
 export interface FrameworkPorts extends OrgPorts {
@@ -43,7 +43,7 @@ export type NewFramework = Pick<Framework, 'name' | 'version' | 'requirements'>;
 export async function createFramework(
   ports: FrameworkPorts,
   orgId: string,
-  { body, by }: { readonly body: NewFramework; readonly by: Administering },
+  { body, by }: { readonly body: NewFramework; readonly by: AdminContext },
 ): Promise<Framework> {
   if ((await ports.orgs.find(orgId)) === undefined) throw noSuchOrg();
   checkRequirements(body);
@@ -51,19 +51,19 @@ export async function createFramework(
   const base = ports.newId('cov_');
   let made: Framework | undefined;
   const inserted = await ports.frameworks.insert(orgId, {
-    deed: adminDeed('framework', 'create', id, by),
+    entry: adminEntry('framework', 'create', id, by),
     at(nowMs) {
       const createdAt = new Date(nowMs).toISOString();
       made = { id, ...body, createdAt };
       const { name, version, requirements } = body;
       const item = canonical({ id, name, version, requirementCount: requirements.length, createdAt });
-      // In the order in which they were given, which is the order they are walked in.
+      // Ids in the given order, which is the order of pagination.
       const coverageIds = requirements.map((_, index) => base + String(index).padStart(4, '0'));
       return { framework: made, item, coverageIds };
     },
   });
   if (!inserted || made === undefined)
-    throw new AppError('ALREADY_EXISTS', 'The organisation has a framework of that name and version.');
+    throw new AppError('ALREADY_EXISTS', 'The organisation already has a framework of that name and version.');
   return made;
 }
 
@@ -74,9 +74,9 @@ function checkRequirements({ name, version, requirements }: NewFramework): void 
     seen.add(id);
     return isNew
       ? []
-      : [{ in: 'body' as const, pointer: `/requirements/${index}/id`, detail: 'names a requirement twice' }];
+      : [{ in: 'body' as const, pointer: `/requirements/${index}/id`, detail: 'repeats the id of a requirement' }];
   });
-  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'Each requirement has an id of its own.', { faults });
+  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The ids of requirements must be unique.', { faults });
   const ofRequirements = requirements.flatMap(({ id, title }, index) => [
     [`/requirements/${index}/id`, id] as const,
     [`/requirements/${index}/title`, title] as const,

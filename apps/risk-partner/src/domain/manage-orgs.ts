@@ -1,7 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import type { Scope } from './caller.ts';
 import type { Role } from './permissions.ts';
-import type { Deed } from './resource-ports.ts';
+import type { AuditEntry } from './resource-ports.ts';
 
 export interface Org {
   readonly id: string;
@@ -9,7 +9,7 @@ export interface Org {
   readonly createdAt: Date;
 }
 
-/** Somebody in one organisation. `roles` and `scope` are as they were set; what holds is worked out at each request. */
+/** A member of one organisation. `roles` and `scope` are as set; the effective scope is computed on each request. */
 export interface Person {
   readonly id: string;
   readonly orgId: string;
@@ -21,28 +21,28 @@ export interface Person {
 }
 
 export interface OrgStore {
-  /** An organisation begins at its first revision. The deed is written with it. */
-  insert(org: Org, deed: Deed): Promise<Org>;
+  /** Writes the organisation with its first revision and the audit event. */
+  insert(org: Org, entry: AuditEntry): Promise<Org>;
   find(id: string): Promise<Org | undefined>;
   list(page: { readonly limit: number; readonly after: string }): Promise<Org[]>;
 }
 
-/** People as they are before a change and after it; nobody else changes them meanwhile. */
+/** The people of a locked organisation: no concurrent change is possible. */
 export interface PeopleChange {
   find(personId: string): Promise<Person | undefined>;
-  /** Whether the person was removed before. */
+  /** Whether the person has been removed. */
   wasRemoved(personId: string): Promise<boolean>;
   countOwners(): Promise<number>;
   insert(person: Person): Promise<void>;
   update(personId: string, change: { readonly roles?: readonly Role[]; readonly scope?: Scope }): Promise<void>;
   remove(personId: string, at: Date): Promise<void>;
-  record(deed: Deed): Promise<void>;
+  record(entry: AuditEntry): Promise<void>;
 }
 
 export interface PeopleStore {
   find(orgId: string, personId: string): Promise<Person | undefined>;
   list(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<Person[]>;
-  /** One transaction that holds the organisation. @throws AppError NOT_FOUND when there is none. */
+  /** Runs one transaction that locks the organisation. @throws AppError NOT_FOUND if there is none. */
   change<Result>(orgId: string, work: (people: PeopleChange) => Promise<Result>): Promise<Result>;
 }
 
@@ -57,18 +57,18 @@ export interface PeoplePorts extends OrgPorts {
   readonly people: PeopleStore;
 }
 
-/** Who administers, under which request. */
-export interface Administering {
+/** The administrator and the request id, for the audit. */
+export interface AdminContext {
   readonly caller: { readonly actor: string };
   readonly requestId: string;
 }
 
-export function adminDeed(
+export function adminEntry(
   resource: string,
   verb: string,
   resourceId: string,
-  { caller, requestId }: Administering,
-): Deed {
+  { caller, requestId }: AdminContext,
+): AuditEntry {
   return { actorId: caller.actor, action: `${resource}.${verb}`, resource, resourceId, requestId };
 }
 
@@ -96,11 +96,11 @@ export interface NewPerson {
   readonly scope?: Partial<Scope>;
 }
 
-/** A machine that reads for partners is unrestricted unless its scope says otherwise. @throws AppError NOT_FOUND. */
+/** A partner machine is unrestricted unless its scope says otherwise. @throws AppError NOT_FOUND. */
 export function addPerson(
   { people, newId, now }: PeoplePorts,
   orgId: string,
-  { person, by }: { readonly person: NewPerson; readonly by: Administering },
+  { person, by }: { readonly person: NewPerson; readonly by: AdminContext },
 ): Promise<Person> {
   const { name, kind, roles = [], scope = {} } = person;
   const made: Person = {
@@ -118,23 +118,23 @@ export function addPerson(
   };
   return people.change(orgId, async (change) => {
     await change.insert(made);
-    await change.record(adminDeed('member', 'create', made.id, by));
+    await change.record(adminEntry('member', 'create', made.id, by));
     return made;
   });
 }
 
-/** @throws AppError NOT_FOUND, IN_USE when the organisation would be left without an owner. */
+/** @throws AppError NOT_FOUND, IN_USE if the organisation would be left without an owner. */
 export function setRoles(
   { people }: PeoplePorts,
   orgId: string,
-  { personId, roles, by }: { readonly personId: string; readonly roles: readonly Role[]; readonly by: Administering },
+  { personId, roles, by }: { readonly personId: string; readonly roles: readonly Role[]; readonly by: AdminContext },
 ): Promise<Person> {
   return people.change(orgId, async (change) => {
     const person = await change.find(personId);
     if (person === undefined) throw noSuchPerson();
     if (!roles.includes('owner')) await keepAnOwner(change, person);
     await change.update(personId, { roles });
-    await change.record(adminDeed('member', 'roles', personId, by));
+    await change.record(adminEntry('member', 'roles', personId, by));
     return { ...person, roles };
   });
 }
@@ -143,22 +143,22 @@ export function setRoles(
 export function setScope(
   { people }: PeoplePorts,
   orgId: string,
-  { personId, scope, by }: { readonly personId: string; readonly scope: Scope; readonly by: Administering },
+  { personId, scope, by }: { readonly personId: string; readonly scope: Scope; readonly by: AdminContext },
 ): Promise<Person> {
   return people.change(orgId, async (change) => {
     const person = await change.find(personId);
     if (person === undefined) throw noSuchPerson();
     await change.update(personId, { scope });
-    await change.record(adminDeed('member', 'scope', personId, by));
+    await change.record(adminEntry('member', 'scope', personId, by));
     return { ...person, scope };
   });
 }
 
-/** Again: nothing happens. The person's keys end with the membership. @throws AppError NOT_FOUND, IN_USE. */
+/** Idempotent. Ends the person's keys as well. @throws AppError NOT_FOUND, IN_USE. */
 export async function removePerson(
   { people, now }: PeoplePorts,
   orgId: string,
-  { personId, by }: { readonly personId: string; readonly by: Administering },
+  { personId, by }: { readonly personId: string; readonly by: AdminContext },
 ): Promise<void> {
   await people.change(orgId, async (change) => {
     const person = await change.find(personId);
@@ -168,11 +168,11 @@ export async function removePerson(
     }
     await keepAnOwner(change, person);
     await change.remove(personId, new Date(now()));
-    await change.record(adminDeed('member', 'delete', personId, by));
+    await change.record(adminEntry('member', 'delete', personId, by));
   });
 }
 
 async function keepAnOwner(change: PeopleChange, person: Person): Promise<void> {
   if (!person.roles.includes('owner') || (await change.countOwners()) > 1) return;
-  throw new AppError('IN_USE', 'The last owner of an organisation stays its owner.');
+  throw new AppError('IN_USE', 'An organisation must keep at least one owner.');
 }

@@ -10,35 +10,38 @@ export interface ManagePorts {
   readonly newId: (prefix: string) => string;
 }
 
-/** Who asks for a change, under which request. */
-export interface Asker {
+/** The caller of a change and the request id. */
+export interface Requester {
   readonly caller: RiskCaller;
   readonly requestId: string;
 }
 
-/** One error for rows that are not there and rows that the caller may not see. */
+/** The same error for missing rows and hidden rows. */
 export const noSuchRow = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this path.');
 
 /** @throws AppError INVALID_REQUEST, PERSONAL_DATA_REFUSED. */
 export async function createResource<D extends Doc, New extends object, Change>(
   { writes, newId }: ManagePorts,
   kind: Kind<D, New, Change>,
-  { caller, requestId, body }: Asker & { readonly body: New },
+  { caller, requestId, body }: Requester & { readonly body: New },
 ): Promise<Row<D>> {
   return writes.run(caller.orgId, async (unit) => {
     const writing = { id: newId(kind.prefix), personId: caller.personId, nowMs: unit.nowMs };
     const row = { n: 1, doc: kind.make(body, writing) };
     await checkReferences(unit, kind, { caller, doc: row.doc, named: body });
-    refusePersonalData(pointed(kind.freeText(row.doc)));
+    refusePersonalData(textsOf(row.doc, kind.freeText));
     await unit.put(kind.name, row);
-    await unit.record(deed(kind.name, 'create', row.doc.id, { caller, requestId }), { kind: kind.name, doc: row.doc });
+    await unit.record(auditEntry(kind.name, 'create', row.doc.id, { caller, requestId }), {
+      kind: kind.name,
+      doc: row.doc,
+    });
     return row;
   });
 }
 
 /**
- * @throws AppError NOT_FOUND, then what `precondition` throws for the row's `n`, INVALID_REQUEST, PERSONAL_DATA_REFUSED,
- *   INVALID_STATE_TRANSITION.
+ * @throws AppError NOT_FOUND, then what `precondition` throws for the row's `n`, INVALID_REQUEST,
+ *   PERSONAL_DATA_REFUSED, INVALID_STATE_TRANSITION.
  */
 export async function changeResource<D extends Doc, New, Change extends object>(
   { writes }: ManagePorts,
@@ -49,7 +52,7 @@ export async function changeResource<D extends Doc, New, Change extends object>(
     id,
     body,
     precondition,
-  }: Asker & { readonly id: string; readonly body: Change; readonly precondition: (n: number) => void },
+  }: Requester & { readonly id: string; readonly body: Change; readonly precondition: (n: number) => void },
 ): Promise<Row<D>> {
   return writes.run(caller.orgId, async (unit) => {
     const before = await findOwn(unit, kind, id, caller);
@@ -57,11 +60,11 @@ export async function changeResource<D extends Doc, New, Change extends object>(
     const writing: Writing = { id, personId: caller.personId, nowMs: unit.nowMs };
     const changed = kind.change(before.doc, body, writing);
     await checkReferences(unit, kind, { caller, doc: changed, named: body });
-    const free = Object.entries(kind.freeText(changed)).filter(([name]) => name in body);
-    refusePersonalData(pointed(Object.fromEntries(free)));
+    const sent = kind.freeText.filter((name) => name in body);
+    refusePersonalData(textsOf(changed, sent));
     const row = { n: before.n + 1, doc: await keepHiddenLinks(unit, kind, { caller, before: before.doc, changed }) };
     await unit.put(kind.name, row, before);
-    await unit.record(deed(kind.name, 'update', id, { caller, requestId }), { kind: kind.name, doc: row.doc });
+    await unit.record(auditEntry(kind.name, 'update', id, { caller, requestId }), { kind: kind.name, doc: row.doc });
     return row;
   });
 }
@@ -70,18 +73,23 @@ export async function changeResource<D extends Doc, New, Change extends object>(
 export async function removeResource<D extends Doc, New, Change>(
   { writes }: ManagePorts,
   kind: Kind<D, New, Change>,
-  { caller, requestId, id, precondition }: Asker & { readonly id: string; readonly precondition: (n: number) => void },
+  {
+    caller,
+    requestId,
+    id,
+    precondition,
+  }: Requester & { readonly id: string; readonly precondition: (n: number) => void },
 ): Promise<void> {
   await writes.run(caller.orgId, async (unit) => {
     const row = await findOwn(unit, kind, id, caller);
     precondition(row.n);
     if (kind.name === 'control') await unlinkControl(unit, id);
     await unit.remove(kind.name, row);
-    await unit.record(deed(kind.name, 'delete', id, { caller, requestId }), { kind: kind.name, doc: row.doc });
+    await unit.record(auditEntry(kind.name, 'delete', id, { caller, requestId }), { kind: kind.name, doc: row.doc });
   });
 }
 
-/** The row, as a document of the kind. @throws AppError NOT_FOUND, also for a row the caller may not see. */
+/** The row as a document of the kind. @throws AppError NOT_FOUND, also for a hidden row. */
 export async function findOwn<D extends Doc, New, Change>(
   unit: WriteUnit,
   kind: Kind<D, New, Change>,
@@ -90,53 +98,57 @@ export async function findOwn<D extends Doc, New, Change>(
 ): Promise<Row<D>> {
   const row = await unit.find(kind.name, id, rowScopeOf(caller));
   if (row === undefined) throw noSuchRow();
-  // A row is stored under the kind that its document is of.
+  // Rows are stored by the kind of their document.
   return row as Row<D>;
 }
 
-export function deed(resource: string, verb: string, resourceId: string, { caller, requestId }: Asker) {
+export function auditEntry(resource: string, verb: string, resourceId: string, { caller, requestId }: Requester) {
   return { actorId: caller.personId, action: `${resource}.${verb}`, resource, resourceId, requestId };
 }
 
-const pointed = (fields: Readonly<Record<string, string | null>>) =>
-  Object.fromEntries(Object.entries(fields).map(([name, text]) => [`/${name}`, text]));
+/** The free-text members of a document by their JSON pointers. */
+function textsOf(doc: Doc, names: readonly string[]): Record<string, string | null> {
+  const members = doc as unknown as Readonly<Record<string, string | null>>; // The kind names text members only.
+  return Object.fromEntries(names.map((name) => [`/${name}`, members[name] ?? null]));
+}
 
 interface Referring<D> {
   readonly caller: RiskCaller;
   readonly doc: D;
-  /** The members that the request names: what it does not name was checked when it was written. */
+  /** The members sent with the request: the others were checked when they were written. */
   readonly named: object;
 }
 
-/** Owner, links and framework references name what is there and what the caller may see. */
+/** Checks that owner, links and framework references exist and are visible to the caller. */
 async function checkReferences<D extends Doc, New, Change>(
   unit: WriteUnit,
   kind: Kind<D, New, Change>,
   { caller, doc, named }: Referring<D>,
 ): Promise<void> {
   const faults: Fault[] = [];
-  const members = doc as Doc & Partial<FilteredDoc & Control>; // Which of them there are is looked at below.
+  const members = doc as Doc & Partial<FilteredDoc & Control>; // Checked for presence below.
   if ('ownerId' in named && members.ownerId !== undefined && !(await unit.isMember(members.ownerId)))
-    faults.push({ in: 'body', pointer: '/ownerId', detail: 'names nobody of the organisation' });
+    faults.push({ in: 'body', pointer: '/ownerId', detail: 'is no member of the organisation' });
   for (const [member, linked] of Object.entries(kind.links)) {
     if (!(member in named)) continue;
     const ids = idsOf(doc, member);
-    const seen = await unit.seen(linked, ids, rowScopeOf(caller));
+    const visible = await unit.visible(linked, ids, rowScopeOf(caller));
     ids.forEach((id, index) => {
-      if (!seen.has(id)) faults.push({ in: 'body', pointer: `/${member}/${index}`, detail: `names no ${linked}` });
+      if (!visible.has(id)) faults.push({ in: 'body', pointer: `/${member}/${index}`, detail: `is no ${linked}` });
     });
   }
   if ('frameworkRefs' in named) {
     const coverage = await unit.coverageIds(members.frameworkRefs ?? []);
     coverage.forEach((id, index) => {
       if (id === undefined)
-        faults.push({ in: 'body', pointer: `/frameworkRefs/${index}`, detail: 'names no requirement' });
+        faults.push({ in: 'body', pointer: `/frameworkRefs/${index}`, detail: 'is no requirement' });
     });
   }
-  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The request refers to what is not there.', { faults });
+  if (faults.length > 0)
+    throw new AppError('INVALID_REQUEST', 'The request refers to something that does not exist.', { faults });
 }
 
-/** Links the caller cannot see were not shown, so a list that leaves them out does not mean to remove them. */
+/** Keeps links that are hidden from the caller: a list without them does not mean to remove them. */
 async function keepHiddenLinks<D extends Doc, New, Change>(
   unit: WriteUnit,
   kind: Kind<D, New, Change>,
@@ -145,18 +157,18 @@ async function keepHiddenLinks<D extends Doc, New, Change>(
   let doc = changed;
   for (const [member, linked] of Object.entries(kind.links)) {
     const gone = idsOf(before, member).filter((id) => !idsOf(changed, member).includes(id));
-    const seen = await unit.seen(linked, gone, rowScopeOf(caller));
-    const hidden = gone.filter((id) => !seen.has(id));
+    const visible = await unit.visible(linked, gone, rowScopeOf(caller));
+    const hidden = gone.filter((id) => !visible.has(id));
     if (hidden.length > 0) doc = { ...doc, [member]: [...idsOf(doc, member), ...hidden] };
   }
   return doc;
 }
 
-/** Partners are shown which controls a row names, so a control that goes is taken out of all of them. */
+/** Removes a deleted control from all rows that link to it, as partners see those links. */
 async function unlinkControl(unit: WriteUnit, controlId: string): Promise<void> {
   const linking = (kind: KindName) => unit.withFacet(kind, `link:${controlId}`);
   for (const kind of ['risk', 'evidence', 'asset'] as const) {
-    // One batch after the other: a row that was written no longer carries the link.
+    // In batches: a written row no longer has the link.
     for (let rows = await linking(kind); rows.length > 0; rows = await linking(kind)) {
       for (const row of rows) {
         const controlIds = idsOf(row.doc, 'controlIds').filter((id) => id !== controlId);
@@ -167,7 +179,7 @@ async function unlinkControl(unit: WriteUnit, controlId: string): Promise<void> 
   }
 }
 
-/** A member that `links` names is a list of ids, or one id or null. */
+/** The ids of a link member, which is a list of ids, or one id or null. */
 export function idsOf(doc: Doc, member: string): readonly string[] {
   const value = (doc as unknown as Record<string, readonly string[] | string | null>)[member] ?? [];
   return typeof value === 'string' ? [value] : value;

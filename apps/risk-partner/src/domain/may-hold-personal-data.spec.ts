@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { foldCharacters } from './fold-characters.ts';
+import { foldCharacters } from './personal-data.ts';
 import { mayHoldPersonalData } from './may-hold-personal-data.ts';
 
-/** Where a word may begin: behind what is no part of one, or behind an escape of JSON. */
+/** Where a word may start: after a non-word character, or after a JSON escape. */
 const BEGINS = String.raw`(?:(?<!\w)|(?<=\\\w{1,5}))`;
 
-/** The same as an expression, which is slower. */
+/** The reference implementation, which is slower. */
 const EXPRESSION = new RegExp(
   [
     '@',
@@ -15,13 +15,13 @@ const EXPRESSION = new RegExp(
     String.raw`\d{3}[ -]\d{3}`,
     String.raw`\d{4}\.\d{4}`,
     String.raw`${BEGINS}\d{13}`,
-    // A word that is longer than any IBAN is none.
+    // A word longer than any IBAN is none.
     String.raw`${BEGINS}(?!\w{35})[A-Za-z]{2}\d{2}[ .-]?\w`,
   ].join('|'),
 );
 const finds = (text: string): boolean => EXPRESSION.test(text) || EXPRESSION.test(foldCharacters(text));
 
-describe('the first look for personal data', () => {
+describe('mayHoldPersonalData', () => {
   it.each([
     ['', false],
     ['@', true],
@@ -69,7 +69,7 @@ describe('the first look for personal data', () => {
     expect(finds(text)).toBe(expected);
   });
 
-  it('finds what the expression finds, wherever it stands', () => {
+  it('finds what the reference expression finds, at any position', () => {
     const piece = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom(...'0123456789 -+_,.:"AZaz@é\n\\＠７٣\u00a0\u2013\u200b—') },
       {
@@ -99,7 +99,7 @@ describe('the first look for personal data', () => {
     );
   });
 
-  it('finds in joined texts what it finds in one of them, and nothing between them', () => {
+  it('finds in joined texts what it finds in each, and nothing across them', () => {
     const text = fc
       .array(fc.constantFrom('123', '456', 'A', 'B12', '-', ' ', 'x', '+', '4'))
       .map((all) => JSON.stringify(all.join('')));

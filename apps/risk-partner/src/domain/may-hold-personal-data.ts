@@ -1,11 +1,11 @@
-import { foldCharacters } from './fold-characters.ts';
+import { foldCharacters } from './personal-data.ts';
 
 const CARD_DIGITS_MIN = 13;
-/** An IBAN has at most so many letters and digits; a word that goes on, such as a hash, is none. */
+/** Maximum length of an IBAN; a longer word, such as a hash, is none. */
 const IBAN_LENGTH_MAX = 34;
 const [SPACE, PLUS, HYPHEN, DOT, AT, UNDERSCORE, BACKSLASH] = [0x20, 0x2b, 0x2d, 0x2e, 0x40, 0x5f, 0x5c];
 
-/** What a byte of UTF-8 may begin here; most begin nothing. */
+/** What a UTF-8 byte can start; most start nothing. */
 const [NOTHING, DIGIT, SIGN, FOREIGN] = [0, 1, 2, 3];
 const KIND_OF_BYTE = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte >= 0x30 && byte <= 0x39) return DIGIT;
@@ -16,28 +16,31 @@ const WORD = Uint8Array.from({ length: 256 }, (_, byte) =>
   isLetter(byte) || KIND_OF_BYTE[byte] === DIGIT || byte === UNDERSCORE ? 1 : 0,
 );
 
-/** With what UTF-8 begins a character that `foldCharacters` may change: those of most Latin, Greek and Cyrillic letters are none. */
+/**
+ * First bytes of characters that `foldCharacters` may change. Those of most Latin, Greek and Cyrillic letters are not
+ * among them.
+ */
 function isLeadOfFolded(byte: number): boolean {
   return byte === 0xc2 || byte === 0xcc || byte === 0xcd || byte === 0xd2 || byte >= 0xd6;
 }
 
 const encoder = new TextEncoder();
 const BYTES_OF_A_CHARACTER_MAX = 3;
-/** Behind a text there are as many zeroes as anything here looks ahead. */
+/** Zero bytes after the text: the furthest that any check looks ahead. */
 const LOOK_AHEAD = 10;
-/** Used again by each call. Grows to the largest text, and pages are bounded. */
+/** Reused by all calls. Grows to the largest text; pages are bounded. */
 let bytes = new Uint8Array(65_536);
 
 /**
- * The number of the rules by which texts are looked through for personal data, kept beside what they found harmless. To be
- * raised with every change by which they may find more.
+ * Version of the personal-data rules, stored with rows in which they found nothing. Raise it with every change that may
+ * find more.
  */
 export const SCREENING_RULES = 1;
 
 /**
- * Sorts out most canonical texts at the price of one walk: without a hit here, none of their fields holds what
- * `holdsPersonalData` looks for. Many texts may be one, joined by commas. It finds exactly what the expression in its test
- * finds in the text as it is or folded, and is several times faster.
+ * Excludes most canonical texts in one pass: without a hit here, `holdsPersonalData` finds nothing in any of their
+ * members. The text may be several items joined by commas. Equivalent to the regular expression in its test, applied to
+ * the text as it is or folded, and several times faster.
  */
 export function mayHoldPersonalData(text: string): boolean {
   const found = look(text);
@@ -80,7 +83,7 @@ function endOfDigits(text: Uint8Array, from: number): number {
   return end;
 }
 
-/** All digits from here to `end`: a card's, or a group of some number. */
+/** Whether the digits from here to `end` may be a card number, or a group of some number. */
 function isNumberLike(text: Uint8Array, from: number, end: number): boolean {
   if (end - from < 3) return false;
   if (end - from >= CARD_DIGITS_MIN && beginsWord(text, from)) return true;
@@ -91,7 +94,7 @@ function isNumberLike(text: Uint8Array, from: number, end: number): boolean {
   return kindAt(text, end + 3) === DIGIT;
 }
 
-/** Country and check digits, and something behind them. The digits are all from here to `end`. */
+/** Whether an IBAN may start here: country and check digits, then more. The digits run from here to `end`. */
 function opensAccount(text: Uint8Array, from: number, end: number): boolean {
   if (end - from < 2 || from < 2 || !isLetter(text[from - 1]!) || !isLetter(text[from - 2]!)) return false;
   if (!beginsWord(text, from - 2)) return false;
@@ -101,7 +104,7 @@ function opensAccount(text: Uint8Array, from: number, end: number): boolean {
   return behind - (from - 2) <= IBAN_LENGTH_MAX;
 }
 
-/** Whether a word may begin here: where the text is JSON, the letters of an escape belong to none. */
+/** Whether a word may start here. In JSON, the letters of an escape sequence are not part of the word. */
 function beginsWord(text: Uint8Array, from: number): boolean {
   let at = from - 1;
   if (at < 0 || WORD[text[at]!] === 0) return true;

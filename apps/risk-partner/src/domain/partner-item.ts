@@ -1,26 +1,23 @@
 import { canonical, type JsonValue } from '@sealgate/json';
 import { stateAt, type Evidence } from './evidence.ts';
+import { KIND_OF } from './kinds.ts';
 import { mayHoldPersonalData } from './may-hold-personal-data.ts';
 import { holdsPersonalData } from './personal-data.ts';
 
-/** The members of each collection's items that are free text: only these are looked through when they are read. */
+/** The free-text members of each collection's items: only these are scanned when items are read. */
 const FREE_TEXT: Readonly<Record<string, readonly string[]>> = {
-  assets: ['refId', 'name', 'type', 'dataClassification', 'environment'],
-  risks: ['refId', 'title', 'category'],
-  evidence: ['title', 'mediaType'],
-  controls: ['refId', 'title'],
-  policies: ['title'],
+  ...Object.fromEntries(Object.values(KIND_OF).map(({ collection, freeText }) => [collection, freeText])),
   frameworks: ['name', 'version'],
 };
 
 type Item = { [member: string]: JsonValue };
 
-/** Told which member of which item had to be left out; never what it held. */
+/** Called with the member of an item that was masked; never with its content. */
 export type OnMasked = (collection: string, id: string, member: string) => void;
 
 /**
- * A canonical item as it may be shown: personal data that was written before it was refused becomes null. Mostly the text
- * is handed back as it is.
+ * A canonical item with personal data replaced by null (data from before such writes were refused). Usually returns the
+ * text unchanged.
  */
 export function withoutPersonalData(collection: string, text: string, onMasked: OnMasked): string {
   if (!mayHoldPersonalData(text)) return text;
@@ -34,19 +31,19 @@ export function withoutPersonalData(collection: string, text: string, onMasked: 
   return canonical({ ...item, ...Object.fromEntries(hits.map((name) => [name, null])) });
 }
 
-/** Whether `withoutPersonalData` would show a text as it is, whenever it is read. */
+/** Whether `withoutPersonalData` returns the text unchanged. */
 export function isFreeOfPersonalData(collection: string, text: string): boolean {
   return withoutPersonalData(collection, text, () => undefined) === text;
 }
 
-/** The text of an item of evidence with its state at this moment. */
+/** An evidence item with its state at the given time. */
 export function withStateAt(text: string, nowMs: number): string {
   const item = JSON.parse(text) as Pick<Evidence, 'state' | 'validUntil'>;
   const state = stateAt(item.state, item.validUntil, nowMs);
   return state === item.state ? text : canonical({ ...item, state });
 }
 
-/** The text of a control with the number of its evidence that the caller may see. It is stored with none. */
+/** A control item with the number of evidence rows visible to the caller. Stored items have 0. */
 export function withEvidenceCount(text: string, evidenceCount: number): string {
   return evidenceCount === 0 ? text : canonical({ ...(JSON.parse(text) as Item), evidenceCount });
 }

@@ -1,12 +1,12 @@
-/** The roles, in the order of the table. */
+/** The roles, in column order of the table. */
 export const ROLES = ['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'] as const;
 export type Role = (typeof ROLES)[number];
 
 const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' } as const;
 
 /**
- * Who may do what, and the only place that says so: c create, r read, u update, d delete, e export, one column for each of
- * `ROLES`. A star marks what row filters narrow; it grants nothing. `-` is nothing.
+ * The permission table, the only source of permissions: c create, r read, u update, d delete, e export, one column per
+ * role of `ROLES`. A star marks a row-filtered permission; `-` is none.
  */
 const PERMISSION_TABLE = {
   risk: ['crude', 'crude', 'crue', 're', 'r*u*', 'r*', '-'],
@@ -38,12 +38,12 @@ function permissionsOfColumn(column: number): string[] {
   );
 }
 
-/** Whether one of the roles holds the permission. `a or b` asks for either. */
+/** Whether one of the roles has the permission. `a or b` accepts either. */
 export function mayDo(roles: readonly Role[], permission: string): boolean {
   return permission.split(' or ').some((wanted) => roles.some((role) => GRANTED.get(role)?.has(wanted)));
 }
 
-/** All permissions of these roles together, by name. */
+/** The permissions of the roles, sorted. */
 export function permissionsOf(roles: readonly Role[]): string[] {
   return [...new Set(roles.flatMap((role) => [...(GRANTED.get(role) ?? [])]))].sort();
 }

@@ -116,12 +116,12 @@ const HARMLESS = [
 describe('personal data', () => {
   it.each(PERSONAL)('is found in %j', (text) => {
     expect(holdsPersonalData(text)).toBe(true);
-    // What the first look passes over is never looked at again.
+    // Texts excluded by the first check are not scanned further.
     expect(mayHoldPersonalData(canonical({ title: text }))).toBe(true);
   });
   it.each(HARMLESS)('is not found in %j', (text) => expect(holdsPersonalData(text)).toBe(false));
 
-  it('is found wherever it stands between other words', () => {
+  it('is found at any position between other words', () => {
     const word = fc.stringMatching(/^[a-zäß]{1,8}$/);
     fc.assert(
       fc.property(
@@ -137,7 +137,7 @@ describe('personal data', () => {
     );
   });
 
-  it('is never found without the first look finding that it may be there', () => {
+  it('is never found where mayHoldPersonalData finds nothing', () => {
     const piece = fc.constantFrom(
       '4111 1111 1111 1111',
       '+49 30 1234567',
@@ -176,14 +176,14 @@ describe('personal data', () => {
     );
   });
 
-  it('is looked for in time that grows with the text alone', () => {
+  it('is searched for in time linear in the text', () => {
     const nasty = ['1 '.repeat(5000), '+'.repeat(5000), 'a@'.repeat(5000), 'AB12 '.repeat(2000), '1234-'.repeat(2000)];
     const began = performance.now();
     for (const text of nasty) holdsPersonalData(text.slice(0, 500));
     expect(performance.now() - began).toBeLessThan(500);
   });
 
-  it('is refused by the pointer of each member that holds it, and never quoted', () => {
+  it('is refused with the pointer of each member that contains it, never quoted', () => {
     const fields = {
       '/title': 'Ask a@b.org',
       '/refId': null,
@@ -195,8 +195,8 @@ describe('personal data', () => {
       expect.objectContaining({
         code: 'PERSONAL_DATA_REFUSED',
         faults: [
-          { in: 'body', pointer: '/title', detail: 'reads like personal data' },
-          { in: 'body', pointer: '/x', detail: 'reads like personal data' },
+          { in: 'body', pointer: '/title', detail: 'looks like personal data' },
+          { in: 'body', pointer: '/x', detail: 'looks like personal data' },
         ],
       }),
     );
@@ -204,7 +204,7 @@ describe('personal data', () => {
   });
 });
 
-describe('an item that was written before personal data was refused', () => {
+describe('an item from before personal data was refused', () => {
   const old = canonical({
     id: 'rsk_078-05-1120',
     title: 'Ask a@b.org',
@@ -213,7 +213,7 @@ describe('an item that was written before personal data was refused', () => {
     createdAt: '2026-01-01T00:00:00.000Z',
   });
 
-  it('is shown with null in place of each text that holds some, and that is told without the text', () => {
+  it('is shown with null for each member that contains some, and reported without the text', () => {
     const told: string[][] = [];
     const shown = withoutPersonalData('risks', old, (...about) => told.push(about));
     expect(JSON.parse(shown)).toEqual({ ...(JSON.parse(old) as object), title: null });
@@ -221,7 +221,7 @@ describe('an item that was written before personal data was refused', () => {
     expect(told).toEqual([['risks', 'rsk_078-05-1120', 'title']]);
   });
 
-  it('keeps ids, hashes and times, which are not looked through', () => {
+  it('keeps ids, hashes and times, which are not scanned', () => {
     const text = canonical({ id: 'a@b.org', sha256: '4111111111111111', title: 'Fine' });
     expect(withoutPersonalData('evidence', text, () => expect('nothing').toBe('told'))).toBe(text);
   });

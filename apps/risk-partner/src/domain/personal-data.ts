@@ -1,21 +1,23 @@
 import { AppError } from '@sealgate/errors';
-import { foldCharacters } from './fold-characters.ts';
 
-/** Something before its dot-separated host, whose last label is a word: `express@5.3.0` is a version. */
+/** A local part, `@`, and a dotted host whose last label is a word: `express@5.3.0` is a version, not an address. */
 const EMAIL = /[\p{L}\p{N}._%+'-]+@(?:[\p{L}\p{N}-]+\.)+\p{L}{2,}/u;
-/** A plus and 8 to 15 digits with single separators, brackets besides; one more digit and it is none. */
+/** `+` and 8 to 15 digits with single separators or brackets. With more digits it is no phone number. */
 const PHONE = /(?<![\p{L}\p{N}+])\+\d(?:(?:[ ./-]?\(?|\)[ ./-]?)\d){7,14}(?!(?:[ ./-]?\(?|\)[ ./-]?)\d)/u;
 const SSN = /(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])/;
-/** With dots or spaces, only numbers that are given out, and not within a longer row of groups: that is a version or a sum. */
+/**
+ * Separated by dots or spaces: only assignable numbers, and not within a longer sequence of groups, which is a version
+ * or an amount.
+ */
 const SSN_IN_GROUPS = /(?<!\w|\d[ .])(?!000|666|9)\d{3}([ .])(?!00)\d{2}\1(?!0000)\d{4}(?!\w|[ .]\d)/;
 /**
- * Digits in one run, or in groups with one kind of separator: of three and more, as dates have groups of two; with dots of
- * four and more, as addresses, versions and sums have shorter ones; fractions have one point.
+ * Digits in one run, or in groups with one kind of separator. Groups have at least three digits (dates have two), with
+ * dots at least four (addresses, versions and amounts have shorter ones); a decimal fraction may follow.
  */
 const CARD_RUN =
   /(?<!\w|\d[.,])(?:\d{13,19}|\d{3,6}(?:-\d{3,6}){1,5}|\d{3,6}(?: \d{3,6}){1,5}|\d{4,6}(?:\.\d{4,6}){1,4}(?:\.\d{1,3})?)(?!\w|[.,]\d)/g;
 const IBAN_START = /(?<!\w)[A-Za-z]{2}\d{2}(?=[ .-]?[A-Za-z0-9])/g;
-/** ISO 13616: the countries, each with the length of its IBAN. */
+/** ISO 13616: country codes, each with the length of its IBAN. */
 const IBAN_LENGTHS =
   'AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18FO18FR27GB22GE22GI23' +
   'GL18GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MN20MR27MT31MU30' +
@@ -25,8 +27,8 @@ const CARD_DIGITS = { min: 13, max: 19 } as const;
 const IBAN_LENGTH = { min: 15, max: 34 } as const;
 
 /**
- * Whether a line of text names a person's address, phone, social security number, card or account. Raise `SCREENING_RULES`
- * with every change by which it finds more.
+ * Whether a text contains an e-mail address, phone number, social security number, card number or IBAN. Raise
+ * `SCREENING_RULES` with every change that makes this find more.
  */
 export function holdsPersonalData(text: string): boolean {
   const plain = foldCharacters(text);
@@ -35,19 +37,19 @@ export function holdsPersonalData(text: string): boolean {
 }
 
 /**
- * Refuses what partners could see. `fields` are the texts by the pointer of their member.
- * @throws AppError PERSONAL_DATA_REFUSED naming every place, and quoting none.
+ * Refuses personal data in texts that partners see. `fields` are the texts by JSON pointer.
+ * @throws AppError PERSONAL_DATA_REFUSED with the pointer of each, without quoting any.
  */
 export function refusePersonalData(fields: Readonly<Record<string, string | null | undefined>>): void {
   const faults = Object.entries(fields)
     .filter(([, text]) => typeof text === 'string' && holdsPersonalData(text))
-    .map(([pointer]) => ({ in: 'body' as const, pointer, detail: 'reads like personal data' }));
+    .map(([pointer]) => ({ in: 'body' as const, pointer, detail: 'looks like personal data' }));
   if (faults.length === 0) return;
-  const detail = 'Titles, names and references are shown to partners; they may not hold personal data.';
+  const detail = 'Titles, names and references are shown to partners and must not contain personal data.';
   throw new AppError('PERSONAL_DATA_REFUSED', detail, { faults });
 }
 
-/** ISO/IEC 7812: 13 to 19 digits whose Luhn sum ends in 0; any of the neighbouring groups may be the card. */
+/** ISO/IEC 7812: 13 to 19 digits whose Luhn sum ends in 0. Any sequence of adjacent groups may be the card number. */
 function holdsCard(text: string): boolean {
   for (const [run] of text.matchAll(CARD_RUN)) {
     const groups = run.split(/[ .-]/);
@@ -70,13 +72,13 @@ function hasLuhnSum(digits: string): boolean {
     const doubled = index % 2 === 1 ? digit * 2 : digit;
     sum += doubled > 9 ? doubled - 9 : doubled;
   }
-  // A row of zeroes fits every sum and is nobody's card.
+  // All zeroes pass the Luhn test but are no card number.
   return sum > 0 && sum % 10 === 0;
 }
 
 /**
- * ISO 13616: country, two check digits, up to 30 letters and digits, in groups or not; the whole is 1 modulo 97. In small
- * letters many names look like one, so there it has the length of its country too.
+ * ISO 13616: country, two check digits, up to 30 letters and digits, grouped or not, with checksum 1 modulo 97. Many
+ * lower-case names pass that test, so there the length of the country must match too.
  */
 function holdsIban(text: string): boolean {
   for (const { index } of text.matchAll(IBAN_START)) {
@@ -103,9 +105,46 @@ function isIban(compact: string): boolean {
 function isOneModulo97(iban: string): boolean {
   let remainder = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {
-    // A letter stands for two digits: A is 10.
+    // A letter counts as two digits: A is 10.
     const value = Number.parseInt(character, 36);
     remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
   }
   return remainder === 1;
+}
+
+/**
+ * Full-width signs, letters and digits; dots; spaces; hyphens and number dashes; zero-width characters; digits of any
+ * script.
+ */
+const FOLDED =
+  /[\u{FF08}\u{FF09}\u{FF0B}\u{FF0D}-\u{FF0F}\u{FF20}-\u{FF3A}\u{FF41}-\u{FF5A}\u{FE52}\u{FE62}\u{FE63}\u{FE6B}\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\u2010-\u2013\u2024\u2212\p{Default_Ignorable_Code_Point}\p{Mn}\p{Me}[\p{Nd}--[0-9]]]/v;
+const ALL_FOLDED = new RegExp(FOLDED, 'gv');
+const DASH = /[\u2010-\u2013\u2212]/;
+/** Invisible characters (direction marks, variation selectors, fillers), and combining marks. */
+const NO_WIDTH = /[\p{Default_Ignorable_Code_Point}\p{Mn}\p{Me}]/u;
+const DIGIT = /\p{Nd}/u;
+
+/**
+ * Writes look-alikes of signs, digits and spaces as ASCII, so that numbers and addresses are found as a reader sees
+ * them. Em dashes stay, as they separate words.
+ */
+export function foldCharacters(text: string): string {
+  return FOLDED.test(text) ? text.replace(ALL_FOLDED, fold) : text;
+}
+
+function fold(character: string): string {
+  if (DASH.test(character)) return '-';
+  if (NO_WIDTH.test(character)) return '';
+  if (/\s/.test(character)) return ' ';
+  // Full-width and mathematical forms have an ASCII equivalent.
+  const plain = character.normalize('NFKC');
+  if (plain < '\u0080') return plain;
+  return String(valueOf(character.codePointAt(0)!));
+}
+
+/** The digits of a script are ten consecutive code points, from zero on. */
+function valueOf(digit: number): number {
+  let value = 0;
+  while (value < 9 && DIGIT.test(String.fromCodePoint(digit - value - 1))) value += 1;
+  return value;
 }

@@ -1,5 +1,5 @@
 import { sha256 } from '@sealgate/json';
-import { given, normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { defined, normalTime, timeText, type Doc, type Kind } from './resource.ts';
 
 export const POLICY_STATUSES = ['draft', 'in_review', 'approved', 'retired'] as const;
 
@@ -7,7 +7,7 @@ export interface Policy extends Doc {
   readonly title: string;
   readonly status: (typeof POLICY_STATUSES)[number];
   readonly body: string;
-  /** Counts its changes. */
+  /** Incremented by each change. */
   readonly version: number;
   readonly approvedAt: string | null;
   readonly effectiveAt: string | null;
@@ -50,14 +50,14 @@ export const policyKind: Kind<Policy, NewPolicy, PolicyChange> = {
   },
   change(policy, body, { nowMs }) {
     const { approvedAt, effectiveAt, nextReviewAt, ...plain } = body;
-    const times = given({
+    const times = defined({
       approvedAt: normalTime(approvedAt),
       effectiveAt: normalTime(effectiveAt),
       nextReviewAt: normalTime(nextReviewAt),
     });
-    return { ...policy, ...given(plain), ...times, version: policy.version + 1, updatedAt: timeText(nowMs) };
+    return { ...policy, ...defined(plain), ...times, version: policy.version + 1, updatedAt: timeText(nowMs) };
   },
-  freeText: ({ title }) => ({ title }),
+  freeText: ['title'],
   partnerItem: (policy) => ({
     id: policy.id,
     title: policy.title,

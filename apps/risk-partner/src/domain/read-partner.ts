@@ -4,54 +4,54 @@ import { rowScopeOf, type RiskCaller, type RowScope } from './caller.ts';
 import { noSuchRow } from './manage-resources.ts';
 import type { Position } from './resource-ports.ts';
 
-/** One item: its place in the walk, and its canonical text as it is shown now. */
+/** One item: its position in the list, and its canonical text at this time. */
 export interface PartnerItem extends Position {
   readonly text: string;
 }
 
 export interface PartnerQuery {
-  /** By the names of the parameters, already checked. */
+  /** By parameter name, validated. */
   readonly filters: Readonly<Record<string, string>>;
-  /** The revision to read, for collections that are read at one. */
+  /** The revision to read, for collections with `atSnapshot`. */
   readonly revision: number | undefined;
-  /** Milliseconds since the epoch: the one moment of the answer, by which all of it is judged. */
+  /** Milliseconds since the epoch: the time that the whole response is computed for. */
   readonly nowMs: number;
 }
 
-/** The most items of one page. */
+/** Maximum page size. */
 export const MOST_PAGE_ITEMS = 200;
 
 export interface PartnerListQuery extends PartnerQuery {
-  /** The most items; at most one more than a page has. */
+  /** Maximum number of items: at most the page size plus one. */
   readonly limit: number;
   readonly after: Position | undefined;
 }
 
 /** The items of one page. */
 export interface PartnerItems {
-  /** Canonical texts in the order of the items. Several items may be one text, joined by commas. */
+  /** Canonical texts in order. One text may be several items joined by commas. */
   readonly texts: readonly string[];
   readonly count: number;
-  /** The place of the last item where more follow it, else undefined. */
+  /** The position of the last item if more follow, else undefined. */
   readonly goesOnAfter: Position | undefined;
 }
 
-/** Where the items of one collection come from. All see what the scope lets them see, and nothing else. */
+/** Reads the items of one collection, always within the caller's scope. */
 export interface PartnerSource {
   list(scope: RowScope, query: PartnerListQuery): Promise<PartnerItem[]>;
-  /** The same as a page that the database has joined; undefined where items have to be looked at one by one. */
+  /** Like `list`, as a page joined by the database; undefined if items must be handled one by one. */
   listJoined?(scope: RowScope, query: PartnerListQuery): Promise<PartnerItems | undefined>;
   find(scope: RowScope, id: string, query: Pick<PartnerQuery, 'revision' | 'nowMs'>): Promise<PartnerItem | undefined>;
 }
 
-/** The revisions of an organisation as a caller may know them: those in which something that caller may see changed. */
+/** The revisions that a caller may know of: those with a change visible to the caller. */
 export interface SnapshotReads {
   newest(scope: RowScope, nowMs: number): Promise<number>;
-  /** Expired: it was one, and can no longer be read. */
+  /** Expired: it existed and can no longer be read. */
   state(scope: RowScope, revision: number, nowMs: number): Promise<'live' | 'expired' | 'unknown'>;
 }
 
-/** A cursor over places in a walk. */
+/** Makes and reads cursors bound to a list. */
 export interface Cursors {
   make(binding: readonly string[], position: JsonValue): string;
   read(binding: readonly string[], cursor: string): JsonValue;
@@ -71,7 +71,7 @@ export interface PartnerPage extends Pick<PartnerItems, 'texts' | 'count'> {
 
 export interface PageRequest {
   readonly collection: string;
-  /** Read at one revision, which the answer names and the cursor keeps. */
+  /** Read at one revision, which the response names and the cursor keeps. */
   readonly atSnapshot: boolean;
   readonly limit: number;
   readonly cursor: string | undefined;
@@ -84,15 +84,15 @@ const SNAPSHOT_ID = /^snap_(\d{12})$/;
 
 export const snapshotIdOf = (revision: number): string => `snap_${String(revision).padStart(12, '0')}`;
 
-/** The revision that an id names, or undefined when no id of ours looks like that. */
+/** The revision of a snapshot id; undefined if the id is malformed. */
 export function revisionOf(snapshotId: string): number | undefined {
   const digits = SNAPSHOT_ID.exec(snapshotId)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
 /**
- * One page of a walk in the order of (createdAt, id). It goes on from the values in the cursor, whether or not the row
- * they were taken from is still there.
+ * One page ordered by (createdAt, id). It continues from the values in the cursor, whether or not that row still
+ * exists.
  * @throws AppError INVALID_CURSOR, NOT_FOUND or SNAPSHOT_EXPIRED for the snapshot.
  */
 export async function readPage(ports: PartnerPorts, caller: RiskCaller, request: PageRequest): Promise<PartnerPage> {
@@ -105,7 +105,7 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   const source = ports.sources[collection]!;
   const query = { filters, revision, limit, after: from, nowMs };
   const joined = await source.listJoined?.(scope, query);
-  // One more than the page has tells whether there is a next one.
+  // One item more than the page tells whether there is a next page.
   const {
     texts,
     count,
@@ -129,7 +129,7 @@ function itemsOf(found: readonly PartnerItem[], limit: number): PartnerItems {
   };
 }
 
-/** @throws AppError NOT_FOUND, also for a row the caller may not see. */
+/** @throws AppError NOT_FOUND, also for a hidden row. */
 export async function readItem(
   ports: PartnerPorts,
   caller: RiskCaller,
@@ -149,7 +149,7 @@ export async function readItem(
 
 type Place = Position & { readonly revision: number | undefined };
 
-/** A position that `readPage` put into a cursor; its signature has been checked. */
+/** A position that `readPage` put into a cursor; the codec has verified it. */
 function placeOf(position: JsonValue): Place {
   const [createdAt, id, revision] = position as [string, string, number | null];
   return { createdAt, id, revision: revision ?? undefined };
@@ -161,15 +161,16 @@ async function revisionFor(
   { snapshotId, nowMs }: Pick<PageRequest, 'snapshotId' | 'nowMs'>,
   pinned: number | undefined,
 ): Promise<number> {
-  const asked = snapshotId === undefined ? undefined : (revisionOf(snapshotId) ?? null);
-  if (pinned !== undefined && asked !== undefined && asked !== pinned) {
-    const detail = 'The cursor is of another snapshot.';
+  const requested = snapshotId === undefined ? undefined : (revisionOf(snapshotId) ?? null);
+  if (pinned !== undefined && requested !== undefined && requested !== pinned) {
+    const detail = 'The cursor belongs to another snapshot.';
     throw new AppError('INVALID_CURSOR', detail, { faults: [{ in: 'query', pointer: '/cursor', detail }] });
   }
-  const wanted = pinned ?? asked;
+  const wanted = pinned ?? requested;
   if (wanted === undefined) return snapshots.newest(scope, nowMs);
   const state = wanted === null ? 'unknown' : await snapshots.state(scope, wanted, nowMs);
-  if (state === 'expired') throw new AppError('SNAPSHOT_EXPIRED', 'This snapshot is older than a day; begin anew.');
+  if (state === 'expired')
+    throw new AppError('SNAPSHOT_EXPIRED', 'This snapshot was replaced more than a day ago; start again.');
   if (wanted === null || state === 'unknown') throw new AppError('NOT_FOUND', 'There is no such snapshot.');
   return wanted;
 }

@@ -9,32 +9,32 @@ export interface Row<D extends Doc = Doc> {
   readonly doc: D;
 }
 
-/** The place of a row in a walk: by time, then by id in code points. */
+/** The position of a row in a list: by time, then by id in code points. */
 export interface Position {
   readonly createdAt: string;
   readonly id: string;
 }
 
-/** What one read may see and how much. */
+/** One page of rows. */
 export interface RowPage {
   readonly limit: number;
   readonly after: Position | undefined;
-  /** By name; `ownerId` besides those of the partner lists. */
+  /** By name: those of the partner lists, and `ownerId`. */
   readonly filters: Readonly<Record<string, string>>;
-  /** The moment at which the state of evidence is judged: milliseconds since the epoch. */
+  /** The time at which the state of evidence is computed: milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** Reads for the dashboard. Every one of them sees what the scope lets it see. */
+/** Reads for the dashboard, always within the scope. */
 export interface ResourceReads {
   list(kind: KindName, scope: RowScope, page: RowPage): Promise<Row[]>;
   find(kind: KindName, id: string, scope: RowScope): Promise<Row | undefined>;
-  /** Those of the ids that are there and may be seen. */
-  seen(kind: KindName, ids: readonly string[], scope: RowScope): Promise<ReadonlySet<string>>;
+  /** The ids that exist and are visible. */
+  visible(kind: KindName, ids: readonly string[], scope: RowScope): Promise<ReadonlySet<string>>;
 }
 
-/** Who did what, for the audit. */
-export interface Deed {
+/** An action, for the audit. */
+export interface AuditEntry {
   readonly actorId: string;
   readonly action: string;
   readonly resource: string;
@@ -42,29 +42,47 @@ export interface Deed {
   readonly requestId: string;
 }
 
-/** One change of an organisation's data: all of it is written, or nothing. Changes of one organisation take turns. */
+/** One change of an organisation's data, as a transaction. Changes of one organisation are serialised. */
 export interface WriteUnit {
-  /** The revision that this change makes. */
+  /** The revision of this change. */
   readonly revision: number;
   /** Milliseconds since the epoch; never before an earlier change of the organisation. */
   readonly nowMs: number;
-  /** Without a scope, whatever the row: for rows that follow from one the caller may see. */
+  /** Without a scope it finds every row: for rows reached from one that the caller may see. */
   find(kind: KindName, id: string, scope?: RowScope): Promise<Row | undefined>;
-  seen: ResourceReads['seen'];
-  /** Rows of the kind that carry this facet, at most a thousand. */
+  visible: ResourceReads['visible'];
+  /** Rows of the kind with this facet, at most a thousand. */
   withFacet(kind: KindName, facet: string): Promise<Row[]>;
   isMember(personId: string): Promise<boolean>;
-  /** The row of coverage of each reference, undefined where there is no such requirement. */
+  /** The coverage row of each reference; undefined if there is no such requirement. */
   coverageIds(refs: readonly FrameworkRef[]): Promise<(string | undefined)[]>;
-  /** Writes a new row, or one in the place of `before`. */
+  /** Inserts a row, or updates `before`. */
   put(kind: KindName, row: Row, before?: Row): Promise<void>;
   remove(kind: KindName, row: Row): Promise<void>;
-  /** Puts the fingerprint into the outbox of the ledger. */
+  /** Adds the fingerprint to the outbox of the ledger. */
   anchor(evidence: Evidence): Promise<void>;
-  /** Writes the audit event; `about` is the row as row filters see it. */
-  record(deed: Deed, about?: { readonly kind: KindName; readonly doc: Doc }): Promise<void>;
+  /** Writes the audit event; `about` gives the attributes for row filters. */
+  record(entry: AuditEntry, about?: { readonly kind: KindName; readonly doc: Doc }): Promise<void>;
 }
 
 export interface ResourceWrites {
   run<Result>(orgId: string, work: (unit: WriteUnit) => Promise<Result>): Promise<Result>;
+}
+
+/** An audit event as the dashboard shows it. */
+export interface AuditEvent {
+  readonly id: string;
+  readonly at: string;
+  readonly actorId: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly resourceId: string;
+}
+
+export interface AuditReads {
+  /** Events of the organisation, newest first, without those of hidden rows. */
+  list(
+    scope: RowScope,
+    page: { readonly limit: number; readonly before: { readonly at: string; readonly id: string } | undefined },
+  ): Promise<AuditEvent[]>;
 }

@@ -1,10 +1,10 @@
 import type { JsonValue } from '@sealgate/json';
 
-/** The five kinds that people write. */
+/** The five resource kinds. */
 export const KINDS = ['risk', 'evidence', 'asset', 'control', 'policy'] as const;
 export type KindName = (typeof KINDS)[number];
 
-/** What every document has. Times are RFC 3339 in UTC with milliseconds. */
+/** Members of every document. Times are RFC 3339 in UTC with milliseconds. */
 export interface Doc {
   readonly id: string;
   readonly createdAt: string;
@@ -18,17 +18,17 @@ export interface FilteredDoc extends Doc {
   readonly sensitive: boolean;
 }
 
-/** What row filters look at. Kinds that are seen by the whole organisation have none of it. */
+/** The attributes for row filters. Kinds visible to the whole organisation have none. */
 export interface RowAttributes {
   readonly ownerId: string | null;
   readonly department: string | null;
   readonly sensitive: boolean;
 }
 
-/** For kinds that are filtered by organisation alone. */
+/** For kinds filtered by organisation only. */
 export const SEEN_BY_ALL: RowAttributes = { ownerId: null, department: null, sensitive: false };
 
-/** Who writes, and when. */
+/** The new id, the writer, and the time. */
 export interface Writing {
   readonly id: string;
   readonly personId: string;
@@ -36,52 +36,49 @@ export interface Writing {
   readonly nowMs: number;
 }
 
-/** Ids of other resources that a document may name, by member: a list of them, or one or null. */
+/** Link members: lists of ids, or one id or null, with the kind they refer to. */
 export type Links = Readonly<Partial<Record<'assetIds' | 'controlIds' | 'evidenceIds' | 'previousId', KindName>>>;
 
-/**
- * A kind of resource, as data and pure functions: what a new document is, what a change makes of it, what is stored beside
- * it, and how it is shown.
- */
+/** A resource kind, as data and pure functions: how documents are created, changed, stored and shown. */
 export interface Kind<D extends Doc, New, Change> {
   readonly name: KindName;
   /** The last segment of its paths, `risks`. */
   readonly collection: string;
-  /** What its ids begin with, `rsk_`. */
+  /** Prefix of its ids, `rsk_`. */
   readonly prefix: string;
   readonly links: Links;
-  /** Whether owner, department and sensitivity narrow who may see a row; else the whole organisation may. */
+  /** Whether rows are filtered by owner, department and sensitivity; else the whole organisation sees them. */
   readonly rowFiltered: boolean;
-  /** @throws AppError INVALID_REQUEST for what a schema cannot say. */
+  /** @throws AppError INVALID_REQUEST for rules that the schema cannot express. */
   make(body: New, writing: Writing): D;
   /** @throws AppError INVALID_REQUEST, INVALID_STATE_TRANSITION. */
   change(doc: D, body: Change, writing: Writing): D;
-  /** The texts of a document that partners are shown, by member. */
-  freeText(doc: D): Readonly<Record<string, string | null>>;
-  /** What partners are shown, in any order of members. */
+  /** The free-text members that partners see: these are scanned for personal data. */
+  readonly freeText: readonly string[];
+  /** What partners see, in any order of members. */
   partnerItem(doc: D): { [member: string]: JsonValue };
-  /** `name:value` texts that filters ask for. */
+  /** `name:value` texts that filters look up. */
   facets(doc: D): string[];
-  /** What the dashboard is shown; `n` is the value of If-Match. */
+  /** What the dashboard shows; `n` is the value of If-Match. */
   view(doc: D, at: { readonly n: number; readonly nowMs: number; readonly inList: boolean }): object;
 }
 
-/** A kind whose types have been forgotten: what stores and generic routes hold. */
+/** A kind without its document types, for generic stores and routes. */
 export type AnyKind = Kind<Doc, never, never>;
 
-/** Milliseconds since the epoch as documents write them. */
+/** Formats milliseconds since the epoch as in documents. */
 export const timeText = (ms: number): string => new Date(ms).toISOString();
 
-/** A time as a caller may write it, as documents write it; null stays null, absent stays absent. */
+/** Normalises a time sent by a caller; null and undefined pass unchanged. */
 export function normalTime<Time extends string | null | undefined>(time: Time): Time {
   return (typeof time === 'string' ? new Date(time).toISOString() : time) as Time;
 }
 
-/** The members that are there: a change leaves alone what it does not name. */
-export function given<Members extends object>(
+/** The defined members: a change leaves the others as they are. */
+export function defined<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  // Only members that are there went in, so none is undefined.
+  // Undefined members were filtered out.
   return Object.fromEntries(entries) as { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
 }

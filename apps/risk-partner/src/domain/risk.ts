@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { given, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { defined, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
 
 export const RISK_STATUSES = ['identified', 'assessed', 'in_treatment', 'accepted', 'closed', 'archived'] as const;
 export const LEVELS = ['low', 'medium', 'high', 'critical'] as const;
@@ -9,7 +9,7 @@ export const REVIEW_STATUSES = ['draft', 'in_review', 'approved', 'rejected'] as
 export type Level = (typeof LEVELS)[number];
 type Status = (typeof RISK_STATUSES)[number];
 
-/** What a person estimates, each from 1 to 5. */
+/** A person's estimate, each from 1 to 5. */
 export interface Estimate {
   readonly likelihood: number;
   readonly impact: number;
@@ -47,7 +47,7 @@ export interface Risk extends FilteredDoc {
   readonly nextReviewAt: string | null;
 }
 
-/** What a change may name. */
+/** The members that a change may set. */
 export interface RiskChange {
   readonly refId?: string | null;
   readonly title?: string;
@@ -117,10 +117,10 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
   },
   change(risk, body, writing) {
     if (risk.status === 'archived' && body.status !== undefined && body.status !== 'archived')
-      throw new AppError('INVALID_STATE_TRANSITION', 'An archived risk stays archived.');
+      throw new AppError('INVALID_STATE_TRANSITION', 'An archived risk cannot change its status.');
     return { ...applied(risk, body, writing), updatedAt: timeText(writing.nowMs) };
   },
-  freeText: ({ refId, title, category }) => ({ refId, title, category }),
+  freeText: ['refId', 'title', 'category'],
   partnerItem: (risk) => ({
     id: risk.id,
     refId: risk.refId,
@@ -156,8 +156,8 @@ function applied(risk: Risk, body: RiskChange, writing: Writing): Risk {
   const { inherent, current, residual, acceptance, identifiedAt, nextReviewAt, ...plain } = body;
   const next: Risk = {
     ...risk,
-    ...given(plain),
-    ...given({
+    ...defined(plain),
+    ...defined({
       inherent: inherent && rate(inherent),
       current: current && rate(current),
       residual: residual && rate(residual),
@@ -170,7 +170,7 @@ function applied(risk: Risk, body: RiskChange, writing: Writing): Risk {
 
 function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writing): Acceptance | null {
   if (risk.status !== 'accepted') {
-    if (asked !== undefined) throw acceptanceFault('/acceptance', 'only an accepted risk has an acceptance');
+    if (asked !== undefined) throw acceptanceFault('/acceptance', 'is allowed only for an accepted risk');
     return null;
   }
   if (asked === undefined) {
@@ -178,7 +178,7 @@ function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writ
     return risk.acceptance;
   }
   if (Date.parse(asked.expiresAt) <= writing.nowMs)
-    throw acceptanceFault('/acceptance/expiresAt', 'must lie in the future');
+    throw acceptanceFault('/acceptance/expiresAt', 'must be in the future');
   return {
     acceptedBy: writing.personId,
     acceptedAt: timeText(writing.nowMs),
@@ -188,12 +188,12 @@ function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writ
 }
 
 function acceptanceFault(pointer: string, detail: string): AppError {
-  return new AppError('INVALID_REQUEST', 'The acceptance is not as documented.', {
+  return new AppError('INVALID_REQUEST', 'The acceptance is invalid.', {
     faults: [{ in: 'body', pointer, detail }],
   });
 }
 
-/** What was accepted is no longer what there is, or the time it was accepted for is over. */
+/** Whether the residual rating has changed since the acceptance, or the acceptance has expired. */
 function isStale({ residual }: Risk, { residualAtAcceptance: then, expiresAt }: Acceptance, nowMs: number): boolean {
   const changed = residual?.likelihood !== then?.likelihood || residual?.impact !== then?.impact;
   return changed || nowMs >= Date.parse(expiresAt);

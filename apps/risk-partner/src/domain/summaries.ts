@@ -2,7 +2,7 @@ import type { RowScope, Scope } from './caller.ts';
 import type { EvidenceState } from './evidence.ts';
 import type { Role } from './permissions.ts';
 
-/** How many risks have a likelihood and an impact. */
+/** The number of risks with one likelihood and impact. */
 export interface HeatMapCell {
   readonly rated: 'inherent' | 'current' | 'residual';
   readonly likelihood: number;
@@ -15,7 +15,7 @@ export interface FrameworkWithRequirements {
   readonly name: string;
   readonly version: string;
   readonly createdAt: string;
-  /** In the order in which they were given. */
+  /** In the given order. */
   readonly requirements: readonly { readonly id: string; readonly title: string }[];
 }
 
@@ -27,18 +27,18 @@ export interface Member {
   readonly scope: Scope;
 }
 
-/** Reads for the dashboard that are no rows: each is one statement, under the deadline of the database. */
+/** Aggregates for the dashboard: each is one statement with the default deadline. */
 export interface Summaries {
-  /** Risks that are neither closed nor archived, of those that the scope lets see. */
+  /** Visible risks that are neither closed nor archived. */
   heatMap(scope: RowScope): Promise<HeatMapCell[]>;
-  /** How much evidence is in each state at a moment, of what the scope lets see; states without any are left out. */
+  /** The number of visible evidence rows per state at a time, without states that have none. */
   evidenceStates(scope: RowScope, nowMs: number): Promise<ReadonlyMap<EvidenceState, number>>;
   framework(orgId: string, id: string): Promise<FrameworkWithRequirements | undefined>;
-  /** In the order of their ids, those behind `after`; who was removed is left out. */
+  /** Ordered by id, after `after`, without removed people. */
   people(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<Member[]>;
 }
 
-/** Who has to act on evidence in a state: whoever owns it, collected it, or reviews it; null: nobody. */
+/** Who has to act on evidence in a state: its owner, its collector, or a reviewer; null: nobody. */
 export const ACTS_NEXT: Readonly<Record<EvidenceState, 'owner' | 'collector' | 'reviewer' | null>> = {
   requested: 'owner',
   collected: 'collector',

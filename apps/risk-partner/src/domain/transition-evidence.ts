@@ -8,13 +8,13 @@ import {
   type Evidence,
   type Transition,
 } from './evidence.ts';
-import { deed, findOwn, type Asker, type ManagePorts } from './manage-resources.ts';
+import { auditEntry, findOwn, type Requester, type ManagePorts } from './manage-resources.ts';
 import { refusePersonalData } from './personal-data.ts';
 import type { Row, WriteUnit } from './resource-ports.ts';
 
 /**
- * Moves evidence along its life. Approving puts the fingerprint into the outbox of the ledger in the same transaction; a
- * successor that is approved supersedes what it was collected for.
+ * Changes the state of evidence. Approval adds the fingerprint to the outbox of the ledger in the same transaction, and
+ * supersedes the evidence that it was collected to replace.
  * @throws AppError INVALID_REQUEST, NOT_FOUND, then what `precondition` throws for the row's `n`, FORBIDDEN,
  *   INVALID_STATE_TRANSITION, PERSONAL_DATA_REFUSED.
  */
@@ -26,7 +26,7 @@ export async function transitionEvidence(
     id,
     transition,
     precondition,
-  }: Asker & { readonly id: string; readonly transition: Transition; readonly precondition: (n: number) => void },
+  }: Requester & { readonly id: string; readonly transition: Transition; readonly precondition: (n: number) => void },
 ): Promise<Row<Evidence>> {
   checkTransition(transition);
   return writes.run(caller.orgId, async (unit) => {
@@ -37,7 +37,7 @@ export async function transitionEvidence(
     refusePersonalData({ '/mediaType': transition.mediaType });
     const row = doc.id === id ? await replaceRow(unit, before, doc) : await addSuccessor(unit, id, doc, caller);
     if (doc.state === 'approved') await settleApproval(unit, doc);
-    await unit.record(deed('evidence', transition.to, doc.id, { caller, requestId }), { kind: 'evidence', doc });
+    await unit.record(auditEntry('evidence', transition.to, doc.id, { caller, requestId }), { kind: 'evidence', doc });
     return row;
   });
 }
@@ -48,12 +48,12 @@ async function replaceRow(unit: WriteUnit, before: Row<Evidence>, doc: Evidence)
   return row;
 }
 
-/** A successor that the caller may not see stands in nobody's way, or the refusal would tell of it. */
+/** A hidden successor is ignored, as a refusal would reveal it. */
 async function addSuccessor(unit: WriteUnit, id: string, doc: Evidence, caller: RiskCaller): Promise<Row<Evidence>> {
-  const rows = (await unit.withFacet('evidence', `previous:${id}`)).map((row) => row.doc as Evidence); // Rows of this kind.
+  const rows = (await unit.withFacet('evidence', `previous:${id}`)).map((row) => row.doc as Evidence); // All of kind 'evidence'.
   const successors = rows.filter(({ state }) => state !== 'revoked').map((successor) => successor.id);
-  if ((await unit.seen('evidence', successors, rowScopeOf(caller))).size > 0)
-    throw new AppError('INVALID_STATE_TRANSITION', 'A newer version has been collected already.');
+  if ((await unit.visible('evidence', successors, rowScopeOf(caller))).size > 0)
+    throw new AppError('INVALID_STATE_TRANSITION', 'A newer version has already been collected.');
   const row = { n: 1, doc };
   await unit.put('evidence', row);
   return row;
@@ -64,7 +64,7 @@ async function settleApproval(unit: WriteUnit, doc: Evidence): Promise<void> {
   if (doc.previousId === null) return;
   const previous = await unit.find('evidence', doc.previousId);
   if (previous === undefined) return;
-  const evidence = previous.doc as Evidence; // Found as evidence.
+  const evidence = previous.doc as Evidence; // Of kind 'evidence'.
   if (evidence.state !== 'approved') return;
   await unit.put('evidence', { n: previous.n + 1, doc: superseded(evidence, unit.nowMs) }, previous);
 }

@@ -9,18 +9,18 @@ interface Viewing<D extends Doc> {
   readonly nowMs: number;
 }
 
-/** Rows as the dashboard shows them in a list. Links to rows that the caller may not see are left out. */
+/** Rows as shown in dashboard lists, without links to hidden rows. */
 export async function viewsOf<D extends Doc, New, Change>(
-  reads: Pick<ResourceReads, 'seen'>,
+  reads: Pick<ResourceReads, 'visible'>,
   kind: Kind<D, New, Change>,
   viewing: Viewing<D>,
 ): Promise<object[]> {
   return shown(reads, kind, { ...viewing, inList: true });
 }
 
-/** One row as the dashboard shows it by itself. */
+/** One row as shown on its own, without links to hidden rows. */
 export async function viewOf<D extends Doc, New, Change>(
-  reads: Pick<ResourceReads, 'seen'>,
+  reads: Pick<ResourceReads, 'visible'>,
   kind: Kind<D, New, Change>,
   { row, ...viewing }: Omit<Viewing<D>, 'rows'> & { readonly row: Row<D> },
 ): Promise<object> {
@@ -29,21 +29,21 @@ export async function viewOf<D extends Doc, New, Change>(
 }
 
 async function shown<D extends Doc, New, Change>(
-  reads: Pick<ResourceReads, 'seen'>,
+  reads: Pick<ResourceReads, 'visible'>,
   kind: Kind<D, New, Change>,
   { caller, rows, nowMs, inList }: Viewing<D> & { readonly inList: boolean },
 ): Promise<object[]> {
   const links = Object.entries(kind.links);
-  const seen = new Map<KindName, ReadonlySet<string>>();
+  const visible = new Map<KindName, ReadonlySet<string>>();
   for (const [member, linked] of links) {
     const ids = [...new Set(rows.flatMap(({ doc }) => idsOf(doc, member)))];
-    if (ids.length > 0) seen.set(linked, await reads.seen(linked, ids, rowScopeOf(caller)));
+    if (ids.length > 0) visible.set(linked, await reads.visible(linked, ids, rowScopeOf(caller)));
   }
   return rows.map(({ n, doc }) => ({
     ...kind.view(doc, { n, nowMs, inList }),
     ...Object.fromEntries(
       links.map(([member, linked]) => {
-        const ids = idsOf(doc, member).filter((id) => seen.get(linked)?.has(id));
+        const ids = idsOf(doc, member).filter((id) => visible.get(linked)?.has(id));
         return [member, member.endsWith('Ids') ? ids : (ids[0] ?? null)];
       }),
     ),

@@ -6,8 +6,8 @@ import { HeldResult } from './mcp-endpoint.ts';
 const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue());
 const jsonOf = (value: object): string => canonical(JSON.parse(JSON.stringify(value)) as JsonValue);
 
-describe('a result that is held back', () => {
-  it('is the text and the value of its JSON, whatever stands in it', () => {
+describe('a held result', () => {
+  it('becomes text and structured content of the message, whatever its content', () => {
     fc.assert(
       fc.property(objects, fc.string(), (value, id) => {
         const json = jsonOf(value);
@@ -24,21 +24,21 @@ describe('a result that is held back', () => {
     );
   });
 
-  it('escapes what JSON strings and UTF-8 have of their own', () => {
+  it('escapes quotes and backslashes and keeps UTF-8', () => {
     const held = new HeldResult();
     const json = '{"a\\"b":"\\\\ \\u0000 \u2028 \u007f Zürich 😀"}';
     const filled = held.fillIn(JSON.stringify(held.hold(Buffer.from(json)))).toString();
     expect(filled).toBe(`{"content":[{"type":"text","text":${JSON.stringify(json)}}],"structuredContent":${json}}`);
   });
 
-  it('leaves a message alone that the SDK has made of something else', () => {
+  it('returns a message without placeholders unchanged', () => {
     const held = new HeldResult();
     expect(held.fillIn('{"error":{}}')).toBe('{"error":{}}');
     held.hold(Buffer.from('{}'));
     expect(held.fillIn('{"error":{}}')).toBe('{"error":{}}');
   });
 
-  it('is a bug where the SDK writes half of it', () => {
+  it('throws if the SDK writes only one placeholder', () => {
     const held = new HeldResult();
     const { content } = held.hold(Buffer.from('{}'));
     expect(() => held.fillIn(JSON.stringify({ content }))).toThrow('follows its text');

@@ -13,19 +13,21 @@ import {
 import type { Reply } from '@sealgate/http';
 import type { JsonValue } from '@sealgate/json';
 
-/** How the revision of a message carries its version: in each request since 2026-07-28, by `initialize` before. */
+/**
+ * How a message states its protocol version: in each request since 2026-07-28 (modern), by `initialize` before
+ * (legacy).
+ */
 export type McpEra = 'legacy' | 'modern';
 
 /**
- * Makes the server that answers one message. Nothing outlives it, so there is nothing to share between callers. What its
- * tool answers goes through `held`.
+ * Makes the server for one message. There is no session, so callers share nothing. Tool results pass through `held`.
  */
 export type ServerForMessage = (era: McpEra, method: string, held: HeldResult) => Server | McpServer;
 
 export interface McpMessage {
-  /** Has passed the strict parser; whether it is JSON-RPC is found out here. */
+  /** Parsed as strict JSON; not yet checked to be JSON-RPC. */
   readonly message: JsonValue;
-  /** The value of a header of the request, by its name in lower case. */
+  /** A request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
   readonly server: ServerForMessage;
 }
@@ -33,9 +35,9 @@ export interface McpMessage {
 const MIRRORED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
 /**
- * Answers one JSON-RPC message of any revision by one body, by the SDK's rules: which revision it is of, whether its headers
- * say what its body says, and with which status. The SDK sees neither the key nor any header but those it compares. A client
- * that goes away is not waited for by anything: what a server does here is bounded and ends by itself.
+ * Answers one JSON-RPC message of any protocol revision with one body. The SDK decides the revision, compares headers
+ * with the body, and sets the status; it sees only the headers it compares, never the key. A client that disconnects is
+ * ignored: the work is bounded.
  */
 export async function answerMessage({ message, header, server }: McpMessage): Promise<Reply> {
   if (!isNarrow(message)) return TOO_WIDE;
@@ -50,25 +52,25 @@ export async function answerMessage({ message, header, server }: McpMessage): Pr
   return { status: response.status, contentType: response.headers.get('content-type') ?? 'application/json', ...body };
 }
 
-/** Nobody outside of this process knows them, so nothing that a caller sends is taken for them. */
+/** Random per process, so that no caller can send them. */
 const [TEXT_MARK, VALUE_MARK] = [`text ${randomUUID()}`, `value ${randomUUID()}`];
 const TEXT_PLACE = JSON.stringify(TEXT_MARK);
 const VALUE_PLACE = JSON.stringify({ [VALUE_MARK]: true });
 
 /**
- * The answer of a tool, kept back from the SDK: that would read and write each value of a page several times. The SDK is
- * given marks, and what stands for them is put into the message that it has written.
+ * Keeps the result of a tool from the SDK, which would parse and serialise each page several times: the SDK gets
+ * placeholders, and the JSON is inserted into the message that it writes.
  */
 export class HeldResult {
   #json: Buffer | undefined;
 
-  /** A result whose text is this JSON object, without space between its tokens, and whose structured content is its value. */
+  /** A placeholder result for a JSON object (serialised without white space), as text and as structured content. */
   hold(json: Buffer): CallToolResult {
     this.#json = json;
     return { content: [{ type: 'text', text: TEXT_MARK }], structuredContent: { [VALUE_MARK]: true } };
   }
 
-  /** The message as it is sent. One that holds none of the marks is handed back: the SDK may have refused the result. */
+  /** The message to send. A message without placeholders is returned unchanged: the SDK may have refused the result. */
   fillIn(message: string): string | Buffer {
     const textAt = message.indexOf(TEXT_PLACE);
     if (this.#json === undefined || textAt < 0) return message;
@@ -91,7 +93,9 @@ export class HeldResult {
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
-/** A JSON text as it stands within a JSON string: it has no control characters, so two bytes alone have to be escaped. */
+/**
+ * Escapes a JSON text for a JSON string: it has no control characters, so only quotes and backslashes need escaping.
+ */
 function escapedJson(json: Buffer): Buffer {
   const escaped = Buffer.allocUnsafe(json.length * 2);
   let length = 0;
@@ -103,7 +107,7 @@ function escapedJson(json: Buffer): Buffer {
   return escaped.subarray(0, length);
 }
 
-/** Clients send a few dozen. A tool's arguments are not counted: the SDK leaves them alone. */
+/** Clients send a few dozen. Tool arguments are not counted: the SDK does not validate them. */
 const MAX_VALUES = 500;
 const TOO_WIDE: Reply = {
   status: 400,
@@ -112,12 +116,15 @@ const TOO_WIDE: Reply = {
     id: null,
     error: {
       code: ProtocolErrorCode.InvalidRequest,
-      message: `More than ${MAX_VALUES} values beside a tool's arguments.`,
+      message: `More than ${MAX_VALUES} values besides a tool's arguments.`,
     },
   },
 };
 
-/** The SDK holds a message against its schemas several times, at microseconds a member: 200 KB of _meta took 140 ms. */
+/**
+ * The SDK validates a message against its schemas several times, at microseconds per member: 200 KB of _meta took 140
+ * ms.
+ */
 function isNarrow(message: JsonValue): boolean {
   const isToolCall = methodOf(message) === 'tools/call';
   const open: unknown[] = [message];
@@ -134,7 +141,7 @@ function isNarrow(message: JsonValue): boolean {
 }
 
 function headersFor(header: McpMessage['header']): Headers {
-  // Both were checked before, by the letter of HTTP; the SDK compares letters.
+  // The route has checked both as HTTP demands; the SDK compares them literally.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of MIRRORED_HEADERS) {
     const value = header(name);
@@ -149,7 +156,7 @@ function methodOf(message: JsonValue): string {
 }
 
 async function answerModern(request: Request, message: JsonValue, server: () => Server | McpServer): Promise<Response> {
-  // Nothing here changes by notification, and a stream that stays open has no place in a service that charges by request.
+  // No notifications are sent here, and an open stream does not fit a service that charges per request.
   const handler = createMcpHandler(server, { legacy: 'reject', maxSubscriptions: 0 });
   const response = await handler.fetch(request, { parsedBody: message });
   if (methodOf(message) !== 'subscriptions/listen' || response.status !== 200) return response;
@@ -158,12 +165,12 @@ async function answerModern(request: Request, message: JsonValue, server: () => 
 
 async function answerLegacy(request: Request, message: JsonValue, server: Server | McpServer): Promise<Response> {
   if (methodOf(message) === 'initialize' && !isSpecType.InitializeRequest(message)) {
-    const error = { code: ProtocolErrorCode.InvalidParams, message: 'The parameters are not as MCP has them.' };
+    const error = { code: ProtocolErrorCode.InvalidParams, message: 'The parameters do not match MCP.' };
     return errorResponse(200, message, error);
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
-  // Not closed: that would make an error for requests still open, and the answer here is the last of them.
+  // Not closed: closing would fail open requests, and this response is the last.
   return transport.handleRequest(request, { parsedBody: message });
 }
 

@@ -21,20 +21,20 @@ export interface McpServerOptions {
   readonly tools: readonly Tool<RiskCaller>[];
   readonly call: ToolCall<RiskCaller>;
   readonly held: HeldResult;
-  /** Told of what no caller can mend; it is answered as INTERNAL. */
+  /** Reports an unexpected error, which the caller gets as INTERNAL. */
   readonly onBug: (error: unknown) => void;
 }
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** Resources and the tool that reads each. */
+/** The resources and the tool that reads each. */
 const RESOURCES = [
   {
     scheme: 'risk',
     tool: 'get_risk',
     name: 'risk',
     title: 'Risk',
-    description: 'The metadata of one risk in its signed envelope, as get_risk answers it. Ids come from list_risks.',
+    description: 'The metadata of one risk in its signed envelope, as get_risk returns it. Ids come from list_risks.',
   },
   {
     scheme: 'evidence',
@@ -42,25 +42,25 @@ const RESOURCES = [
     name: 'evidence',
     title: 'Evidence',
     description:
-      'The metadata of one item of evidence in its signed envelope, as get_evidence answers it. Ids come from list_evidence.',
+      'The metadata of one item of evidence in its signed envelope, as get_evidence returns it. Ids come from list_evidence.',
   },
 ] as const;
 
 const INSTRUCTIONS = [
   "Read-only access to one organisation's risk register: risks, assets, controls, policies, evidence, the coverage of framework requirements, and proofs that evidence is in a public ledger. Everything is metadata: no document, policy text or person's data is here, so say nothing about what documents contain.",
-  'Call whoami first when you do not know what the key may see; a tool that is not listed is not allowed. Answers hold only the rows this person may see, so an empty list does not mean that nothing exists.',
-  'Lists are pages, oldest first. To go on, call the same tool with the same filters and cursor set to pagination.nextCursor, until that is null; never make up a cursor or an id. get_coverage and list_proofs name a snapshotId: pass it on to read several pages of one revision.',
-  'A refusal is a result with isError whose JSON has code, status and detail, and errors with a pointer to each argument that is wrong: mend the arguments, wait on RATE_LIMITED, and do not repeat on FORBIDDEN or NOT_FOUND.',
-  'Answers are signed envelopes: quote ids and generatedAt, and do not change an envelope that somebody else is to check with verify_envelope.',
+  'Call whoami first when you do not know what the key may see; a tool that is not listed is not allowed. Results contain only the rows this person may see, so an empty list does not mean that nothing exists.',
+  'Lists are pages, oldest first. To continue, call the same tool with the same filters and cursor set to pagination.nextCursor, until that is null; never make up a cursor or an id. get_coverage and list_proofs name a snapshotId: pass it on to read several pages of one revision.',
+  'An error is a result with isError whose JSON has code, status and detail, and errors with a pointer to each invalid argument: correct the arguments, wait on RATE_LIMITED, and do not repeat on FORBIDDEN or NOT_FOUND.',
+  'Results are signed envelopes: quote ids and generatedAt, and do not change an envelope that somebody else will check with verify_envelope.',
 ].join('\n');
 
-/** Who may call what changes with roles, so those lists are the caller's own and kept briefly; the rest is the same for all. */
+/** Lists that depend on roles are private and cached briefly; the others are the same for all callers. */
 const OF_CALLER: CacheHint = { ttlMs: 60_000, cacheScope: 'private' };
 const OF_ALL: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' };
-/** Rows change at any time, and so does who may see them. */
+/** Rows and permissions may change at any time. */
 const NEVER: CacheHint = { ttlMs: 0, cacheScope: 'private' };
 
-/** The SDK's server for one message of one caller: nothing outlives it. */
+/** The SDK server for one message of one caller. */
 export function mcpServer(options: McpServerOptions, era: McpEra, method: string): Server {
   const { tools, call, onBug } = options;
   const server = new Server(
@@ -71,7 +71,7 @@ export function mcpServer(options: McpServerOptions, era: McpEra, method: string
       cacheHints: { 'server/discover': OF_ALL },
     },
   );
-  // Earlier revisions know no hints.
+  // Earlier revisions have no cache hints.
   const cached = (hint: CacheHint) => (era === 'modern' ? hint : {});
   const allowed = () => tools.filter((tool) => tool.mayCall(call.caller));
   const methods = new Map<string, (request: unknown) => Result | Promise<Result>>([
@@ -96,13 +96,13 @@ export function mcpServer(options: McpServerOptions, era: McpEra, method: string
     ['prompts/get', taking('GetPromptRequest', ({ params }) => promptFor(params.name, params.arguments ?? {}))],
   ]);
   const answer = methods.get(method);
-  // Not by setRequestHandler: the SDK answers parameters that it cannot parse as if something were broken here. Any other
-  // method is left to the SDK: it answers its own, and knows with which status the rest is refused.
+  // Not by setRequestHandler: the SDK reports invalid parameters as an internal error there. Other methods are left to
+  // the SDK, which answers its own and sets the status of unknown ones.
   if (answer !== undefined) server.fallbackRequestHandler = (request) => guarded(() => answer(request), onBug);
   return server;
 }
 
-/** The SDK sends the message of whatever is thrown; of a bug nobody is told but us. */
+/** The SDK sends the message of any error to the client, so unexpected errors are replaced and logged. */
 async function guarded(answer: () => Result | Promise<Result>, onBug: (error: unknown) => void): Promise<Result> {
   try {
     return await answer();
@@ -112,12 +112,12 @@ async function guarded(answer: () => Result | Promise<Result>, onBug: (error: un
   }
 }
 
-/** A method that is only asked with parameters as MCP has them. @throws ProtocolError InvalidParams for others. */
+/** Validates the parameters of a method. @throws ProtocolError InvalidParams. */
 function taking<Name extends keyof SpecTypes, Answer>(name: Name, answer: (request: SpecTypes[Name]) => Answer) {
   const isFit = isSpecType[name];
   return (request: unknown): Answer => {
     if (isFit(request)) return answer(request);
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The parameters are not as MCP has them.');
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The parameters do not match MCP.');
   };
 }
 
@@ -153,13 +153,13 @@ function promptFor(name: string, args: Readonly<Record<string, string>>): GetPro
   };
 }
 
-/** An answer is the envelope or a problem: clients hold structured content against the schema in both cases. */
+/** A result is an envelope or a problem: clients validate structured content against the schema in both cases. */
 function describeTool({ name, title, description, inputSchema, outputSchema }: Tool<RiskCaller>): ToolDescription {
   return {
     name,
     title,
     description,
-    // The library makes object schemas of both.
+    // `toolFrom` makes object schemas of both.
     inputSchema: inputSchema as ToolDescription['inputSchema'],
     ...(outputSchema === undefined ? {} : { outputSchema: { type: 'object', anyOf: [outputSchema, PROBLEM] } }),
     annotations: READ_ONLY,
@@ -168,14 +168,14 @@ function describeTool({ name, title, description, inputSchema, outputSchema }: T
 
 const PROBLEM = {
   type: 'object',
-  description: 'A refusal (RFC 9457); the result then has isError true.',
+  description: 'An error (RFC 9457); the result then has isError true.',
   properties: {
-    code: { type: 'string', description: 'What programs go by.' },
-    status: { type: 'integer', description: 'The HTTP status of the same refusal by REST.' },
+    code: { type: 'string', description: 'Stable error code.' },
+    status: { type: 'integer', description: 'The HTTP status of the same error by REST.' },
     detail: { type: 'string' },
     errors: {
       type: 'array',
-      description: 'Every argument that is wrong.',
+      description: 'The invalid arguments.',
       items: {
         type: 'object',
         properties: {
@@ -190,7 +190,7 @@ const PROBLEM = {
   required: ['code', 'status', 'detail'],
 };
 
-/** Arguments that are no object are refused like any others that a tool does not take. */
+/** Arguments that are not an object are refused like other invalid arguments. */
 function callNamed(request: unknown, options: McpServerOptions): Promise<CallToolResult> {
   const { name, arguments: args = {} } = (request as { params?: { name?: unknown; arguments?: unknown } }).params ?? {};
   const tool = options.tools.find((one) => one.name === name);
@@ -201,7 +201,7 @@ function callNamed(request: unknown, options: McpServerOptions): Promise<CallToo
 
 function checkedArguments(args: unknown): Readonly<Record<string, unknown>> {
   if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Record<string, unknown>;
-  throw new AppError('INVALID_REQUEST', 'The arguments of a tool are an object.', {
+  throw new AppError('INVALID_REQUEST', 'The arguments of a tool must be an object.', {
     faults: [{ in: 'arguments', pointer: '', detail: 'must be an object' }],
   });
 }

@@ -1,4 +1,4 @@
-/** A prompt that helps somebody who reviews: it says which tools to use, and what to look for. */
+/** A prompt for reviewers: which tools to use, and what to look for. */
 export interface ReviewPrompt {
   readonly name: string;
   readonly title: string;
@@ -26,7 +26,7 @@ export const REVIEW_PROMPTS: readonly ReviewPrompt[] = [
         `Summarise the coverage gaps ${framework === undefined ? 'of every framework' : `of the framework with the id ${quoted(framework)}`}.`,
         'Read every page of get_coverage with state "gap", then with state "partial"; keep to one snapshotId throughout and name it.',
         'For each requirement say which controls it has (list_controls), which of them lack approved evidence, and how old the freshest evidence is.',
-        'Keep apart what the data shows and what you conclude. You see metadata only: say nothing about what documents contain.',
+        'Separate what the data shows from what you conclude. You see metadata only: say nothing about what documents contain.',
       ].join('\n'),
   },
   {
@@ -39,9 +39,9 @@ export const REVIEW_PROMPTS: readonly ReviewPrompt[] = [
     text: ({ evidenceId = '' }) =>
       [
         `Review the evidence with the id ${quoted(evidenceId)}.`,
-        'Read it with get_evidence. Look at its state, at whether and when it expires, at the age of what it tells of, and at the controls it is for (list_controls).',
+        'Read it with get_evidence. Look at its state, its expiry, the age of what it documents, and the controls it supports (list_controls).',
         'If it has a ledgerRecordId, look for its proof among list_proofs and compare sha256 with that of the evidence.',
-        'End with a verdict (holds up, holds up with reservations, does not hold up) and the facts it rests on. You see metadata only: the document itself is not here.',
+        'End with a verdict (holds up, holds up with reservations, does not hold up) and the facts it is based on. You see metadata only: the document itself is not here.',
       ].join('\n'),
   },
 ];

@@ -1,21 +1,19 @@
 import { AppError } from '@sealgate/errors';
-import { toolFrom, unknownArguments, type Guard, type Tool } from '@sealgate/http';
-import type { Jwks } from '@sealgate/envelope';
+import { toolFrom, unknownArguments, type Guard, type Route, type Tool } from '@sealgate/http';
+import { hashedBytesOf, hasTrueHash, isPartnerEnvelope, verifyDetached, type Jwks } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
-import type { Route } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
-import { isValidEnvelope } from '../domain/verify-envelope.ts';
 import type { PartnerRouteTable } from '../routes/partner.ts';
 
 export interface ToolPorts {
   readonly partner: PartnerRouteTable;
   readonly whoami: Route<RiskCaller>;
   readonly guard: Pick<Guard<RiskCaller>, 'permits'>;
-  /** The keys that envelopes of this deployment are signed with. */
+  /** The keys that sign the envelopes of this deployment. */
   readonly readKeys: () => Promise<Jwks>;
 }
 
-/** Which route stands behind which tool, and what a model has to know to choose it. */
+/** The route of a tool, and what a model needs to know to choose it. */
 interface ToolText {
   readonly collection: string;
   readonly title: string;
@@ -23,7 +21,7 @@ interface ToolText {
 }
 
 const PAGED =
-  'Answers one page in a signed envelope: items, and pagination.nextCursor to pass as cursor for the next page (null: that was the last).';
+  'Returns one page in a signed envelope: items, and pagination.nextCursor to pass as cursor for the next page (null on the last page).';
 
 const LISTS: Readonly<Record<string, ToolText>> = {
   list_risks: {
@@ -34,17 +32,17 @@ const LISTS: Readonly<Record<string, ToolText>> = {
   list_assets: {
     collection: 'assets',
     title: 'List assets',
-    description: `Lists the assets (systems, data stores, suppliers and the like) with type, criticality, data classification, environment and linked controls. Use it to find what is to be protected, or to get the id for get_asset. ${PAGED}`,
+    description: `Lists the assets (systems, data stores, suppliers and the like) with type, criticality, data classification, environment and linked controls. Use it to find what needs protection, or to get the id for get_asset. ${PAGED}`,
   },
   list_evidence: {
     collection: 'evidence',
     title: 'List evidence',
-    description: `Lists the metadata of evidence: kind, state, SHA-256 of the document, until when it is valid, which controls it is for and its record in the ledger. Use it to see what supports a control (controlId), what waits for review or what expires. The documents themselves are not here. ${PAGED}`,
+    description: `Lists the metadata of evidence: kind, state, SHA-256 of the document, until when it is valid, which controls it supports and its record in the ledger. Use it to see what supports a control (controlId), what is waiting for review or what expires. The documents themselves are not available. ${PAGED}`,
   },
   list_controls: {
     collection: 'controls',
     title: 'List controls',
-    description: `Lists the controls with status, the framework requirements each is for, the last test and how much evidence there is. Use it to name the controls that other answers only give ids of, or to find the controls of one framework. ${PAGED}`,
+    description: `Lists the controls with status, the framework requirements each covers, the last test and the number of evidence items. Use it to name controls that other results list by id only, or to find the controls of one framework. ${PAGED}`,
   },
   list_policies: {
     collection: 'policies',
@@ -54,17 +52,17 @@ const LISTS: Readonly<Record<string, ToolText>> = {
   get_coverage: {
     collection: 'coverage',
     title: 'Get framework coverage',
-    description: `Tells for each requirement of a framework whether it is covered, partial, a gap or not applicable, by which controls and which evidence. Use it for every question on compliance, gaps or readiness for an audit; state "gap" gives what is missing. The answer names a snapshotId: pass it on to read further pages of the same revision. ${PAGED}`,
+    description: `Returns for each requirement of a framework whether it is covered, partial, a gap or not applicable, by which controls and which evidence. Use it for every question on compliance, gaps or audit readiness; state "gap" lists what is missing. The result has a snapshotId: pass it on to read further pages of the same revision. ${PAGED}`,
   },
   list_proofs: {
     collection: 'proofs',
     title: 'List ledger proofs',
-    description: `Lists the proofs that approved evidence was sealed in the public ledger: leaf hash, position, inclusion path and signed checkpoint, for somebody to check offline. Use it when asked whether evidence was there at a time or was changed since; subjectId is the id of the evidence. ${PAGED}`,
+    description: `Lists the proofs that approved evidence was sealed in the public ledger: leaf hash, position, inclusion path and signed checkpoint, for offline verification. Use it when asked whether evidence existed at a time or has changed since; subjectId is the id of the evidence. ${PAGED}`,
   },
   list_frameworks: {
     collection: 'frameworks',
     title: 'List frameworks',
-    description: `Lists the frameworks (standards and regulations) that the organisation is measured against, with version and number of requirements. Use it to get the id for the framework argument of get_coverage and list_controls. ${PAGED}`,
+    description: `Lists the frameworks (standards and regulations) that apply to the organisation, with version and number of requirements. Use it to get the id for the framework argument of get_coverage and list_controls. ${PAGED}`,
   },
 };
 
@@ -95,7 +93,7 @@ const ITEMS: Readonly<Record<string, ToolText & { readonly id: { description: st
   },
 };
 
-/** Every tool. All but one are the routes of `/api/v1` through another door. */
+/** All tools. All but one wrap a route of `/api/v1`. */
 export function partnerTools({ partner, whoami, guard, readKeys }: ToolPorts): Tool<RiskCaller>[] {
   const routesOf = (collection: string) => partner.get(collection)!;
   return [
@@ -110,7 +108,7 @@ export function partnerTools({ partner, whoami, guard, readKeys }: ToolPorts): T
       name: 'whoami',
       title: 'Who am I',
       description:
-        'Tells whose key this is: organisation, person, roles, permissions, and which departments and sensitive rows it sees. Use it first when something is missing or FORBIDDEN, or when asked what may be done here.',
+        'Returns the owner of this key: organisation, person, roles, permissions, and which departments and sensitive rows they see. Use it first when something is missing or FORBIDDEN, or when asked what is allowed.',
       guard,
     }),
   ];
@@ -118,25 +116,25 @@ export function partnerTools({ partner, whoami, guard, readKeys }: ToolPorts): T
 
 const MAX_SIGNATURE_CHARACTERS = 4096;
 
-/** There is nothing to read here, so there is no route: whoever has a role may ask. */
+/** Reads no data, so it has no route; any caller with a role may use it. */
 function verifyEnvelope(readKeys: () => Promise<Jwks>): Tool<RiskCaller> {
   const mayCall = ({ roles }: RiskCaller) => roles.length > 0;
   return {
     name: 'verify_envelope',
     title: 'Verify an envelope',
     description:
-      'Checks an envelope that a list or get answer of this service came in: valid is true where it is unchanged and, where its signature is given, signed by this service. Use it on an envelope that somebody hands over, before anything in it is believed; without a signature it shows no more than that nothing was changed by accident.',
+      'Verifies an envelope that a list or get tool of this service returned: valid is true if it is unchanged and, if its signature is given, signed by this service. Use it on an envelope from somebody else before trusting its content; without a signature it only shows that nothing was changed by accident.',
     inputSchema: {
       type: 'object',
       properties: {
         envelope: {
           type: 'object',
-          description: 'The whole envelope as it was received, evidence_hash and every other member included.',
+          description: 'The whole envelope as received, with evidence_hash and all other members.',
         },
         signature: {
           type: 'string',
           description:
-            'The value of the header Evidence-Signature that came with it by REST: a detached JWS, two dots in a row.',
+            'The value of the Evidence-Signature header of the REST response: a detached JWS, with two consecutive dots.',
           maxLength: MAX_SIGNATURE_CHARACTERS,
         },
       },
@@ -167,9 +165,18 @@ function checkedArguments(args: Readonly<Record<string, unknown>>): {
       : [at('envelope', 'must be an object')]),
     ...(signature === undefined || (typeof signature === 'string' && signature.length <= MAX_SIGNATURE_CHARACTERS)
       ? []
-      : [at('signature', 'must be a text of a signature')]),
+      : [at('signature', 'must be a detached JWS')]),
   ];
-  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The arguments are not as documented.', { faults });
-  // Both came out of strict JSON and have been looked at.
+  if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The arguments are invalid.', { faults });
+  // Both are from strict JSON and were checked above.
   return { envelope: envelope as JsonValue, signature: signature as string | undefined };
+}
+
+/**
+ * Whether the hash of an envelope matches and, if a signature is given, one of our keys made it over exactly these bytes.
+ * Without a signature `valid` means only that nothing has changed since the envelope was hashed.
+ */
+function isValidEnvelope(envelope: JsonValue, signature: string | undefined, keys: Jwks): boolean {
+  if (!isPartnerEnvelope(envelope) || !hasTrueHash(envelope)) return false;
+  return signature === undefined || verifyDetached(hashedBytesOf(envelope), signature, keys).ok;
 }

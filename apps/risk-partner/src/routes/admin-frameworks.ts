@@ -48,7 +48,7 @@ export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCa
     method: 'post',
     path,
     operationId: 'createFramework',
-    summary: 'Give an organisation a framework with its requirements',
+    summary: 'Create a framework with its requirements',
     params: ofOrg,
     body: FrameworkBody,
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,

@@ -38,7 +38,7 @@ const IdentityRow = named(
     id: Text,
     issuer: OrNull(Text),
     subject: OrNull(Text),
-    email: OrNull(Type.String({ description: 'Whom the invitation was for.' })),
+    email: OrNull(Type.String({ description: 'The invited e-mail address.' })),
     createdAt: Time,
     expiresAt: OrNull(Time),
   }),
@@ -51,7 +51,7 @@ export interface AdminIdentityPorts extends IdentityPorts {
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
 
-/** Who people are at identity providers. */
+/** Identities of people at identity providers. */
 export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCaller>[] {
   const path = '/admin/v1/orgs/:orgId/people/:personId/identities';
   return [
@@ -60,9 +60,9 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
       method: 'post',
       path,
       operationId: 'addIdentity',
-      summary: 'Say who somebody is at an identity provider, or invite them by e-mail',
+      summary: 'Link an identity to a person, or invite them by e-mail',
       description:
-        'Either `issuer` and `subject` of their access tokens, or an `email`: it waits 14 days for the first token of a configured issuer with that address, verified, and becomes the identity of whoever brings it.',
+        'Either `issuer` and `subject` of their access tokens, or an `email`: the invitation is valid for 14 days, and the first token of a configured issuer with that verified address becomes the identity.',
       params: ofPerson,
       body: closedObject({ issuer: Optional(Issuer), subject: Optional(Subject), email: Optional(Email) }),
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -78,7 +78,7 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
       method: 'get',
       path,
       operationId: 'listIdentities',
-      summary: 'List the identities and invitations of somebody, oldest first',
+      summary: 'List the identities and invitations of a person, oldest first',
       params: ofPerson,
       query: listQuery(ADMIN_LIST_RANGE, {}),
       responses: { 200: { description: 'A page.', schema: listOf(IdentityRow) } },
@@ -96,9 +96,9 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
       method: 'delete',
       path: `${path}/:identityId`,
       operationId: 'removeIdentity',
-      summary: 'Take an identity or an invitation away; its tokens are refused from the next request on',
+      summary: 'Remove an identity or an invitation; its tokens are refused from the next request on',
       params: Type.Object({ orgId: IdText, personId: IdText, identityId: IdText }),
-      responses: { 204: { description: 'Gone, now or before.' } },
+      responses: { 204: { description: 'Removed, now or earlier.' } },
       errors: [],
       async handler(context) {
         const { identityId: id, ...person } = context.params;
@@ -109,12 +109,12 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
   ];
 }
 
-/** @throws AppError INVALID_REQUEST unless it is issuer and subject, or an e-mail address. */
+/** @throws AppError INVALID_REQUEST unless the body has either issuer and subject, or email. */
 function namedIn({ issuer, subject, email }: { issuer?: string; subject?: string; email?: string }): NewIdentity {
   if (issuer !== undefined && subject !== undefined && email === undefined) return { issuer, subject };
   if (issuer === undefined && subject === undefined && email !== undefined) return { email };
-  throw new AppError('INVALID_REQUEST', 'Give issuer and subject, or email.', {
-    faults: [{ in: 'body', pointer: '', detail: 'has to have issuer and subject, or email' }],
+  throw new AppError('INVALID_REQUEST', 'Send either issuer and subject, or email.', {
+    faults: [{ in: 'body', pointer: '', detail: 'must have either issuer and subject, or email' }],
   });
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import { adminDeed, findOrg, type Org, type OrgPorts } from '../domain/manage-orgs.ts';
+import { adminEntry, findOrg, type Org, type OrgPorts } from '../domain/manage-orgs.ts';
 import { IdText, Text, Time, Title } from '../schemas.ts';
 
 const OrgRow = named('Org', Type.Object({ id: Text, name: Text, createdAt: Time }));
@@ -29,7 +29,7 @@ export function adminOrgRoutes(ports: AdminOrgsPorts): Route<AdminCaller>[] {
     method: 'post',
     path: '/admin/v1/orgs',
     operationId: 'createOrg',
-    summary: 'Make an organisation',
+    summary: 'Create an organisation',
     body: closedObject({ name: Title }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 201: { description: 'The organisation.', schema: OrgRow } },
@@ -38,7 +38,7 @@ export function adminOrgRoutes(ports: AdminOrgsPorts): Route<AdminCaller>[] {
       const id = ports.newId('org_');
       const org = await ports.orgs.insert(
         { id, name: body.name, createdAt: new Date(ports.now()) },
-        adminDeed('org', 'create', id, { caller, requestId }),
+        adminEntry('org', 'create', id, { caller, requestId }),
       );
       return { status: 201, body: rowOf(org) };
     },

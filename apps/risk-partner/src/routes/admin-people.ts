@@ -16,7 +16,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import {
   addPerson,
-  adminDeed,
+  adminEntry,
   findOrg,
   findPerson,
   removePerson,
@@ -25,14 +25,14 @@ import {
   type PeoplePorts,
   type Person,
 } from '../domain/manage-orgs.ts';
-import type { RecordDeed } from '../record-deed.ts';
+import type { RunAudited } from '../audited-changes.ts';
 import { Flag, IdText, Optional, Role, Short, Text, Texts, Time, Title } from '../schemas.ts';
 import { KeyRow, keyView, MintBody, MintedKey, mintedView, trimmedLabel, type NoGrants } from './keys.ts';
 
 const Kind = enumOf('PersonKind', ['human', 'machine']);
 const Roles = Type.Array(Role, { uniqueItems: true });
 const Departments = Type.Array(Short, { maxItems: 200, uniqueItems: true });
-/** What is not named is not granted. */
+/** Omitted members grant nothing. */
 const Scope = named(
   'Scope',
   closedObject({
@@ -58,7 +58,7 @@ const PersonRow = named(
 export interface AdminPeoplePorts extends PeoplePorts {
   readonly keys: ApiKeys<NoGrants>;
   readonly cursors: CursorCodec;
-  readonly recordDeed: RecordDeed;
+  readonly runAudited: RunAudited;
 }
 
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
@@ -77,7 +77,7 @@ function listRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       method: 'post',
       path,
       operationId: 'addPerson',
-      summary: 'Add somebody to an organisation',
+      summary: 'Add a person to an organisation',
       params: ofOrg,
       body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(Scope) }),
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -116,7 +116,7 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       ...one,
       method: 'get',
       operationId: 'getPerson',
-      summary: 'Read somebody',
+      summary: 'Read a person',
       responses: row,
       errors: [],
       async handler({ params }) {
@@ -127,8 +127,8 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       ...one,
       method: 'delete',
       operationId: 'removePerson',
-      summary: 'Remove somebody; their keys end at once',
-      responses: { 204: { description: 'Gone, now or before.' } },
+      summary: 'Remove a person; their keys end at once',
+      responses: { 204: { description: 'Removed, now or earlier.' } },
       errors: ['IN_USE'],
       async handler(context) {
         const { orgId, personId } = context.params;
@@ -141,7 +141,7 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       path: '/admin/v1/orgs/:orgId/people/:personId/roles',
       method: 'put',
       operationId: 'setRoles',
-      summary: 'Say which roles somebody has',
+      summary: 'Set the roles of a person',
       body: closedObject({ roles: Roles }),
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
       responses: row,
@@ -157,7 +157,7 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       path: '/admin/v1/orgs/:orgId/people/:personId/scope',
       method: 'put',
       operationId: 'setScope',
-      summary: 'Say which rows somebody may see',
+      summary: 'Set which rows a person may see',
       body: Scope,
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
       responses: row,
@@ -180,7 +180,7 @@ function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       method: 'post',
       path,
       operationId: 'mintPersonKey',
-      summary: 'Mint a key for somebody; its raw form is in this answer alone',
+      summary: 'Mint a key for a person; only this response contains the raw key',
       params: ofPerson,
       body: MintBody,
       bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
@@ -190,9 +190,9 @@ function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
         const { orgId, personId } = context.params;
         const key = { ...context.body, label: trimmedLabel(context.body.label), ownerId: personId, grants: {} };
         await findPerson(ports.people, orgId, personId);
-        const minted = await ports.recordDeed(orgId, async (sql, record) => {
+        const minted = await ports.runAudited(orgId, async (sql, record) => {
           const made = await ports.keys.mint(key, sql);
-          await record(adminDeed('apiKey', 'mint', made.id, context));
+          await record(adminEntry('apiKey', 'mint', made.id, context));
           return made;
         });
         return { status: 201, body: mintedView(minted), holdsSecret: true };
@@ -203,7 +203,7 @@ function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       method: 'get',
       path,
       operationId: 'listPersonKeys',
-      summary: 'List the keys of somebody, newest first',
+      summary: 'List the keys of a person, newest first',
       params: ofPerson,
       query: listQuery(ADMIN_LIST_RANGE, {}),
       responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
@@ -211,7 +211,7 @@ function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       async handler({ params, query }) {
         await findPerson(ports.people, params.orgId, params.personId);
         const page = readPage(query, ports.cursors, ['person keys', params.personId]);
-        // A cursor of this binding was made from such a position, below.
+        // As `position` below makes it.
         const from = page.after as [string, string] | undefined;
         const after = from === undefined ? {} : { after: { createdAt: new Date(from[0]), id: from[1] } };
         const rows = await ports.keys.list(params.personId, { limit: page.limit + 1, ...after });

@@ -1,11 +1,10 @@
 import { listQuery, named, routeFor, type Route } from '@sealgate/http';
-import { parseLimit } from '@sealgate/paging';
 import { Type } from '@sinclair/typebox';
-import type { AuditReads } from '../domain/read-audit.ts';
+import type { AuditReads } from '../domain/resource-ports.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { Text, Time } from '../schemas.ts';
-import { nextLink } from './next-link.ts';
+import { barePage, barePageOf } from './bare-page.ts';
 
 const route = routeFor<RiskCaller>();
 const PATH = '/api/audit';
@@ -31,27 +30,18 @@ export function auditRoutes({
     idempotency: 'none',
     tags: ['dashboard'],
     operationId: 'list_audit',
-    summary: 'Who did what, newest first',
+    summary: 'List audit events, newest first',
     query: listQuery(LIST_RANGE, {}),
-    responses: {
-      200: {
-        description: 'A page.',
-        schema: Type.Array(AuditRow),
-        headers: { Link: 'The next page, where there is one.' },
-      },
-    },
+    responses: barePageOf(AuditRow),
     errors: [],
     async handler({ caller, query }) {
-      const limit = parseLimit(query.limit, LIST_RANGE);
       const binding = ['audit.v1', caller.orgId, caller.personId];
-      // A cursor of this binding was made from such a position, below.
-      const from = query.cursor === undefined ? undefined : (cursors.read(binding, query.cursor) as [string, string]);
+      const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
+      const from = page.after as [string, string] | undefined; // As `position` below makes it.
       const before = from && { at: from[0], id: from[1] };
-      const found = await audit.list(rowScopeOf(caller), { limit: limit + 1, before });
-      const rows = found.slice(0, limit);
-      const last = found.length > limit ? rows.at(-1) : undefined;
-      const cursor = last && cursors.make(binding, [last.at, last.id]);
-      return { status: 200, body: rows, ...nextLink(PATH, { limit: query.limit }, cursor) };
+      const found = await audit.list(rowScopeOf(caller), { limit: page.take, before });
+      const { rows, next } = page.answer(found, ({ at, id }) => [at, id]);
+      return { status: 200, body: rows, ...next };
     },
   });
   return [list];

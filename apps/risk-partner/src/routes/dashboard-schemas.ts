@@ -83,7 +83,7 @@ const evidenceChange = {
   controlIds: Optional(s.Ids),
 };
 
-/** Every member may be left out of a change. */
+/** A change may omit every member. */
 const changeOf = <Members extends TObject>(schema: Members) => Type.Partial(schema, { additionalProperties: false });
 
 export const NewRisk = named('NewRisk', closedObject(risk));
@@ -104,7 +104,7 @@ export const NewEvidence = named(
     sha256: Optional(OrNull(s.Sha256)),
   }),
 );
-/** `kind` and `sha256` are taken so that they can be refused by the state of the evidence. */
+/** Accepts `kind` and `sha256` so that they can be refused depending on the state. */
 export const EvidenceChange = named(
   'EvidenceChange',
   changeOf(closedObject({ ...evidenceChange, kind: Optional(s.EvidenceKind), sha256: Optional(OrNull(s.Sha256)) })),
@@ -205,7 +205,7 @@ export const PolicyView = named(
     title: s.Text,
     version: s.Integer,
     status: s.PolicyStatus,
-    body: Type.Optional(Type.String({ description: 'In the single record alone.' })),
+    body: Type.Optional(Type.String({ description: 'Only in a single record, not in lists.' })),
     bodySha256: s.Sha256,
     approvedAt: OrNull(s.Time),
     effectiveAt: OrNull(s.Time),

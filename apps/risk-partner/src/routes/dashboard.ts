@@ -1,5 +1,5 @@
+import { AppError } from '@sealgate/errors';
 import { listQuery, routeFor, type Route } from '@sealgate/http';
-import { parseLimit } from '@sealgate/paging';
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import { assetKind } from '../domain/asset.ts';
@@ -21,10 +21,9 @@ import { riskKind } from '../domain/risk.ts';
 import { transitionEvidence } from '../domain/transition-evidence.ts';
 import { viewOf, viewsOf } from '../domain/view-resource.ts';
 import { IdText, ofId } from '../schemas.ts';
+import { barePage, barePageOf } from './bare-page.ts';
 import * as schemas from './dashboard-schemas.ts';
-import { nextLink } from './next-link.ts';
 import { CATALOGUE } from './partner-schemas.ts';
-import { checkIfMatch, checkIfMatchWhereSent } from './precondition.ts';
 
 const route = routeFor<RiskCaller>();
 
@@ -39,17 +38,17 @@ export interface DashboardPorts {
   readonly now: () => number;
 }
 
-/** What the routes of one kind are made from. */
+/** The parameters of the routes of one kind. */
 interface Resource<D extends Doc, New extends TObject, Change extends TObject> {
   readonly kind: Kind<D, New['static'], Change['static']>;
   readonly body: New;
   readonly change: Change;
   readonly view: TSchema;
-  /** What the list needs, where that is not what a single record needs. */
+  /** The permission of the list, if it differs from that of a single record. */
   readonly listPermit?: string;
 }
 
-/** The dashboard's own paths. They may change: integrations use `/api/v1`. */
+/** The paths of the dashboard. They may change; integrations use `/api/v1`. */
 export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
   const { NewRisk, RiskChange, RiskView, NewEvidence, EvidenceChange, EvidenceView } = schemas;
   const { NewControl, ControlChange, ControlView, NewAsset, AssetChange, AssetView } = schemas;
@@ -65,22 +64,22 @@ export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
   ];
 }
 
-/** Those of the partner lists; of kinds whose rows have an owner that one, too. */
+/** The filters of the partner lists, and `ownerId` for row-filtered kinds. */
 function filtersOf({
   collection,
   rowFiltered,
 }: Pick<Kind<Doc, never, never>, 'collection' | 'rowFiltered'>): TProperties {
   const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
   if (!rowFiltered) return filters;
-  return { ...filters, ownerId: Type.Optional({ ...IdText, description: 'Only rows that this person owns.' }) };
+  return { ...filters, ownerId: Type.Optional({ ...IdText, description: 'Only rows owned by this person.' }) };
 }
 
 const base = { charge: 1, idempotency: 'none' } as const;
 const CHANGED = ['INVALID_REQUEST', 'PERSONAL_DATA_REFUSED'] as const;
 const CONDITIONAL = ['PRECONDITION_REQUIRED', 'PRECONDITION_FAILED', 'NOT_FOUND'] as const;
-/** Kinds of which some states refuse a change. */
+/** Kinds with states that refuse changes. */
 const HAS_STATES: readonly KindName[] = ['risk', 'evidence'];
-const etag = { ETag: 'The value that If-Match takes.' };
+const etag = { ETag: 'The value for If-Match.' };
 
 function resourceRoutes<D extends Doc, New extends TObject, Change extends TObject>(
   resource: Resource<D, New, Change>,
@@ -102,34 +101,22 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     operationId: `dashboard_list_${kind.collection}`,
     summary: `List ${kind.collection}, oldest first`,
     query: listQuery(LIST_RANGE, filtersOf(kind)),
-    responses: {
-      200: {
-        description: 'A page.',
-        schema: Type.Array(view),
-        headers: { Link: 'The next page, where there is one.' },
-      },
-    },
+    responses: barePageOf(view),
     errors: [],
     async handler({ caller, query }) {
-      // The schema of the query holds texts alone.
-      const { limit: limitText, cursor: sent, ...filters } = query as Readonly<Record<string, string>>;
-      const limit = parseLimit(limitText, LIST_RANGE);
-      const asked = Object.entries(filters).flat();
-      const binding = [`dashboard.${kind.collection}.v1`, caller.orgId, caller.personId, ...asked];
-      // A cursor of this binding was made from such a position, below.
-      const from = sent === undefined ? undefined : (ports.cursors.read(binding, sent) as [string, string]);
-      const after = from && { createdAt: from[0], id: from[1] };
-      const found = await ports.reads.list(kind.name, rowScopeOf(caller), {
-        limit: limit + 1,
-        after,
-        filters,
-        nowMs: ports.now(),
+      const page = barePage(ports.cursors, {
+        path,
+        binding: [`dashboard.${kind.collection}.v1`, caller.orgId, caller.personId],
+        query: query as Readonly<Record<string, string>>, // Its schema declares strings only.
+        range: LIST_RANGE,
       });
-      const rows = found.slice(0, limit) as Row<D>[]; // Rows of this kind.
-      const last = found.length > limit ? rows.at(-1)?.doc : undefined;
-      const cursor = last && ports.cursors.make(binding, [last.createdAt, last.id]);
+      const from = page.after as [string, string] | undefined; // As `position` below makes it.
+      const after = from && { createdAt: from[0], id: from[1] };
+      const reading = { limit: page.take, after, filters: page.filters, nowMs: ports.now() };
+      const found = await ports.reads.list(kind.name, rowScopeOf(caller), reading);
+      const { rows, next } = page.answer(found as Row<D>[], ({ doc }) => [doc.createdAt, doc.id]); // Rows of this kind.
       const body = await viewsOf(ports.reads, kind, { caller, rows, nowMs: ports.now() });
-      return { status: 200, body, ...nextLink(path, { limit: limitText, ...filters }, cursor) };
+      return { status: 200, body, ...next };
     },
   });
   const create = route({
@@ -192,7 +179,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     permit: `${kind.name}:delete`,
     operationId: `dashboard_delete_${kind.collection}`,
     summary: `Delete one of the ${kind.collection}`,
-    responses: { 204: { description: 'Gone.' } },
+    responses: { 204: { description: 'Deleted.' } },
     errors: CONDITIONAL,
     async handler(context) {
       const { caller, requestId, params } = context;
@@ -204,7 +191,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
   return [list, create, get, change, remove];
 }
 
-/** A path that ends in `/:id` has it. */
+/** Paths ending in `/:id` have this parameter. */
 const idOf = (params: unknown): string => (params as { readonly id: string }).id;
 
 function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCaller> {
@@ -215,14 +202,14 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
     path: '/api/evidence/:id/transitions',
     permit: 'evidence:update',
     operationId: 'dashboard_transition_evidence',
-    summary: 'Move evidence along its life',
+    summary: 'Change the state of evidence',
     params: ofId,
     body: schemas.Transition,
     bodyMaxBytes: BODY_MAX_BYTES,
-    requestHeaders: { 'If-Match': 'The version that was looked at: 412 when it has been changed since.' },
+    requestHeaders: { 'If-Match': 'The version that was reviewed: 412 if it has changed since.' },
     responses: {
       200: {
-        description: 'The record, or the one that is to take its place.',
+        description: 'The record, or the new one that will replace it.',
         schema: schemas.EvidenceView,
         headers: etag,
       },
@@ -236,4 +223,22 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
       return { status: 200, body: view, headers: { ETag: `"${row.n}"` } };
     },
   });
+}
+
+/**
+ * Checks If-Match against the version of a row. Comparison is strong (RFC 9110, section 13.1.1), so a weak tag never
+ * matches.
+ * @throws AppError PRECONDITION_REQUIRED without it, PRECONDITION_FAILED if the row has another version.
+ */
+function checkIfMatch(header: string | undefined, n: number): void {
+  if (header === undefined)
+    throw new AppError('PRECONDITION_REQUIRED', 'Send the ETag of the record that you changed as If-Match.');
+  checkIfMatchWhereSent(header, n);
+}
+
+/** The same for an optional If-Match. @throws AppError PRECONDITION_FAILED. */
+function checkIfMatchWhereSent(header: string | undefined, n: number): void {
+  if (header === undefined) return;
+  const matches = header.split(',').some((one) => one.trim() === '*' || one.trim() === `"${n}"`);
+  if (!matches) throw new AppError('PRECONDITION_FAILED', 'The record has changed since; read it again.');
 }

@@ -1,19 +1,18 @@
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import { AppError } from '@sealgate/errors';
 import { closedObject, listQuery, named, routeFor, type Route } from '@sealgate/http';
-import { parseLimit } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
-import { deed, noSuchRow } from '../domain/manage-resources.ts';
+import { auditEntry, noSuchRow } from '../domain/manage-resources.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { IdText, ofId, Optional, OrNull, Text, Time } from '../schemas.ts';
+import type { RunAudited } from '../audited-changes.ts';
+import { barePage, barePageOf } from './bare-page.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
-import { nextLink } from './next-link.ts';
-import type { RecordDeed } from '../record-deed.ts';
 
 const route = routeFor<RiskCaller>();
 
-/** A key of this surface grants nothing by itself: it may what its person may. */
+/** A key of this surface has no grants of its own: it has the rights of its person. */
 export type NoGrants = Readonly<Record<string, never>>;
 
 const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
@@ -28,7 +27,7 @@ export const MintedKey = named(
   'MintedKey',
   Type.Object({
     id: Text,
-    rawKey: Type.String({ description: 'Shown this once.' }),
+    rawKey: Type.String({ description: 'Shown only once.' }),
     label: Text,
     keyPrefix: Text,
     createdAt: Time,
@@ -50,31 +49,31 @@ export const KeyRow = named(
 export interface KeysPorts {
   readonly keys: ApiKeys<NoGrants>;
   readonly cursors: Cursors;
-  readonly recordDeed: RecordDeed;
+  readonly runAudited: RunAudited;
 }
 
 const PATH = '/api/api-keys';
 const LIST_RANGE = { default: 200, max: 200 } as const;
 const base = { charge: 1, idempotency: 'none', tags: ['keys'] } as const;
 
-/** A person's own keys. */
-export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskCaller>[] {
+/** The caller's own keys. */
+export function keyRoutes({ keys, cursors, runAudited }: KeysPorts): Route<RiskCaller>[] {
   const mint = route({
     ...base,
     method: 'post',
     path: PATH,
     permit: 'apiKey:create',
     operationId: 'mint_key',
-    summary: 'Mint a key of your own; its raw form is in this answer alone',
+    summary: 'Mint a key of your own; only this response contains the raw key',
     body: MintBody,
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: { 201: { description: 'The key.', schema: MintedKey } },
     errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
     async handler({ caller, requestId, body }) {
       const key = { ...body, label: trimmedLabel(body.label), ownerId: caller.personId, grants: {} };
-      const minted = await recordDeed(caller.orgId, async (sql, record) => {
+      const minted = await runAudited(caller.orgId, async (sql, record) => {
         const made = await keys.mint(key, sql);
-        await record(deed('apiKey', 'mint', made.id, { caller, requestId }));
+        await record(auditEntry('apiKey', 'mint', made.id, { caller, requestId }));
         return made;
       });
       return { status: 201, body: mintedView(minted), holdsSecret: true };
@@ -86,27 +85,18 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
     path: PATH,
     permit: 'apiKey:read',
     operationId: 'list_keys',
-    summary: 'List your keys that live, and those that ended in the last 30 days, newest first',
+    summary: 'List your live keys, and those that ended in the last 30 days, newest first',
     query: listQuery(LIST_RANGE, {}),
-    responses: {
-      200: {
-        description: 'A page.',
-        schema: Type.Array(KeyRow),
-        headers: { Link: 'The next page, where there is one.' },
-      },
-    },
+    responses: barePageOf(KeyRow),
     errors: [],
     async handler({ caller, query }) {
-      const limit = parseLimit(query.limit, LIST_RANGE);
       const binding = ['keys.v1', caller.orgId, caller.personId];
-      // A cursor of this binding was made from such a position, below.
-      const from = query.cursor === undefined ? undefined : (cursors.read(binding, query.cursor) as [string, string]);
+      const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
+      const from = page.after as [string, string] | undefined; // As `position` below makes it.
       const after = from === undefined ? {} : { after: { createdAt: new Date(from[0]), id: from[1] } };
-      const found = await keys.list(caller.personId, { limit: limit + 1, ...after });
-      const rows = found.slice(0, limit);
-      const last = found.length > limit ? rows.at(-1) : undefined;
-      const cursor = last && cursors.make(binding, [last.createdAt.toISOString(), last.id]);
-      return { status: 200, body: rows.map(keyView), ...nextLink(PATH, { limit: query.limit }, cursor) };
+      const found = await keys.list(caller.personId, { limit: page.take, ...after });
+      const { rows, next } = page.answer(found, ({ createdAt, id }) => [createdAt.toISOString(), id]);
+      return { status: 200, body: rows.map(keyView), ...next };
     },
   });
   const revoke = route({
@@ -117,14 +107,14 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
     operationId: 'revoke_key',
     summary: 'Revoke a key of your own; it is refused from the next request on',
     params: ofId,
-    responses: { 204: { description: 'Revoked, now or before.' } },
+    responses: { 204: { description: 'Revoked, now or earlier.' } },
     errors: [],
     async handler({ caller, requestId, params }) {
       const { id } = params;
-      await recordDeed(caller.orgId, async (sql, record) => {
+      await runAudited(caller.orgId, async (sql, record) => {
         const outcome = await keys.revoke(caller.personId, id, sql);
         if (outcome === 'missing') throw noSuchRow();
-        if (outcome === 'revoked') await record(deed('apiKey', 'revoke', id, { caller, requestId }));
+        if (outcome === 'revoked') await record(auditEntry('apiKey', 'revoke', id, { caller, requestId }));
       });
       return { status: 204 };
     },
@@ -132,16 +122,16 @@ export function keyRoutes({ keys, cursors, recordDeed }: KeysPorts): Route<RiskC
   return [mint, list, revoke];
 }
 
-/** What Unicode calls white space, which is not quite what `trim` takes away: U+0085 is, U+FEFF is not. */
+/** Unicode white space, which differs from what `trim` removes: it includes U+0085, not U+FEFF. */
 const SPACE_AROUND = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
-/** @throws AppError INVALID_REQUEST when nothing, or too much, is left without the white space around it. */
+/** @throws AppError INVALID_REQUEST if the trimmed label is empty or too long. */
 export function trimmedLabel(text: string): string {
   const label = text.replaceAll(SPACE_AROUND, '');
   const length = [...label].length;
   if (length >= 1 && length <= 100) return label;
-  const detail = 'must be 1 to 100 characters, not counting white space around them';
-  throw new AppError('INVALID_REQUEST', 'The label is too long or empty.', {
+  const detail = 'must be 1 to 100 characters, without leading and trailing white space';
+  throw new AppError('INVALID_REQUEST', 'The label is empty or too long.', {
     faults: [{ in: 'body', pointer: '/label', detail }],
   });
 }

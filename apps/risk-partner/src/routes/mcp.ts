@@ -2,31 +2,31 @@ import { AppError } from '@sealgate/errors';
 import { named, routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
-import { answerMessage, type ServerForMessage } from '../mcp/mcp-endpoint.ts';
+import type { ServerForMessage } from '../mcp/mcp-endpoint.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
 
 const route = routeFor<RiskCaller>();
 
 export const MCP_PATH = '/mcp';
 
-/** Where access tokens for the tools come from (RFC 9728). */
+/** Protected resource metadata of the tools (RFC 9728). */
 export interface McpSignIn {
-  /** What tokens must have as their audience (RFC 8707): the address of `/mcp`, as clients reach it. */
+  /** The required audience of tokens (RFC 8707): the public URL of `/mcp`. */
   readonly resource: string;
   readonly issuers: readonly string[];
 }
 
 export interface McpPorts {
-  /** Absent: keys alone are taken, and there is no metadata. */
+  /** Absent: only API keys are accepted, and there is no metadata. */
   readonly mcpSignIn?: McpSignIn | undefined;
-  /** The server that answers one call's message. */
-  readonly serverFor: (call: ToolCall<RiskCaller>) => ServerForMessage;
+  /** The server for one call. */
+  readonly serverFor: (call: ToolCall<RiskCaller>) => ServerForMessage | Promise<ServerForMessage>;
   /** Host names without port, and origins, both in lower case. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
 
-/** The tool protocol: streamable HTTP without sessions. Each POST is authenticated, charged and answered by itself. */
+/** The tool protocol: streamable HTTP without sessions. Each POST is authenticated, charged and answered on its own. */
 export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }: McpPorts): Route<RiskCaller>[] {
   const admit = (request: AuthRequest) => requireKnownOrigin(request, { allowedHosts, allowedOrigins });
   const mcp = route({
@@ -36,7 +36,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     operationId: 'mcp',
     summary: 'The tool protocol (MCP, streamable HTTP)',
     description:
-      'One JSON-RPC message, answered by one JSON object. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name repeat what the body says, a fault of them is a JSON-RPC error under 400, and a method that is not served one under 404. Revisions 2024-11-05 to 2025-11-25 begin with `initialize`. Errors of JSON-RPC come as application/json, refusals before it as problems.',
+      'One JSON-RPC message, answered by one JSON object. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must match the body; a mismatch is a JSON-RPC error with status 400, and an unknown method one with status 404. Revisions 2024-11-05 to 2025-11-25 start with `initialize`. JSON-RPC errors are application/json; errors before JSON-RPC are problems.',
     tags: ['tools'],
     permit: 'authenticated',
     charge: 1,
@@ -46,7 +46,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: {
       200: { description: 'A JSON-RPC response.', contentType: 'application/json' },
-      202: { description: 'A notification was taken.' },
+      202: { description: 'The notification was accepted.' },
       400: { description: 'A JSON-RPC error of the message or its headers.', contentType: 'application/json' },
       404: { description: 'A JSON-RPC error: no such method.', contentType: 'application/json' },
     },
@@ -55,8 +55,11 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     async handler(context) {
       const { body, caller, requestId, traceparent, signal } = context;
       requireAccept(context.header('accept'));
-      if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'One message at a time: batches are not taken.');
-      const server = serverFor({ caller, requestId, traceparent, signal });
+      if (Array.isArray(body))
+        throw new AppError('INVALID_REQUEST', 'Send one message at a time: batches are not supported.');
+      // Loaded by the first message: the SDK and its schemas are a large part of the service's code.
+      const { answerMessage } = await import('../mcp/mcp-endpoint.ts');
+      const server = await serverFor({ caller, requestId, traceparent, signal });
       return answerMessage({ message: body, header: (name) => context.header(name), server });
     },
   });
@@ -69,7 +72,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
-/** The path goes behind the well-known one (RFC 9728, section 3.1). */
+/** The path is appended to the well-known path (RFC 9728, section 3.1). */
 function metadataUrl({ resource }: McpSignIn): string {
   const { origin, pathname } = new URL(resource);
   return `${origin}${METADATA_PATH}${pathname}`;
@@ -86,12 +89,12 @@ const Metadata = named(
   }),
 );
 
-/** Open to everybody, pages of other origins included: it says where to sign in. */
+/** Public, also for pages of other origins: tells clients where to sign in. */
 function metadataRoutes({ resource, issuers }: McpSignIn): Route<RiskCaller>[] {
   const body = {
     resource,
     authorization_servers: [...issuers],
-    // What somebody may do is decided by their roles here; these let an invitation by e-mail find them.
+    // Permissions come from roles, not scopes; these scopes make e-mail invitations work.
     scopes_supported: ['openid', 'email'],
     bearer_methods_supported: ['header'],
     resource_name: 'Sealgate risk tools',
@@ -105,7 +108,7 @@ function metadataRoutes({ resource, issuers }: McpSignIn): Route<RiskCaller>[] {
       method: 'get',
       path,
       operationId,
-      summary: 'Who issues access tokens for the tools (RFC 9728)',
+      summary: 'The issuers of access tokens for the tools (RFC 9728)',
       tags: ['tools'],
       permit: 'open',
       charge: 'none',
@@ -122,19 +125,19 @@ function metadataRoutes({ resource, issuers }: McpSignIn): Route<RiskCaller>[] {
   );
 }
 
-/** What a browser asks before a page of another origin may call; there is no other path that answers it. */
+/** The CORS preflight. No other path answers it. */
 function preflight(admit: NonNullable<Route<RiskCaller>['admit']>): Route<RiskCaller> {
   return route({
     method: 'options',
     path: MCP_PATH,
     operationId: 'mcp_preflight',
-    summary: 'Whether a page of this origin may use the tool protocol',
+    summary: 'CORS preflight of the tool protocol',
     tags: ['tools'],
     permit: 'open',
     charge: 'none',
     idempotency: 'none',
     query: 'ignored',
-    responses: { 204: { description: 'It may.' } },
+    responses: { 204: { description: 'The origin is allowed.' } },
     errors: ['ORIGIN_NOT_ALLOWED'],
     admit,
     handler: (context) => ({ status: 204, headers: context.header('origin') === undefined ? ALLOW : PREFLIGHT }),
@@ -154,9 +157,10 @@ const EXPOSED =
   'WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version, Allow';
 
 /**
- * A web page that has been tricked into calling this address comes with its own Origin, or with a Host that is not ours.
- * A listed page may read every answer, refusals too; no page is let in by what its browser remembers, so there is no
- * Access-Control-Allow-Credentials. @throws AppError ORIGIN_NOT_ALLOWED.
+ * Protects against DNS rebinding and calls by unknown web pages: these come with a foreign Host or their own Origin. An
+ * allowed page may read every response, errors included. Browser credentials authenticate nothing here, so there is no
+ * Access-Control-Allow-Credentials.
+ * @throws AppError ORIGIN_NOT_ALLOWED.
  */
 function requireKnownOrigin(
   request: AuthRequest,
@@ -177,9 +181,9 @@ function requireKnownOrigin(
 
 const MCP_TYPES = ['application/json', 'text/event-stream'];
 
-/** @throws AppError NOT_ACCEPTABLE unless both types are named, in any case and with any parameters. */
+/** @throws AppError NOT_ACCEPTABLE unless both types are listed, in any case and with any parameters. */
 function requireAccept(accept = ''): void {
   const named = accept.split(',').map((range) => range.split(';')[0]!.trim().toLowerCase());
   if (MCP_TYPES.every((type) => named.includes(type))) return;
-  throw new AppError('NOT_ACCEPTABLE', 'Accept must name application/json and text/event-stream.');
+  throw new AppError('NOT_ACCEPTABLE', 'Accept must list application/json and text/event-stream.');
 }

@@ -27,7 +27,7 @@ import {
 const Score = named('Score', Type.Object({ score: Integer, level: Level }));
 const times = { createdAt: Time, updatedAt: Time };
 
-/** Text of people that is null where old data held something personal. */
+/** Free text; null if old data held personal data. */
 const Shown = OrNull(Text);
 
 const Asset = named(
@@ -95,7 +95,7 @@ const Control = named(
     frameworkRefs: Type.Array(RequirementRef),
     lastTestedAt: OrNull(Time),
     testResult: OrNull(TestResult),
-    evidenceCount: Type.Integer({ description: 'Of the evidence that the caller may see.' }),
+    evidenceCount: Type.Integer({ description: 'Counts the evidence that the caller may see.' }),
     ...times,
   }),
 );
@@ -131,7 +131,7 @@ const Coverage = named(
     requirementId: Text,
     state: CoverageState,
     controlIds: Texts,
-    evidenceIds: Type.Array(Text, { description: 'What counts, of what the caller may see.' }),
+    evidenceIds: Type.Array(Text, { description: 'The valid evidence that the caller may see.' }),
     freshestEvidenceAt: OrNull(Time),
   }),
 );
@@ -164,37 +164,40 @@ const Snapshot = named(
     rowCounts: named(
       'RowCounts',
       Type.Object(Object.fromEntries(counts.map((name) => [name, Integer])), {
-        description: 'How many rows of each collection the caller could have seen.',
+        description: 'The number of rows of each collection that the caller could see.',
       }),
     ),
-    expiresAt: Type.String({ format: 'date-time', description: 'Not before then; the newest one lives on.' }),
+    expiresAt: Type.String({
+      format: 'date-time',
+      description: 'Not removed before this time; the newest snapshot does not expire.',
+    }),
   }),
 );
 
-/** One collection of the catalogue: what its items are, and what may be asked of it. */
+/** One collection of the catalogue: the schema of its items, and its filters. */
 export interface PartnerCollection {
   readonly name: string;
-  /** The resource whose own read permission opens it too. */
+  /** The resource whose read permission gives access, besides `partner:read`. */
   readonly resource: string;
   readonly item: TSchema;
   readonly filters: TProperties;
-  /** Read at one revision, which the answer names. */
+  /** Read at one revision, which the response names. */
   readonly atSnapshot: boolean;
 }
 
-const told = <Schema extends TSchema>(schema: Schema, description: string, ...examples: string[]) =>
+const filter = <Schema extends TSchema>(schema: Schema, description: string, ...examples: string[]) =>
   Optional({ ...schema, description, ...(examples.length > 0 && { examples }) });
 
-const updatedSince = told(
+const updatedSince = filter(
   instantText(),
-  'Only what was changed at this moment or after it (RFC 3339, with Z or an offset).',
+  'Only items changed at or after this time (RFC 3339, with Z or an offset).',
   '2026-01-31T00:00:00Z',
 );
-const ofFramework = told(IdText, 'Only of the framework with this id.', 'fwk_01jz0w9c4e');
-/** Whatever is none of ours is a snapshot that does not exist, so nothing about its form is refused. */
-const SnapshotId = told(
+const ofFramework = filter(IdText, 'Only of the framework with this id.', 'fwk_01jz0w9c4e');
+/** A malformed id is a snapshot that does not exist (404), so the schema does not restrict it. */
+const SnapshotId = filter(
   Text,
-  'Read the revision of this snapshotId, from an earlier answer, in place of the current one.',
+  'Read the revision of this snapshotId, from an earlier response, instead of the current one.',
 );
 
 /** The catalogue, in the order of the contract. */
@@ -204,8 +207,8 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'asset',
     item: Asset,
     filters: {
-      type: told(Short, 'Only assets of exactly this type; types are words of the organisation.', 'system'),
-      criticality: told(Criticality, 'Only assets of this criticality.'),
+      type: filter(Short, 'Only assets of exactly this type; the organisation defines the types.', 'system'),
+      criticality: filter(Criticality, 'Only assets of this criticality.'),
       updatedSince,
     },
     atSnapshot: false,
@@ -215,9 +218,9 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'risk',
     item: Risk,
     filters: {
-      status: told(RiskStatus, 'Only risks in this status.'),
-      category: told(Short, 'Only risks of exactly this category; categories are words of the organisation.', 'legal'),
-      level: told(Level, 'Only risks whose current level is this; current is after what has been done so far.'),
+      status: filter(RiskStatus, 'Only risks in this status.'),
+      category: filter(Short, 'Only risks of exactly this category; the organisation defines the categories.', 'legal'),
+      level: filter(Level, 'Only risks with this current level (after the treatment done so far).'),
       updatedSince,
     },
     atSnapshot: false,
@@ -227,8 +230,8 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'evidence',
     item: Evidence,
     filters: {
-      state: told(EvidenceState, 'Only evidence in this state; only approved and expiring evidence counts.'),
-      controlId: told(IdText, 'Only evidence for the control with this id.', 'ctl_01jz0w9c4e'),
+      state: filter(EvidenceState, 'Only evidence in this state; only approved and expiring evidence counts.'),
+      controlId: filter(IdText, 'Only evidence for the control with this id.', 'ctl_01jz0w9c4e'),
       updatedSince,
     },
     atSnapshot: false,
@@ -237,14 +240,14 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     name: 'controls',
     resource: 'control',
     item: Control,
-    filters: { status: told(ControlStatus, 'Only controls in this status.'), framework: ofFramework },
+    filters: { status: filter(ControlStatus, 'Only controls in this status.'), framework: ofFramework },
     atSnapshot: false,
   },
   {
     name: 'policies',
     resource: 'policyMetadata',
     item: Policy,
-    filters: { status: told(PolicyStatus, 'Only policies in this status.') },
+    filters: { status: filter(PolicyStatus, 'Only policies in this status.') },
     atSnapshot: false,
   },
   { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false },
@@ -254,7 +257,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: Coverage,
     filters: {
       framework: ofFramework,
-      state: told(CoverageState, 'Only requirements in this state; gap: nothing counts for them.'),
+      state: filter(CoverageState, 'Only requirements in this state; gap: no valid evidence.'),
       snapshotId: SnapshotId,
     },
     atSnapshot: true,
@@ -264,7 +267,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     resource: 'proof',
     item: Proof,
     filters: {
-      subjectType: told(Type.Literal('evidence'), 'What the proof is of; only evidence has any.'),
+      subjectType: filter(Type.Literal('evidence'), 'The type of the proved record; always evidence.'),
       snapshotId: SnapshotId,
     },
     atSnapshot: true,

@@ -12,7 +12,7 @@ const PARTNER_LIST_RANGE = { default: 50, max: MOST_PAGE_ITEMS } as const;
 
 export interface PartnerRoutePorts {
   readonly partner: PartnerPorts;
-  /** A detached JWS over exactly these bytes. */
+  /** Makes a detached JWS over exactly these bytes. */
   readonly sign: (bytes: Uint8Array) => Promise<string>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -21,17 +21,17 @@ export interface PartnerRoutePorts {
 const base = { method: 'get', charge: 1, idempotency: 'none' } as const;
 const headers = {
   'Evidence-Signature': 'A detached JWS (RFC 7515, appendix F; EdDSA) over the bytes that were hashed.',
-  ETag: 'Weak, as generatedAt differs: over the items, the snapshotId, and whether there is a next page. Where there is one it changes every twelve hours.',
+  ETag: 'Weak, as generatedAt differs: over the items, the snapshotId, and whether there is a next page. If there is one, the tag changes every twelve hours.',
 };
-const requestHeaders = { 'If-None-Match': 'ETags that are known already; 304 where one is current.' };
+const requestHeaders = { 'If-None-Match': 'Known ETags; 304 if one is current.' };
 const notModified = { description: 'Unchanged since the ETag that was sent.', headers: { ETag: headers.ETag } };
 
-/** The list and the single item of every collection, by name. */
+/** The list route and the item route of every collection, by name. */
 export function partnerRoutes(ports: PartnerRoutePorts): PartnerRouteTable {
   return new Map(CATALOGUE.map((collection) => [collection.name, routesOf(collection, ports)]));
 }
 
-/** The routes of each collection, so that tools can be made of the very same. */
+/** The routes of each collection; tools wrap the same routes. */
 export type PartnerRouteTable = ReadonlyMap<
   string,
   { readonly list: Route<RiskCaller>; readonly item: Route<RiskCaller> }
@@ -57,7 +57,7 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     async handler(context) {
       const { caller } = context;
       const nowMs = ports.now();
-      // The schema of the query holds texts alone.
+      // The query schema declares strings only.
       const { limit, cursor, snapshotId, ...filters } = context.query as Readonly<Record<string, string>>;
       const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId, nowMs };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
@@ -86,7 +86,6 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     errors: [],
     async handler(context) {
       const { caller } = context;
-      // A path with a parameter has it.
       const { id } = context.params;
       const nowMs = ports.now();
       const found = await readItem(ports.partner, caller, { collection: name, atSnapshot, id, nowMs });
@@ -101,10 +100,10 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
   return { list, item };
 }
 
-/** Half of the time for which cursors can be used. */
+/** Half of a cursor's lifetime. */
 const CURSOR_FRESH_MS = 43_200_000;
 
-/** What is kept under a tag names a cursor and a snapshot, which end: so the tag changes before either of them does. */
+/** A cached response contains a cursor and a snapshot id, which expire, so the tag changes before either does. */
 function etagOf(
   items: readonly string[],
   { nextCursor, snapshotId, nowMs }: Pick<PartnerPage, 'nextCursor' | 'snapshotId'> & { readonly nowMs: number },
@@ -114,12 +113,12 @@ function etagOf(
 }
 
 interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'> {
-  /** The moment by which the items were judged: what is signed for it held then. */
+  /** The time that the items were computed for. */
   readonly nowMs: number;
   readonly etag: () => string;
 }
 
-/** The envelope; with tag and signature, which are headers, where somebody gets them. */
+/** The sealed envelope; with ETag and signature if the response sends headers. */
 async function answer(
   { sign }: PartnerRoutePorts,
   context: Pick<

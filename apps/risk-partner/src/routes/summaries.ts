@@ -1,5 +1,4 @@
 import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
-import { parseLimit } from '@sealgate/paging';
 import { Type } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { EVIDENCE_STATES } from '../domain/evidence.ts';
@@ -7,7 +6,7 @@ import { noSuchRow } from '../domain/manage-resources.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { ACTS_NEXT, type HeatMapCell, type Summaries } from '../domain/summaries.ts';
 import { EvidenceState, Integer, ofId, OrNull, Role, Text, Time } from '../schemas.ts';
-import { nextLink } from './next-link.ts';
+import { barePage, barePageOf } from './bare-page.ts';
 import { PersonScope } from './whoami.ts';
 
 const route = routeFor<RiskCaller>();
@@ -19,7 +18,7 @@ const Cells = Type.Array(
   named('HeatMapCell', Type.Object({ likelihood: Degree, impact: Degree, count: Type.Integer({ minimum: 1 }) })),
 );
 const HeatMap = named('HeatMap', Type.Object({ total: Integer, inherent: Cells, current: Cells, residual: Cells }));
-/** Who has to act: a reviewer is not the collector; null: nobody. */
+/** Who has to act; a reviewer is not the collector; null: nobody. */
 const ActsNext = OrNull(enumOf('EvidenceActor', ['owner', 'collector', 'reviewer']));
 const Board = named(
   'EvidenceBoard',
@@ -49,15 +48,15 @@ export interface SummaryPorts {
 
 const base = { method: 'get', charge: 1, idempotency: 'none', tags: ['dashboard'], errors: [] } as const;
 
-/** What the dashboard shows beside records: counts, the titles of requirements, who is there. */
+/** Aggregates, requirement titles and members for the dashboard. */
 export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<RiskCaller>[] {
   const heatMap = route({
     ...base,
     path: '/api/heat-map',
     permit: 'risk:read',
     operationId: 'dashboard_heat_map',
-    summary: 'How many risks have which likelihood and impact; closed and archived ones are left out',
-    responses: { 200: { description: 'Cells that hold a risk, by rating.', schema: HeatMap } },
+    summary: 'Count risks by likelihood and impact, without closed and archived ones',
+    responses: { 200: { description: 'The non-empty cells, by rating.', schema: HeatMap } },
     async handler({ caller }) {
       const cells = await summaries.heatMap(rowScopeOf(caller));
       const of = (wanted: HeatMapCell['rated']) =>
@@ -65,7 +64,7 @@ export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<
           .filter(({ rated }) => rated === wanted)
           .map(({ likelihood, impact, count }) => ({ likelihood, impact, count }));
       const inherent = of('inherent');
-      // Each risk has an inherent rating.
+      // Every risk has an inherent rating.
       const total = inherent.reduce((sum, { count }) => sum + count, 0);
       return { status: 200, body: { total, inherent, current: of('current'), residual: of('residual') } };
     },
@@ -75,7 +74,7 @@ export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<
     path: '/api/evidence-board',
     permit: 'evidence:read',
     operationId: 'dashboard_evidence_board',
-    summary: 'How much evidence is in each state, and who has to act on it',
+    summary: 'Count evidence by state, with who has to act',
     responses: { 200: { description: 'All states.', schema: Board } },
     async handler({ caller }) {
       const counts = await summaries.evidenceStates(rowScopeOf(caller), now());
@@ -108,28 +107,19 @@ function peopleRoute({ summaries, cursors }: Pick<SummaryPorts, 'summaries' | 'c
     path: PEOPLE_PATH,
     permit: 'member:read',
     operationId: 'dashboard_list_people',
-    summary: 'Who is in the organisation, with roles and scope',
+    summary: 'List the members of the organisation, with roles and scope',
     query: listQuery(LIST_RANGE, {}),
-    responses: {
-      200: {
-        description: 'A page.',
-        schema: Type.Array(Member),
-        headers: { Link: 'The next page, where there is one.' },
-      },
-    },
+    responses: barePageOf(Member),
     async handler({ caller, query }) {
-      const limit = parseLimit(query.limit, LIST_RANGE);
       const binding = ['dashboard.people.v1', caller.orgId, caller.personId];
-      // A cursor of this binding was made from an id, below.
-      const [after] = query.cursor === undefined ? [''] : (cursors.read(binding, query.cursor) as [string]);
-      const found = await summaries.people(caller.orgId, { limit: limit + 1, after });
-      const people = found.slice(0, limit);
-      const last = found.length > limit ? people.at(-1) : undefined;
-      const cursor = last && cursors.make(binding, [last.id]);
+      const page = barePage(cursors, { path: PEOPLE_PATH, binding, query, range: LIST_RANGE });
+      const [after] = (page.after ?? ['']) as [string]; // As `position` below makes it.
+      const found = await summaries.people(caller.orgId, { limit: page.take, after });
+      const { rows: people, next } = page.answer(found, ({ id }) => [id]);
       const body = people.map(({ roles, scope, ...person }) => ({
         ...{ ...person, roles: [...roles], scope: { ...scope, departments: [...scope.departments] } },
       }));
-      return { status: 200, body, ...nextLink(PEOPLE_PATH, { limit: query.limit }, cursor) };
+      return { status: 200, body, ...next };
     },
   });
 }

@@ -25,26 +25,26 @@ const Whoami = named(
 
 const NamedOrganization = named('NamedOrganization', Type.Object({ id: Text, name: Text }));
 
-/** What a dashboard needs besides: how somebody came in, and where else they could be. */
+/** Additionally for the dashboard: the kind of credential, and the caller's organisations. */
 const DashboardWhoami = named(
   'DashboardWhoami',
   Type.Object({
     ...Whoami.properties,
-    via: Type.String({ description: 'By what somebody came in: `key` or `token`.' }),
+    via: Type.String({ description: 'The kind of credential: `key` or `token`.' }),
     organizations: Type.Array(NamedOrganization, {
-      description: 'Where X-Organization may lead: all of an identity, the one of a key.',
+      description: 'The values allowed in X-Organization: all organisations of an identity, the one of a key.',
     }),
   }),
 );
 
 export interface WhoamiPorts {
-  /** The organisations of whoever came in like this, by name. */
+  /** The organisations of the caller, by name. */
   readonly organizationsOf: (caller: RiskCaller) => Promise<{ readonly id: string; readonly name: string }[]>;
 }
 
 export const ORGANIZATIONS_PATH = '/api/organizations';
 
-/** Who the key belongs to and what that person may do: the one answer for whoever has no role yet. */
+/** The caller and their permissions. Callers without a role may use it too. */
 export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
   readonly whoami: Route<RiskCaller>;
   readonly dashboard: Route<RiskCaller>;
@@ -56,7 +56,7 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       ...base,
       path: '/api/v1/whoami',
       operationId: 'whoami',
-      summary: 'Who this key belongs to, and what it may do now',
+      summary: 'The owner of this key, and what it may do now',
       responses: { 200: { description: 'The person.', schema: Whoami } },
       errors: [],
       handler: ({ caller }) => ({ status: 200, body: personOf(caller) }),
@@ -65,7 +65,7 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       ...base,
       path: '/api/whoami',
       operationId: 'dashboard_whoami',
-      summary: 'Who came in, by what, and what they may do now',
+      summary: 'The caller, the kind of credential, and what they may do now',
       responses: { 200: { description: 'The person.', schema: DashboardWhoami } },
       errors: ['FORBIDDEN'],
       precheck: refusePartners,
@@ -78,10 +78,13 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       ...base,
       path: ORGANIZATIONS_PATH,
       operationId: 'dashboard_list_organizations',
-      summary: 'The organisations of whoever asks, by name; needs no X-Organization',
+      summary: 'The organisations of the caller, by name; needs no X-Organization',
       tags: ['dashboard'],
       responses: {
-        200: { description: 'All of an identity, the one of a key.', schema: Type.Array(NamedOrganization) },
+        200: {
+          description: 'All organisations of an identity, or the one of a key.',
+          schema: Type.Array(NamedOrganization),
+        },
       },
       errors: ['FORBIDDEN'],
       precheck: refusePartners,
@@ -95,7 +98,7 @@ const personOf = ({ orgId, personId, roles, scope }: RiskCaller) => ({
   scope: { ...scope, departments: [...scope.departments] },
 });
 
-/** What reads for a partner has no business outside `/api/v1`. */
+/** Partner machines may use `/api/v1` only. */
 function refusePartners({ caller }: { readonly caller: RiskCaller }): void {
   if (isPartner(caller.roles)) throw new AppError('FORBIDDEN', 'This key may not do that.');
 }

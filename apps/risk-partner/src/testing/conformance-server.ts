@@ -18,9 +18,9 @@ import {
 } from '@modelcontextprotocol/server';
 import type { McpEra } from '../mcp/mcp-endpoint.ts';
 
-/** What the MCP project's conformance suite asks for by name. The suite says what each of them has to answer. */
+/** What the MCP conformance suite requests by name. The suite defines the expected responses. */
 
-/** The smallest of their kinds: one pixel, and no sound at all. */
+/** Minimal media: one pixel, and silence. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==';
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=';
 
@@ -31,7 +31,7 @@ const embedded = (uri: string) =>
 
 const state = createRequestStateCodec<{ readonly round: number }>({ key: Buffer.alloc(32, 7) });
 
-/** A question to whoever uses the client, with one answer of this name. */
+/** An elicitation with one answer of this name. */
 const ask = (member: string, type: 'string' | 'boolean' = 'string') =>
   inputRequired.elicit({
     message: `Which ${member}?`,
@@ -48,7 +48,7 @@ type Call = (context: ServerContext['mcpReq']) => ToolAnswer | Promise<ToolAnswe
 
 const saying = (said: string): CallToolResult => ({ content: [text(said)] });
 
-/** Asks until every answer is there. */
+/** Repeats the elicitation until all answers are present. */
 const asking =
   (inputRequests: InputRequests): Call =>
   ({ inputResponses = {} }) =>
@@ -56,14 +56,14 @@ const asking =
       ? saying('Thank you.')
       : inputRequired({ inputRequests });
 
-/** A question counts as answered when it was accepted, with content; the other kinds have no way to be declined. */
+/** A request counts as answered if it was accepted with content; the other kinds cannot be declined. */
 const isAnswered = (responses: NonNullable<ServerContext['mcpReq']['inputResponses']>, name: string): boolean => {
   const response = responses[name] as { readonly action?: string; readonly content?: object } | undefined;
   if (response?.action === undefined) return response !== undefined;
   return Object.values(acceptedContent(responses, name) ?? {}).some((value) => typeof value === 'string');
 };
 
-/** Asks once for each round, and keeps the number of the round at the client, under a MAC. */
+/** Asks once per round; the client keeps the round number, under a MAC. */
 const askingInRounds =
   (...rounds: readonly InputRequests[]): Call =>
   async ({ requestState, inputResponses }) => {
@@ -110,7 +110,7 @@ const TOOLS: Readonly<Record<string, Call>> = {
   test_input_required_result_multi_round: askingInRounds({ step1: ask('name') }, { step2: ask('color') }),
   test_input_required_result_tampered_state: askingInRounds({ confirm: ask('ok', 'boolean') }),
   test_input_required_result_capabilities({ envelope, inputResponses }) {
-    // The SDK's type of an envelope leaves out its own keys.
+    // The SDK's envelope type omits its own keys.
     const declared = Object(Object(envelope)[CLIENT_CAPABILITIES_META_KEY]) as ClientCapabilities;
     const inputRequests = {
       ...(declared.elicitation !== undefined && { user_name: ask('name') }),
@@ -122,7 +122,7 @@ const TOOLS: Readonly<Record<string, Call>> = {
   },
 };
 
-/** Keywords of JSON Schema 2020-12 that a server must not lose on the way. */
+/** Keywords of JSON Schema 2020-12 that a server must preserve. */
 const SCHEMA_2020_12 = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object' as const,
@@ -199,11 +199,11 @@ function found<Value>(table: Readonly<Record<string, Value>>, name: string): Val
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no ${name}.`);
 }
 
-/** A server of everything the suite asks for that fits into one answer to one message. */
+/** A server of everything in the suite that fits into one response to one message. */
 export function conformanceServer(era: McpEra): Server {
   const capabilities = {
     tools: {},
-    // From 2026-07-28 on this means a stream that stays open, and there is none.
+    // Since 2026-07-28 this opens a stream, which is not supported.
     resources: era === 'legacy' ? { subscribe: true } : {},
     prompts: {},
     completions: {},
@@ -222,7 +222,7 @@ export function conformanceServer(era: McpEra): Server {
     resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
   }));
   server.setRequestHandler('resources/read', ({ params }) => readResource(params.uri));
-  // Without sessions there is nobody to tell afterwards: that a subscription is taken is all there can be.
+  // Without sessions there are no later notifications: accepting the subscription is all that can be done.
   server.setRequestHandler('resources/subscribe', () => ({}));
   server.setRequestHandler('resources/unsubscribe', () => ({}));
   server.setRequestHandler('prompts/list', () => ({

@@ -6,17 +6,17 @@ export type Made = Record<string, unknown> & { readonly id: string };
 
 export const newSha256 = (): string => randomBytes(32).toString('hex');
 
-/** Writes rows as somebody, and throws when one is refused. */
-export function rowsOf(there: TestInstallation, { key }: TestPerson) {
+/** Writes rows as a person; throws if one is refused. */
+export function rowsOf(service: TestInstallation, { key }: TestPerson) {
   const post = async (path: string, body: Members): Promise<Made> => {
-    const answer = await there.api.send('POST', path, { key, body });
+    const answer = await service.api.send('POST', path, { key, body });
     if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
     return answer.json as Made;
   };
   const act = async (method: string, path: string, body?: Members): Promise<Made> => {
-    const current = await there.api.get(path, key);
+    const current = await service.api.get(path, key);
     const headers = { 'if-match': String(current.headers.etag) };
-    const answer = await there.api.send(method, path, { key, headers, ...(body && { body }) });
+    const answer = await service.api.send(method, path, { key, headers, ...(body && { body }) });
     if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
     return answer.json as Made;
   };
@@ -35,18 +35,18 @@ export function rowsOf(there: TestInstallation, { key }: TestPerson) {
   };
 }
 
-/** Evidence that one has collected and another approved. */
+/** Evidence collected by one person and approved by another. */
 export async function approvedEvidence(
-  there: TestInstallation,
+  service: TestInstallation,
   [collector, reviewer]: readonly [TestPerson, TestPerson],
   more: Members = {},
 ): Promise<Made> {
-  const { id } = await rowsOf(there, collector).evidence(more);
-  await rowsOf(there, collector).transition(id, 'in_review');
-  return rowsOf(there, reviewer).transition(id, 'approved');
+  const { id } = await rowsOf(service, collector).evidence(more);
+  await rowsOf(service, collector).transition(id, 'in_review');
+  return rowsOf(service, reviewer).transition(id, 'approved');
 }
 
-/** An envelope of a list, as far as tests look into it. */
+/** The members of a list envelope that tests use. */
 export interface ListEnvelope {
   readonly items: readonly Made[];
   readonly pagination: { readonly limit: number; readonly count: number; readonly nextCursor: string | null };
@@ -54,8 +54,8 @@ export interface ListEnvelope {
   readonly evidence_hash: string;
 }
 
-export async function listOf(there: TestInstallation, key: string, path: string): Promise<ListEnvelope> {
-  const answer = await there.api.get(path, key);
+export async function listOf(service: TestInstallation, key: string, path: string): Promise<ListEnvelope> {
+  const answer = await service.api.get(path, key);
   if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.text}`);
   return answer.json as ListEnvelope;
 }

@@ -4,14 +4,14 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The parsed body; undefined where there is none. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
 export interface Sent {
   readonly key?: string;
   readonly body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged instead of `body`. */
   readonly rawBody?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -22,7 +22,7 @@ export interface HttpCaller {
   close(): void;
 }
 
-/** Sends requests over connections that are kept; gives back exactly what came. */
+/** Sends requests over keep-alive connections and returns responses unchanged. */
 export function httpCaller(baseUrl: string): HttpCaller {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const send: HttpCaller['send'] = (method, path, { key, body, rawBody, headers = {} } = {}) => {
@@ -64,4 +64,28 @@ export function httpCaller(baseUrl: string): HttpCaller {
       send('GET', path, { ...(key === undefined ? {} : { key }), ...(headers && { headers }) }),
     close: () => agent.destroy(),
   };
+}
+
+/** `400 INVALID_REQUEST /title` for an error: status, code, and the pointer of each fault. `200 ` for a success. */
+export async function refusalText(
+  answer: Promise<{ readonly status: number; readonly json: unknown }>,
+): Promise<string> {
+  const { status, json } = await answer;
+  const { code, errors = [] } = (json ?? {}) as { code?: string; errors?: { pointer: string }[] };
+  return [status, code, ...errors.map(({ pointer }) => pointer)].join(' ');
+}
+
+/** Runs the jobs with limited concurrency; results are in the order of the jobs. */
+export async function inParallel<Job, Result>(
+  jobs: readonly Job[],
+  work: (job: Job) => Promise<Result>,
+  width = 16,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < jobs.length; index = next++) results[index] = await work(jobs[index]!);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
 }

@@ -4,7 +4,7 @@ import { callTool } from './tool-caller.ts';
 
 export const FILTERED = { risk: 'risks', evidence: 'evidence', asset: 'assets' } as const;
 export const OPEN = { control: 'controls', policy: 'policies' } as const;
-/** One call and what must come of it. `ids`: what a list must hold, in any order. */
+/** One call and its expected status. `ids`: what a list must contain, in any order. */
 export interface Case {
   readonly what: string;
   readonly call: (key: string | undefined) => Promise<{ status: number; text: string; ids?: readonly string[] }>;
@@ -12,11 +12,11 @@ export interface Case {
   readonly ids?: readonly string[];
 }
 
-/** What the cases of one caller are made from. */
+/** The inputs for the cases of one caller. */
 export interface CaseOptions {
   readonly api: HttpCaller;
   readonly caller: MatrixCaller;
-  /** Ids by what `rowKey` says; of kinds that are not filtered, by the kind. */
+  /** Ids by `rowKey`, or by kind for kinds that are not filtered. */
   readonly rows: ReadonlyMap<string, string>;
   /** Ids of another organisation, by kind. */
   readonly foreign: ReadonlyMap<string, string>;
@@ -27,14 +27,14 @@ export const rowKey = (kind: string, rowClass: string) => `${kind} ${rowClass}`;
 const idsOf = (rows: unknown): string[] => (rows as { id: string }[]).map(({ id }) => id);
 const MISSING = 'rsk_00000000000000000000000000000000';
 
-/** Every case of one caller. */
+/** All cases of one caller. */
 export function casesOf(options: CaseOptions): Case[] {
   return [...partnerCases(options), ...dashboardCases(options), ...toolCases(options), ...otherCases(options)];
 }
 
 const classes = Object.keys(ROW_CLASSES) as RowClass[];
 
-/** Of one kind: each class of rows, one of another organisation, and one that is not there. */
+/** Cases of one kind: each class of rows, a row of another organisation, and a missing one. */
 function targets(kind: string, { caller, rows, foreign }: CaseOptions) {
   const gone = [
     { what: 'of another organisation', id: foreign.get(kind)!, seen: false },
@@ -51,8 +51,8 @@ function targets(kind: string, { caller, rows, foreign }: CaseOptions) {
   ];
 }
 
-/** What of a filtered kind the caller sees of the rows that everybody shares, and of its own. */
-function seenIds(kind: string, { caller, rows }: CaseOptions): string[] {
+/** The rows of a filtered kind that the caller sees, of the shared rows and of their own. */
+function visibleIds(kind: string, { caller, rows }: CaseOptions): string[] {
   return classes.filter((rowClass) => isVisible(caller, rowClass)).map((rowClass) => rows.get(rowKey(kind, rowClass))!);
 }
 
@@ -91,7 +91,7 @@ function partnerCases(options: CaseOptions): Case[] {
     what: `list /api/v1/${collection}`,
     status: may ? 200 : 403,
     call: (key) => walk(api, `/api/v1/${collection}`, { key, itemsOf: (json) => (json as { items: unknown }).items }),
-    ...(may && kind !== undefined && { ids: seenIds(kind, options) }),
+    ...(may && kind !== undefined && { ids: visibleIds(kind, options) }),
   });
   const items = (collection: string, kind: string): Case[] =>
     targets(kind, options).map(({ what, id, seen }) => ({
@@ -149,9 +149,9 @@ function dashboardCases(options: CaseOptions): Case[] {
         what: `list ${path}`,
         status: mayList ? 200 : 403,
         call: (key) => walk(api, path, { key, itemsOf: (json) => json }),
-        ...(mayList && kind in FILTERED && { ids: seenIds(kind, options) }),
+        ...(mayList && kind in FILTERED && { ids: visibleIds(kind, options) }),
       },
-      // A body that is refused tells that the permission was there, and changes nothing.
+      // A 400 for the body shows that permission was granted, without changing anything.
       { what: `POST ${path}`, status: may('c') ? 400 : 403, call: sent('POST', path, { body: { unknown: true } }) },
       ...targets(kind, options).flatMap(({ what, id, seen }) => one(what, id, seen)),
     ];

@@ -1,9 +1,6 @@
-/**
- * Who may do what and see which rows, written down a second time from the contract and by hand: nothing here is taken from
- * the code that decides it.
- */
+/** Permissions and row visibility, written by hand from the contract, independently of the code under test. */
 
-/** One column for each role, in the order of the contract's table. */
+/** One column per role, in the order of the contract's table. */
 const COLUMNS = ['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'] as const;
 
 const TABLE = `
@@ -42,7 +39,7 @@ export function isGranted(caller: MatrixCaller, resource: string, letter: string
   });
 }
 
-/** Rows by what is to be known of them. `own`: the caller is the owner. */
+/** Row classes by their attributes. `own`: the caller is the owner. */
 export const ROW_CLASSES = {
   opsPlain: { department: 'ops', sensitive: false, own: false },
   finPlain: { department: 'fin', sensitive: false, own: false },

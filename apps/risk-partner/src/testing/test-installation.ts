@@ -28,9 +28,9 @@ export interface TestInstallation {
   readonly url: string;
   readonly sql: Database;
   readonly verifierKey: string;
-  /** Lines of the log, as text. */
+  /** The log lines. */
   readonly logLines: readonly string[];
-  /** Milliseconds that the clock of the service is ahead of the machine's. */
+  /** Milliseconds by which the service's clock is ahead of the machine's. */
   skewMs: number;
   /** Calls the public listener. */
   readonly api: HttpCaller;
@@ -45,7 +45,7 @@ export interface TestInstallation {
   stop(): Promise<void>;
 }
 
-/** The whole surface in this process, on a real PostgreSQL, with an integrator and limits out of reach. */
+/** The whole surface in this process, on a real PostgreSQL, with an integrator and without effective rate limits. */
 export async function testInstallation(
   more: Readonly<Record<string, string>> = {},
   given?: ThrowawayPostgres,

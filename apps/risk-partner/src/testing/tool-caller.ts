@@ -1,6 +1,6 @@
 import type { HttpCaller } from './http-caller.ts';
 
-/** What came of calling a tool: its structured text, or the JSON-RPC error, or the HTTP refusal. */
+/** The outcome of a tool call: structured content, a JSON-RPC error, or an HTTP error. */
 export interface ToolAnswer {
   readonly status: number;
   readonly isError: boolean;
@@ -10,7 +10,7 @@ export interface ToolAnswer {
 
 export const MCP_HEADERS = { accept: 'application/json, text/event-stream' };
 
-/** Calls a tool as a client on the wire does, and checks that structured content and text say the same. */
+/** Calls a tool over HTTP, and checks that structured content and text are equal. */
 export async function callTool(
   api: HttpCaller,
   key: string | undefined,

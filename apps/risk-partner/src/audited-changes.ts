@@ -1,0 +1,20 @@
+import type { AuditTrail } from '@sealgate/audit';
+import type { Database, Sql } from '@sealgate/storage';
+import type { AuditEntry } from './domain/resource-ports.ts';
+
+/** Writes the audit event of a change that row filters do not apply to. */
+export type WriteEntry = (sql: Sql, orgId: string, entry: AuditEntry) => Promise<void>;
+
+export function writeEntry(audit: AuditTrail): WriteEntry {
+  return (sql, orgId, { actorId, ...entry }) => audit.record(sql, { ...entry, actor: actorId, detail: { orgId } });
+}
+
+/** Runs a change and its audit event in one transaction; `record` writes the event. */
+export type RunAudited = <Result>(
+  orgId: string,
+  work: (sql: Sql, record: (entry: AuditEntry) => Promise<void>) => Promise<Result>,
+) => Promise<Result>;
+
+export function runAuditedIn(database: Database, write: WriteEntry): RunAudited {
+  return (orgId, work) => database.transaction((sql) => work(sql, (entry) => write(sql, orgId, entry)));
+}

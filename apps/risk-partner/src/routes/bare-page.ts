@@ -1,0 +1,45 @@
+import type { JsonValue } from '@sealgate/json';
+import { parseLimit } from '@sealgate/paging';
+import { Type, type TSchema } from '@sinclair/typebox';
+import type { Cursors } from '../domain/read-partner.ts';
+
+export interface BarePageQuery {
+  readonly path: string;
+  /** What a cursor is bound to, besides the filters of the query. */
+  readonly binding: readonly string[];
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly range: { readonly default: number; readonly max: number };
+}
+
+/**
+ * One page of a list that answers a bare JSON array, with the next page in the `Link` header (RFC 8288). The link repeats
+ * limit and filters as they were sent; the last page has none.
+ * @throws AppError INVALID_LIMIT, INVALID_CURSOR.
+ */
+export function barePage(cursors: Cursors, { path, binding, query, range }: BarePageQuery) {
+  const { limit: sentLimit, cursor, ...sentFilters } = query;
+  const filters = sentFilters as Readonly<Record<string, string>>; // A parsed query has no undefined members.
+  const limit = parseLimit(sentLimit, range);
+  const bound = [...binding, ...Object.entries(filters).flat()];
+  return {
+    filters,
+    /** How many rows to read: one more than the page shows tells whether there is a next page. */
+    take: limit + 1,
+    /** The position to continue after, as `position` gave it; undefined on the first page. */
+    after: cursor === undefined ? undefined : cursors.read(bound, cursor),
+    /** The rows of the page, and its `Link` header. */
+    answer<Row>(found: readonly Row[], position: (row: Row) => JsonValue) {
+      const rows = found.slice(0, limit);
+      const last = found.length > limit ? rows.at(-1) : undefined;
+      if (last === undefined) return { rows, next: {} };
+      const next = { ...(sentLimit !== undefined && { limit: sentLimit }), ...filters };
+      const search = new URLSearchParams({ ...next, cursor: cursors.make(bound, position(last)) });
+      return { rows, next: { headers: { Link: `<${path}?${search.toString()}>; rel="next"` } } };
+    },
+  };
+}
+
+/** The OpenAPI responses of a route that answers a bare page. */
+export const barePageOf = <Item extends TSchema>(item: Item) => ({
+  200: { description: 'A page.', schema: Type.Array(item), headers: { Link: 'The next page, if there is one.' } },
+});
