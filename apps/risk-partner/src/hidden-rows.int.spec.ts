@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { approvedEvidence, listOf, newSha256, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
-import { callTool } from './testing/tool-caller.ts';
+import { callTool } from './testing/http-caller.ts';
 
 const COLLECTIONS = [
   'assets',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { listOf, rowsOf } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
-import { MCP_HEADERS } from './testing/tool-caller.ts';
+import { MCP_HEADERS } from './testing/http-caller.ts';
 
 let service: TestInstallation;
 let owner: TestPerson;

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expectProblem } from '@sealgate/testing';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
-import { callTool, MCP_HEADERS } from './testing/tool-caller.ts';
+import { callTool, MCP_HEADERS } from './testing/http-caller.ts';
 
 let service: TestInstallation;
 let owner: TestPerson;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, until, type OwnPostgres } from '@sealgate/testing';
 import { rowsOf } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
-import { MCP_HEADERS } from './testing/tool-caller.ts';
+import { MCP_HEADERS } from './testing/http-caller.ts';
 
 let postgres: OwnPostgres;
 let service: TestInstallation;

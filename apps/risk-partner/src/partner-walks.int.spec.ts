@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import fc from 'fast-check';
-import { removeOldSnapshots } from './data/snapshot-retention.ts';
+import { removeOldSnapshots } from './data/partner-snapshots.ts';
 import { approvedEvidence, listOf, rowsOf, type ListEnvelope, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 

@@ -6,7 +6,7 @@ import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { signingKeys } from './data/signing-keys.ts';
-import { removeOldSnapshots } from './data/snapshot-retention.ts';
+import { removeOldSnapshots } from './data/partner-snapshots.ts';
 import { anchorDue } from './domain/anchor-evidence.ts';
 import { envelopeSigners } from './envelope-signers.ts';
 import { openLedger, type AnchorLedger } from './open-ledger.ts';

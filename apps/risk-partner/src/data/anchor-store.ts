@@ -6,8 +6,8 @@ import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidenc
 import type { Evidence } from '../domain/evidence.ts';
 import { addChanges, nextRevision } from './revisions.ts';
 import { attributesOf } from './row-condition.ts';
-import { findRow } from './resource-reads.ts';
-import { putRow } from './resource-writes.ts';
+import { findRow } from './dashboard-reads.ts';
+import { everything, putRow } from './resource-writes.ts';
 
 interface AnchorRow {
   ledger_record_id: string;
@@ -103,9 +103,6 @@ function anchorOf(row: AnchorRow): Anchor {
   };
 }
 
-const SYSTEM = (orgId: string) =>
-  ({ orgId, ownerId: null, unrestricted: true, departments: [], canReadSensitive: true }) as const;
-
 /** Sets the ledger record id of the evidence. `n` is unchanged, so that no client's If-Match fails because of it. */
 async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: Anchor): Promise<void> {
   const { orgId, evidenceId, ledgerRecordId } = anchor;
@@ -115,7 +112,12 @@ async function writeAnchored({ sql, audit, now }: AnchorStoreOptions, anchor: An
       text: `UPDATE risk.anchors SET state = 'anchored' WHERE ledger_record_id = $1 AND state = 'waiting' RETURNING 1`,
       values: [ledgerRecordId],
     });
-    const found = await findRow(transaction, { kind: 'evidence', id: evidenceId, scope: SYSTEM(orgId), lock: true });
+    const found = await findRow(transaction, {
+      kind: 'evidence',
+      id: evidenceId,
+      scope: everything(orgId),
+      lock: true,
+    });
     // Another process was faster, or the evidence has been deleted: the ledger record stays.
     if (moved.length === 0 || found === undefined) return;
     const evidence = found.doc as Evidence; // Of kind 'evidence'.
@@ -140,7 +142,12 @@ async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: Prove
       text: `UPDATE risk.anchors SET state = 'proved' WHERE ledger_record_id = $1 AND state = 'anchored' RETURNING 1`,
       values: [ledgerRecordId],
     });
-    const found = await findRow(transaction, { kind: 'evidence', id: evidenceId, scope: SYSTEM(orgId), lock: true });
+    const found = await findRow(transaction, {
+      kind: 'evidence',
+      id: evidenceId,
+      scope: everything(orgId),
+      lock: true,
+    });
     if (moved.length === 0 || found === undefined) return;
     const id = newId('prf_');
     const subject = { subjectType: 'evidence', subjectId: evidenceId, sha256, ledgerRecordId };

@@ -1,10 +1,12 @@
 import { callersByHash, liveKeyCondition, type CallersByHash } from '@sealgate/api-keys';
-import type { Sql } from '@sealgate/storage';
+import { isUniqueViolation, tellingOutages, type Sql } from '@sealgate/storage';
+import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
+import type { Identity, IdentityStore, SignInPorts } from '../domain/identities.ts';
 import { ROLES } from '../domain/permissions.ts';
 
 /** The columns of a caller, besides the credential. */
-export interface CallerColumns {
+interface CallerColumns {
   person_id: string;
   org_id: string;
   roles: string[];
@@ -13,14 +15,14 @@ export interface CallerColumns {
   can_read_sensitive: boolean;
 }
 
-export const CALLER_COLUMNS = 'p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive';
+const CALLER_COLUMNS = 'p.person_id, p.org_id, p.roles, p.departments, p.unrestricted, p.can_read_sensitive';
 
 interface CallerRow extends CallerColumns {
   key_hash: Buffer;
   id: string;
 }
 
-const text = `SELECT k.key_hash, k.id, ${CALLER_COLUMNS}
+const CALLERS_BY_HASH = `SELECT k.key_hash, k.id, ${CALLER_COLUMNS}
     FROM risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL
    WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
 
@@ -35,12 +37,12 @@ export function callersStore(options: {
 }): CallersByHash<RiskCaller> {
   return callersByHash({
     ...options,
-    statement: { name: 'risk callers', text },
+    statement: { name: 'risk callers', text: CALLERS_BY_HASH },
     callerOf: (row: CallerRow) => callerOf(row, { kind: 'key', id: row.id }),
   });
 }
 
-export function callerOf(row: CallerColumns, credential: Credential): RiskCaller {
+function callerOf(row: CallerColumns, credential: Credential): RiskCaller {
   // Roles unknown to this version grant nothing.
   const roles = ROLES.filter((role) => row.roles.includes(role));
   const { unrestricted, departments, can_read_sensitive: canReadSensitive } = row;
@@ -51,4 +53,143 @@ export function callerOf(row: CallerColumns, credential: Credential): RiskCaller
     roles,
     scope: effectiveScope(roles, { unrestricted, departments, canReadSensitive }),
   };
+}
+
+interface IdentityRow {
+  identity_id: string;
+  issuer: string | null;
+  subject: string | null;
+  email: string | null;
+  created_at: Date;
+  expires_at: Date | null;
+}
+
+const IDENTITY_COLUMNS = 'identity_id, issuer, subject, email, created_at, expires_at';
+
+/** Identities and invitations in PostgreSQL. Identities of removed people are free again. */
+export function identitiesStore(database: Sql, runAudited: RunAudited): IdentityStore {
+  return {
+    insert: ({ orgId, personId }, { id, issuer, subject, email, createdAt, expiresAt }, entry) =>
+      runAudited(orgId, async (sql, record) => {
+        await sql.query({ text: FREE, values: [issuer, subject, orgId, createdAt] });
+        const values = [id, issuer, subject, email, createdAt, expiresAt, orgId, personId];
+        const isNew = (await sql.query({ text: INSERT, values })).length > 0;
+        if (isNew) await record(entry);
+        return isNew;
+      }),
+    async list(personId, { limit, after }) {
+      const rows = await database.query<IdentityRow>({
+        text: `SELECT ${IDENTITY_COLUMNS} FROM risk.identities WHERE person_id = $1 AND identity_id > $2 AND removed_at IS NULL
+                ORDER BY identity_id LIMIT $3`,
+        values: [personId, after, limit],
+      });
+      return rows.map(identityOf);
+    },
+    remove: ({ orgId, personId }, { id, at }, entry) =>
+      runAudited(orgId, async (sql, record) => {
+        const [row] = await sql.query<{ was_removed: boolean }>({ text: REMOVE, values: [personId, id, at] });
+        if (row === undefined) return 'missing';
+        if (row.was_removed) return 'before';
+        await record(entry);
+        return 'removed';
+      }),
+  };
+}
+
+/** Frees the identity of a removed person, so that another person can get it. */
+const FREE = `UPDATE risk.identities i SET removed_at = $4 FROM risk.people p
+   WHERE i.issuer = $1 AND i.subject = $2 AND i.org_id = $3 AND i.removed_at IS NULL
+     AND p.person_id = i.person_id AND p.removed_at IS NOT NULL`;
+
+const INSERT = `INSERT INTO risk.identities (${IDENTITY_COLUMNS}, org_id, person_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+   ON CONFLICT (issuer, subject, org_id) WHERE removed_at IS NULL DO NOTHING RETURNING 1`;
+
+const REMOVE = `WITH found AS (
+    SELECT identity_id, removed_at FROM risk.identities WHERE person_id = $1 AND identity_id = $2 FOR UPDATE),
+  ended AS (
+    UPDATE risk.identities SET removed_at = $3
+     WHERE identity_id = (SELECT identity_id FROM found WHERE removed_at IS NULL))
+  SELECT removed_at IS NOT NULL AS was_removed FROM found`;
+
+function identityOf(row: IdentityRow): Identity {
+  const { identity_id: id, issuer, subject, email, created_at: createdAt, expires_at: expiresAt } = row;
+  return { id, issuer, subject, email, createdAt, expiresAt };
+}
+
+const FIND = `SELECT i.identity_id AS id, i.issuer IS NULL AS waits, ${CALLER_COLUMNS}
+    FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+   WHERE i.removed_at IS NULL AND i.issuer = $1 AND i.subject = $2
+  UNION ALL
+  SELECT i.identity_id, true, ${CALLER_COLUMNS}
+    FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = $3 AND i.expires_at > $4`;
+
+const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
+   WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING org_id, person_id`;
+
+/** Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. */
+export function signInStore(options: {
+  readonly sql: Sql;
+  readonly runAudited: RunAudited;
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  readonly deadlineMs: number;
+}): SignInPorts {
+  const { sql, runAudited, now, newRequestId, deadlineMs } = options;
+  const detail = 'The store of people is unreachable.';
+  return {
+    async find({ issuer, subject }, verifiedEmail) {
+      const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
+      const rows = await tellingOutages(
+        () =>
+          sql.query<CallerColumns & { id: string; waits: boolean }>(
+            { name: 'risk people by identity', text: FIND, values },
+            { deadlineMs },
+          ),
+        { detail },
+      );
+      return {
+        callers: rows.filter(({ waits }) => !waits).map((row) => callerOf(row, { kind: 'token', id: row.id })),
+        invitations: rows.filter(({ waits }) => waits).map(({ id }) => id),
+      };
+    },
+    async accept({ issuer, subject }, invitations) {
+      for (const id of invitations) await tellingOutages(() => acceptOne(id, { issuer, subject }), { detail });
+    },
+  };
+
+  /** If the identity is already a person of the organisation, that stays so and the invitation stays open. */
+  async function acceptOne(id: string, { issuer, subject }: { issuer: string; subject: string }): Promise<void> {
+    const [waiting] = await sql.query<{ org_id: string; person_id: string }>({
+      text: 'SELECT org_id, person_id FROM risk.identities WHERE identity_id = $1',
+      values: [id],
+    });
+    if (waiting === undefined) return;
+    try {
+      await runAudited(waiting.org_id, async (transaction, record) => {
+        const accepted = await transaction.query({ text: ACCEPT, values: [id, issuer, subject, new Date(now())] });
+        if (accepted.length === 0) return;
+        const entry = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId: newRequestId() };
+        await record({ ...entry, actorId: waiting.person_id });
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+    }
+  }
+}
+
+/** The organisations of a caller, by name: one for a key, all in which an identity is a person for a token. */
+export function organizationsOf(database: Sql) {
+  return ({ credential, orgId }: RiskCaller): Promise<{ id: string; name: string }[]> =>
+    database.query({
+      text: `SELECT o.org_id AS id, o.name FROM risk.orgs o WHERE o.org_id = $1
+             UNION
+             SELECT o.org_id, o.name FROM risk.identities mine
+               JOIN risk.identities i ON i.issuer = mine.issuer AND i.subject = mine.subject AND i.removed_at IS NULL
+               JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
+               JOIN risk.orgs o ON o.org_id = i.org_id
+              WHERE mine.identity_id = $2
+             ORDER BY name, id`,
+      values: [orgId, credential.kind === 'token' ? credential.id : ''],
+    });
 }

@@ -10,7 +10,7 @@ import { isFreeOfPersonalData } from '../domain/partner-item.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceWrites, Row, WriteUnit } from '../domain/resource-ports.ts';
 import { coverageIdsOf, writeFacts } from './coverage-facts.ts';
-import { findRow, rowOf, visibleIds } from './resource-reads.ts';
+import { findRow, rowOf, visibleIds } from './dashboard-reads.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
 import { attributesOf } from './row-condition.ts';
 
@@ -93,7 +93,7 @@ export async function putRow(
 }
 
 /** The scope of reads that a change needs for itself, whoever makes it. */
-const everything = (orgId: string): RowScope => ({
+export const everything = (orgId: string): RowScope => ({
   orgId,
   ownerId: null,
   unrestricted: true,

@@ -81,6 +81,17 @@ export function stateAt(state: StoredState, validUntil: string | null, nowMs: nu
   return nowMs >= endMs - EXPIRING_BEFORE_MS ? 'expiring' : 'approved';
 }
 
+/** Who has to act on evidence in a state: its owner, its collector, or a reviewer; null: nobody. */
+export const ACTS_NEXT: Readonly<Record<EvidenceState, 'owner' | 'collector' | 'reviewer' | null>> = {
+  requested: 'owner',
+  collected: 'collector',
+  in_review: 'reviewer',
+  rejected: 'owner',
+  expiring: 'owner',
+  expired: 'owner',
+  ...{ approved: null, superseded: null, revoked: null, not_applicable: null },
+};
+
 export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   name: 'evidence',
   collection: 'evidence',

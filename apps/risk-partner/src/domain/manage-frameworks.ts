@@ -14,6 +14,7 @@ export interface Framework {
   readonly name: string;
   readonly version: string;
   readonly createdAt: string;
+  /** In the given order. */
   readonly requirements: readonly Requirement[];
 }
 

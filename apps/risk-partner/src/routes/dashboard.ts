@@ -11,6 +11,7 @@ import {
   createResource,
   noSuchRow,
   removeResource,
+  transitionEvidence,
   type ManagePorts,
 } from '../domain/manage-resources.ts';
 import { policyKind } from '../domain/policy.ts';
@@ -18,7 +19,6 @@ import type { Cursors } from '../domain/read-partner.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row } from '../domain/resource-ports.ts';
 import { riskKind } from '../domain/risk.ts';
-import { transitionEvidence } from '../domain/transition-evidence.ts';
 import { viewOf, viewsOf } from '../domain/view-resource.ts';
 import { IdText, ofId } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';

@@ -1,10 +1,10 @@
 import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
-import { EVIDENCE_STATES } from '../domain/evidence.ts';
+import { ACTS_NEXT, EVIDENCE_STATES } from '../domain/evidence.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
 import type { Cursors } from '../domain/read-partner.ts';
-import { ACTS_NEXT, type HeatMapCell, type Summaries } from '../domain/summaries.ts';
+import type { HeatMapCell, Summaries } from '../domain/resource-ports.ts';
 import { EvidenceState, Integer, ofId, OrNull, Role, Text, Time } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';
 import { PersonScope } from './whoami.ts';

@@ -1,6 +1,6 @@
 import type { HttpCaller } from './http-caller.ts';
 import { isGranted, isVisible, ROW_CLASSES, type MatrixCaller, type RowClass } from './permission-matrix.ts';
-import { callTool } from './tool-caller.ts';
+import { callTool } from './http-caller.ts';
 
 export const FILTERED = { risk: 'risks', evidence: 'evidence', asset: 'assets' } as const;
 export const OPEN = { control: 'controls', policy: 'policies' } as const;

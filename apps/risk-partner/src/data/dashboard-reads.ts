@@ -1,0 +1,222 @@
+import type { Sql } from '@sealgate/storage';
+import type { RowScope } from '../domain/caller.ts';
+import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
+import { KIND_OF } from '../domain/kinds.ts';
+import { ROLES } from '../domain/permissions.ts';
+import type {
+  AuditReads,
+  HeatMapCell,
+  Member,
+  ResourceReads,
+  Row,
+  RowPage,
+  Summaries,
+} from '../domain/resource-ports.ts';
+import type { Doc, KindName } from '../domain/resource.ts';
+import { filterConditions } from './partner-resources.ts';
+import { prepared, rowCondition } from './row-condition.ts';
+
+interface StoredRow {
+  n: number;
+  doc: string;
+}
+
+/** Reads of stored documents for the dashboard. */
+export function resourceReads(sql: Sql): ResourceReads {
+  return {
+    list: (kind, scope, page) => listRows(sql, kind, scope, page),
+    find: (kind, id, scope) => findRow(sql, { kind, id, scope, lock: false }),
+    visible: (kind, ids, scope) => visibleIds(sql, { kind, ids, scope }),
+  };
+}
+
+async function listRows(
+  sql: Sql,
+  kind: KindName,
+  scope: RowScope,
+  { limit, after, filters, nowMs }: RowPage,
+): Promise<Row[]> {
+  const values: unknown[] = [kind, limit];
+  const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
+  const behind =
+    after === undefined
+      ? ''
+      : `AND (r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
+  const { ownerId, ...named } = filters;
+  const asked = filterConditions(named, values, nowMs);
+  if (ownerId !== undefined) asked.push(`r.owner_id = $${values.push(ownerId)}::text`);
+  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE ${['r.kind = $1', condition, ...asked].join(' AND ')} ${behind}
+    ORDER BY r.created_at, r.id LIMIT $2`;
+  return (await sql.query<StoredRow>(prepared(text, values))).map(rowOf);
+}
+
+export interface FindQuery {
+  readonly kind: KindName;
+  readonly id: string;
+  readonly scope: RowScope;
+  /** Locks the row until the transaction ends. */
+  readonly lock: boolean;
+}
+
+export async function findRow(sql: Sql, { kind, id, scope, lock }: FindQuery): Promise<Row | undefined> {
+  const values: unknown[] = [kind, id];
+  const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
+  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}
+    ${lock ? 'FOR UPDATE' : ''}`;
+  const [row] = await sql.query<StoredRow>(prepared(text, values));
+  return row && rowOf(row);
+}
+
+export async function visibleIds(
+  sql: Sql,
+  { kind, ids, scope }: { kind: KindName; ids: readonly string[]; scope: RowScope },
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const values: unknown[] = [kind, ids];
+  const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
+  const text = `SELECT r.id FROM risk.resources r WHERE r.kind = $1 AND r.id = ANY ($2) AND ${condition}`;
+  return new Set((await sql.query<{ id: string }>(prepared(text, values))).map(({ id }) => id));
+}
+
+/** The document was written by `resourceWrites` and has the type of its kind. */
+export const rowOf = ({ n, doc }: StoredRow): Row => ({ n, doc: JSON.parse(doc) as Doc });
+
+/**
+ * Likelihood and impact are one digit each and follow these prefixes in the JSON that `resourceWrites` stores of a
+ * risk. No text member can contain a prefix, as its quotes are escaped. A cast to jsonb would refuse U+0000 and costs
+ * more.
+ */
+const HEAT_MAP = (condition: string) => `
+  SELECT rated, substr(doc, place, 1)::integer AS likelihood, substr(doc, place + 11, 1)::integer AS impact,
+         count(*)::integer AS count
+    FROM (SELECT named.rated, r.doc, nullif(strpos(r.doc, named.prefix), 0) + length(named.prefix) AS place
+            FROM risk.resources r
+           CROSS JOIN (VALUES ('inherent', '"inherent":{"likelihood":'), ('current', '"current":{"likelihood":'),
+                              ('residual', '"residual":{"likelihood":')) AS named (rated, prefix)
+           WHERE r.kind = 'risk' AND ${condition} AND NOT r.facets && ARRAY['status:closed', 'status:archived']) found
+   WHERE place IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+
+const EVIDENCE_BY_STATE = (condition: string, now: string) => `
+  SELECT CASE WHEN f.facet <> 'state:approved' OR r.valid_until IS NULL THEN substr(f.facet, 7)
+              WHEN r.valid_until <= ${now} THEN 'expired'
+              WHEN r.valid_until - interval '720 hours' <= ${now} THEN 'expiring'
+              ELSE 'approved' END AS state, count(*)::integer AS count
+    FROM risk.resources r CROSS JOIN LATERAL unnest(r.facets) f (facet)
+   WHERE r.kind = 'evidence' AND f.facet LIKE 'state:%' AND ${condition} GROUP BY 1`;
+
+const FRAMEWORK = `
+  SELECT f.framework_id AS id, f.name, f.version, f.created_at,
+         (SELECT json_agg(json_build_object('id', r.requirement_id, 'title', r.title) ORDER BY r.coverage_id)
+            FROM risk.requirements r WHERE r.framework_id = f.framework_id) AS requirements
+    FROM risk.frameworks f WHERE f.org_id = $1 AND f.framework_id = $2`;
+
+const PEOPLE = `
+  SELECT person_id AS id, name, kind, roles, unrestricted, departments, can_read_sensitive FROM risk.people
+   WHERE org_id = $1 AND removed_at IS NULL AND person_id > $2 ORDER BY person_id LIMIT $3`;
+
+interface FrameworkRow {
+  id: string;
+  name: string;
+  version: string;
+  created_at: Date;
+  requirements: { id: string; title: string }[] | null;
+}
+
+interface PersonRow {
+  id: string;
+  name: string;
+  kind: string;
+  roles: string[];
+  unrestricted: boolean;
+  departments: string[];
+  can_read_sensitive: boolean;
+}
+
+/** Aggregates and directory reads of the dashboard, from PostgreSQL. */
+export function dashboardSummaries(sql: Sql): Summaries {
+  return {
+    heatMap(scope) {
+      const values: unknown[] = [];
+      return sql.query<HeatMapCell>(prepared(HEAT_MAP(rowCondition('r', scope, values)), values));
+    },
+    async evidenceStates(scope, nowMs) {
+      const values: unknown[] = [new Date(nowMs)];
+      const text = EVIDENCE_BY_STATE(rowCondition('r', scope, values), '$1::timestamptz');
+      const rows = await sql.query<{ state: string; count: number }>(prepared(text, values));
+      const counts = new Map(rows.map(({ state, count }) => [state, count]));
+      return new Map(
+        EVIDENCE_STATES.flatMap((state): [EvidenceState, number][] => {
+          const count = counts.get(state);
+          return count === undefined ? [] : [[state, count]];
+        }),
+      );
+    },
+    async framework(orgId, id) {
+      const [row] = await sql.query<FrameworkRow>(prepared(FRAMEWORK, [orgId, id]));
+      if (row === undefined) return undefined;
+      const { created_at: createdAt, requirements, ...named } = row;
+      return { ...named, createdAt: createdAt.toISOString(), requirements: requirements ?? [] };
+    },
+    people: async (orgId, { limit, after }) =>
+      (await sql.query<PersonRow>(prepared(PEOPLE, [orgId, after, limit]))).map(memberOf),
+  };
+}
+
+const memberOf = ({ id, name, kind, roles, unrestricted, departments, can_read_sensitive }: PersonRow): Member => ({
+  id,
+  name,
+  kind: kind === 'machine' ? 'machine' : 'human',
+  roles: ROLES.filter((role) => roles.includes(role)),
+  scope: { unrestricted, departments, canReadSensitive: can_read_sensitive },
+});
+
+interface EventRow {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  resource: string;
+  resource_id: string;
+}
+
+/** Row-filtered resources; their events are filtered as well. */
+const ROW_FILTERED = ['risk', 'evidence', 'asset'];
+
+/**
+ * Events of row `a.resource_id` are visible to callers who may see the row as it is now, or as it was when deleted. A
+ * row that became sensitive is hidden from its first event on.
+ */
+function seenNow(scope: RowScope, values: unknown[]): string {
+  if (scope.unrestricted && scope.canReadSensitive) return 'true';
+  const isRow = 'r.org_id = a.org_id AND r.kind = a.resource AND r.id = a.resource_id';
+  return `EXISTS (SELECT FROM risk.resources r WHERE ${isRow} AND ${rowCondition('r', scope, values)})
+    OR (NOT EXISTS (SELECT FROM risk.resources r WHERE ${isRow}) AND EXISTS (
+      SELECT FROM risk.audit_events d WHERE d.resource = a.resource AND d.resource_id = a.resource_id
+         AND d.action = a.resource || '.delete' AND ${rowCondition('d', scope, values)}))`;
+}
+
+export function auditEvents(sql: Sql): AuditReads {
+  return {
+    async list(scope, { limit, before }) {
+      const values: unknown[] = [limit, ROW_FILTERED];
+      const ofOrg = rowCondition('a', scope, values, false);
+      const seen = `(${seenNow(scope, values)})`;
+      const older =
+        before === undefined
+          ? ''
+          : `AND (a.at, a.id) < ($${values.push(before.at)}::timestamptz, $${values.push(before.id)}::text)`;
+      const text = `SELECT a.id, a.at, a.actor, a.action, a.resource, a.resource_id FROM risk.audit_events a
+        WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR ${seen}) ${older}
+        ORDER BY a.at DESC, a.id DESC LIMIT $1`;
+      const rows = await sql.query<EventRow>(prepared(text, values));
+      return rows.map(({ id, at, actor: actorId, action, resource, resource_id: resourceId }) => ({
+        id,
+        at: at.toISOString(),
+        actorId,
+        action,
+        resource,
+        resourceId,
+      }));
+    },
+  };
+}
