@@ -24,7 +24,7 @@ export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly webFiles: WebFiles;
 }
 
-const CHECK_WITHIN_MS = 800;
+const CHECK_TIMEOUT_MS = 800;
 const KEEP_CHECK_MS = 5_000;
 const NONCE_BYTES = 18;
 const SECRET_BYTES = 32;
@@ -76,11 +76,11 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     tokenFor: (session, audience) => tokens.tokenFor(session, audience),
     states: surfaceStates({ surfaces, now }),
   });
-  const reached = reachability({ provider, surfaces, deadlineMs: CHECK_WITHIN_MS });
+  const reached = reachability({ provider, surfaces, deadlineMs: CHECK_TIMEOUT_MS });
   const ready = cachedCheck<ServiceHealth>({
     check: reached,
     otherwise: { ok: false, body: { status: 'unhealthy', reason: 'the checks took too long' } },
-    deadlineMs: CHECK_WITHIN_MS + 100,
+    deadlineMs: CHECK_TIMEOUT_MS + 100,
     keepMs: KEEP_CHECK_MS,
     now,
   });

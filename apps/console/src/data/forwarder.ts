@@ -29,10 +29,10 @@ export interface ForwarderOptions {
   readonly bodyMaxBytes: number;
   readonly onOutcome?: (outcome: PassageOutcome) => void;
   /** Timeout until the response head, and of idle streams. */
-  readonly answerWithinMs?: number;
-  readonly connectWithinMs?: number;
+  readonly responseTimeoutMs?: number;
+  readonly connectTimeoutMs?: number;
   /** Maximum concurrent requests, including streams. */
-  readonly mostAtOnce?: number;
+  readonly maxConcurrent?: number;
 }
 
 const AGENT_OPTIONS = {
@@ -66,10 +66,10 @@ export class Forwarder {
   readonly #onOutcome: (outcome: PassageOutcome) => void;
   readonly #http = new HttpAgent(AGENT_OPTIONS);
   readonly #https = new HttpsAgent(AGENT_OPTIONS);
-  #atOnce = 0;
+  #active = 0;
 
   constructor({ onOutcome = () => undefined, ...options }: ForwarderOptions) {
-    this.#options = { answerWithinMs: 60_000, connectWithinMs: 3_000, mostAtOnce: 1_024, ...options };
+    this.#options = { responseTimeoutMs: 60_000, connectTimeoutMs: 3_000, maxConcurrent: 1_024, ...options };
     this.#onOutcome = onOutcome;
   }
 
@@ -80,12 +80,12 @@ export class Forwarder {
    *   nothing, OUTCOME_UNKNOWN if a change may have happened.
    */
   async forward(passage: Passage): Promise<void> {
-    const { bodyMaxBytes, mostAtOnce } = this.#options;
+    const { bodyMaxBytes, maxConcurrent } = this.#options;
     const announced = Number(passage.request.headers['content-length'] ?? 0);
     if (announced > bodyMaxBytes) throw this.#refuse(tooLong(bodyMaxBytes));
-    if (this.#atOnce >= mostAtOnce) throw this.#refuse(new AppError('OVERLOADED', 'Too many concurrent requests.'));
-    this.#atOnce += 1;
-    passage.response.once('close', () => (this.#atOnce -= 1));
+    if (this.#active >= maxConcurrent) throw this.#refuse(new AppError('OVERLOADED', 'Too many concurrent requests.'));
+    this.#active += 1;
+    passage.response.once('close', () => (this.#active -= 1));
     let answer: IncomingMessage;
     try {
       answer = await this.#answerOf(passage);
@@ -140,12 +140,12 @@ export class Forwarder {
   }
 
   #watch(outgoing: ClientRequest): void {
-    const { connectWithinMs, answerWithinMs } = this.#options;
-    outgoing.setTimeout(answerWithinMs, () => outgoing.destroy(new SilenceError('The surface sent nothing.')));
+    const { connectTimeoutMs, responseTimeoutMs } = this.#options;
+    outgoing.setTimeout(responseTimeoutMs, () => outgoing.destroy(new SilenceError('The surface sent nothing.')));
     outgoing.once('socket', (socket) => {
       if (!socket.connecting) return;
       const late = () => outgoing.destroy(new ConnectTimeoutError('The surface did not accept the connection.'));
-      const timer = setTimeout(late, connectWithinMs);
+      const timer = setTimeout(late, connectTimeoutMs);
       const clear = () => clearTimeout(timer);
       socket.once('connect', clear).once('close', clear);
     });

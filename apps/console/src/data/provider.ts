@@ -35,7 +35,7 @@ const ANSWER_MAX_BYTES = 262_144;
 const DISCOVERED_MS = 3_600_000;
 const CLOCK_TOLERANCE_SECONDS = 60;
 /** Maximum concurrent calls: anybody can start sign-ins, and each makes one. */
-const MOST_CALLS = 64;
+const MAX_CALLS = 64;
 /** Assumed lifetime of a token without `expires_in` (optional by RFC 6749, section 5.1). */
 const UNSAID_LIFETIME_SECONDS = 60;
 
@@ -46,7 +46,7 @@ export function openIdProvider(options: ProviderOptions): Provider {
   const discovered = discoveries(options);
   let calls = 0;
   const call = async <Result>(kind: ProviderCall, work: (config: oidc.Configuration) => Promise<Result>) => {
-    if (calls >= MOST_CALLS) throw new AppError('OVERLOADED', 'Too many concurrent calls to the identity provider.');
+    if (calls >= MAX_CALLS) throw new AppError('OVERLOADED', 'Too many concurrent calls to the identity provider.');
     calls += 1;
     try {
       return await work(await discovered());
@@ -137,12 +137,12 @@ const checksOf = ({ state, nonce, codeVerifier }: PendingSignIn): oidc.Authoriza
 const resourceOf = (audience: string | undefined): Record<string, string> =>
   audience === undefined ? {} : { resource: audience };
 
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 /** The person, for display; permissions come from each surface. */
 function personOf(claims: oidc.IDToken | undefined): Pick<SignedIn, 'subject' | 'name' | 'email'> {
   if (claims === undefined) throw new Error('A response with an ID token has claims.');
-  const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, MOST_CHARACTERS) : undefined);
+  const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, MAX_CHARACTERS) : undefined);
   return { subject: claims.sub, name: text(claims['name']), email: text(claims['email']) };
 }
 

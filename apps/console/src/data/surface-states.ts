@@ -38,9 +38,9 @@ const GAUGES: ReadonlySet<string> = new Set([
 
 const ANSWER_MAX_BYTES = 4_194_304;
 /** Minimum interval for rates; shorter ones fluctuate. */
-const RATE_AFTER_MS = 5_000;
+const RATE_MIN_MS = 5_000;
 /** Maximum interval for rates; longer ones are outdated. */
-const RATE_WITHIN_MS = 600_000;
+const RATE_MAX_MS = 600_000;
 
 interface Sample {
   readonly atMs: number;
@@ -66,9 +66,9 @@ export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_00
   const ratesOf = (id: SurfaceId, sample: Sample) => {
     const before = samples.get(id);
     const elapsedMs = before === undefined ? 0 : sample.atMs - before.atMs;
-    const isAnew = before === undefined || elapsedMs > RATE_WITHIN_MS || sample.requests < before.requests;
-    if (isAnew || elapsedMs >= RATE_AFTER_MS) samples.set(id, sample);
-    if (isAnew || elapsedMs < RATE_AFTER_MS) return isAnew ? (rates.delete(id), {}) : (rates.get(id) ?? {});
+    const isAnew = before === undefined || elapsedMs > RATE_MAX_MS || sample.requests < before.requests;
+    if (isAnew || elapsedMs >= RATE_MIN_MS) samples.set(id, sample);
+    if (isAnew || elapsedMs < RATE_MIN_MS) return isAnew ? (rates.delete(id), {}) : (rates.get(id) ?? {});
     const perSecond = (count: number) => Math.max(0, Math.round((1_000_000 * count) / elapsedMs) / 1000);
     const made = {
       requestsPerSecond: perSecond(sample.requests - before.requests),

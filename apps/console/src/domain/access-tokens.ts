@@ -23,12 +23,12 @@ export interface AccessTokensOptions {
   readonly endpoint: TokenEndpoint;
   readonly now: () => number;
   /** Cache size. The least recently used session is evicted; its next request costs an exchange. */
-  readonly mostSessions?: number;
+  readonly maxSessions?: number;
 }
 
 /** Tokens with less time left are renewed, so that they are still valid at the surface. */
 const LEEWAY_MS = 30_000;
-const MOST_SESSIONS = 2_000;
+const MAX_SESSIONS = 2_000;
 
 interface Known {
   /** With the newest refresh token known to this process. */
@@ -51,14 +51,14 @@ interface Known {
 export class AccessTokens {
   readonly #endpoint: TokenEndpoint;
   readonly #now: () => number;
-  readonly #mostSessions: number;
+  readonly #maxSessions: number;
   /** Ordered by last use. */
   readonly #known = new Map<string, Known>();
 
-  constructor({ endpoint, now, mostSessions = MOST_SESSIONS }: AccessTokensOptions) {
+  constructor({ endpoint, now, maxSessions = MAX_SESSIONS }: AccessTokensOptions) {
     this.#endpoint = endpoint;
     this.#now = now;
-    this.#mostSessions = mostSessions;
+    this.#maxSessions = maxSessions;
   }
 
   /** Caches the token from a sign-in. */
@@ -98,7 +98,7 @@ export class AccessTokens {
     if (renewals > known.session.renewals) known.session = session;
     this.#known.delete(id);
     this.#known.set(id, known);
-    const [oldest] = this.#known.size > this.#mostSessions ? this.#known.keys() : [];
+    const [oldest] = this.#known.size > this.#maxSessions ? this.#known.keys() : [];
     if (oldest !== undefined) this.#known.delete(oldest);
     return known;
   }

@@ -4,7 +4,7 @@ import { KIND_OF } from '../domain/kinds.ts';
 import { withEvidenceCount, withoutPersonalData, withStateAt, type OnMasked } from '../domain/partner-item.ts';
 import { mayHoldPersonalData, SCREENING_RULES } from '../domain/may-hold-personal-data.ts';
 import {
-  MOST_PAGE_ITEMS,
+  MAX_PAGE_ITEMS,
   type PartnerItem,
   type PartnerItems,
   type PartnerListQuery,
@@ -93,7 +93,7 @@ function walk(
      WHERE ${conditions.join(' AND ')} ORDER BY r.created_at, r.id`;
   const atMost = `LIMIT $${values.push(limit)}`;
   if (Object.keys(filters).length > 0) return `${ordered} ${atMost}`;
-  return `SELECT * FROM (${ordered} LIMIT ${MOST_PAGE_ITEMS + 1}) r ${atMost}`;
+  return `SELECT * FROM (${ordered} LIMIT ${MAX_PAGE_ITEMS + 1}) r ${atMost}`;
 }
 
 /** Never occurs in canonical JSON, where it is escaped. */
@@ -116,7 +116,7 @@ async function readJoined(
       bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady FROM (${rows}) r`;
   const [row] = await sql.query<JoinedRow>(prepared(text, values));
   const { found = 0, items = null, is_screened: isScreened, is_steady: isSteady } = row ?? {};
-  if (items === null) return { texts: [], count: 0, goesOnAfter: undefined };
+  if (items === null) return { texts: [], count: 0, continuesAfter: undefined };
   if (isSteady !== true) return undefined;
   const hasMore = found > limit;
   const shown = hasMore ? items.slice(0, items.lastIndexOf(SEPARATOR)) : items;
@@ -125,7 +125,7 @@ async function readJoined(
   return {
     texts: [joined],
     count: Math.min(found, limit),
-    goesOnAfter: hasMore ? positionOf(shown.slice(shown.lastIndexOf(SEPARATOR) + 1)) : undefined,
+    continuesAfter: hasMore ? positionOf(shown.slice(shown.lastIndexOf(SEPARATOR) + 1)) : undefined,
   };
 }
 

@@ -12,7 +12,7 @@ import {
 import { prepared, rowCondition } from './row-condition.ts';
 
 /** How long a revision can be read after the next one replaced it. */
-const SNAPSHOT_KEPT_MS = 86_400_000;
+const SNAPSHOT_RETENTION_MS = 86_400_000;
 
 /** The collections of `rowCounts` and the kind of change that each counts. */
 const COUNTED = {
@@ -87,7 +87,7 @@ export function partnerSnapshots(sql: Sql): PartnerSource {
   ): Promise<PartnerItem[]> => {
     await currentRevision(sql, scope.orgId, nowMs);
     const rows = await listed(sql, scope, (values) => {
-      const since = `$${values.push(new Date(nowMs - SNAPSHOT_KEPT_MS))}::timestamptz`;
+      const since = `$${values.push(new Date(nowMs - SNAPSHOT_RETENTION_MS))}::timestamptz`;
       return `(ended_at IS NULL OR ended_at > ${since}) AND ${condition(values)}`;
     });
     return withCounts(sql, scope, rows);
@@ -124,7 +124,7 @@ async function endOf(sql: Sql, scope: RowScope, revision: number): Promise<Pick<
 }
 
 const isLive = ({ ended_at: endedAt }: Pick<ListedRow, 'ended_at'>, nowMs: number): boolean =>
-  endedAt === null || endedAt.getTime() + SNAPSHOT_KEPT_MS > nowMs;
+  endedAt === null || endedAt.getTime() + SNAPSHOT_RETENTION_MS > nowMs;
 
 /** The revisions that the caller may know of, each with the time at which the next one replaced it. */
 function listed(sql: Sql, scope: RowScope, condition: (values: unknown[]) => string): Promise<ListedRow[]> {
@@ -189,7 +189,7 @@ function itemOf(
 ): PartnerItem {
   const id = snapshotIdOf(Number(revision));
   const rowCounts = Object.fromEntries(Object.entries(COUNTED).map(([name, kind]) => [name, counts.get(kind) ?? 0]));
-  const expiresAt = new Date((endedAt ?? createdAt).getTime() + SNAPSHOT_KEPT_MS).toISOString();
+  const expiresAt = new Date((endedAt ?? createdAt).getTime() + SNAPSHOT_RETENTION_MS).toISOString();
   const text = canonical({ id, createdAt: createdAt.toISOString(), rowCounts, expiresAt });
   return { id, createdAt: createdAt.toISOString(), text };
 }
@@ -198,7 +198,7 @@ function itemOf(
 const MARGIN_MS = 3_600_000;
 
 /** Upper bound on old revisions kept per organisation. */
-const MOST_OLD_REVISIONS = 10_000;
+const MAX_OLD_REVISIONS = 10_000;
 
 /**
  * Removes what only expired snapshots need. Their changes are summed into the oldest kept revision, so counts stay
@@ -211,7 +211,7 @@ const MOST_OLD_REVISIONS = 10_000;
  * @returns the number of revisions removed.
  */
 export async function removeOldSnapshots(sql: Database, nowMs: number): Promise<number> {
-  const before = new Date(nowMs - SNAPSHOT_KEPT_MS - MARGIN_MS);
+  const before = new Date(nowMs - SNAPSHOT_RETENTION_MS - MARGIN_MS);
   const orgs = await sql.query<{ org_id: string; first: string | null }>(
     {
       text: `WITH old AS (SELECT v.org_id, v.revision,
@@ -221,9 +221,9 @@ export async function removeOldSnapshots(sql: Database, nowMs: number): Promise<
              SELECT org_id, CASE WHEN count(*) > $3 THEN max(revision)
                                  ELSE max(revision) FILTER (WHERE seen_by_all) END AS first
                FROM old GROUP BY org_id HAVING count(*) > 1`,
-      values: [before, SEEN_BY_ALL_KINDS, MOST_OLD_REVISIONS],
+      values: [before, SEEN_BY_ALL_KINDS, MAX_OLD_REVISIONS],
     },
-    { deadlineMs: WITHIN_MS },
+    { deadlineMs: DEADLINE_MS },
   );
   let removed = 0;
   for (const { org_id: orgId, first } of orgs) if (first !== null) removed += await sumUp(sql, orgId, first);
@@ -253,8 +253,8 @@ function sumUp(sql: Database, orgId: string, first: string): Promise<number> {
       });
       return gone.length;
     },
-    { deadlineMs: WITHIN_MS },
+    { deadlineMs: DEADLINE_MS },
   );
 }
 
-const WITHIN_MS = 30_000;
+const DEADLINE_MS = 30_000;

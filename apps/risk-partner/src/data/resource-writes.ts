@@ -24,7 +24,7 @@ export interface ResourceWritesOptions {
   readonly onAnchor: () => void;
 }
 
-const MOST_LINKED = 1000;
+const MAX_LINKED = 1000;
 
 /** Changes of documents. Each is one transaction and one revision of the organisation. */
 export function resourceWrites(options: ResourceWritesOptions): ResourceWrites {
@@ -105,7 +105,7 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
   const rows = await sql.query<{ n: number; doc: string }>({
     text: `SELECT n, doc FROM risk.resources WHERE org_id = $1 AND kind = $2 AND facets @> ARRAY[$3::text]
            ORDER BY created_at, id LIMIT $4 FOR UPDATE`,
-    values: [orgId, kind, facet, MOST_LINKED],
+    values: [orgId, kind, facet, MAX_LINKED],
   });
   return rows.map(rowOf);
 }

@@ -22,9 +22,9 @@ interface KeyRow {
 }
 
 /** The list is public, so it is cached; retired keys do not change often enough to matter. */
-const KEPT_MS = 60_000;
+const CACHE_MS = 60_000;
 /** Maximum number of kept MACs made with secrets unknown to this process. */
-const MOST_OTHER_MACS = 16;
+const MAX_OTHER_MACS = 16;
 /** Secret id, colon, 32 bytes in base64url. */
 const MAC = /^[\w-]{1,32}:[\w-]{43}$/;
 
@@ -45,7 +45,7 @@ export function signingKeys(options: SigningKeysOptions): () => Promise<Jwks> {
     try {
       const { keys, refused: count } = await readKeys(options);
       if (count !== refused) onRefused((refused = count));
-      known = { keys, untilMs: now() + KEPT_MS };
+      known = { keys, untilMs: now() + CACHE_MS };
       return keys;
     } catch (error) {
       if (!(error instanceof DatabaseUnavailableError)) throw error;
@@ -104,6 +104,6 @@ function macsOf(kid: string, jwk: string, row: KeyRow | undefined, hasher: Keyed
     row?.jwk === jwk ? macTexts(row).filter((text) => !made.some(({ id }) => text.startsWith(`${id}:`))) : [];
   return [
     ...made.map(({ id, digest }) => `${id}:${digest.toString('base64url')}`),
-    ...others.slice(0, MOST_OTHER_MACS),
+    ...others.slice(0, MAX_OTHER_MACS),
   ].join(' ');
 }

@@ -52,9 +52,9 @@ export interface AnchorPorts {
 }
 
 const LEASE_MS = 12_000;
-const AT_ONCE = 50;
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 60_000;
+const BATCH_SIZE = 50;
+const MIN_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 60_000;
 
 /**
  * Advances every due fingerprint: first into the ledger, then to its proof. Each step is idempotent, so another process
@@ -63,7 +63,7 @@ const LONGEST_PAUSE_MS = 60_000;
  * @returns how many were taken.
  */
 export async function anchorDue(ports: AnchorPorts): Promise<number> {
-  const due = await ports.store.take({ nowMs: ports.now(), leaseMs: LEASE_MS, limit: AT_ONCE });
+  const due = await ports.store.take({ nowMs: ports.now(), leaseMs: LEASE_MS, limit: BATCH_SIZE });
   const start = { name: 'anchor evidence', beginsTrace: true };
   await Promise.all(due.map((anchor) => inSpan(start, () => step(ports, anchor))));
   return due.length;
@@ -76,7 +76,7 @@ async function step(ports: AnchorPorts, anchor: Anchor): Promise<void> {
   } catch (error) {
     if (!isOutage(error)) ports.onFailure(anchor, error);
     // If this write fails too, the lease simply expires.
-    await ports.store.postpone(anchor, ports.now() + pauseMs(anchor.attempts)).catch(() => undefined);
+    await ports.store.postpone(anchor, ports.now() + backoffMs(anchor.attempts)).catch(() => undefined);
   }
 }
 
@@ -113,6 +113,6 @@ function isOutage(error: unknown): boolean {
   return isOurs || error instanceof OutcomeUnknownError;
 }
 
-function pauseMs(attempts: number): number {
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempts, 10));
+function backoffMs(attempts: number): number {
+  return Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.min(attempts, 10));
 }

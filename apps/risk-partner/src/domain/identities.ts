@@ -42,7 +42,7 @@ export interface IdentityPorts {
   readonly now: () => number;
 }
 
-const INVITED_FOR_MS = 14 * 86_400_000;
+const INVITATION_MS = 14 * 86_400_000;
 
 /** Either an identity, or the e-mail address to invite. */
 export type NewIdentity = { readonly issuer: string; readonly subject: string } | { readonly email: string };
@@ -58,7 +58,7 @@ export async function addIdentity(
   const nobody = { issuer: null, subject: null, email: null, expiresAt: null };
   const named =
     'email' in identity
-      ? { ...nobody, email: identity.email.toLowerCase(), expiresAt: new Date(createdAt.getTime() + INVITED_FOR_MS) }
+      ? { ...nobody, email: identity.email.toLowerCase(), expiresAt: new Date(createdAt.getTime() + INVITATION_MS) }
       : { ...nobody, ...identity };
   const made: Identity = { ...named, id: ports.newId('idn_'), createdAt };
   if (!(await ports.identities.insert(of, made, adminEntry('identity', 'create', made.id, by))))

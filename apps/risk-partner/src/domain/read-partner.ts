@@ -19,7 +19,7 @@ export interface PartnerQuery {
 }
 
 /** Maximum page size. */
-export const MOST_PAGE_ITEMS = 200;
+export const MAX_PAGE_ITEMS = 200;
 
 export interface PartnerListQuery extends PartnerQuery {
   /** Maximum number of items: at most the page size plus one. */
@@ -33,7 +33,7 @@ export interface PartnerItems {
   readonly texts: readonly string[];
   readonly count: number;
   /** The position of the last item if more follow, else undefined. */
-  readonly goesOnAfter: Position | undefined;
+  readonly continuesAfter: Position | undefined;
 }
 
 /** Reads the items of one collection, always within the caller's scope. */
@@ -109,7 +109,7 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   const {
     texts,
     count,
-    goesOnAfter: last,
+    continuesAfter: last,
   } = joined ?? itemsOf(await source.list(scope, { ...query, limit: limit + 1 }), limit);
   return {
     texts,
@@ -125,7 +125,7 @@ function itemsOf(found: readonly PartnerItem[], limit: number): PartnerItems {
   return {
     texts: shown.map(({ text }) => text),
     count: shown.length,
-    goesOnAfter: found.length > limit ? shown.at(-1) : undefined,
+    continuesAfter: found.length > limit ? shown.at(-1) : undefined,
   };
 }
 

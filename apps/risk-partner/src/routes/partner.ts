@@ -2,13 +2,13 @@ import { sealPartnerEnvelope, type PartnerEnvelopeParts } from '@sealgate/envelo
 import { isKnownTag, listQuery, routeFor, weakTag, type HandlerContext, type Reply, type Route } from '@sealgate/http';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
-import { MOST_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
+import { MAX_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { CATALOGUE, itemEnvelope, listEnvelope, type PartnerCollection } from './partner-schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
-const PARTNER_LIST_RANGE = { default: 50, max: MOST_PAGE_ITEMS } as const;
+const PARTNER_LIST_RANGE = { default: 50, max: MAX_PAGE_ITEMS } as const;
 
 export interface PartnerRoutePorts {
   readonly partner: PartnerPorts;

@@ -3,7 +3,7 @@ import { consoleFetch } from '../../shell/console-fetch.ts';
 import type { IngestEvent } from './event-list.tsx';
 
 /** Maximum number of events on the page; older ones are in the list. */
-const MOST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
 export interface LiveTail {
   /** Newest first; an event that changes its state is listed once. */
@@ -20,7 +20,7 @@ const nothing: LiveTail = { events: [], state: 'connecting', missed: false };
 export function withEvent(events: readonly IngestEvent[], event: IngestEvent): readonly IngestEvent[] {
   const known = events.findIndex(({ eventId }) => eventId === event.eventId);
   if (known >= 0) return events.with(known, event);
-  return [event, ...events].slice(0, MOST_SHOWN);
+  return [event, ...events].slice(0, MAX_SHOWN);
 }
 
 /**

@@ -24,7 +24,7 @@ const DEGREES = [1, 2, 3, 4, 5];
 const CELL_FORM = /^([1-5])x([1-5])$/;
 
 /** Maximum number of risks to search for those of a cell. */
-const SIFTED_ROWS = 2000;
+const MAX_SEARCHED = 2000;
 
 /** Counts risks by likelihood and impact; a cell lists its risks. */
 export function HeatMapPage(): ReactNode {
@@ -175,7 +175,7 @@ function CellRisks({
     queryKey: ['risks', orgId, 'heat-map', of, likelihood, impact],
     queryFn: () =>
       sift(client, 'risks', {
-        most: SIFTED_ROWS,
+        most: MAX_SEARCHED,
         fits: (risk) =>
           risk[of]?.likelihood === likelihood &&
           risk[of].impact === impact &&

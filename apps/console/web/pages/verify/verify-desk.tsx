@@ -24,14 +24,14 @@ const titles = {
 } as const;
 
 /** Maximum number of files dropped at once. */
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 
 /** Maximum file size, far above every proof, envelope and pack; larger files are refused before reading. */
 const FILE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** The reason not to read a file; undefined if it is acceptable. */
 function refusalOf({ size }: File, index: number): string | undefined {
-  if (index >= MOST_FILES) return `Only ${MOST_FILES} files are checked at once. It was not read: drop it by itself.`;
+  if (index >= MAX_FILES) return `Only ${MAX_FILES} files are checked at once. It was not read: drop it by itself.`;
   if (size <= FILE_MAX_BYTES) return undefined;
   const megabytes = (size / 1_000_000).toFixed(1);
   return `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
