@@ -1,5 +1,4 @@
 import { Bytes, canonical, sha256Text, type JsonValue } from '@sealgate/json';
-import type { DocumentSigner } from './document-signer.ts';
 
 /**
  * The signed members of a page of an audit export: consecutive events of one surface, oldest first. The pages of an export
@@ -33,8 +32,8 @@ export function auditPageText({ v, surface, from, to, at, previous, last, items 
   return canonical({ v, surface, from, to, at, previous, last, items: [...items] });
 }
 
-/** Hashes and signs a page. */
-export function sealAuditPage(content: AuditPageContent, signer: DocumentSigner): AuditPage {
+/** Hashes and signs a page. Takes any signer: the type in document-signer.ts would bring Node's types into browsers. */
+export function sealAuditPage(content: AuditPageContent, signer: { sign(bytes: Uint8Array): string }): AuditPage {
   const text = auditPageText(content);
   return { ...content, hash: sha256Text(text, 'hex'), signature: signer.sign(Bytes.from(text)) };
 }
