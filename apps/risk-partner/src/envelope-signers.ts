@@ -1,17 +1,15 @@
-import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
+import { sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { ServerSecrets } from '@sealgate/auth';
-import { documentSigner, type PublicJwk } from '@sealgate/envelope';
-
-/** PKCS #8 prefix of an Ed25519 private key (RFC 8410); the 32-byte seed follows. */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+import { seededSigner, type PublicJwk } from '@sealgate/envelope';
+import { ed25519PrivateKey } from '@sealgate/merkle';
 
 /** Must never change: the signing keys are derived from it. */
 const PURPOSE = 'risk envelope signing';
 
 export interface EnvelopeSigner {
   readonly jwk: PublicJwk;
-  /** A detached JWS over exactly these bytes, as `documentSigner` makes it. */
+  /** A detached JWS over exactly these bytes, as `DocumentSigner` makes it. */
   sign(bytes: Uint8Array): Promise<string>;
 }
 
@@ -23,7 +21,7 @@ export function envelopeSigners(secrets: ServerSecrets): readonly [EnvelopeSigne
   const [first, ...others] = secrets
     .derive(PURPOSE)
     .hashAll('ed25519')
-    .map(({ digest }) => envelopeSigner(pemOf(digest)));
+    .map(({ digest }) => envelopeSigner(digest));
   if (first === undefined) throw new Error('There is at least one server secret.');
   return [first, ...others];
 }
@@ -34,9 +32,9 @@ const signInPool = promisify<null, Buffer, KeyObject, Buffer>(sign);
  * Signs on the thread pool: Ed25519 hashes its input twice, and a page is large enough to block the event loop
  * noticeably.
  */
-function envelopeSigner(pem: string): EnvelopeSigner {
-  const { jwk, sign: signHere } = documentSigner(pem);
-  const key = createPrivateKey(pem);
+function envelopeSigner(seed: Buffer): EnvelopeSigner {
+  const { jwk, sign: signHere } = seededSigner(seed);
+  const key = ed25519PrivateKey(seed);
   // Every detached JWS of a key starts with the same header and two dots.
   const [header = ''] = signHere(new Uint8Array()).split('.');
   const inputOf = signingInputs(header);
@@ -66,9 +64,4 @@ function signingInputs(header: string): (bytes: Uint8Array) => Buffer {
     buffer.write(payload, start.length, 'latin1');
     return buffer.subarray(0, length);
   };
-}
-
-function pemOf(seed: Buffer): string {
-  const base64 = Buffer.concat([PKCS8_PREFIX, seed]).toString('base64');
-  return `-----BEGIN PRIVATE KEY-----\n${base64}\n-----END PRIVATE KEY-----\n`;
 }

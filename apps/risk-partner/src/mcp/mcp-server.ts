@@ -243,5 +243,5 @@ function jsonOf({ body }: Reply): Buffer {
 function refusalOf(error: unknown, onBug: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   onBug(error);
-  return new AppError('INTERNAL', 'Something went wrong here. It has been logged under the id of this request.');
+  return new AppError('INTERNAL', 'An internal error occurred. It is logged under the id of this request.');
 }
