@@ -242,7 +242,7 @@ const macsOf = (table: string, mac = 'mac', condition = 'true') =>
   `SELECT split_part(${mac}, ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at FROM gate.${table}
     WHERE ${condition} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:' AND split_part(${mac}, ':', 1) <> $1 GROUP BY 1`;
 
-/** Everything checked with a server secret after it was made; `remake-macs.ts` signs it again. */
+/** Everything verified with a server secret after it was made. Rows with MACs are signed again by `remakeMacs`. */
 export const secretUses: readonly SecretUse[] = [
   { what: 'keys', text: macsOf('api_keys', `(grants->>'mac')`, 'revoked_at IS NULL') },
   { what: 'venues', text: macsOf('venues') },
