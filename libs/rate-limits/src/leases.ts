@@ -12,17 +12,17 @@ const FORGET_MS = 2000;
 /** or once the newer one holds this many buckets. */
 const MAX_BUCKETS = 25_000;
 /** Maximum lease requests per call. */
-const MAX_ASKS = 256;
+const MAX_LEASE_REQUESTS = 256;
 
 /** A lease request: `held` tokens are still valid, `want` is the requested total. */
-export interface LeaseAsk {
+export interface LeaseRequest {
   readonly bucket: string;
   readonly first: string;
   readonly policy: Policy;
   readonly held: number;
   readonly want: number;
   /** Start of the lease's lifetime. */
-  readonly askedAtMs: number;
+  readonly requestedAtMs: number;
   readonly lease: Lease;
 }
 
@@ -43,7 +43,7 @@ export interface LeasePart {
 export interface LeasesOptions {
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Called when `asks` has lease requests to send. */
+  /** Called when `leaseRequests` has some to send. */
   readonly onDue: () => void;
 }
 
@@ -63,7 +63,7 @@ export class Leases {
   #due: Lease[] = [];
   #holder = randomUUID();
   /** False after a failed call, until one succeeds. */
-  #mayAsk = true;
+  #mayRequest = true;
   /** Leases of the charge that is being decided; reused to save allocations. */
   readonly #current: Lease[] = [];
 
@@ -89,7 +89,7 @@ export class Leases {
     const nowMs = this.#now();
     const isHeld = this.#countAll(charges, cost, nowMs);
     if (isHeld) for (let index = 0; index < charges.length; index += 1) this.#current[index]!.left -= cost;
-    if (this.#mayAsk) this.#askWhereDue(charges.length, nowMs);
+    if (this.#mayRequest) this.#requestIfDue(charges.length, nowMs);
     return isHeld ? this.#stateOf(charges.length, nowMs) : undefined;
   }
 
@@ -125,23 +125,23 @@ export class Leases {
   }
 
   /** The lease requests for the next call. Each must be settled by `granted`, or all by `failed`. */
-  asks(): LeaseAsk[] {
+  leaseRequests(): LeaseRequest[] {
     if (this.#due.length === 0) return [];
-    const askedAtMs = this.#now();
-    const asks = this.#due.splice(0, MAX_ASKS).map((lease): LeaseAsk => {
-      if (askedAtMs >= lease.untilMs) {
+    const requestedAtMs = this.#now();
+    const leaseRequests = this.#due.splice(0, MAX_LEASE_REQUESTS).map((lease): LeaseRequest => {
+      if (requestedAtMs >= lease.untilMs) {
         lease.left = 0;
         lease.reserved = 0;
         lease.number += 1;
       }
       const { bucket, first, policy } = lease;
-      return { bucket, first, policy, held: lease.left + lease.reserved, want: wantOf(lease), askedAtMs, lease };
+      return { bucket, first, policy, held: lease.left + lease.reserved, want: wantOf(lease), requestedAtMs, lease };
     });
     if (this.#due.length > 0) this.#onDue();
-    return asks;
+    return leaseRequests;
   }
 
-  granted({ lease, askedAtMs, policy }: LeaseAsk, { granted, sharedUsed, sharedLeased }: LeaseGrant): void {
+  granted({ lease, requestedAtMs, policy }: LeaseRequest, { granted, sharedUsed, sharedLeased }: LeaseGrant): void {
     lease.isRequested = false;
     const nowMs = this.#now();
     // An operator has changed the limits meanwhile: not spent.
@@ -150,7 +150,7 @@ export class Leases {
       return;
     }
     lease.left += granted;
-    lease.untilMs = askedAtMs + LEASE_MS;
+    lease.untilMs = requestedAtMs + LEASE_MS;
     lease.sharedUsed = sharedUsed;
     lease.sharedLeased = sharedLeased;
     lease.sharedAtMs = nowMs;
@@ -160,16 +160,16 @@ export class Leases {
    * The outcome of the requests is unknown. Held tokens stay valid for their time: Redis counts them under the old
    * holder name, whatever it did with the failed call, and new ones under a new name.
    */
-  failed(asks: readonly LeaseAsk[]): void {
-    this.#mayAsk = false;
+  failed(leaseRequests: readonly LeaseRequest[]): void {
+    this.#mayRequest = false;
     this.#holder = randomUUID();
-    for (const { lease } of asks) lease.isRequested = false;
+    for (const { lease } of leaseRequests) lease.isRequested = false;
     for (const lease of this.#due.splice(0)) lease.isRequested = false;
   }
 
   /** Redis has answered: leases may be requested again. */
   answered(): void {
-    this.#mayAsk = true;
+    this.#mayRequest = true;
   }
 
   /** Finds the leases of a charge, counts it, and returns whether each holds its cost. */
@@ -186,7 +186,7 @@ export class Leases {
   }
 
   /** Requests leases for all buckets of a charge or for none: it needs tokens of each. */
-  #askWhereDue(count: number, nowMs: number): void {
+  #requestIfDue(count: number, nowMs: number): void {
     let dueCount = 0;
     for (let index = 0; index < count; index += 1) {
       const lease = this.#current[index]!;

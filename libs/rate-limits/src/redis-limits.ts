@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { CHARGE_SCRIPT, CHARGE_SCRIPT_SHA } from './charge-script.ts';
 import { mayBeLeased } from './lease.ts';
-import type { LeaseAsk, LeasePart } from './leases.ts';
+import type { LeaseRequest, LeasePart } from './leases.ts';
 import { Leases } from './leases.ts';
 import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
 import { faultOfCharges } from './limit-store.ts';
@@ -88,33 +88,33 @@ class RedisLimits implements LeasingStore {
     this.#isSending = false;
     const waiting = this.#waiting;
     this.#waiting = [];
-    const asks = this.#leases.asks();
-    if (!this.#client.isCluster) return this.#sendBatches(waiting, asks);
-    const asksOf = Map.groupBy(asks, ({ first }) => tagOf(first));
+    const leaseRequests = this.#leases.leaseRequests();
+    if (!this.#client.isCluster) return this.#sendBatches(waiting, leaseRequests);
+    const leaseRequestsOf = Map.groupBy(leaseRequests, ({ first }) => tagOf(first));
     const waitingOf = Map.groupBy(waiting, ({ charges }) => tagOf(charges[0]!.bucket));
-    for (const tag of new Set([...waitingOf.keys(), ...asksOf.keys()]))
-      this.#sendBatches(waitingOf.get(tag) ?? [], asksOf.get(tag) ?? []);
+    for (const tag of new Set([...waitingOf.keys(), ...leaseRequestsOf.keys()]))
+      this.#sendBatches(waitingOf.get(tag) ?? [], leaseRequestsOf.get(tag) ?? []);
   }
 
-  #sendBatches(waiting: readonly Waiting[], asks: readonly LeaseAsk[]): void {
-    if (waiting.length === 0 && asks.length === 0) return;
+  #sendBatches(waiting: readonly Waiting[], leaseRequests: readonly LeaseRequest[]): void {
+    if (waiting.length === 0 && leaseRequests.length === 0) return;
     const last = waiting.length - MAX_BATCH;
-    if (last <= 0) return this.#send(waiting, asks);
+    if (last <= 0) return this.#send(waiting, leaseRequests);
     for (let from = 0; from < waiting.length; from += MAX_BATCH)
-      this.#send(waiting.slice(from, from + MAX_BATCH), from < last ? [] : asks);
+      this.#send(waiting.slice(from, from + MAX_BATCH), from < last ? [] : leaseRequests);
   }
 
-  #send(batch: readonly Waiting[], asks: readonly LeaseAsk[]): void {
-    const first = batch[0]?.charges[0]?.bucket ?? asks[0]!.first;
+  #send(batch: readonly Waiting[], leaseRequests: readonly LeaseRequest[]): void {
+    const first = batch[0]?.charges[0]?.bucket ?? leaseRequests[0]!.first;
     const prefix = this.#client.isCluster ? `${this.#prefix}{${tagOf(first)}}` : this.#prefix;
-    const { keys, chargesText, asksText } = encodeBatch(batch, asks, prefix);
+    const { keys, chargesText, leasesText } = encodeBatch(batch, leaseRequests, prefix);
     const nowText = this.#now === undefined ? '' : String(Math.round(this.#now() * 1000));
     let settled = false;
     const fail = (error: unknown): void => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
-      this.#leases.failed(asks);
+      this.#leases.failed(leaseRequests);
       for (const { parts, reject } of batch) {
         if (parts !== undefined) this.#leases.settlePart(parts, false);
         reject(error);
@@ -124,17 +124,17 @@ class RedisLimits implements LeasingStore {
       // If this process was blocked, the answer has arrived already and is read before the immediate.
       setImmediate(() => fail(new Error(`Redis did not answer within ${this.#timeoutMs} ms.`)));
     }, this.#timeoutMs);
-    this.#call([...keys, chargesText, nowText, asksText, this.#leases.holder], keys.length).then((answer) => {
+    this.#call([...keys, chargesText, nowText, leasesText, this.#leases.holder], keys.length).then((answer) => {
       if (settled) return;
-      const numbers = numbersOf(answer, batch.length * ANSWER_WIDTH + asks.length * LEASE_WIDTH);
+      const numbers = numbersOf(answer, batch.length * ANSWER_WIDTH + leaseRequests.length * LEASE_WIDTH);
       if (numbers === undefined) return fail(new Error('Redis returned a malformed answer to a charge.'));
       settled = true;
       clearTimeout(timer);
-      this.#settle(batch, asks, numbers);
+      this.#settle(batch, leaseRequests, numbers);
     }, fail);
   }
 
-  #settle(batch: readonly Waiting[], asks: readonly LeaseAsk[], numbers: readonly number[]): void {
+  #settle(batch: readonly Waiting[], leaseRequests: readonly LeaseRequest[], numbers: readonly number[]): void {
     this.#leases.answered();
     let place = 0;
     for (const { charges, parts, resolve } of batch) {
@@ -143,9 +143,9 @@ class RedisLimits implements LeasingStore {
       resolve(state);
       place += ANSWER_WIDTH;
     }
-    for (const ask of asks) {
+    for (const leaseRequest of leaseRequests) {
       const [granted, sharedUsed, sharedLeased] = [numbers[place]!, numbers[place + 1]!, numbers[place + 2]!];
-      this.#leases.granted(ask, { granted, sharedUsed, sharedLeased });
+      this.#leases.granted(leaseRequest, { granted, sharedUsed, sharedLeased });
       place += LEASE_WIDTH;
     }
   }
@@ -166,7 +166,7 @@ class RedisLimits implements LeasingStore {
 /** Hash tag of a request's buckets on a cluster, without the character that ends one. */
 const tagOf = (first: string): string => first.replaceAll('}', ')');
 
-function encodeBatch(batch: readonly Waiting[], asks: readonly LeaseAsk[], prefix: string) {
+function encodeBatch(batch: readonly Waiting[], leaseRequests: readonly LeaseRequest[], prefix: string) {
   const positions = new Map<string, number>();
   const keys: string[] = [];
   const placeOf = (key: string): number => {
@@ -187,11 +187,11 @@ function encodeBatch(batch: readonly Waiting[], asks: readonly LeaseAsk[], prefi
     }
     return `[${text}]`;
   });
-  const askTexts = asks.map((ask) => {
-    const { ratePerSecond, burst } = ask.policy;
-    return `[${placeOf(ask.bucket)},${leasesOf(ask)},${ratePerSecond},${burst},${ask.held},${ask.want}]`;
+  const leaseTexts = leaseRequests.map((request) => {
+    const { ratePerSecond, burst } = request.policy;
+    return `[${placeOf(request.bucket)},${leasesOf(request)},${ratePerSecond},${burst},${request.held},${request.want}]`;
   });
-  return { keys, chargesText: `[${chargeTexts.join(',')}]`, asksText: `[${askTexts.join(',')}]` };
+  return { keys, chargesText: `[${chargeTexts.join(',')}]`, leasesText: `[${leaseTexts.join(',')}]` };
 }
 
 function numbersOf(answer: unknown, count: number): readonly number[] | undefined {
