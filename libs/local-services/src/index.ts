@@ -6,6 +6,6 @@ export { LocalServiceError, explainFileError, systemCodeOf } from './local-servi
 export { stopOrphanedPostgres } from './postmaster-pid.ts';
 export { commandLineOf, endProcess, isAlive, startOfProcess, waitUntilGone } from './processes.ts';
 export { builtRedisFolder, findRedisServer, startRedis } from './redis.ts';
-export type { LocalRedis, RedisOptions } from './redis.ts';
+export type { LocalRedis } from './redis.ts';
 export { startPostgres } from './start-postgres.ts';
-export type { LocalPostgres, PostgresOptions } from './start-postgres.ts';
+export type { LocalPostgres } from './start-postgres.ts';
