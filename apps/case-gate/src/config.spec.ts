@@ -1,31 +1,6 @@
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey } from '@sealgate/envelope';
-import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable, migrationFields } from '@sealgate/service-host';
-import { openApiFaults } from '@sealgate/testing';
-import { fields, readConfig } from './config.ts';
-import { adminDescription, publicDescription } from './openapi.ts';
-
-const folder = join(import.meta.dirname, '..');
-// `UPDATE_DOCUMENTS=1 npx jest documents` regenerates them.
-const write = process.env['UPDATE_DOCUMENTS'] === '1';
-
-describe('generated documents of the case gate are up to date', () => {
-  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
-  it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
-  it('in a form that code generators and linters accept', () => {
-    expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
-  });
-  it('openapi.json with the public URL as its server, if configured', () => {
-    const url = 'https://gate.example.com';
-    expect(publicDescription({ publicUrl: url })).toMatchObject({ servers: [{ url }] });
-  });
-  it('the table of variables in the README', () => {
-    const { migrationDatabaseUrl } = migrationFields;
-    checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
-  });
-});
+import { readConfig } from './config.ts';
 
 describe('the configuration', () => {
   const pem = generateDocumentKey();
@@ -36,7 +11,7 @@ describe('the configuration', () => {
     DOCUMENT_SIGNING_KEY: pem,
   };
 
-  it('needs a database, secrets, an origin and a signing key, and has defaults for the rest', () => {
+  it('requires a database, secrets, an origin and a signing key, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
       port: 8080,
       ratePerSecond: 20,
@@ -49,7 +24,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('accepts the key with escaped line feeds, and retired keys as a set', () => {
+  it('accepts a PEM key with escaped line feeds, and retired keys as a JWK set', () => {
     const { jwk } = documentSigner(generateDocumentKey());
     const config = readConfig({
       ...env,
@@ -70,7 +45,7 @@ describe('the configuration', () => {
     ['DOCUMENT_SIGNING_KEY', { DOCUMENT_SIGNING_KEY: 'secret-of-mine' }],
     ['DOCUMENT_RETIRED_KEYS', { DOCUMENT_RETIRED_KEYS: '{"keys":[{"kty":"RSA"}]}' }],
     ['GATE_DEADLINE', { GATE_DEADLINE: 'typo' }],
-  ])('refuses an invalid %s by name, and never shows a secret', (name, more) => {
+  ])('rejects an invalid %s by name, and never shows a secret', (name, more) => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
     expect(() => readConfig({ ...env, ...more })).not.toThrow(/secret-of-mine/);
   });

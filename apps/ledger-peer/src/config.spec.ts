@@ -2,46 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable, migrationFields } from '@sealgate/service-host';
-import { openApiFaults } from '@sealgate/testing';
-import { fields, readConfig } from './config.ts';
-import { adminDescription, publicDescription } from './openapi.ts';
-
-const folder = join(import.meta.dirname, '..');
-// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
-const write = process.env['UPDATE_DOCUMENTS'] === '1';
-
-interface Described {
-  readonly paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
-  readonly components: { readonly schemas: Record<string, { readonly enum?: readonly string[] }> };
-}
-
-describe('the documents of the peer say what the code does', () => {
-  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
-  it('admin-openapi.json', () => checkOpenApiFile(join(folder, 'admin-openapi.json'), adminDescription(), { write }));
-  it('in a form that code generators and linters take', () => {
-    expect([publicDescription(), adminDescription()].flatMap(openApiFaults)).toEqual([]);
-  });
-  it('openapi.json with every code that an asset can fail with, in answers and in jobs', () => {
-    const { paths, components } = publicDescription() as unknown as Described;
-    // By hand, from the specification of the answer of POST /api/assets.
-    const known = ['INVALID_REQUEST', 'LEDGER_UNAVAILABLE', 'NOT_ATTEMPTED', 'RECORD_CONFLICT', 'UNKNOWN_CHAINCODE'];
-    expect(components.schemas['AssetFailureCode']?.enum?.toSorted()).toEqual(known);
-    const { responses } = paths['/api/assets']!['post']!;
-    for (const answer of [responses['200'], responses['202'], paths['/api/jobs/{id}']!['get']!.responses['200']]) {
-      for (const code of known) expect(answer?.description).toContain(`\`${code}\`: `);
-    }
-  });
-  it('openapi.json with the public URL as its server, where one is configured', () => {
-    const url = 'https://ledger.example.com/peer';
-    expect(publicDescription(url)).toMatchObject({ servers: [{ url }], paths: publicDescription()['paths'] });
-  });
-  it('the table of variables in the README', () => {
-    const { migrationDatabaseUrl } = migrationFields;
-    checkConfigTable(join(folder, 'README.md'), { ...fields, migrationDatabaseUrl }, { write });
-  });
-});
+import { readConfig } from './config.ts';
 
 describe('the configuration', () => {
   const files = mkdtempSync(join(tmpdir(), 'sealgate-peer-'));
@@ -59,13 +20,13 @@ describe('the configuration', () => {
     MAPPING_FILE: mappingFile('plain.json', [plain]),
   };
 
-  it('needs a database, secrets, an origin and a mapping, and has a default for the rest', () => {
+  it('requires a database, secrets, an origin and a mapping, and has defaults for the rest', () => {
     const config = readConfig(env);
     expect(config).toMatchObject({ port: 8080, bodyMaxBytes: 8_388_608, ratePerSecond: 100, rateBurst: 200 });
     expect(config.mappings.find('asset')).toMatchObject({ channel: 'acme.main', chaincode: 'records' });
   });
 
-  it('opens logs that it names, and no other', () => {
+  it('publishes only the logs in PUBLIC_LOG', () => {
     expect(readConfig(env).publicLog).toEqual(new Set());
     expect(readConfig({ ...env, PUBLIC_LOG: 'acme.main' })).toMatchObject({
       publicLog: new Set(['acme.main']),
@@ -74,7 +35,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('refuses to be open to other machines without keys, unless that is meant', () => {
+  it('refuses to listen beyond loopback without API keys unless ALLOW_UNAUTHENTICATED is set', () => {
     const open = { ...env, HOST: '0.0.0.0', TLS_TERMINATED_UPSTREAM: 'true' };
     expect(() => readConfig(open)).toThrow('API_KEY_HASHES');
     expect(readConfig({ ...open, ALLOW_UNAUTHENTICATED: 'true' }).apiKeys.size).toBe(0);
@@ -95,11 +56,11 @@ describe('the configuration', () => {
     ['API_KEY_HASHES', { API_KEY_HASHES: 'not a hash' }],
     ['MAPPING_FILE', { MAPPING_FILE: join(files, 'nowhere.json') }],
     ['LEDGER_ORIGINS', { LEDGER_ORIGINS: 'typo' }],
-  ])('refuses a wrong %s by name', (name, more) => {
+  ])('rejects an invalid %s by name', (name, more) => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
   });
 
-  it('tells all faults of the mapping file at once, each by its place', () => {
+  it('reports all faults of the mapping file at once, each with its JSON path', () => {
     const wrong = mappingFile('wrong.json', [
       { ...plain, channel: 'nowhere', chaincode: 'a b' },
       { ...plain, write: 'upsert' },
@@ -110,7 +71,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('puts mappings without a channel on LEDGER_CHANNEL', () => {
+  it('uses LEDGER_CHANNEL for mappings without a channel', () => {
     const { type, chaincode } = plain;
     const MAPPING_FILE = mappingFile('default.json', [{ type, chaincode }]);
     expect(() => readConfig({ ...env, MAPPING_FILE })).toThrow('mappings/0/channel');

@@ -1,20 +1,5 @@
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { checkOpenApiFile } from '@sealgate/http';
-import { checkConfigTable } from '@sealgate/service-host';
-import { openApiFaults } from '@sealgate/testing';
-import { fields, readConfig } from './config.ts';
-import { publicDescription } from './openapi.ts';
-
-const folder = join(import.meta.dirname, '..');
-// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
-const write = process.env['UPDATE_DOCUMENTS'] === '1';
-
-describe('generated documents are up to date', () => {
-  it('openapi.json', () => checkOpenApiFile(join(folder, 'openapi.json'), publicDescription(), { write }));
-  it('the OpenAPI document passes lint', () => expect(openApiFaults(publicDescription())).toEqual([]));
-  it('the table of variables in the README', () => checkConfigTable(join(folder, 'README.md'), fields, { write }));
-});
+import { readConfig } from './config.ts';
 
 describe('the configuration', () => {
   const surface = { id: 'risk-partner', apiUrl: 'https://risks.example.com', apiAudience: 'https://risks.example.com' };
@@ -27,7 +12,7 @@ describe('the configuration', () => {
     ...surfacesOf(surface),
   };
 
-  it('requires provider, origin, secrets and surfaces, and has defaults for the rest', () => {
+  it('requires a provider, an origin, secrets and surfaces, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
       ...{ port: 8080, sessionMaxSeconds: 43_200, oidcScope: 'openid profile email offline_access' },
       oidcClientSecret: undefined,
@@ -58,9 +43,9 @@ describe('the configuration', () => {
     ['/0/publicUrl must be', surfacesOf({ ...surface, publicUrl: 'https://a.example.com/' })],
     ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
     ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
-  ])('refuses a wrong %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
+  ])('rejects an invalid value: %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
 
-  it('quotes no refused value', () => {
+  it('does not quote rejected values', () => {
     const [secret, list] = ['too-short-to-be-a-secret', surfacesOf({ ...surface, apiUrl: 'https://u:hidden@x' })];
     expect(() => readConfig({ ...env, SERVER_SECRETS: secret, ...list })).toThrow(
       expect.objectContaining({ message: expect.not.stringMatching(/too-short|hidden/) }),
