@@ -5,22 +5,22 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keyProxy, type KeyProxy } from './key-proxy.ts';
 
 let surface: Server;
-let door: KeyProxy;
-const met: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
+let proxy: KeyProxy;
+const received: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 beforeAll(async () => {
   surface = createServer((asked, answer) => {
     void text(asked).then((body) => {
-      met.push({ method: String(asked.method), url: String(asked.url), headers: asked.headers, body });
+      received.push({ method: String(asked.method), url: String(asked.url), headers: asked.headers, body });
       answer.writeHead(201, { 'X-Shown': 'yes' }).end('answered');
     });
   });
   await new Promise<void>((done) => surface.listen(0, '127.0.0.1', done));
-  door = await keyProxy({ url: `http://127.0.0.1:${portOf(surface)}`, key: 'svc_key' });
+  proxy = await keyProxy({ url: `http://127.0.0.1:${portOf(surface)}`, key: 'svc_key' });
 });
 afterAll(async () => {
-  await door.close();
+  await proxy.close();
   surface.close();
 });
 
@@ -35,12 +35,12 @@ function send(url: string, { headers = {}, body = '' }: { headers?: Record<strin
   });
 }
 
-describe('the door that adds the key', () => {
-  it('passes request and answer on, under the key', async () => {
+describe('the proxy that adds the key', () => {
+  it('forwards request and response, with the key', async () => {
     const headers = { origin: 'http://page.example', authorization: 'Bearer of-the-client' };
-    const answer = await send(`${door.url}/mcp?x=1`, { headers, body: '{"a":1}' });
+    const answer = await send(`${proxy.url}/mcp?x=1`, { headers, body: '{"a":1}' });
     expect(answer).toEqual({ status: 201, shown: 'yes', body: 'answered' });
-    const last = met.at(-1)!;
+    const last = received.at(-1)!;
     expect(last).toMatchObject({ method: 'POST', url: '/mcp?x=1', body: '{"a":1}' });
     expect(last.headers).toMatchObject({
       authorization: 'Bearer svc_key',
@@ -49,20 +49,20 @@ describe('the door that adds the key', () => {
     });
   });
 
-  it('leaves a Host that is not its own as it is, for the surface to refuse', async () => {
-    await send(`${door.url}/mcp`, { headers: { host: 'evil.example' } });
-    expect(met.at(-1)!.headers.host).toBe('evil.example');
+  it('forwards a foreign Host unchanged, for the surface to reject', async () => {
+    await send(`${proxy.url}/mcp`, { headers: { host: 'evil.example' } });
+    expect(received.at(-1)!.headers.host).toBe('evil.example');
   });
 
-  it('is shut to who does not know its whole address', async () => {
-    const before = met.length;
-    const { origin } = new URL(door.url);
-    for (const url of [`${origin}/mcp`, `${origin}/`, `${door.url}x/mcp`, door.url])
+  it('answers 404 to requests without the secret', async () => {
+    const before = received.length;
+    const { origin } = new URL(proxy.url);
+    for (const url of [`${origin}/mcp`, `${origin}/`, `${proxy.url}x/mcp`, proxy.url])
       expect((await send(url)).status).toBe(404);
-    expect(met).toHaveLength(before);
+    expect(received).toHaveLength(before);
   });
 
-  it('says 502 where nothing answers behind it, and is gone once closed', async () => {
+  it('answers 502 if the surface is unreachable, and refuses connections once closed', async () => {
     const nowhere = await keyProxy({ url: 'http://127.0.0.1:1', key: 'k' });
     expect((await send(`${nowhere.url}/mcp`)).status).toBe(502);
     await nowhere.close();

@@ -4,20 +4,20 @@ import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { SurfaceTarget } from './surface-target.ts';
 
-/** A door on loopback that adds the key, for a client that can send none. */
+/** A reverse proxy on loopback that adds the key, for a client that cannot send a header. */
 export interface KeyProxy {
-  /** Begins with a part that nobody can guess: the door is open to whoever knows it, and to nobody else. */
+  /** Its path starts with a random secret; requests without it get 404. */
   readonly url: string;
-  /** Resolves when the door is closed and every connection is gone. */
+  /** Resolves once the server and all its connections are closed. */
   close(): Promise<void>;
 }
 
-/** What belongs to one connection and is not passed on. */
+/** Headers of one connection, which a proxy does not forward. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'upgrade', 'proxy-connection'];
 
 /**
- * Passes every request on as it came, Origin included, but for the key, and for the Host where that is the proxy's own.
- * So what the surface says to a foreign Host or Origin is what the client hears.
+ * Forwards each request unchanged, Origin included, except that it sets Authorization, and replaces Host if that is the
+ * proxy's own. So the client sees how the surface answers a foreign Host or Origin.
  */
 export async function keyProxy({ url, key }: SurfaceTarget): Promise<KeyProxy> {
   const secret = `/${randomBytes(16).toString('hex')}`;
@@ -28,8 +28,8 @@ export async function keyProxy({ url, key }: SurfaceTarget): Promise<KeyProxy> {
     }
     const { host = '' } = request.headers;
     const isOwn = host === ownHost();
-    const headers = { ...ofMessage(request), host: isOwn ? new URL(url).host : host, authorization: `Bearer ${key}` };
-    pass({ request, response, to: new URL(url + request.url.slice(secret.length)), headers });
+    const headers = { ...forwardable(request), host: isOwn ? new URL(url).host : host, authorization: `Bearer ${key}` };
+    forward({ request, response, to: new URL(url + request.url.slice(secret.length)), headers });
   });
   const ownHost = () => `127.0.0.1:${(server.address() as AddressInfo).port}`;
   await new Promise<void>((done, failed) => {
@@ -46,11 +46,11 @@ export async function keyProxy({ url, key }: SurfaceTarget): Promise<KeyProxy> {
   };
 }
 
-function ofMessage({ headers }: IncomingMessage): NodeJS.Dict<string | string[]> {
+function forwardable({ headers }: IncomingMessage): NodeJS.Dict<string | string[]> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.includes(name)));
 }
 
-interface Passing {
+interface Forwarding {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly to: URL;
@@ -59,11 +59,11 @@ interface Passing {
 
 const ANSWER_WITHIN_MS = 30_000;
 
-function pass({ request, response, to, headers }: Passing): void {
+function forward({ request, response, to, headers }: Forwarding): void {
   const send = to.protocol === 'https:' ? httpsRequest : httpRequest;
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
   const onward = send(to, { method: request.method ?? 'GET', headers, signal }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, ofMessage(answer));
+    response.writeHead(answer.statusCode ?? 502, forwardable(answer));
     answer.pipe(response);
   });
   onward.once('error', () => {

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { surfaceTarget } from './surface-target.ts';
-import { UserError } from './user-error.ts';
+import { parseParameters, UserError } from './surface-target.ts';
 
 let root: string;
 const running = { url: 'http://127.0.0.1:4101', key: 'svc_viewer' };
@@ -22,21 +21,25 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-const target = (parameters: string[], env: NodeJS.ProcessEnv = {}) => surfaceTarget(parameters, { env, root });
+function target(parameters: string[], env: NodeJS.ProcessEnv = {}) {
+  const { passedOn, ...found } = parseParameters(parameters, { env, root });
+  expect(passedOn).toEqual([]);
+  return found;
+}
 
-describe('whom the tools are asked of', () => {
-  it('is what npm start runs, as its viewer', () => {
+describe('the target of the checks', () => {
+  it('defaults to what npm start runs, with the key of its viewer', () => {
     expect(target([])).toEqual(running);
     expect(target(['--key', 'svc_other'])).toEqual({ ...running, key: 'svc_other' });
     expect(target([], { SEALGATE_MCP_KEY: 'svc_of_env' })).toEqual({ ...running, key: 'svc_of_env' });
   });
 
-  it('is what runs on another folder, as it was typed', () => {
+  it('reads another data folder, relative to where npm was called', () => {
     const env = { INIT_CWD: join(root, 'below') };
     expect(target(['--data', 'other'], env).url).toBe('http://127.0.0.1:9101');
   });
 
-  it('is any address with a key, with or without what is added to it', () => {
+  it('accepts any http(s) URL with a key, with or without /mcp', () => {
     const wanted = { url: 'https://risk.example', key: 'k' };
     for (const url of ['https://risk.example', 'https://risk.example/', 'https://risk.example/mcp'])
       expect(target(['--url', url, '--key', 'k'])).toEqual(wanted);
@@ -51,8 +54,18 @@ describe('whom the tools are asked of', () => {
     [['--data', 'none'], /npm start/],
     [['--data', 'without'], /npm start/],
     [['--data', 'broken'], /cannot be read as JSON/],
-  ])('is told where it cannot be found: %j', (parameters, words) => {
+    [['whoami'], /Usage/],
+  ])('rejects %j', (parameters, words) => {
     expect(() => target(parameters)).toThrow(UserError);
     expect(() => target(parameters)).toThrow(words);
+  });
+
+  it('passes on what follows --', () => {
+    const more = ['--method', 'tools/list', '--', 'x'];
+    expect(parseParameters(['--key', 'k', '--', ...more], { env: {}, root })).toEqual({
+      ...running,
+      key: 'k',
+      passedOn: more,
+    });
   });
 });

@@ -1,49 +1,63 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { UserError } from './user-error.ts';
 
-/** Where surface A answers, REST and tools, and as whom it is asked. */
+/** An error the user can fix: its message is printed without a stack. */
+export class UserError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'UserError';
+  }
+}
+
+/** The risk-partner under test and the key to call it with. */
 export interface SurfaceTarget {
-  /** Of the public listener, without a slash at the end. */
+  /** Of the public listener, without a trailing slash. */
   readonly url: string;
   readonly key: string;
 }
 
+export interface Parameters extends SurfaceTarget {
+  /** Options of the official command: those after `--`. */
+  readonly passedOn: readonly string[];
+}
+
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
-  /** The checkout, in which `npm start` keeps its data unless it is told otherwise. */
+  /** The checkout: `npm start` writes to `.sealgate` in it by default. */
   readonly root: string;
 }
 
 export const USAGE =
-  'Usage: mcp-check inspect | conformance [--url URL] [--key KEY] [--data DIR]; the key may also be in SEALGATE_MCP_KEY.';
+  'Usage: mcp-check inspect | conformance [--url URL] [--key KEY] [--data DIR] [-- OPTION...]; the key may also be in SEALGATE_MCP_KEY.';
 
 /**
  * Takes the address and the key from the options, else those of the viewer from the dev.json that `npm start` writes.
- * @throws UserError where the options are not as documented, or nothing runs.
+ * @throws UserError for unknown or incomplete options, or if no risk-partner is running.
  */
-export function surfaceTarget(parameters: readonly string[], surroundings: Surroundings): SurfaceTarget {
-  const { url, key = surroundings.env['SEALGATE_MCP_KEY'], data } = optionsOf(parameters);
-  if (url === undefined) return withKey(runningTarget(dataFolder(data, surroundings)), key);
+export function parseParameters(parameters: readonly string[], surroundings: Surroundings): Parameters {
+  const end = parameters.includes('--') ? parameters.indexOf('--') : parameters.length;
+  const passedOn = parameters.slice(end + 1);
+  const { url, key = surroundings.env['SEALGATE_MCP_KEY'], data } = optionsOf(parameters.slice(0, end));
+  if (url === undefined) {
+    const running = runningTarget(dataFolder(data, surroundings));
+    return { ...running, ...(key === undefined || key === '' ? {} : { key }), passedOn };
+  }
   if (key === undefined || key === '') throw new UserError(`--url needs a key. ${USAGE}`);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new UserError(`${url} is no http(s) URL.`);
-  return { url: url.replace(/\/+$/, '').replace(/\/mcp$/, ''), key };
+  return { url: url.replace(/\/+$/, '').replace(/\/mcp$/, ''), key, passedOn };
 }
 
-const withKey = (target: SurfaceTarget, key: string | undefined): SurfaceTarget =>
-  key === undefined || key === '' ? target : { ...target, key };
-
-function optionsOf(parameters: readonly string[]): { url?: string; key?: string; data?: string } {
+function optionsOf(args: string[]): { url?: string; key?: string; data?: string } {
   const text = { type: 'string' } as const;
   try {
-    return parseArgs({ args: [...parameters], options: { url: text, key: text, data: text } }).values;
+    return parseArgs({ args, options: { url: text, key: text, data: text } }).values;
   } catch (error) {
     throw new UserError(`${String(Object(error).message)} ${USAGE}`, { cause: error });
   }
 }
 
-/** A folder is meant as it was typed: npm runs scripts in the checkout and says where it was called. */
+/** Relative to the folder that npm was called in: npm runs scripts in the checkout. */
 function dataFolder(data: string | undefined, { env, root }: Surroundings): string {
   return data === undefined ? join(root, '.sealgate') : resolve(env['INIT_CWD'] ?? root, data);
 }
@@ -55,7 +69,7 @@ function runningTarget(folder: string): SurfaceTarget {
   const key = memberOf(dev, ['demo', 'keys', 'viewer']);
   if (url !== undefined && key !== undefined) return { url, key };
   throw new UserError(
-    `risk-partner does not run on ${folder}: \`npm start -- --surfaces risk-partner\` first, or name --url and --key.`,
+    `No risk-partner is running with its data in ${folder}: run \`npm start -- --surfaces risk-partner\`, or use --url and --key.`,
   );
 }
 
