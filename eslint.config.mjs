@@ -56,7 +56,7 @@ const owned = [
   // The benchmarks compare with the client; the fake gateway peer implements its server side.
   ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({
     name,
-    owners: ['libs/ledger/fabric', 'libs/testing', 'tools/bench', 'tools/fabric-devnet'],
+    owners: ['libs/ledger/fabric', 'libs/local-services', 'libs/testing', 'tools/bench', 'tools/fabric-devnet'],
     instead: '@sealgate/ledger-fabric',
   })),
 ];

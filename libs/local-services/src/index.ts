@@ -3,6 +3,7 @@ export { findProgram, foldersOf } from './find-program.ts';
 export { freePort, isPortFree } from './free-port.ts';
 export { guard } from './guardian.ts';
 export { LocalServiceError, explainFileError, systemCodeOf } from './local-service-error.ts';
+export { lockHolder, takeLockFile } from './lock-file.ts';
 export { stopOrphanedPostgres } from './postmaster-pid.ts';
 export { commandLineOf, endProcess, isAlive, startOfProcess, waitUntilGone } from './processes.ts';
 export { builtRedisFolder, findRedisServer, startRedis } from './redis.ts';

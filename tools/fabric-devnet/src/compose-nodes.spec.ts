@@ -5,7 +5,7 @@ import { networkPlan } from './network-plan.ts';
 
 const plan = networkPlan('/data/net', { portBase: 4300, batchTimeoutMs: 200 });
 
-/** No engine is here: what is told to it is what can be tested. */
+/** There is no Docker engine here: only the arguments passed to `docker` are tested. */
 function recorded(running = '') {
   const calls: string[] = [];
   const docker: RunDocker = async (parameters, env) => {
@@ -17,14 +17,14 @@ function recorded(running = '') {
   return { calls, nodes: composeNodes(plan, { LANG: 'C' }, docker) };
 }
 
-describe('nodes in containers', () => {
-  it('are started one by one', async () => {
+describe('container nodes', () => {
+  it('start one service at a time', async () => {
     const { nodes, calls } = recorded();
     await nodes.start('peer-south');
     expect(calls).toEqual(['up --detach --no-deps peer-south']);
   });
 
-  it('are ended where they run, and left alone where they do not', async () => {
+  it('stop or kill only running services', async () => {
     const { nodes, calls } = recorded('orderer\npeer-north\n');
     expect(await nodes.end('orderer')).toBe(true);
     expect(await nodes.kill('peer-north')).toBe(true);
@@ -32,14 +32,14 @@ describe('nodes in containers', () => {
     expect(calls.filter((call) => !call.startsWith('ps'))).toEqual(['stop --timeout 20 orderer', 'kill peer-north']);
   });
 
-  it('tell the end of their log', async () => {
+  it('return the end of the log', async () => {
     const { nodes, calls } = recorded();
     await nodes.lastOutput('orderer');
     expect(calls).toEqual(['logs --no-color --no-log-prefix --tail 50 orderer']);
     expect(nodes.logFile('orderer')).toBeUndefined();
   });
 
-  it("run Fabric's commands with what each is told", async () => {
+  it("run Fabric's commands with their environment and parameters", async () => {
     const { nodes, calls } = recorded();
     await nodes.run('peer', ['channel', 'list'], {
       title: 'peer channel list',
@@ -48,7 +48,7 @@ describe('nodes in containers', () => {
     expect(calls).toEqual(['run --rm --no-TTY --env FABRIC_CFG_PATH=/data/net/c tools peer channel list']);
   });
 
-  it('are the services of the compose file, configured by the files of the plan', () => {
+  it('match the services of the compose file and the paths of the plan', () => {
     const text = readFileSync(composeFile, 'utf8');
     const services = [...(text.split('\nservices:')[1] ?? '').matchAll(/^ {2}([a-z-]+):$/gm)].map(([, name]) => name);
     expect(services).toEqual(['orderer', 'peer-north', 'peer-south', 'tools']);

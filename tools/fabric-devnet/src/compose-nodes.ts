@@ -8,7 +8,7 @@ import { explainOutput, wordsOf } from './run-command.ts';
 
 export const composeFile = resolve(import.meta.dirname, '../../../docker/compose.yaml');
 
-/** Runs `docker` with these parameters; rejects with DevnetError where it fails. Gives its standard output. */
+/** Runs `docker` with these parameters and resolves with its standard output. Rejects with DevnetError if it fails. */
 export type RunDocker = (
   parameters: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -16,17 +16,17 @@ export type RunDocker = (
 ) => Promise<string>;
 
 /**
- * Orderer and peers as containers of `docker/compose.yaml`. They share the machine's network and see the data under the
- * same path, so that every configuration file, address and port is the same as without Docker.
+ * Orderer and peers as containers of `docker/compose.yaml`. They use the host network and mount the data at the same
+ * path, so that all configuration files, addresses and ports are the same as without Docker.
  */
 export function composeNodes(plan: NetworkPlan, env: NodeJS.ProcessEnv, docker: RunDocker = runDocker): Nodes {
   const { data } = plan.folders;
-  // Two networks on one engine are two projects.
+  // One compose project per data folder, so that several networks can share an engine.
   const project = `sealgate-fabric-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`;
   const composeEnv = {
     ...Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)),
     FABRIC_DATA: data,
-    // What the containers write must be ours to read and to remove.
+    // Files written by the containers must be readable and removable by this user.
     FABRIC_USER: `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`,
   };
   const compose = (parameters: readonly string[], timeoutMs = 60_000): Promise<string> =>
@@ -45,7 +45,7 @@ export function composeNodes(plan: NetworkPlan, env: NodeJS.ProcessEnv, docker: 
     return true;
   };
   return {
-    // The first start may pull the images.
+    // The first start may pull images.
     start: async (role) => void (await compose(['up', '--detach', '--no-deps', role], 600_000)),
     isRunning,
     end: (role) => endBy(role, ['stop', '--timeout', '20']),
@@ -67,7 +67,7 @@ const runDocker: RunDocker = (parameters, env, timeoutMs) =>
     const options = { env: { ...env }, timeout: timeoutMs, maxBuffer: 16 * 1024 * 1024 };
     execFile('docker', parameters, options, (error, stdout, stderr) => {
       if (error === null) return done(stdout);
-      const said = explainOutput(wordsOf(stderr) ?? wordsOf(stdout) ?? 'it said nothing');
+      const said = explainOutput(wordsOf(stderr) ?? wordsOf(stdout) ?? 'no output');
       failed(new DevnetError(`docker ${parameters.slice(0, 1).join(' ')} failed: ${said}`, { cause: error }));
     });
   });

@@ -1,4 +1,4 @@
-/** Something a person can mend. The message is one whole sentence (or two), fit to be shown without a stack. */
+/** An error the user can fix. The message is one or two full sentences, printed without a stack. */
 export class DevnetError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -6,7 +6,7 @@ export class DevnetError extends Error {
   }
 }
 
-/** Fabric's programs are not on this machine: the message says how to get them. Exit code 2. */
+/** Fabric's programs are not installed: the message says how to get them. Exit code 2. */
 export class MissingCommandsError extends DevnetError {
   constructor(message: string) {
     super(message);
@@ -14,7 +14,9 @@ export class MissingCommandsError extends DevnetError {
   }
 }
 
-/** The message of anything thrown. Not by `instanceof`: under a test runner Node's own errors come from another realm. */
+/**
+ * The message of any thrown value. Not by `instanceof`: under a test runner Node's own errors are from another realm.
+ */
 export function messageOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 }

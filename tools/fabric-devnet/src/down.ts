@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { explainFileError } from '@sealgate/local-services';
-import { locked } from './lock.ts';
-import { readMemory } from './network-folder.ts';
+import { locked, readMemory } from './network-folder.ts';
 import { contractNames, networkPlan } from './network-plan.ts';
-import { openNodes, rolesOf, type Nodes } from './nodes.ts';
+import { type Nodes, openNodes, rolesOf } from './nodes.ts';
 
-/** Ends every program of the network in `data`, all at once; gives how many ran. What was committed stays. */
+/** Stops all programs of the network in `data` in parallel and returns how many were running. Committed data stays. */
 export async function down({ data, env }: { readonly data: string; readonly env: NodeJS.ProcessEnv }): Promise<number> {
   if (!existsSync(data)) return 0;
   const memory = readMemory(data);

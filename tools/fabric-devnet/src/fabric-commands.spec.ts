@@ -18,7 +18,7 @@ const without = { hasDocker: async () => false };
 const withDocker = { hasDocker: async () => true };
 
 describe("Fabric's commands", () => {
-  it('are those of FABRIC_BIN before those of the PATH', async () => {
+  it('are taken from FABRIC_BIN before the PATH', async () => {
     const [own, path] = [folderWith(commandNames), folderWith(commandNames)];
     const found = await findFabricCommands({ env: { FABRIC_BIN: own, PATH: path }, ...without });
     expect(found).toMatchObject({
@@ -27,7 +27,7 @@ describe("Fabric's commands", () => {
     });
   });
 
-  it('are put together from several folders of the PATH', async () => {
+  it('may be in several folders of the PATH', async () => {
     const [first, second] = [folderWith([peer]), folderWith(others)];
     const found = await findFabricCommands({ env: { PATH: [first, second].join(delimiter) }, ...withDocker });
     expect(found).toMatchObject({
@@ -36,17 +36,17 @@ describe("Fabric's commands", () => {
     });
   });
 
-  it('come from Docker where one is missing on the PATH and an engine answers', async () => {
+  it('come from Docker if one is missing on the PATH and an engine answers', async () => {
     expect(await findFabricCommands({ env: { PATH: folderWith(others) }, ...withDocker })).toEqual({ from: 'docker' });
   });
 
-  it('are named when missing, with how to get them', async () => {
+  it('are listed if missing, with how to get them', async () => {
     await expect(findFabricCommands({ env: { PATH: folderWith(others) }, ...without })).rejects.toThrow(
       /^Fabric's commands \(peer\) are not on the PATH and no Docker engine answers\. .*FABRIC_BIN.*install-fabric\.sh/,
     );
   });
 
-  it('are not replaced by an image where FABRIC_BIN lacks one', async () => {
+  it('are not replaced by an image if FABRIC_BIN lacks one', async () => {
     const own = folderWith(others);
     await expect(findFabricCommands({ env: { FABRIC_BIN: own }, ...withDocker })).rejects.toThrow(
       `FABRIC_BIN (${own}) lacks peer.`,

@@ -6,24 +6,24 @@ import { MissingCommandsError } from './devnet-error.ts';
 export const commandNames = ['peer', 'orderer', 'configtxgen', 'cryptogen'] as const;
 export type CommandName = (typeof commandNames)[number];
 
-/** Where Fabric's programs come from: files on this machine, or the images of `docker/compose.yaml`. */
+/** Source of Fabric's programs: files on this machine, or the images of `docker/compose.yaml`. */
 export type FabricCommands =
   { readonly from: 'files'; readonly files: Readonly<Record<CommandName, string>> } | { readonly from: 'docker' };
 
 const howToGetThem =
-  'Put Fabric 2.5 on the PATH, or name its folder in FABRIC_BIN ' +
-  '(`curl -sSL https://raw.githubusercontent.com/hyperledger/fabric/main/scripts/install-fabric.sh | bash -s -- --fabric-version 2.5.16 binary` puts it into ./bin), ' +
+  'Put Fabric 2.5 on the PATH, or set FABRIC_BIN to its folder ' +
+  '(`curl -sSL https://raw.githubusercontent.com/hyperledger/fabric/main/scripts/install-fabric.sh | bash -s -- --fabric-version 2.5.16 binary` installs it to ./bin), ' +
   'or start a Docker engine.';
 
 export interface Environment {
   readonly env: NodeJS.ProcessEnv;
-  /** Whether a Docker engine with `docker compose` answers; asked only where the commands are missing. */
+  /** Whether a Docker engine with `docker compose` answers; checked only if commands are missing. */
   readonly hasDocker: () => Promise<boolean>;
 }
 
 /**
  * Finds Fabric's commands in FABRIC_BIN, else on the PATH, else in Docker.
- * Throws MissingCommandsError, which names what is missing and says how to get it.
+ * @throws MissingCommandsError, which lists the missing commands and how to get them.
  */
 export async function findFabricCommands({ env, hasDocker }: Environment): Promise<FabricCommands> {
   const own = env['FABRIC_BIN'];
@@ -31,7 +31,7 @@ export async function findFabricCommands({ env, hasDocker }: Environment): Promi
   const found = commandNames.map((name) => [name, findProgram(name, folders)] as const);
   const missing = found.filter(([, file]) => file === undefined).map(([name]) => name);
   if (missing.length === 0) return { from: 'files', files: Object.fromEntries(found) as Record<CommandName, string> };
-  // Who names a folder wants what is in it: another version from an image would surprise.
+  // With FABRIC_BIN there is no fallback to Docker: an image may have another version.
   if (own) throw new MissingCommandsError(`FABRIC_BIN (${own}) lacks ${missing.join(', ')}. ${howToGetThem}`);
   if (await hasDocker()) return { from: 'docker' };
   throw new MissingCommandsError(
@@ -39,7 +39,7 @@ export async function findFabricCommands({ env, hasDocker }: Environment): Promi
   );
 }
 
-/** `docker` alone proves nothing: it may be a client whose engine is away, or lack the compose plugin. */
+/** Checks the engine and the compose plugin: the `docker` command may be installed without either. */
 export async function hasDockerEngine(): Promise<boolean> {
   return (await succeeds('docker', ['info'])) && (await succeeds('docker', ['compose', 'version']));
 }

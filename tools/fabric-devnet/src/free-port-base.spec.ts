@@ -10,8 +10,8 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-describe('a place for the ports of a network', () => {
-  it('is one where all of them are free, and another where one is taken', async () => {
+describe('a port base for a temporary network', () => {
+  it('has only free ports, and skips a range with a port in use', async () => {
     const random = (): number => 0.5;
     const base = await freePortBase(random);
     for (const offset of [1, 13, highestPortOffset]) expect(await isPortFree(base + offset)).toBe(true);

@@ -2,16 +2,16 @@ import { isPortFree } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
 import { highestPortOffset } from './network-plan.ts';
 
-/** Below the ports that systems give to outgoing connections, any of which may be taken at any moment. */
+/** Below the ephemeral port range, any port of which may be taken by an outgoing connection. */
 const LOWEST = 20_000;
 const PLACES = 300;
 const APART = 40;
 
 /**
- * A `portBase` for a network that need not stay: nobody listened on any of its ports a moment ago. Where to begin to look
- * is by chance (`random`, 0 <= x < 1), so that two that look at the same time rarely meet.
+ * A `portBase` for a temporary network, with no port in use a moment ago. The search starts at a random place
+ * (`random`, 0 <= x < 1), so that parallel callers rarely collide.
  *
- * @throws DevnetError where there is none.
+ * @throws DevnetError if there is none.
  */
 export async function freePortBase(random: () => number = Math.random): Promise<number> {
   const first = Math.floor(random() * PLACES);
@@ -19,7 +19,7 @@ export async function freePortBase(random: () => number = Math.random): Promise<
     const base = LOWEST + ((first + tried) % PLACES) * APART;
     if (await areFree(base)) return base;
   }
-  throw new DevnetError('There is no room for the ports of a network between 20000 and 32000.');
+  throw new DevnetError('There are not enough free ports for a network between 20000 and 32000.');
 }
 
 async function areFree(base: number): Promise<boolean> {

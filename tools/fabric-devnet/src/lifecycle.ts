@@ -2,7 +2,7 @@ import { contractPackage } from './contract-package.ts';
 import type { ChannelPlan, ContractName, NetworkPlan } from './network-plan.ts';
 import { endorserFlags, ordererFlags, type PeerClient } from './peer-client.ts';
 
-/** The definition never changes: another program is the same package, and ports are for the network's life. */
+/** Constant: a changed program needs no new package, and ports are fixed for the life of the network. */
 const version = '1';
 const sequence = '1';
 
@@ -11,7 +11,7 @@ export interface Lifecycle {
   readonly clients: readonly PeerClient[];
 }
 
-/** Installs an organisation's package of a contract on its peer; one that is there already stays. */
+/** Installs an organisation's package of a contract on its peer, unless it is installed. */
 export async function installContract({ plan }: Lifecycle, client: PeerClient, contract: ContractName): Promise<void> {
   const { file, id } = contractPackage(plan, contract, client.organization.name);
   const installed = await client.ask(
@@ -22,7 +22,7 @@ export async function installContract({ plan }: Lifecycle, client: PeerClient, c
   await client.run(['lifecycle', 'chaincode', 'install', file], 'peer lifecycle chaincode install');
 }
 
-/** Approves for every organisation that has not, then commits. Whatever of this was done before is left as it is. */
+/** Approves the definition for each organisation that has not, then commits it. Idempotent. */
 export async function commitContract(
   { plan, clients }: Lifecycle,
   channel: ChannelPlan,

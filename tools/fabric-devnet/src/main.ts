@@ -7,12 +7,12 @@ import { statusLines, upScreen } from './screen.ts';
 import { status, type NetworkStatus } from './status.ts';
 import { up } from './up.ts';
 
-// Who reads only the first lines, as `head` does, must not end a start half-way.
+// A closed pipe (`| head`) must not abort a start.
 process.stdout.on('error', () => undefined);
 
 const tell = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** 3 is what service managers answer for a service that does not run. */
+/** 3 is the exit code of service managers for a service that is not running. */
 const statusCodes: Readonly<Record<NetworkStatus['state'], number>> = { up: 0, partly: 4, down: 3, absent: 3 };
 
 async function runUp(options: CliOptions): Promise<number> {
@@ -38,7 +38,9 @@ async function runUp(options: CliOptions): Promise<number> {
 
 async function runDown({ data }: CliOptions): Promise<number> {
   const ended = await down({ data, env: process.env });
-  tell(ended === 0 ? `Nothing runs on ${data}.` : `Stopped ${ended} programs. What was committed stays in ${data}.`);
+  tell(
+    ended === 0 ? `No network is running in ${data}.` : `Stopped ${ended} programs. Committed data stays in ${data}.`,
+  );
   return 0;
 }
 
@@ -48,7 +50,7 @@ async function runStatus({ data, json }: CliOptions): Promise<number> {
   return statusCodes[found.state];
 }
 
-/** What a person can mend is one sentence; anything else is a bug of ours and shows where. */
+/** Errors the user can fix are printed as one sentence; anything else is a bug and is printed with its stack. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof HelpAsked) {
     tell(error.message);

@@ -6,21 +6,24 @@ import { openNodes, rolesOf } from './nodes.ts';
 import { proveCommits } from './probe.ts';
 import { startRoles } from './running-roles.ts';
 
-/** What a test does to a network that is up. Every call returns once it has taken effect. */
+/** Fault injection for a running network. Each call returns once it has taken effect. */
 export interface NetworkFaults {
   readonly plan: NetworkPlan;
   readonly roles: readonly Role[];
-  /** As a power cut: no goodbye to anybody. */
+  /** SIGKILL. */
   kill(role: Role): Promise<void>;
-  /** In order: calls in flight are ended by the program itself. */
+  /** SIGTERM: the program ends calls in flight itself. */
   stop(role: Role): Promise<void>;
-  /** Returns once it listens; one that runs already stays as it is. */
+  /** Returns once it is listening; does nothing if it is running. */
   start(role: Role): Promise<void>;
   restart(role: Role): Promise<void>;
-  /** It keeps its connections and answers nothing, until `thaw`. */
+  /** Keeps its connections and answers nothing, until `thaw`. */
   freeze(role: Role): Promise<void>;
   thaw(role: Role): Promise<void>;
-  /** Starts all that is missing, and returns once a transaction commits everywhere; throws DevnetError after `timeoutMs`. */
+  /**
+   * Starts all stopped programs, and returns once transactions commit on all channels; throws DevnetError after
+   * `timeoutMs`.
+   */
   mend(timeoutMs?: number): Promise<void>;
 }
 
@@ -30,16 +33,16 @@ export interface FaultsOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Opens the network that `up` made in `data`. Throws DevnetError where there is none. */
+/** Opens the network that `up` created in `data`. @throws DevnetError if there is none. */
 export async function openFaults({ data, env }: FaultsOptions): Promise<NetworkFaults> {
   const memory = readMemory(data);
-  if (memory === undefined) throw new DevnetError(`There is no network on ${data}: npm run fabric:up makes one.`);
+  if (memory === undefined) throw new DevnetError(`There is no network in ${data}: create one with npm run fabric:up.`);
   const commands = await findFabricCommands({ env, hasDocker: hasDockerEngine });
   const plan = networkPlan(data, memory);
   const nodes = openNodes({ plan, commands, inDocker: memory.inDocker, programs: memory.programs, env });
   const roles = rolesOf(contractNames.filter((name) => memory.programs[name] !== undefined));
   const orThrow = async (role: Role, done: Promise<boolean>): Promise<void> => {
-    if (!(await done)) throw new DevnetError(`${role} does not run.`);
+    if (!(await done)) throw new DevnetError(`${role} is not running.`);
   };
   return {
     plan,

@@ -11,18 +11,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { channelProfile, configtx } from './config/configtx.ts';
-import { coreYaml } from './config/core-yaml.ts';
-import { cryptoConfig } from './config/crypto-config.ts';
-import { ordererYaml } from './config/orderer-yaml.ts';
-import { connectionFile } from './connection-file.ts';
+import { channelProfile, configtx, coreYaml, cryptoConfig, ordererYaml } from './configuration.ts';
 import { DevnetError } from './devnet-error.ts';
-import type { NetworkPlan } from './network-plan.ts';
+import type { NetworkPlan, OrganizationPlan } from './network-plan.ts';
 import type { Nodes } from './nodes.ts';
 
 const builderSource = resolve(import.meta.dirname, '../builder');
 
-/** Keys, configuration and first blocks. What is there already stays; what a killed start left half made is made anew. */
+/**
+ * Creates keys, configuration and genesis blocks. Complete files are kept; those of an interrupted start are recreated.
+ */
 export async function makeNetworkFiles(plan: NetworkPlan, nodes: Nodes): Promise<void> {
   writeConfiguration(plan);
   await makeCrypto(plan, nodes);
@@ -38,7 +36,7 @@ export async function makeNetworkFiles(plan: NetworkPlan, nodes: Nodes): Promise
   }
 }
 
-/** Written at every start: it follows from the settings alone, and from what this version makes of them. */
+/** Written at every start: the content depends only on the settings and on this version. */
 function writeConfiguration(plan: NetworkPlan): void {
   const { folders, orderer, organizations } = plan;
   const files = {
@@ -58,12 +56,12 @@ function writeConfiguration(plan: NetworkPlan): void {
   }
   cpSync(builderSource, folders.builder, { recursive: true });
   for (const name of ['detect', 'build', 'release']) chmodSync(join(folders.builder, 'bin', name), 0o755);
-  // The nodes want these there, and in a container only their parent is ours.
+  // The nodes expect these folders to exist, and in a container only the parent is writable.
   for (const { stateFolder } of [orderer, ...organizations.map(({ peer }) => peer)])
     mkdirSync(stateFolder, { recursive: true });
 }
 
-/** Where surfaces read how to reach the network; written last, so that who waits for it finds a network that works. */
+/** Writes the connection files of clients. Called last: when a file exists, the network works. */
 export function writeConnectionFiles(plan: NetworkPlan): void {
   const [first] = plan.organizations;
   const files = plan.organizations.map(
@@ -84,7 +82,10 @@ async function makeCrypto(plan: NetworkPlan, nodes: Nodes): Promise<void> {
   renameSync(`${crypto}.new`, crypto);
 }
 
-/** Throws DevnetError when a certificate of the network has ended, or has not begun, at `now` (milliseconds since 1970). */
+/**
+ * Throws DevnetError if a certificate of the network has expired or is not yet valid at `now` (milliseconds since
+ * 1970).
+ */
 export function checkCertificates(plan: NetworkPlan, now: number): void {
   if (!existsSync(plan.folders.crypto)) return;
   for (const entry of readdirSync(plan.folders.crypto, { recursive: true, encoding: 'utf8' })) {
@@ -93,8 +94,8 @@ export function checkCertificates(plan: NetworkPlan, now: number): void {
     const { validFromDate, validToDate } = certificateOf(file);
     if (now >= validFromDate.getTime() && now < validToDate.getTime()) continue;
     const why =
-      now < validFromDate.getTime() ? `is valid only from ${iso(validFromDate)}` : `ended at ${iso(validToDate)}`;
-    throw new DevnetError(`The certificate ${file} ${why}. Make the network anew: npm run fabric:up -- --fresh.`);
+      now < validFromDate.getTime() ? `is valid only from ${iso(validFromDate)}` : `expired at ${iso(validToDate)}`;
+    throw new DevnetError(`The certificate ${file} ${why}. Recreate the network: npm run fabric:up -- --fresh.`);
   }
 }
 
@@ -104,8 +105,30 @@ function certificateOf(file: string): X509Certificate {
   try {
     return new X509Certificate(readFileSync(file));
   } catch (cause) {
-    throw new DevnetError(`The certificate ${file} is broken. Make the network anew: npm run fabric:up -- --fresh.`, {
+    throw new DevnetError(`The certificate ${file} is broken. Recreate the network: npm run fabric:up -- --fresh.`, {
       cause,
     });
   }
+}
+
+/**
+ * FABRIC_CONFIG of a surface (libs/ledger/fabric): one organisation's user, its own peer first and the others for
+ * failover. All Sealgate channels are mapped to `both`, where no organisation can write alone.
+ */
+export function connectionFile(organization: OrganizationPlan, plan: NetworkPlan): string {
+  const { mspId, user } = organization;
+  const peers = [organization, ...plan.organizations.filter((other) => other !== organization)];
+  const content = {
+    mspId,
+    certFile: user.certFile,
+    keyFile: user.keyFile,
+    peers: peers.map(({ peer, domain }) => ({
+      endpoint: `127.0.0.1:${peer.port}`,
+      tlsCaFile: peer.tls.caFile,
+      // A name in the certificate: TLS has no IP server names (RFC 6066).
+      serverNameOverride: `peer.${domain}`,
+    })),
+    channels: plan.channels.map(({ name }) => (name === 'both' ? { name, holds: ['*'] } : { name })),
+  };
+  return `${JSON.stringify(content, undefined, 2)}\n`;
 }

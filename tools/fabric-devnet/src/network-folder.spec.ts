@@ -18,41 +18,41 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(data, { recursive: true, force: true }));
 
-describe('the folder of a network', () => {
-  it('remembers what the network was made with', () => {
+describe('the data folder of a network', () => {
+  it('stores the settings of the network', () => {
     writeMemory(data, memory);
     expect(readMemory(data)).toEqual({ ...memory, format: 1 });
   });
 
-  it('remembers nothing where there is none', () => {
+  it('has no settings if there is no network', () => {
     expect(readMemory(join(data, 'absent'))).toBeUndefined();
   });
 
   it.each(['', '{', 'null', '[]', '{"format":1}', '{"format":1,"portBase":"4300"}', '{"format":2}'])(
-    'says what helps where its memory is %j',
+    'says how to recover if network.json is %j',
     (text) => {
       writeFileSync(join(data, 'network.json'), text);
       expect(() => readMemory(data)).toThrow('npm run fabric:up -- --fresh');
     },
   );
 
-  it('is made where there is none, with its parents', () => {
+  it('is created with its parents', () => {
     takeFolder(join(data, 'a/b'));
     expect(readdirSync(join(data, 'a/b'))).toEqual([]);
   });
 
-  it('is not taken where something else lies', () => {
+  it('is rejected if it holds other files', () => {
     writeFileSync(join(data, 'thesis.txt'), '');
-    expect(() => takeFolder(data)).toThrow(`${data} holds something else (thesis.txt).`);
+    expect(() => takeFolder(data)).toThrow(`${data} holds other files (thesis.txt).`);
     expect(existsSync(join(data, 'thesis.txt'))).toBe(true);
   });
 
-  it('is not a file', () => {
+  it('is rejected if it is a file', () => {
     writeFileSync(join(data, 'file'), '');
     expect(() => takeFolder(join(data, 'file/net'))).toThrow('is a file, not a folder');
   });
 
-  it('is emptied of all but the lock', () => {
+  it('is emptied except for the lock', () => {
     writeMemory(data, memory);
     for (const name of ['lock', 'connection.json']) writeFileSync(join(data, name), '');
     emptyFolder(data);

@@ -10,29 +10,30 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { systemCodeOf, takeLockFile } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
-import { contractNames, type ContractName, type NetworkSettings } from './network-plan.ts';
+import { type ContractName, contractNames, type NetworkSettings } from './network-plan.ts';
 
-/** What a data folder remembers of its network: `network.json`. */
+/** Settings and state of the network in a data folder: `network.json`. */
 export interface NetworkMemory extends NetworkSettings {
   readonly inDocker: boolean;
-  /** False while a start is under way, and after one that did not come to its end. */
+  /** False during a start, and after one that failed or was interrupted. */
   readonly isComplete: boolean;
   /** Absolute path of the program of each contract. */
   readonly programs: Readonly<Partial<Record<ContractName, string>>>;
-  /** Ids of the transactions differ, but a network made by another version of this tool may be laid out otherwise. */
+  /** Version of the layout of the data folder. */
   readonly format: number;
 }
 
 const format = 1;
 const fileIn = (data: string): string => join(data, 'network.json');
 
-/** Undefined where no network was made in the folder. Throws DevnetError when what it remembers is broken. */
+/** Undefined if there is no network in the folder. @throws DevnetError if network.json is invalid. */
 export function readMemory(data: string): NetworkMemory | undefined {
   const file = fileIn(data);
   if (!existsSync(file)) return undefined;
   const broken = (cause?: unknown): DevnetError =>
-    new DevnetError(`${file} is broken. Make the network anew: npm run fabric:up -- --fresh.`, { cause });
+    new DevnetError(`${file} is broken. Recreate the network: npm run fabric:up -- --fresh.`, { cause });
   let value: Record<string, unknown>;
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
@@ -41,7 +42,7 @@ export function readMemory(data: string): NetworkMemory | undefined {
   }
   const { portBase, batchTimeoutMs, inDocker, isComplete, programs } = value ?? {};
   if (value?.['format'] !== format)
-    throw new DevnetError(`${data} holds a network of another version. Make it anew: npm run fabric:up -- --fresh.`);
+    throw new DevnetError(`${data} holds a network of another version. Recreate it: npm run fabric:up -- --fresh.`);
   if (typeof portBase !== 'number' || typeof batchTimeoutMs !== 'number' || typeof inDocker !== 'boolean')
     throw broken();
   if (typeof programs !== 'object' || programs === null) throw broken();
@@ -64,12 +65,12 @@ export function writeMemory(data: string, memory: Omit<NetworkMemory, 'format'>)
   renameSync(`${fileIn(data)}.new`, fileIn(data));
 }
 
-/** What a new network takes (the orderer's write-ahead log takes 64 MiB for each channel at once), with room to write in. */
+/** Disk space for a new network: the orderer preallocates 64 MiB of write-ahead log per channel. */
 const neededBytes = 256 * 1024 * 1024;
 
 /**
- * Makes the folder. Throws DevnetError where it holds something that is not a network's, which is not ours to fill or
- * to remove, or where the disk has no room for a new one; LocalServiceError where it cannot be written.
+ * Creates the folder. Throws DevnetError if it holds files that are not a network's, or if the disk has no space for a
+ * new one; LocalServiceError if it cannot be written.
  */
 export function takeFolder(data: string): void {
   makeFolder(data);
@@ -77,20 +78,23 @@ export function takeFolder(data: string): void {
   const isNew = !existsSync(fileIn(data));
   if (isNew && strange.length > 0)
     throw new DevnetError(
-      `${data} holds something else (${strange.slice(0, 3).join(', ')}). Choose another folder with --data.`,
+      `${data} holds other files (${strange.slice(0, 3).join(', ')}). Choose another folder with --data.`,
     );
   writeFileSync(join(data, 'lock.try'), 'x');
   rmSync(join(data, 'lock.try'));
   const { bavail, bsize } = statfsSync(data);
   if (isNew && bavail * bsize < neededBytes)
     throw new DevnetError(
-      `The disk that holds ${data} is full: ${mebibytes(bavail * bsize)} MiB are left and ${mebibytes(neededBytes)} are needed.`,
+      `The disk that holds ${data} is full: ${mebibytes(bavail * bsize)} MiB are free and ${mebibytes(neededBytes)} are needed.`,
     );
 }
 
 const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 / 1024);
 
-/** Folder by folder: made in one go, Node says ENOENT of a read-only file system. Only the last one is ours alone. */
+/**
+ * Creates parents one by one: with `recursive`, Node reports ENOENT for a read-only file system. Only the last is
+ * private.
+ */
 function makeFolder(folder: string, mode = 0o700): void {
   if (existsSync(folder)) {
     if (!statSync(folder).isDirectory())
@@ -101,9 +105,37 @@ function makeFolder(folder: string, mode = 0o700): void {
   mkdirSync(folder, { mode });
 }
 
-/** Removes all that lies in it but the lock. */
+/** Removes everything except the lock. */
 export function emptyFolder(data: string): void {
-  // What says that the folder is a network's goes last: a removal that is cut short can be done again.
+  // network.json goes last: it identifies the folder, so that an interrupted removal can be repeated.
   const names = readdirSync(data).filter((name) => name !== 'lock' && name !== 'network.json');
   for (const name of [...names, 'network.json']) rmSync(join(data, name), { recursive: true, force: true });
+}
+
+/**
+ * Runs `work` while holding the lock of a data folder. Throws DevnetError if another up or down holds it. With
+ * `evenIfFull` the work runs without a lock if the disk is full or read-only: stopping must still be possible.
+ */
+export async function locked<T>(
+  lockFile: string,
+  work: () => Promise<T>,
+  { evenIfFull = false }: { readonly evenIfFull?: boolean } = {},
+): Promise<T> {
+  try {
+    take(lockFile);
+  } catch (error) {
+    if (!evenIfFull || !['ENOSPC', 'EDQUOT', 'EROFS'].includes(systemCodeOf(error) ?? '')) throw error;
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+
+function take(lockFile: string): void {
+  const result = takeLockFile(lockFile);
+  if (result.taken) return;
+  const process = result.holder === undefined ? '' : ` (process ${result.holder})`;
+  throw new DevnetError(`Another fabric:up or fabric:down${process} is running on this network; wait for it to end.`);
 }

@@ -6,7 +6,7 @@ import { rolesOf } from './nodes.ts';
 const settings = { portBase: 4300, batchTimeoutMs: 200 };
 
 describe('the plan of a network', () => {
-  it('counts every port from the base, and says whose it is', () => {
+  it('counts ports from the base', () => {
     expect(portsOf(networkPlan('/data', settings), ['records', 'basic'])).toEqual([
       { role: 'orderer', port: 4301 },
       { role: 'orderer', port: 4302 },
@@ -24,7 +24,7 @@ describe('the plan of a network', () => {
     ]);
   });
 
-  it('gives no port twice, and none above the highest offset', () => {
+  it('has no duplicate port, and none above the highest offset', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1024, max: 65_535 - highestPortOffset }), (portBase) => {
         const ports = portsOf(networkPlan('/data', { ...settings, portBase }), contractNames).map(({ port }) => port);
@@ -39,7 +39,7 @@ describe('the plan of a network', () => {
     expect([...new Set(ported)].sort()).toEqual([...rolesOf(contractNames)].sort());
   });
 
-  it('asks both organisations to endorse on one channel, and either on the other', () => {
+  it('requires endorsement by both organisations on one channel, and by either on the other', () => {
     expect(networkPlan('/data', settings).channels).toEqual([
       { name: 'both', endorsementPolicy: "AND('NorthMSP.peer','SouthMSP.peer')", blockFile: '/data/blocks/both.block' },
       {
@@ -50,7 +50,7 @@ describe('the plan of a network', () => {
     ]);
   });
 
-  it('keeps everything below its folder', () => {
+  it('keeps all paths below its folder', () => {
     const paths = JSON.stringify(networkPlan('/data', settings)).match(/"\/[^"]*"/g) ?? [];
     expect(paths.length).toBeGreaterThan(30);
     expect(paths.filter((path) => !path.startsWith('"/data'))).toEqual([]);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 
-/** What a network is made with; it stays as it is for the life of the network, since the addresses are in its blocks. */
+/** Settings of a network, fixed for its life: addresses and batch timeout are in its genesis blocks. */
 export interface NetworkSettings {
-  /** Ports are counted from here; see `networkPlan`. */
+  /** Base of all ports; see `networkPlan`. */
   readonly portBase: number;
   /** How long the orderer waits for more transactions before it cuts a block. */
   readonly batchTimeoutMs: number;
@@ -17,14 +17,14 @@ export type ContractName = (typeof contractNames)[number];
 /** One process of the network. */
 export type Role = 'orderer' | `peer-${OrganizationName}` | `${ContractName}-${OrganizationName}`;
 
-/** PEM files of a TLS server, and of the authority that its clients trust. */
+/** PEM files of a TLS server, and of the CA that its clients trust. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
 }
 
-/** PEM files of somebody who signs. */
+/** PEM files of a signing identity. */
 export interface Identity {
   readonly mspFolder: string;
   readonly certFile: string;
@@ -38,7 +38,7 @@ export interface OrdererPlan {
   readonly port: number;
   readonly adminPort: number;
   readonly operationsPort: number;
-  /** What the admin listener takes: the channel participation API asks for a client certificate. */
+  /** Client certificate for the admin listener: the channel participation API requires one. */
   readonly adminTls: TlsFiles;
   readonly tls: TlsFiles;
   readonly mspFolder: string;
@@ -55,7 +55,7 @@ export interface OrganizationPlan {
   readonly admin: Identity;
   readonly user: Identity;
   readonly peer: PeerPlan;
-  /** The certificate that the contracts' servers show. */
+  /** Server certificate of the contract processes. */
   readonly contractTls: TlsFiles;
   readonly contractPorts: Readonly<Record<ContractName, number>>;
   readonly connectionFile: string;
@@ -74,7 +74,7 @@ export interface PeerPlan {
 
 export interface ChannelPlan {
   readonly name: string;
-  /** As `peer lifecycle chaincode approveformyorg --signature-policy` takes it. */
+  /** Value of `peer lifecycle chaincode approveformyorg --signature-policy`. */
   readonly endorsementPolicy: string;
   readonly blockFile: string;
 }
@@ -93,7 +93,7 @@ export interface NetworkPlan {
   };
   readonly settingsFile: string;
   readonly lockFile: string;
-  /** The same as the first organisation's. */
+  /** A copy of the first organisation's file. */
   readonly connectionFile: string;
   readonly orderer: OrdererPlan;
   readonly organizations: readonly OrganizationPlan[];
@@ -104,7 +104,7 @@ export const defaultPortBase = 4300;
 export const defaultBatchTimeoutMs = 200;
 export const highestPortOffset = 25;
 
-/** Where everything of a network lies and listens. `data` is absolute. Pure: nothing is made. */
+/** All paths and ports of a network. `data` is absolute. Pure: nothing is created. */
 export function networkPlan(data: string, settings: NetworkSettings): NetworkPlan {
   const in_ = (...parts: string[]): string => join(data, ...parts);
   const organizations = organizationNames.map((name, index) =>
@@ -200,7 +200,7 @@ function identity(organization: string, user: string): Identity {
   };
 }
 
-/** Every port of the network with the role that listens on it. */
+/** All ports of the network, each with the role that listens on it. */
 export function portsOf(
   plan: NetworkPlan,
   contracts: readonly ContractName[],

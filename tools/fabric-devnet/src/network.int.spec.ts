@@ -8,11 +8,11 @@ import { messageOf } from './devnet-error.ts';
 import { down, findFabricCommands, openFaults, status, up, type NetworkFaults, type UpOptions } from './index.ts';
 import { workspaceRoot } from './options.ts';
 import { canRead, proveCommits } from './probe.ts';
-import { isListening } from './wait-for-port.ts';
+import { isListening } from './running-roles.ts';
 
 jest.setTimeout(60_000);
 
-// Not in Docker: a test run pulls no images.
+// Not in Docker: a test run must not pull images.
 const missing = await findFabricCommands({ env: process.env, hasDocker: async () => false }).then(
   () => undefined,
   (error: unknown) => messageOf(error),
@@ -20,7 +20,7 @@ const missing = await findFabricCommands({ env: process.env, hasDocker: async ()
 if (missing !== undefined) process.stderr.write(`SKIPPED: the tests on a real Fabric network. ${missing}\n`);
 
 const data = join(tmpdir(), `sealgate-fabric-${randomUUID()}`, 'net');
-// Away from where a person has his own network and other runs theirs, and below the ports of outgoing connections.
+// Away from the default ports and those of parallel runs, and below the ephemeral range.
 const portBase = 20_000 + (process.pid % 120) * 100;
 const app = resolve(workspaceRoot, 'apps/ledger-chaincode');
 const options: UpOptions = {
@@ -38,7 +38,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** As `npm run fabric:<command>` runs it. */
+/** Runs `npm run fabric:<command>`. */
 function command([name, ...parameters]: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ended> {
   const program = resolve(workspaceRoot, 'tools/dev/bootstrap.mjs');
   return new Promise((done) => {
@@ -49,26 +49,29 @@ function command([name, ...parameters]: readonly string[], env: NodeJS.ProcessEn
 }
 
 describe('the commands without a network', () => {
-  it('end with 2 and say how to get what is missing', async () => {
+  it('exit with 2 if commands are missing, with how to get them', async () => {
     const { code, stderr } = await command(['up', '--data', data], { PATH: '/nowhere' });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^Fabric's commands \(peer, orderer, configtxgen, cryptogen\) are not on the PATH[^\n]*\n$/);
     expect(existsSync(data)).toBe(false);
   });
 
-  it('end with 3 when asked how it is, and with 0 when it is to be stopped', async () => {
+  it('exit with 3 for status, and with 0 for down', async () => {
     expect(await command(['status', '--data', data])).toMatchObject({
       code: 3,
-      stdout: `There is no network on ${data}.\n`,
+      stdout: `There is no network in ${data}.\n`,
     });
     expect(JSON.parse((await command(['status', '--json', '--data', data])).stdout)).toMatchObject({
       state: 'absent',
       roles: [],
     });
-    expect(await command(['down', '--data', data])).toMatchObject({ code: 0, stdout: `Nothing runs on ${data}.\n` });
+    expect(await command(['down', '--data', data])).toMatchObject({
+      code: 0,
+      stdout: `No network is running in ${data}.\n`,
+    });
   });
 
-  it('end with 1 and one sentence for an option that they do not know', async () => {
+  it('exit with 1 and one sentence for an unknown option', async () => {
     const { code, stderr } = await command(['up', '--frehs']);
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toHaveLength(1);
@@ -92,7 +95,7 @@ describe('the commands without a network', () => {
     expect(await status({ data, env: process.env })).toMatchObject({ state: 'up' });
   });
 
-  it('tells clients where it is', () => {
+  it('writes connection files for clients', () => {
     const [north, south] = faults.plan.organizations;
     const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
     expect(read(faults.plan.connectionFile)).toEqual(read(north!.connectionFile));
@@ -103,44 +106,44 @@ describe('the commands without a network', () => {
     });
   });
 
-  it('is found up by a second start, which ends with 0 at once', async () => {
+  it('is left as it is by a second start, which exits with 0', async () => {
     const { code, stdout } = await command(['up', '--data', data]);
-    expect(stdout).toContain('The network is up already.');
+    expect(stdout).toContain('The network is already up.');
     expect(code).toBe(0);
   });
 
-  it('keeps its ports and its time of a batch for life', async () => {
+  it('keeps its ports and batch timeout for life', async () => {
     await expect(up({ ...options, portBase: portBase + 30 })).rejects.toThrow(`--port-base ${portBase}.`);
     await expect(up({ ...options, batchTimeoutMs: 101 })).rejects.toThrow('add --fresh');
   });
 
-  it('refuses to start once its certificates have ended', async () => {
+  it('does not start with expired certificates', async () => {
     const later = Date.UTC(2100, 0, 1);
-    await expect(up({ ...options, now: () => later })).rejects.toThrow(/^The certificate .* ended at .*--fresh\.$/);
+    await expect(up({ ...options, now: () => later })).rejects.toThrow(/^The certificate .* expired at .*--fresh\.$/);
     await expect(up({ ...options, now: () => 0 })).rejects.toThrow('is valid only from');
   });
 
-  it('can lose any of its programs, says so, and is mended', async () => {
+  it('reports the loss of any program, and can be repaired', async () => {
     for (const role of ['peer-south', 'orderer', 'records-north'] as const) {
       await faults.kill(role);
       expect(await command(['status', '--data', data])).toMatchObject({
         code: 4,
         stdout: expect.stringMatching(`${role} .*down`),
       });
-      await expect(faults.kill(role)).rejects.toThrow(`${role} does not run.`);
+      await expect(faults.kill(role)).rejects.toThrow(`${role} is not running.`);
       expect((await up(options)).wasUp).toBe(false);
       expect(await status({ data, env: process.env })).toMatchObject({ state: 'up' });
     }
   }, 180_000);
 
-  it('commits nothing on `both` without one of the peers, and again once it is back', async () => {
+  it('commits nothing on `both` while one peer is down', async () => {
     await faults.stop('peer-south');
     await expect(proveCommits(faults.plan, 2_000)).rejects.toThrow('No transaction commits on both through north');
     await faults.start('peer-south');
     await faults.mend();
   }, 120_000);
 
-  it('answers nothing through a frozen peer until it thaws', async () => {
+  it('gets no response from a frozen peer until it is thawed', async () => {
     await faults.freeze('peer-north');
     expect(await isListening(faults.plan.organizations[0]!.peer.port)).toBe(true);
     expect(await canRead(faults.plan, 1_000)).toBe(false);
@@ -148,7 +151,7 @@ describe('the commands without a network', () => {
     await faults.mend();
   }, 120_000);
 
-  it('keeps what was committed when it is stopped and started', async () => {
+  it('keeps committed data across a restart', async () => {
     expect(await down({ data, env: process.env })).toBe(5);
     expect(await status({ data, env: process.env })).toMatchObject({ state: 'down' });
     const { wasUp } = await up(options);
@@ -156,22 +159,22 @@ describe('the commands without a network', () => {
     expect(await canRead(faults.plan)).toBe(true);
   }, 120_000);
 
-  it('does not start where somebody else has a port, and says which', async () => {
+  it('does not start if a port is in use, and names the port', async () => {
     const other = join(data, '../other');
     await expect(up({ ...options, data: other })).rejects.toThrow(
-      `The port ${portBase + 1} is taken; orderer needs it.`,
+      `The port ${portBase + 1} is in use; orderer needs it.`,
     );
     expect(await status({ data: other, env: process.env })).toMatchObject({ state: 'down' });
   });
 
-  it('takes another contract beside the first', async () => {
+  it('accepts a second contract', async () => {
     const basic = join(app, 'test/basic-assets/main.ts');
     const { contracts } = await up({ ...options, programs: { basic } });
     expect(contracts).toEqual(['records', 'basic']);
     expect((await up(options)).wasUp).toBe(true);
   });
 
-  it('tells the last words of a contract that does not start, and takes one that does', async () => {
+  it('reports the last output of a contract that does not start, and accepts a working one', async () => {
     const records = join(data, '../absent.mjs');
     await expect(up({ ...options, programs: { records } })).rejects.toThrow(
       /^records-(north|south) ended: .*absent\.mjs/,
@@ -180,7 +183,7 @@ describe('the commands without a network', () => {
     expect(wasUp).toBe(false);
   });
 
-  it('is forgotten and made anew', async () => {
+  it('can be recreated with --fresh', async () => {
     const [north] = faults.plan.organizations;
     const before = readFileSync(north!.user.certFile, 'utf8');
     await up({ ...options, fresh: true });

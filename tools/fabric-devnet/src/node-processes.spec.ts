@@ -27,8 +27,8 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-describe('a program of the network', () => {
-  it('is started once, found again by others, and ended', async () => {
+describe('a process of the network', () => {
+  it('is started once, found by other commands, and stopped', async () => {
     processes.start(sleeper);
     processes.start(sleeper);
     const pid = nodeProcesses({ run: join(data, 'run'), logs: join(data, 'logs') }).pidOf('orderer');
@@ -39,7 +39,7 @@ describe('a program of the network', () => {
     expect(await processes.end('orderer')).toBe(false);
   });
 
-  it('is found without its pid file, as after a start that was killed before it wrote one', async () => {
+  it('is found without a pid file, as after a start that was killed before it wrote one', async () => {
     processes.start(sleeper);
     const pid = processes.pidOf('orderer');
     rmSync(pidFile());
@@ -47,7 +47,7 @@ describe('a program of the network', () => {
     expect(await processes.end('orderer')).toBe(true);
   });
 
-  it('is never taken for a stranger that a pid file names', async () => {
+  it('is not confused with another process whose pid is in the pid file', async () => {
     processes.start(sleeper);
     await processes.kill('orderer');
     const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -61,21 +61,21 @@ describe('a program of the network', () => {
     }
   });
 
-  it('is ended also while it is frozen', async () => {
+  it('can be stopped while frozen', async () => {
     processes.start(sleeper);
     processes.signal('orderer', 'SIGSTOP');
     expect(await processes.end('orderer')).toBe(true);
   });
 
-  it('that does not run cannot be sent a signal', () => {
-    expect(() => processes.signal('orderer', 'SIGSTOP')).toThrow('orderer does not run.');
+  it('cannot be signalled while not running', () => {
+    expect(() => processes.signal('orderer', 'SIGSTOP')).toThrow('orderer is not running.');
   });
 
-  it('that is not there is told', () => {
+  it('reports a missing program', () => {
     expect(() => processes.start({ ...sleeper, program: join(data, 'absent') })).toThrow('could not be started');
   });
 
-  it('keeps the log of its last run beside the new one', async () => {
+  it('keeps the log of its previous run', async () => {
     const said = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').includes('it says this');
     processes.start(sleeper);
     while (!said(processes.logFile('orderer'))) await setTimeout(10);

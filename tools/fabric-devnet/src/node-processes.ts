@@ -26,26 +26,26 @@ const tailBytes = 16_384;
 
 export type NodeSignal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
 
-/** The long-running programs of a network, found again by any later command. */
+/** The long-running processes of a network, which later commands can find. */
 export interface NodeProcesses {
-  /** Starts it in the background; it outlives us. Nothing happens where it runs already. */
+  /** Starts it in the background, detached from this process. Does nothing if it is running. */
   start(spec: ProcessSpec): void;
-  /** The process that is this role's now; undefined where there is none. */
+  /** The current process of the role; undefined if there is none. */
   pidOf(role: Role): number | undefined;
   signal(role: Role, name: NodeSignal): void;
-  /** Ends it, in order first, and returns once it is gone; false where there was none. */
+  /** SIGTERM, then SIGKILL; returns once it has exited. False if it was not running. */
   end(role: Role): Promise<boolean>;
-  /** Ends it as a crash would, and returns once it is gone. */
+  /** SIGKILL; returns once it has exited. */
   kill(role: Role): Promise<boolean>;
   logFile(role: Role): string;
-  /** The end of its log; empty where there is none. */
+  /** The end of its log; empty if there is none. */
   lastOutput(role: Role): string;
 }
 
 /**
- * A pid file is never believed: ids are reused, so a process is ours only where its command line begins with a name
- * that lies in our folder (`argv[0]`, which the programs do not look at) and it started when the file says. A start
- * that was killed between starting a process and writing the file leaves one that is found by that name alone.
+ * Pids are reused, so a pid file alone proves nothing. A process is ours only if its command line begins with a path in
+ * our folder (`argv[0]`, which the programs ignore) and its start time matches the file. A start that was killed
+ * between spawning and writing the file leaves a process that is found by the path alone.
  */
 export function nodeProcesses(folders: { readonly run: string; readonly logs: string }): NodeProcesses {
   const pidFile = (role: Role): string => join(folders.run, `${role}.pid`);
@@ -62,7 +62,7 @@ export function nodeProcesses(folders: { readonly run: string; readonly logs: st
   const end = async (role: Role, steps: Parameters<typeof endProcess>[1]): Promise<boolean> => {
     const pid = pidOf(role);
     if (pid !== undefined) await endProcess(pid, steps);
-    if (pid !== undefined && isAlive(pid)) throw new DevnetError(`${role} (process ${pid}) cannot be ended.`);
+    if (pid !== undefined && isAlive(pid)) throw new DevnetError(`${role} (process ${pid}) cannot be stopped.`);
     rmSync(pidFile(role), { force: true });
     return pid !== undefined;
   };
@@ -77,7 +77,7 @@ export function nodeProcesses(folders: { readonly run: string; readonly logs: st
     pidOf,
     signal(role, name) {
       const pid = pidOf(role);
-      if (pid === undefined) throw new DevnetError(`${role} does not run.`);
+      if (pid === undefined) throw new DevnetError(`${role} is not running.`);
       process.kill(pid, name);
     },
     end: (role) =>
@@ -93,15 +93,15 @@ export function nodeProcesses(folders: { readonly run: string; readonly logs: st
 }
 
 function launch({ program, parameters, env, role }: ProcessSpec, argv0: string, logFile: string): number {
-  // One older log is kept: it says why the last one ended.
+  // The previous log is kept: it shows why the last process ended.
   if (existsSync(logFile)) renameSync(logFile, `${logFile}.1`);
   const log = openSync(logFile, 'a', 0o600);
   try {
-    // In a group of its own, so that a terminal's Ctrl-C does not reach it.
+    // In its own process group, so that Ctrl-C in a terminal does not reach it.
     const child = spawn(program, parameters, { argv0, env, cwd: '/', detached: true, stdio: ['ignore', log, log] });
-    child.on('error', () => undefined); // It has no pid then, which is told below.
+    child.on('error', () => undefined); // It has no pid then; reported below.
     child.unref();
-    if (child.pid === undefined) throw new DevnetError(`${role} could not be started: ${program} does not run.`);
+    if (child.pid === undefined) throw new DevnetError(`${role} could not be started: ${program} cannot be run.`);
     return child.pid;
   } finally {
     closeSync(log);
@@ -114,7 +114,7 @@ function readPidFile(file: string): { pid: number; started: string | undefined }
     if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 1) return undefined;
     return { pid, started: typeof started === 'string' ? started : undefined };
   } catch {
-    return undefined; // None, or one that was cut short as it was written.
+    return undefined; // Missing, or truncated.
   }
 }
 

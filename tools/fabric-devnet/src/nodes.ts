@@ -1,52 +1,58 @@
-import { baseEnv } from './base-env.ts';
 import { composeNodes } from './compose-nodes.ts';
-import { contractProcess, type ContractPrograms } from './contract-process.ts';
+import { contractPackage } from './contract-package.ts';
 import { DevnetError } from './devnet-error.ts';
 import type { CommandName, FabricCommands } from './fabric-commands.ts';
-import { contractNames, organizationNames, type ContractName, type NetworkPlan, type Role } from './network-plan.ts';
+import {
+  type ContractName,
+  contractNames,
+  type NetworkPlan,
+  type OrganizationName,
+  organizationNames,
+  type Role,
+} from './network-plan.ts';
 import { nodeProcesses, type NodeProcesses, type ProcessSpec } from './node-processes.ts';
 import { runCommand } from './run-command.ts';
 
 export interface CommandRun {
-  /** What to call it in a message. */
+  /** Name of the command in messages. */
   readonly title: string;
-  /** Added to what every command gets. */
+  /** Added to the base environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }
 
-/** The programs of a network: those that stay, by their role, and Fabric's commands that end. */
+/** The programs of a network: long-running ones by role, and Fabric's commands. */
 export interface Nodes {
   start(role: Role): Promise<void>;
   isRunning(role: Role): Promise<boolean>;
-  /** In order; false where it did not run. */
+  /** SIGTERM first; false if it was not running. */
   end(role: Role): Promise<boolean>;
-  /** As a crash would. */
+  /** SIGKILL. */
   kill(role: Role): Promise<boolean>;
-  /** It stays, holds its connections and answers nothing. */
+  /** SIGSTOP: it keeps its connections and answers nothing. */
   freeze(role: Role): Promise<void>;
   thaw(role: Role): Promise<void>;
-  /** Undefined where a container keeps it: `docker compose logs` shows it then. */
+  /** Undefined for a container: see `docker compose logs`. */
   logFile(role: Role): string | undefined;
-  /** The end of its log; empty where there is none. */
+  /** The end of its log; empty if there is none. */
   lastOutput(role: Role): Promise<string>;
-  /** The process that runs on this machine as this role; undefined where a container does, or nothing. */
+  /** The process of this role on this machine; undefined if it runs in a container or not at all. */
   pidOf(role: Role): number | undefined;
-  /** Runs one of Fabric's commands to its end and gives what it printed. Throws DevnetError with its last words. */
+  /** Runs one of Fabric's commands and returns its output. @throws DevnetError with its last output line. */
   run(command: CommandName, parameters: readonly string[], run: CommandRun): Promise<string>;
 }
 
-export interface NodesOptions {
+interface NodesOptions {
   readonly plan: NetworkPlan;
-  /** Undefined: only what runs can be looked at and ended; nothing can be started. */
+  /** Undefined: running nodes can be inspected and stopped, but none can be started. */
   readonly commands: FabricCommands | undefined;
-  /** Whether nodes are containers; told apart from `commands`, since what runs may be looked at without them. */
+  /** Whether nodes are containers; separate from `commands`, because running nodes can be inspected without them. */
   readonly inDocker: boolean;
   readonly programs: ContractPrograms;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The nodes and commands of a network; a contract is a process of this machine even where the nodes are containers. */
+/** Opens the nodes and commands of a network. Contracts are local processes even if the nodes are containers. */
 export function openNodes(options: NodesOptions): Nodes {
   const { plan, inDocker, env } = options;
   const processes = nodeProcesses(plan.folders);
@@ -68,7 +74,7 @@ export function openNodes(options: NodesOptions): Nodes {
   };
 }
 
-/** The contract's name and organisation where the role is a contract's. */
+/** Contract and organisation of a contract's role; undefined for other roles. */
 export function contractOf(role: Role) {
   for (const contract of contractNames) {
     for (const organization of organizationNames) {
@@ -80,7 +86,7 @@ export function contractOf(role: Role) {
 
 const isContract = (role: Role): boolean => contractOf(role) !== undefined;
 
-/** All roles of a network, in the order of their start: a contract waits for nobody, and a peer calls it only when asked. */
+/** All roles of a network in start order. */
 export const rolesOf = (contracts: readonly ContractName[]): readonly Role[] => [
   'orderer',
   ...organizationNames.map((name) => `peer-${name}` as const),
@@ -134,4 +140,47 @@ function processNodes({ plan, commands, programs, env }: NodesOptions, processes
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
       }),
   };
+}
+
+/** The Node program of each contract as an absolute path. A contract without one is not part of the network. */
+export type ContractPrograms = Readonly<Partial<Record<ContractName, string>>>;
+
+interface ContractProcess {
+  readonly plan: NetworkPlan;
+  readonly programs: ContractPrograms;
+  readonly env: NodeJS.ProcessEnv;
+  readonly contract: ContractName;
+  readonly organization: OrganizationName;
+}
+
+/**
+ * One process for each organisation: in production no organisation lets another's process answer for its peer. The
+ * environment variables are those of Fabric's own tools for Node contracts.
+ */
+function contractProcess({ plan, programs, env, contract, organization }: ContractProcess): ProcessSpec {
+  const owner = plan.organizations.find(({ name }) => name === organization)!;
+  const program = programs[contract];
+  if (program === undefined) throw new Error(`There is no program for the contract ${contract}.`);
+  return {
+    role: `${contract}-${organization}`,
+    program: process.execPath,
+    parameters: ['--disable-warning=ExperimentalWarning', program],
+    env: {
+      ...baseEnv(env),
+      NODE_ENV: 'production',
+      CHAINCODE_ID: contractPackage(plan, contract, organization).id,
+      CHAINCODE_SERVER_ADDRESS: `127.0.0.1:${owner.contractPorts[contract]}`,
+      CHAINCODE_TLS_CERT_FILE: owner.contractTls.certFile,
+      CHAINCODE_TLS_KEY_FILE: owner.contractTls.keyFile,
+    },
+  };
+}
+
+/** Drops the caller's CORE_ and ORDERER_ variables, which would override Fabric's configuration files. */
+function baseEnv(env: NodeJS.ProcessEnv): Record<string, string> {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'FABRIC_LOGGING_SPEC'].flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { FABRIC_LOGGING_SPEC: 'info:gossip=warning', ...Object.fromEntries(kept) };
 }

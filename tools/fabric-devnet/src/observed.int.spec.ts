@@ -13,17 +13,17 @@ import { down, findFabricCommands, openFaults, up, type NetworkFaults, type Orga
 
 jest.setTimeout(60_000);
 
-// Not in Docker: a test run pulls no images.
+// Not in Docker: a test run must not pull images.
 const missing = await findFabricCommands({ env: process.env, hasDocker: async () => false }).then(
   () => undefined,
   (error: unknown) => messageOf(error),
 );
 if (missing !== undefined)
-  process.stderr.write(`SKIPPED: what was recorded of Fabric, held against a real network. ${missing}\n`);
+  process.stderr.write(`SKIPPED: the recorded Fabric behaviour on a real network. ${missing}\n`);
 
 const folder = join(tmpdir(), `sealgate-observed-${randomUUID()}`);
 const data = join(folder, 'net');
-// Long enough for a test to do something to a transaction that is acknowledged and in no block yet.
+// Long enough for a test to act on a transaction that is acknowledged and not yet in a block.
 const batchTimeoutMs = 2_000;
 // TxValidationCode of fabric-protos.
 const VALID = 0;
@@ -39,7 +39,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
   beforeAll(async () => {
     await up({
       data,
-      // Below the ports of outgoing connections, and not where network.int.spec.ts has its network.
+      // Below the ephemeral port range, and away from the network of network.int.spec.ts.
       portBase: 12_000 + (process.pid % 80) * 100,
       batchTimeoutMs,
       env: process.env,
@@ -58,7 +58,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
 
   describeRecordedCases('the network', () => target);
 
-  describe('beyond that', () => {
+  describe('beyond the recorded cases', () => {
     const clients: ConnectedClient[] = [];
     afterEach(async () => {
       for (const client of clients.splice(0)) client.close();
@@ -72,20 +72,20 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
     const contractOn = (channel: 'both' | 'either', address = north): Contract =>
       clientOf(address).gateway.getNetwork(channel).getContract('records');
 
-    it('forgets what the orderer had acknowledged when it dies before the block; the same envelope sent again commits', async () => {
+    it('loses acknowledged envelopes if the orderer dies before the block; resending the same envelope commits', async () => {
       const transaction = await contractOn('either')
         .newProposal('createMany', { arguments: [newRecord()] })
         .endorse();
       const commit = await transaction.submit();
       await faults.kill('orderer');
       await faults.start('orderer');
-      await faults.mend(); // Something else commits after it.
+      await faults.mend(); // Another transaction commits after it.
       await expect(commit.getStatus({ deadline: Date.now() + 1_000 })).rejects.toMatchObject({ code: 4 });
       const again = await transaction.submit();
       await expect(again.getStatus()).resolves.toMatchObject({ code: VALID });
     }, 90_000);
 
-    it('tells of every further copy of an envelope under the same id, as a duplicate', async () => {
+    it('reports each further copy of an envelope as a duplicate under the same id', async () => {
       const { gateway } = clientOf(north);
       const network = gateway.getNetwork('either');
       const blocks = await network.getFilteredBlockEvents();
@@ -114,7 +114,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
       await reading.catch(() => undefined);
     }, 90_000);
 
-    it("evaluates on the other organisation's peer where its own contract is down, and submits only if told to", async () => {
+    it("evaluates on the other organisation's peer while its own contract is down, and submits only if configured to", async () => {
       const contract = contractOn('either');
       await faults.kill('records-north');
       await expect(contract.evaluateTransaction('read', 'absent')).resolves.toHaveLength(0);
@@ -123,7 +123,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
       await expect(contract.submit('createMany', elsewhere)).resolves.toBeDefined();
     }, 90_000);
 
-    it('says the same code 9 of a contract that is not there and of an organisation that is away', async () => {
+    it('returns code 9 both for a missing contract and for an unreachable organisation', async () => {
       const contract = contractOn('both');
       await faults.kill('peer-south');
       const refusal = (): Promise<GatewayError> =>
@@ -131,7 +131,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
           () => Promise.reject(new Error('It committed.')),
           (error: GatewayError) => error,
         );
-      // At first the peer is only found to be down; then gossip has missed it.
+      // At first the peer is only unreachable; later gossip has expired it.
       expect([9, 10]).toContain((await refusal()).code);
       await until(async () => (await refusal()).code === 9, { timeoutMs: 30_000 });
       expect((await refusal()).message).toContain('no peer combination can satisfy the endorsement policy');
@@ -142,13 +142,13 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
       });
     }, 90_000);
 
-    it('orders what one organisation alone endorsed, and then does not let it count', async () => {
+    it('orders a transaction endorsed by one organisation, and then invalidates it', async () => {
       const options = { arguments: [newRecord()], endorsingOrganizations: ['NorthMSP'] };
       const commit = await contractOn('both').submitAsync('createMany', options);
       await expect(commit.getStatus()).resolves.toMatchObject({ code: ENDORSEMENT_POLICY_FAILURE, successful: false });
     });
 
-    it('takes an envelope through either peer, but not under another signature than its creator’s', async () => {
+    it('accepts an envelope through either peer, but only with its creator’s signature', async () => {
       const transaction = await contractOn('either')
         .newProposal('createMany', { arguments: [newRecord()] })
         .endorse();
@@ -161,7 +161,7 @@ const ENDORSEMENT_POLICY_FAILURE = 10;
       await expect((await creator.submit()).getStatus()).resolves.toMatchObject({ code: VALID });
     });
 
-    it('refuses to endorse a proposal again that has committed', async () => {
+    it('rejects endorsement of a committed proposal', async () => {
       const { gateway } = clientOf(north);
       const proposal = gateway
         .getNetwork('either')
@@ -189,7 +189,7 @@ function newRecord(): string {
   return JSON.stringify([{ id: `observed-${lastRecord}`, type: 'observed', owner: null, data: '{}', extra: null }]);
 }
 
-/** The network as the recorded cases want it: on `either`, where one organisation is enough. */
+/** The network as the recorded cases expect it: on `either`, where one organisation suffices. */
 function targetOf(faults: NetworkFaults, member: PeerAddress): FabricTarget {
   const wrongKeyFile = join(folder, 'wrong-key.pem');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -216,7 +216,7 @@ function targetOf(faults: NetworkFaults, member: PeerAddress): FabricTarget {
       thawChaincode: () => each((role) => faults.thaw(role)),
       stopOrderer: () => faults.kill('orderer'),
       startOrderer: () => faults.start('orderer'),
-      // A block is cut so rarely here that what is submitted at once shares one; so that it does, the last must be past.
+      // Blocks are cut rarely here, so that concurrent submissions share one; the previous block must be cut first.
       holdBlocks: () => delay(batchTimeoutMs),
       releaseBlocks: async () => undefined,
     },

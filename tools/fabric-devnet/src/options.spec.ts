@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseOptions, workspaceRoot } from './options.ts';
 
 describe('the options', () => {
-  it('leave everything as the network has it', () => {
+  it('default to the settings of the network', () => {
     expect(parseOptions('up', [], {})).toEqual({
       data: resolve(workspaceRoot, '.sealgate/fabric'),
       fresh: false,
@@ -15,7 +15,7 @@ describe('the options', () => {
     });
   });
 
-  it('see a relative path from where the person typed it', () => {
+  it('resolve a relative path against the folder npm was called in', () => {
     const { data } = parseOptions('down', ['--data', 'net'], { INIT_CWD: '/home/ann' });
     expect(data).toBe('/home/ann/net');
   });
@@ -27,22 +27,22 @@ describe('the options', () => {
     ['--port-base', ''],
     ['--batch-timeout', '9'],
     ['--batch-timeout', '2s'],
-  ])('refuse %s %s', (option, value) => {
+  ])('reject %s %s', (option, value) => {
     expect(() => parseOptions('up', [option, value], {})).toThrow(`${option} must be a number from`);
   });
 
-  it('take the first and the last base that fit', () => {
+  it('accept the lowest and the highest port base', () => {
     expect(parseOptions('up', ['--port-base', '1024'], {}).portBase).toBe(1024);
     expect(parseOptions('up', ['--port-base', '65510'], {}).portBase).toBe(65_510);
   });
 
-  it('say what they do not understand, and where to look', () => {
+  it('report unknown options, with a hint to --help', () => {
     expect(() => parseOptions('down', ['--fresh'], {})).toThrow(/--fresh.*npm run fabric:down -- --help/);
     expect(() => parseOptions('up', ['here'], {})).toThrow(/npm run fabric:up -- --help/);
     expect(() => parseOptions('up', ['--data', ''], {})).toThrow('A path must not be empty.');
   });
 
-  it('refuse what npm kept for itself', () => {
+  it('reject options that npm consumed', () => {
     expect(() => parseOptions('up', [], { npm_config_fresh: 'true' })).toThrow('npm run fabric:up -- --fresh');
     expect(() => parseOptions('up', [], { npm_config_with_basic: 'true' })).toThrow('-- --with-basic');
   });

@@ -7,21 +7,21 @@ export const workspaceRoot = resolve(import.meta.dirname, '../../..');
 
 export const usage = `Usage: npm run fabric:up -- [options]
 
-  --data DIR           where keys, blocks and logs are kept (default .sealgate/fabric)
-  --fresh              forget the network that is there first
-  --port-base N        where the ports begin (default 4300); they stay for the life of the network
-  --batch-timeout MS   how long the orderer waits before it cuts a block (default 200)
-  --with-basic         add the contract \`basic\`: assets with positional arguments, as Fabric's samples have them
-  --contract FILE      a Node program to run as \`records\` instead of apps/ledger-chaincode
-  --help               this text
+  --data DIR           folder of keys, blocks and logs (default .sealgate/fabric)
+  --fresh              remove an existing network first
+  --port-base N        base of the ports (default 4300); fixed for the life of the network
+  --batch-timeout MS   maximum time before the orderer cuts a block (default 200)
+  --with-basic         also run the contract \`basic\`: assets with positional arguments, as in Fabric's samples
+  --contract FILE      Node program to run as \`records\` instead of apps/ledger-chaincode
+  --help               print this text
 
        npm run fabric:down [-- --data DIR]
        npm run fabric:status [-- --data DIR --json]
 
 Fabric's commands (peer, orderer, configtxgen, cryptogen; 2.5) are taken from FABRIC_BIN, else from the PATH, else from
-the official images where a Docker engine runs.`;
+the official images if a Docker engine is running.`;
 
-/** Thrown for `--help`: the text to print is its message. */
+/** Thrown for `--help`: the message is the text to print. */
 export class HelpAsked extends Error {}
 
 export interface CliOptions {
@@ -47,7 +47,7 @@ export const isDevnetCommand = (name: string | undefined): name is DevnetCommand
 
 const flags = ['fresh', 'with-basic', 'json', 'help'];
 
-/** Throws DevnetError for what it does not understand, HelpAsked for --help. */
+/** @throws DevnetError for invalid options, HelpAsked for --help. */
 export function parseOptions(
   command: DevnetCommand,
   parameters: readonly string[],
@@ -58,7 +58,7 @@ export function parseOptions(
   if (values['help'] === true) throw new HelpAsked(usage);
   const folder = (text: unknown): string | undefined => {
     if (text === '') throw new DevnetError('A path must not be empty.');
-    // npm's folder of call is not ours: a relative path is seen from where the person typed it.
+    // npm changes the working directory: relative paths are resolved against the folder npm was called in.
     return typeof text === 'string' ? resolve(env['INIT_CWD'] ?? process.cwd(), text) : undefined;
   };
   return {
@@ -72,7 +72,7 @@ export function parseOptions(
   };
 }
 
-/** Without `--` npm keeps the options, and what runs would be something else than what was asked for. */
+/** Without `--` npm consumes the options, and the command would run without them. */
 function refuseSwallowed(command: DevnetCommand, env: NodeJS.ProcessEnv): void {
   const taken = known[command].filter(
     (name) => env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined && name !== 'help',
@@ -80,7 +80,7 @@ function refuseSwallowed(command: DevnetCommand, env: NodeJS.ProcessEnv): void {
   if (taken.length === 0) return;
   const options = taken.map((name) => `--${name}`).join(' ');
   throw new DevnetError(
-    `npm kept ${options} for itself: put -- before the options, as in \`npm run fabric:${command} -- ${options}\`.`,
+    `npm consumed ${options}: put -- before the options, as in \`npm run fabric:${command} -- ${options}\`.`,
   );
 }
 

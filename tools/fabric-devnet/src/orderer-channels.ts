@@ -20,11 +20,11 @@ export function ordererChannels({ adminPort, adminTls, tls }: OrdererPlan) {
     cert: readFileSync(adminTls.certFile),
     key: readFileSync(adminTls.keyFile),
     timeout: answerTimeoutMs,
-    servername: '', // An IP address is no server name (RFC 6066); the certificate is checked against the host all the same.
+    servername: '', // TLS has no IP server names (RFC 6066); the certificate is still checked against the host.
     agent: false,
   };
   return {
-    /** Whether the orderer takes part in the channel and serves it. */
+    /** Whether the orderer has joined the channel and serves it. */
     async isServed(channel: string): Promise<boolean> {
       const { status, body } = await call({ ...options, path: `/participation/v1/channels/${channel}` });
       if (status === 404) return false;
@@ -32,7 +32,7 @@ export function ordererChannels({ adminPort, adminTls, tls }: OrdererPlan) {
       const info: unknown = JSON.parse(body);
       return typeof info === 'object' && info !== null && 'status' in info && info.status === 'active';
     },
-    /** Joins the channel; one that is joined already stays as it is. */
+    /** Joins the channel; does nothing if it has. */
     async join({ name, blockFile }: ChannelPlan): Promise<void> {
       const form = new FormData();
       form.set('config-block', new Blob([readFileSync(blockFile)]), 'block');
@@ -40,7 +40,7 @@ export function ordererChannels({ adminPort, adminTls, tls }: OrdererPlan) {
       const payload = Buffer.from(await encoded.arrayBuffer());
       const headers = { 'content-type': encoded.headers.get('content-type') ?? '', 'content-length': payload.length };
       const answer = await call({ ...options, path: '/participation/v1/channels', method: 'POST', headers }, payload);
-      // 405 is what it says of a channel that it has already.
+      // 405 means that it has joined the channel.
       if (answer.status !== 201 && answer.status !== 405) throw refused('join', name, answer.body);
     },
   };
@@ -61,7 +61,7 @@ function call(options: RequestOptions, payload?: Buffer): Promise<Answer> {
     });
     asked.on('timeout', () => asked.destroy(new Error(`no answer within ${answerTimeoutMs / 1_000} seconds`)));
     asked.on('error', (cause) =>
-      failed(new DevnetError(`The orderer's admin listener cannot be asked: ${messageOf(cause)}.`, { cause })),
+      failed(new DevnetError(`The orderer's admin listener cannot be reached: ${messageOf(cause)}.`, { cause })),
     );
     asked.end(payload);
   });

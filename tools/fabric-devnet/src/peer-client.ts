@@ -2,11 +2,11 @@ import { DevnetError } from './devnet-error.ts';
 import type { NetworkPlan, OrganizationPlan } from './network-plan.ts';
 import type { Nodes } from './nodes.ts';
 
-/** Fabric's `peer` command as one organisation's admin, asking that organisation's peer. */
+/** Fabric's `peer` command as one organisation's admin, for that organisation's peer. */
 export interface PeerClient {
   readonly organization: OrganizationPlan;
   run(parameters: readonly string[], title: string): Promise<string>;
-  /** The parsed output of a query that is asked to print JSON. */
+  /** Runs a query with `--output json` and returns the parsed output. */
   ask(parameters: readonly string[], title: string): Promise<unknown>;
 }
 
@@ -34,12 +34,12 @@ export function peerClient(nodes: Nodes, organization: OrganizationPlan): PeerCl
   };
 }
 
-/** What a command needs to reach the orderer. */
+/** Flags of a command that needs the orderer. */
 export const ordererFlags = ({ orderer }: NetworkPlan): readonly string[] => [
   ...['--orderer', `127.0.0.1:${orderer.port}`, '--tls', '--cafile', orderer.tls.caFile],
 ];
 
-/** What a command needs to have every organisation's peer endorse. */
+/** Flags of a command that needs every organisation's endorsement. */
 export const endorserFlags = ({ organizations }: NetworkPlan): readonly string[] =>
   organizations.flatMap(({ peer }) => [
     ...['--peerAddresses', `127.0.0.1:${peer.port}`, '--tlsRootCertFiles', peer.tls.caFile],
@@ -48,7 +48,7 @@ export const endorserFlags = ({ organizations }: NetworkPlan): readonly string[]
 /** The channels that the peer has joined. */
 export async function joinedChannels(client: PeerClient): Promise<readonly string[]> {
   const printed = await client.run(['channel', 'list'], 'peer channel list');
-  // It prints a title and then one name a line.
+  // A title line, then one name per line.
   return printed.split('\n').map((line) => line.trim());
 }
 

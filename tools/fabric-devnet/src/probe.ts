@@ -1,12 +1,10 @@
-import { createPrivateKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { credentials, Client } from '@grpc/grpc-js';
-import { connect, GatewayError, hash, signers, type Gateway } from '@hyperledger/fabric-gateway';
+import { GatewayError, type Gateway } from '@hyperledger/fabric-gateway';
+import { connectClient } from '@sealgate/local-services/fabric';
 import { DevnetError, messageOf } from './devnet-error.ts';
 import type { ChannelPlan, NetworkPlan, OrganizationPlan } from './network-plan.ts';
 
-/** The record that every `fabric:up` writes; create-once, so that all but the first find it as it is. */
+/** The record that every `fabric:up` writes. It is create-once: later writes change nothing. */
 const probeRecord = {
   id: 'sealgate-devnet-probe',
   type: 'devnet.probe',
@@ -18,9 +16,9 @@ const probeRecord = {
 const callTimeoutMs = 10_000;
 
 /**
- * Returns once the contract has committed a transaction and has been read back on every channel, through the gateway of
- * every organisation's peer: only then do both peers know each other as endorsers. Throws DevnetError with the last
- * refusal when it has not come to that by then.
+ * Returns once the contract has committed a transaction and read it back on every channel, through the gateway of every
+ * organisation's peer: only then do both peers know each other as endorsers.
+ * @throws DevnetError with the last rejection after `timeoutMs`.
  */
 export async function proveCommits(plan: NetworkPlan, timeoutMs: number): Promise<void> {
   const end = performance.now() + timeoutMs;
@@ -35,7 +33,7 @@ export async function proveCommits(plan: NetworkPlan, timeoutMs: number): Promis
   }
 }
 
-/** Whether the probe can be read on every channel through every peer right now. */
+/** Whether the probe record can be read on every channel through every peer. */
 export async function canRead(plan: NetworkPlan, timeoutMs = callTimeoutMs): Promise<boolean> {
   const reads = plan.organizations.map((organization) =>
     withGateway(
@@ -63,9 +61,9 @@ async function readsBack(gateway: Gateway, channel: ChannelPlan): Promise<boolea
   return read !== '' && JSON.parse(read)?.id === probeRecord.id;
 }
 
-/** Gossip takes a moment to tell the peers of each other, and a channel's leader is elected: refusals until then are expected. */
+/** Retries rejections: at first gossip has not yet connected the peers, and a channel has no leader. */
 async function untilTrue(attempt: () => Promise<boolean>, end: number, where: string): Promise<void> {
-  let last = 'what was written is not read back';
+  let last = 'the record cannot be read back';
   while (performance.now() < end) {
     try {
       if (await attempt()) return;
@@ -89,25 +87,19 @@ async function withGateway<T>(
   timeoutMs = callTimeoutMs,
 ): Promise<T> {
   const { user, peer, mspId, domain } = organization;
-  const client = new Client(`127.0.0.1:${peer.port}`, credentials.createSsl(readFileSync(peer.tls.caFile)), {
-    // TLS knows no server names that are addresses (RFC 6066).
-    'grpc.ssl_target_name_override': `peer.${domain}`,
-  });
   const deadline = () => ({ deadline: Date.now() + timeoutMs });
-  const gateway = connect({
-    client,
-    identity: { mspId, credentials: readFileSync(user.certFile) },
-    signer: signers.newPrivateKeySigner(createPrivateKey(readFileSync(user.keyFile))),
-    hash: hash.sha256,
-    evaluateOptions: deadline,
-    endorseOptions: deadline,
-    submitOptions: deadline,
-    commitStatusOptions: deadline,
-  });
+  const { gateway, close } = connectClient(
+    {
+      url: `127.0.0.1:${peer.port}`,
+      tlsCaFile: peer.tls.caFile,
+      identity: { mspId, ...user },
+      tlsName: `peer.${domain}`,
+    },
+    { evaluateOptions: deadline, endorseOptions: deadline, submitOptions: deadline, commitStatusOptions: deadline },
+  );
   try {
     return await work(gateway);
   } finally {
-    gateway.close();
-    client.close();
+    close();
   }
 }

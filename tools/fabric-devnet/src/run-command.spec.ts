@@ -11,40 +11,40 @@ const shell = (script: string, timeoutMs?: number) =>
   });
 
 describe('a command', () => {
-  it('gives what it printed', async () => {
+  it('returns its output', async () => {
     expect(await shell('echo one; echo two >&2')).toBe('one\n');
   });
 
-  it('that fails tells its error, not the usage that it prints after it', async () => {
+  it('reports the error of a failed command, not the usage printed after it', async () => {
     await expect(shell('echo "Error: no such channel" >&2; echo "Usage: peer ..." >&2; exit 1')).rejects.toThrow(
       'the test failed: Error: no such channel',
     );
   });
 
-  it('that does not end is ended', async () => {
+  it('is killed after its timeout', async () => {
     await expect(shell('exec sleep 60', 100)).rejects.toThrow('the test did not end within 0.1 seconds');
   });
 
-  it('that is not there is told', async () => {
+  it('reports a missing program', async () => {
     await expect(
       runCommand({ program: '/nowhere/peer', parameters: [], env: {}, title: 'peer version' }),
     ).rejects.toThrow(/^peer version failed: .*ENOENT/);
   });
 });
 
-describe('the last words of a log', () => {
-  it('are the line that says why, without colours', () => {
+describe('the relevant line of a log', () => {
+  it('is the last error line, without colours', () => {
     const escape = String.fromCharCode(27);
     const log = `${escape}[34mINFO${escape}[0m started\n${escape}[31mpanic: cannot open\nmain.go:12\n\n`;
     expect(wordsOf(log)).toBe('panic: cannot open');
   });
 
-  it('are the last line where none says why, and nothing where there is none', () => {
+  it('is the last line if there is no error line, and undefined if there is none', () => {
     expect(wordsOf('one\ntwo\n\n')).toBe('two');
     expect(wordsOf(' \n')).toBeUndefined();
   });
 
-  it('say first that a disk is full', () => {
+  it('starts with a full disk', () => {
     expect(explainOutput('orderer ended: open x: no space left on device')).toMatch(
       /^The disk is full\. orderer ended/,
     );

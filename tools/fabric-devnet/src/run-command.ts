@@ -5,14 +5,14 @@ export interface CommandCall {
   readonly program: string;
   readonly parameters: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What to call it in a message, such as "peer lifecycle chaincode install". */
+  /** Name of the command in messages, such as "peer lifecycle chaincode install". */
   readonly title: string;
   readonly timeoutMs?: number;
 }
 
 const outputMaxBytes = 16 * 1024 * 1024;
 
-/** Runs a program to its end and gives its standard output. Throws DevnetError with the last line that it said. */
+/** Runs a program and returns its standard output. @throws DevnetError with its last relevant output line. */
 export function runCommand({ program, parameters, env, title, timeoutMs = 60_000 }: CommandCall): Promise<string> {
   return new Promise((done, failed) => {
     const options = { env, timeout: timeoutMs, maxBuffer: outputMaxBytes, killSignal: 'SIGKILL' as const };
@@ -25,7 +25,7 @@ export function runCommand({ program, parameters, env, title, timeoutMs = 60_000
   });
 }
 
-/** The last line that says something; Fabric's commands end with the error, and some print their usage after it. */
+/** The last error line, else the last line; some of Fabric's commands print their usage after the error. */
 export function wordsOf(output: string): string | undefined {
   const lines = output
     .replaceAll(ansiColours, '')
@@ -37,9 +37,9 @@ export function wordsOf(output: string): string | undefined {
 
 const ansiColours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** What the operating system says through a Fabric program about the disk is told as one sentence. */
+/** Prefixes output that reports a full or read-only disk with a plain sentence. */
 export function explainOutput(sentence: string): string {
   if (/no space left on device|disk quota exceeded/i.test(sentence)) return `The disk is full. ${sentence}`;
-  if (/read-only file system/i.test(sentence)) return `The data lies on a read-only file system. ${sentence}`;
+  if (/read-only file system/i.test(sentence)) return `The data folder is on a read-only file system. ${sentence}`;
   return sentence;
 }

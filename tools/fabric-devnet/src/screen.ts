@@ -3,11 +3,11 @@ import { workspaceRoot } from './options.ts';
 import type { NetworkStatus } from './status.ts';
 import type { UpResult } from './up.ts';
 
-/** What `fabric:up` ends with. */
+/** The last output of `fabric:up`. */
 export function upScreen({ plan, contracts, wasUp }: UpResult, seconds: number): string {
   const { orderer, organizations, channels, folders } = plan;
   return [
-    wasUp ? 'The network is up already.' : `The network is up, after ${seconds.toFixed(1)} seconds.`,
+    wasUp ? 'The network is already up.' : `The network is up, after ${seconds.toFixed(1)} seconds.`,
     '',
     `  orderer      127.0.0.1:${orderer.port}    metrics http://127.0.0.1:${orderer.operationsPort}/metrics`,
     ...organizations.map(
@@ -21,25 +21,25 @@ export function upScreen({ plan, contracts, wasUp }: UpResult, seconds: number):
     '',
     `Write a thousand assets through the ledger peer, and read them back: npm run fabric:demo${at(folders.data)}`,
     '',
-    `Keys, blocks and logs lie in ${folders.data}. npm run fabric:status looks, npm run fabric:down stops.`,
+    `Keys, blocks and logs are in ${folders.data}. Next: npm run fabric:status, npm run fabric:down.`,
   ].join('\n');
 }
 
-/** How a command is told of a folder that is not the default one. */
+/** The --data option for following commands, unless it is the default folder. */
 function at(data: string): string {
   return data === join(workspaceRoot, '.sealgate/fabric') ? '' : ` -- --data ${data}`;
 }
 
-/** One line for each program, under what they come to. */
+/** One line for each program, below the state of the network. */
 export function statusLines({ state, data, roles }: NetworkStatus): string {
   const words = {
-    up: `The network on ${data} is up.`,
-    partly: `The network on ${data} runs in part: npm run fabric:up repairs it.`,
-    down: `The network on ${data} does not run.`,
-    absent: `There is no network on ${data}.`,
+    up: `The network in ${data} is up.`,
+    partly: `The network in ${data} is partly up: repair it with npm run fabric:up.`,
+    down: `The network in ${data} is down.`,
+    absent: `There is no network in ${data}.`,
   };
   const lines = roles.map(({ role, running, listening, pid, ports }) => {
-    const how = listening ? 'up' : running ? 'runs, does not listen' : 'down';
+    const how = listening ? 'up' : running ? 'running, not listening' : 'down';
     return `  ${role.padEnd(14)} ${ports.join(' ').padEnd(16)} ${how}${pid === undefined ? '' : ` (process ${pid})`}`;
   });
   return [words[state], ...lines].join('\n');

@@ -7,25 +7,25 @@ import { isServing } from './running-roles.ts';
 export interface RoleStatus {
   readonly role: Role;
   readonly running: boolean;
-  /** Every port of it takes connections. */
+  /** Whether every port of it accepts connections. */
   readonly listening: boolean;
-  /** Undefined where it does not run, or runs in a container. */
+  /** Undefined if it is not running, or runs in a container. */
   readonly pid: number | undefined;
   readonly ports: readonly number[];
-  /** Undefined where a container keeps the log. */
+  /** Undefined for a container: see `docker compose logs`. */
   readonly logFile: string | undefined;
 }
 
 export interface NetworkStatus {
-  /** `up`: every program runs and listens; `partly`: some; `down`: none runs; `absent`: no network was made there. */
+  /** `up`: all programs are listening; `partly`: some are running; `down`: none is; `absent`: there is no network. */
   readonly state: 'up' | 'partly' | 'down' | 'absent';
   readonly data: string;
   readonly roles: readonly RoleStatus[];
-  /** How clients reach the network, by organisation. */
+  /** FABRIC_CONFIG files, by organisation. */
   readonly connectionFiles: Readonly<Record<string, string>>;
 }
 
-/** Looks at the programs of the network and changes nothing. Whether a transaction commits is what `up` tells. */
+/** Reads the state of the network without changing it. Whether transactions commit is checked by `up`. */
 export async function status({
   data,
   env,

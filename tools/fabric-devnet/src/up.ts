@@ -2,39 +2,36 @@ import { existsSync, statfsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { explainFileError } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
-import { findFabricCommands, hasDockerEngine, type FabricCommands } from './fabric-commands.ts';
+import { type FabricCommands, findFabricCommands, hasDockerEngine } from './fabric-commands.ts';
 import { commitContract, installContract, type Lifecycle } from './lifecycle.ts';
-import { locked } from './lock.ts';
 import { checkCertificates, makeNetworkFiles, writeConnectionFiles } from './network-files.ts';
-import { emptyFolder, readMemory, takeFolder, writeMemory, type NetworkMemory } from './network-folder.ts';
+import { emptyFolder, locked, type NetworkMemory, readMemory, takeFolder, writeMemory } from './network-folder.ts';
 import {
+  type ContractName,
   contractNames,
   defaultBatchTimeoutMs,
   defaultPortBase,
   networkPlan,
-  type ContractName,
   type NetworkPlan,
 } from './network-plan.ts';
-import { openNodes, rolesOf, rolesOfContracts, type Nodes } from './nodes.ts';
+import { type ContractPrograms, type Nodes, openNodes, rolesOf, rolesOfContracts } from './nodes.ts';
 import { ordererChannels } from './orderer-channels.ts';
 import { joinChannel, joinedChannels, peerClient } from './peer-client.ts';
 import { canRead, proveCommits } from './probe.ts';
-import { startRoles } from './running-roles.ts';
-import { waitUntil } from './wait-for-port.ts';
-import type { ContractPrograms } from './contract-process.ts';
+import { startRoles, waitUntil } from './running-roles.ts';
 
 export interface UpOptions {
   /** Absolute. */
   readonly data: string;
-  /** Forget the network that is there, and make a new one. */
+  /** Remove an existing network, and create a new one. */
   readonly fresh?: boolean;
-  /** Undefined: as the network has it, else 4300. */
+  /** Undefined: the setting of an existing network, else 4300. */
   readonly portBase?: number;
-  /** Undefined: as the network has it, else 200. */
+  /** Undefined: the setting of an existing network, else 200. */
   readonly batchTimeoutMs?: number;
   /**
-   * Programs of the contracts, absolute paths. What is not named stays as the network has it: at first `records` is
-   * ours and there is no `basic`. A contract whose program is another now is started again.
+   * Programs of the contracts, absolute paths. Those not given stay as they are; a new network runs `records` of this
+   * checkout and no `basic`. A contract whose program has changed is restarted.
    */
   readonly programs?: ContractPrograms;
   readonly env: NodeJS.ProcessEnv;
@@ -48,14 +45,14 @@ export interface UpResult {
   readonly plan: NetworkPlan;
   readonly nodes: Nodes;
   readonly contracts: readonly ContractName[];
-  /** The network was up and answered: nothing was done. */
+  /** The network was up: nothing was done. */
   readonly wasUp: boolean;
 }
 
 /**
- * Brings the network of a data folder up, from nothing or from wherever an earlier start or a crash left it: every step
- * looks whether it is done. Returns once a transaction has committed on every channel through every organisation.
- * Throws DevnetError or LocalServiceError, each with one sentence; MissingCommandsError without Fabric's commands.
+ * Brings up the network of a data folder, from nothing or from the state that an earlier start or a crash left: each
+ * step is idempotent. Returns once a transaction has committed on every channel through every organisation.
+ * @throws DevnetError or LocalServiceError, each with one sentence; MissingCommandsError without Fabric's commands.
  */
 export async function up(options: UpOptions): Promise<UpResult> {
   const { data } = options;
@@ -76,7 +73,7 @@ function isFull(data: string): boolean {
   return bavail * bsize < hardlyAnythingBytes;
 }
 
-/** On a full disk the nodes stay silent, or say something else: what helps is said first. */
+/** On a full disk the nodes report nothing or another error, so that the disk goes first in the message. */
 function explainFull(error: unknown, data: string): unknown {
   if (!(error instanceof DevnetError) || error.message.startsWith('The disk')) return error;
   return new DevnetError(`The disk that holds ${data} is full. ${error.message}`, { cause: error });
@@ -91,7 +88,7 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   const programs: ContractPrograms = { records: ownContract, ...before?.programs, ...options.programs };
   const inDocker = before?.inDocker ?? commands.from === 'docker';
   if (inDocker && commands.from !== 'docker')
-    throw new DevnetError('This network runs in Docker. Make it anew with the commands: npm run fabric:up -- --fresh.');
+    throw new DevnetError('This network runs in Docker. Recreate it with the commands: npm run fabric:up -- --fresh.');
   const plan = networkPlan(data, settings);
   const nodes = openNodes({ plan, commands, inDocker, programs, env });
   const contracts = contractNames.filter((name) => programs[name] !== undefined);
@@ -99,7 +96,7 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   checkCertificates(plan, options.now());
   const changed = contracts.filter((name) => before?.programs[name] !== programs[name]);
   if (before?.isComplete === true && changed.length === 0 && (await isUp(result))) return { ...result, wasUp: true };
-  tell(before === undefined ? 'Making a network' : 'Bringing the network up');
+  tell(before === undefined ? 'Creating a network' : 'Bringing the network up');
   writeMemory(data, { ...settings, inDocker, programs, isComplete: false });
   await Promise.all(rolesOfContracts(changed).map((role) => nodes.end(role)));
   await converge(result, tell);
@@ -107,7 +104,7 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   return { ...result, wasUp: false };
 }
 
-/** The contract of this checkout, run from its sources. */
+/** The contract of this checkout, run from source. */
 const ownContract = resolve(import.meta.dirname, '../../../apps/ledger-chaincode/src/main.ts');
 
 const settingsOf = (options: UpOptions, before: NetworkMemory | undefined) => ({
@@ -115,7 +112,7 @@ const settingsOf = (options: UpOptions, before: NetworkMemory | undefined) => ({
   batchTimeoutMs: before?.batchTimeoutMs ?? options.batchTimeoutMs ?? defaultBatchTimeoutMs,
 });
 
-/** Addresses and the time of a batch are in the channels' first blocks. */
+/** Addresses and batch timeout are in the genesis blocks, so they cannot change. */
 function refuseOtherSettings(options: UpOptions, before: NetworkMemory | undefined): void {
   for (const [name, option] of [
     ['portBase', '--port-base'],
@@ -124,12 +121,12 @@ function refuseOtherSettings(options: UpOptions, before: NetworkMemory | undefin
     const asked = options[name];
     if (before !== undefined && asked !== undefined && asked !== before[name])
       throw new DevnetError(
-        `This network was made with ${option} ${before[name]}. Another takes a new network: add --fresh.`,
+        `This network was made with ${option} ${before[name]}. Another value needs a new network: add --fresh.`,
       );
   }
 }
 
-/** Ends and removes what is there, with or without a memory that can be read. */
+/** Kills and removes the existing network, even if its network.json is invalid. */
 async function forget({ data, env }: UpOptions): Promise<void> {
   let memory: NetworkMemory | undefined;
   try {
@@ -139,7 +136,7 @@ async function forget({ data, env }: UpOptions): Promise<void> {
   }
   const plan = networkPlan(data, { portBase: defaultPortBase, batchTimeoutMs: defaultBatchTimeoutMs, ...memory });
   const nodes = openNodes({ plan, commands: undefined, inDocker: memory?.inDocker ?? false, programs: {}, env });
-  // Nothing of it is needed any more, so nothing has to be ended in order.
+  // Its data is removed, so no graceful stop is needed.
   await Promise.all(rolesOf(contractNames).map((role) => nodes.kill(role)));
   emptyFolder(data);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { commandLineOf } from '@sealgate/local-services';
 import { until } from '../until.ts';
-import { connectClient } from './connect-client.ts';
+import { connectClient } from '@sealgate/local-services/fabric';
 import { startStandInPeer } from './start-stand-in-peer.ts';
 
 const program = join(import.meta.dirname, '../../../../apps/ledger-chaincode/src/main.ts');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { peer as protos } from '@hyperledger/fabric-protos';
 import { until } from '../until.ts';
-import { connectClient } from './connect-client.ts';
+import { connectClient } from '@sealgate/local-services/fabric';
 import { createAsset, failureOf, firstOf, freshId, record, standInSuite, textOf } from './testing/stand-in-suite.ts';
 
 const { DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, MVCC_READ_CONFLICT, PHANTOM_READ_CONFLICT, VALID } =

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Contract, GatewayError, Network } from '@hyperledger/fabric-gateway';
-import { connectClient, type ConnectedClient } from '../connect-client.ts';
+import { connectClient, type ConnectedClient } from '@sealgate/local-services/fabric';
 import type { StandInPeer, StandInPeerOptions } from '../stand-in-types.ts';
 import { startStandInPeer } from '../start-stand-in-peer.ts';
 

@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { networkPlan } from '../network-plan.ts';
-import { configtx } from './configtx.ts';
-import { coreYaml } from './core-yaml.ts';
-import { cryptoConfig } from './crypto-config.ts';
-import { ordererYaml } from './orderer-yaml.ts';
+import { configtx, coreYaml, cryptoConfig, ordererYaml } from './configuration.ts';
+import { networkPlan } from './network-plan.ts';
 
 const plan = networkPlan('/data with "quotes"', { portBase: 5000, batchTimeoutMs: 350 });
 const [north, south] = plan.organizations;
@@ -16,17 +13,17 @@ const files = {
 };
 
 describe.each(Object.entries(files))('%s', (_name, text) => {
-  it('names no address but loopback', () => {
+  it('uses no address but loopback', () => {
     const addresses = [...text.matchAll(/\b\d+\.\d+\.\d+\.\d+\b/g)].map(([address]) => address);
     expect(addresses.length).toBeGreaterThan(0);
     expect(addresses.filter((address) => address !== '127.0.0.1')).toEqual([]);
   });
 
-  it('has no hole where a value should stand', () => {
+  it('has no missing values', () => {
     expect(text).not.toMatch(/undefined|null|NaN|\[object/);
   });
 
-  it('quotes paths, whatever is in them', () => {
+  it('quotes paths with special characters', () => {
     const bare = text
       .split('\n')
       .filter((line) => line.includes('/data with') && !line.includes('"/data with \\"quotes\\"'));
@@ -42,14 +39,14 @@ describe('configtx.yaml', () => {
     expect(files['configtx.yaml']).toMatch(/AbsoluteMaxBytes: 10 MB/);
   });
 
-  it('tells of an anchor peer of every organisation', () => {
+  it('has an anchor peer for each organisation', () => {
     const anchors = [...files['configtx.yaml'].matchAll(/- \{ Host: 127\.0\.0\.1, Port: (\d+) \}/g)];
     expect(anchors.map(([, port]) => port)).toEqual(['5011', '5021']);
   });
 });
 
 describe('orderer.yaml', () => {
-  it('serves TLS, and asks for a client certificate where channels are joined', () => {
+  it('serves TLS, and requires a client certificate on the admin listener', () => {
     const [, admin = ''] = files['orderer.yaml'].split('\nAdmin:');
     expect(files['orderer.yaml']).toMatch(/ListenPort: 5001\n {2}TLS:\n {4}Enabled: true/);
     expect(admin).toMatch(/ListenAddress: 127\.0\.0\.1:5002\n {2}TLS:\n {4}Enabled: true/);
@@ -58,13 +55,13 @@ describe('orderer.yaml', () => {
 });
 
 describe('core.yaml', () => {
-  it('publishes the peer to the other organisation, at the port it listens on', () => {
+  it('advertises the peer to the other organisation at its listening port', () => {
     expect(files['core.yaml of south']).toMatch(/ {2}listenAddress: 127\.0\.0\.1:5021\n/);
     expect(files['core.yaml of south']).toMatch(/externalEndpoint: 127\.0\.0\.1:5021\n/);
     expect(files['core.yaml of south']).toMatch(/tls:\n {4}enabled: true/);
   });
 
-  it('bounds calls as Fabric does', () => {
+  it('limits concurrent calls as Fabric does by default', () => {
     expect(files['core.yaml of north']).toMatch(/gatewayService: 500/);
   });
 });
