@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node from 20 on can start: the verifier itself is TypeScript and needs a Node that strips types,
-// so an older one hands over to the Node 24 that the repository installs for its scripts.
+// Plain JavaScript for any Node from 20 on: the verifier is TypeScript and needs a Node that strips types, so an older Node
+// runs it with the Node 24 that the repository installs.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -29,6 +29,6 @@ function runWithOwnNode() {
     console.error(`sealgate-verify could not start ${node}: ${child.error.message}`);
     return 2;
   }
-  // As shells do: 128 and the number of the signal that ended it.
+  // Like a shell: 128 plus the number of the signal that killed it.
   return child.status ?? 128 + (constants.signals[child.signal] ?? 0);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { checkAudit } from './check-audit.ts';
 import type { CommandHost } from './cli.ts';
-import { readKeySet } from './key-set.ts';
+import { readKeySet } from './given-keys.ts';
 import { pathIn, readJson } from './read-file.ts';
 import { runCheck } from './run-check.ts';
 
@@ -24,7 +24,7 @@ interface AuditOptions {
 export function addAuditCommand(program: Command, host: CommandHost): void {
   program
     .command('audit')
-    .description('is this export of an audit trail complete and what the owner of a pinned key signed?')
+    .description('check that an export of an audit trail is complete and signed by a pinned key')
     .argument('<file>', 'the pages as NDJSON')
     .option('--jwks <file>', 'the pinned key set')
     .option('--earlier <file>', 'an older export: none of its events may be missing or changed')

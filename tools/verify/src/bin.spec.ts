@@ -13,7 +13,7 @@ const directory = await directoryOf(
   ]),
 );
 
-/** Runs the command as a shell would, with a Node that was told not to understand TypeScript where asked. */
+/** Runs the command like a shell, optionally with a Node whose TypeScript support is disabled. */
 function run(args: readonly string[], nodeArgs: readonly string[] = [], bin = BIN) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...nodeArgs, bin, ...args], {
     cwd: directory,
@@ -26,7 +26,7 @@ function run(args: readonly string[], nodeArgs: readonly string[] = [], bin = BI
 describe('the command', () => {
   it.each([
     ['a Node that runs TypeScript', []],
-    ['an older one, by handing over to the Node of the repository', ['--no-experimental-strip-types']],
+    ["an older one, by running the repository's Node", ['--no-experimental-strip-types']],
   ])('works under %s', (_, nodeArgs) => {
     const verified = run(['receipt', 'proof.json', '--key', 'log.vkey'], nodeArgs);
     expect(verified).toMatchObject({ status: 0, stderr: '' });
@@ -37,7 +37,7 @@ describe('the command', () => {
     expect(run(['--help'], nodeArgs).status).toBe(0);
   });
 
-  it('works through a link, as package managers make them', async () => {
+  it('works through a symlink, as created by package managers', async () => {
     const bin = join(directory, 'node_modules/.bin/sealgate-verify');
     await mkdir(join(directory, 'node_modules/.bin'), { recursive: true });
     await symlink(BIN, bin);

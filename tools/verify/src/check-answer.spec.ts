@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '@sealgate/json';
-import { checkAnswer } from './check-answer.ts';
+import { checkAnswer, readWriteAnswer } from './check-answer.ts';
 import { readReceiptFile } from './receipt-file.ts';
+import { UnreadableError } from './shape.ts';
 import { sampleLog } from './testing/sample-log.ts';
-import { UnreadableError } from './unreadable-error.ts';
-import { readWriteAnswer } from './write-answer.ts';
 
 const log = sampleLog(20);
 const PROOF = await log.proofOf(7);
@@ -20,7 +19,7 @@ function answerWith(change: object) {
   return { ...answer, records: answer.records.map((record) => ({ ...record, ...change })) };
 }
 
-describe('the answer to a write', () => {
+describe('the response to a write', () => {
   it('verifies with the proof of its record, alone or in a batch', () => {
     for (const answer of [log.answerOf(7), log.answerOf(6, 7, 8)]) {
       const report = check(answer);
@@ -29,11 +28,11 @@ describe('the answer to a write', () => {
     }
   });
 
-  it('verifies for a record that had been there before', () => {
+  it('verifies for a record that existed before', () => {
     expect(check(answerWith({ existing: true })).verified).toBe(true);
   });
 
-  it('finds the record by channel too, since one id may be in several', () => {
+  it('finds the record by id and channel', () => {
     const answer = log.answerOf(7);
     const twin = { ...answer.records[0], channel: 'demo.archive', index: 0 };
     expect(check({ ...answer, records: [twin, ...answer.records] }).verified).toBe(true);
@@ -45,7 +44,7 @@ describe('the answer to a write', () => {
     ['channel', 'demo.other', 'demo.main'],
     ['index', 8, '7'],
     ['leafHash', '0'.repeat(64), PROOF.proof.leafHash],
-  ])('fails with another %s, and says where', (member, value, expected) => {
+  ])('fails with another %s, and reports where', (member, value, expected) => {
     const report = check(answerWith({ [member]: value }));
     expect(report.verified).toBe(false);
     expect(report.steps.filter(({ status }) => status === 'failed')).toEqual([
@@ -60,7 +59,7 @@ describe('the answer to a write', () => {
     ]);
   });
 
-  it('fails when it acknowledges no such record', () => {
+  it('fails if it does not contain the record', () => {
     const report = check(log.answerOf(5, 6));
     expect(report.steps[0]).toMatchObject({
       step: 'answer',
@@ -70,7 +69,7 @@ describe('the answer to a write', () => {
     });
   });
 
-  it('fails when the proof itself does not hold', () => {
+  it('fails if the proof itself fails', () => {
     const proof = { ...PROOF, receipt: { ...PROOF.receipt, owner: 'Eve' } };
     expect(check(log.answerOf(7), proof).conclusion).toBe('Failed: leaf.');
   });

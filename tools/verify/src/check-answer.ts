@@ -1,12 +1,12 @@
+import type { JsonValue } from '@sealgate/json';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { reportReceipt } from './check-receipt.ts';
-import type { ReceiptFile } from './receipt-file.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
-import type { AnsweredRecord } from './write-answer.ts';
+import { epochAt, type ReceiptFile } from './receipt-file.ts';
+import { type Report, type Reporter, startReport } from './report.ts';
+import { hasMember, isObject, listAt, numberAt, type Place, rootObject, stringAt, UnreadableError } from './shape.ts';
 
 export interface AnswerInput {
-  /** What the gateway answered to the write. */
+  /** The gateway's response to the write. */
   readonly records: readonly AnsweredRecord[];
   /** The proof of one of its records, fetched later. */
   readonly file: ReceiptFile;
@@ -15,7 +15,7 @@ export interface AnswerInput {
 
 const COMPARED = ['id', 'channel', 'transactionId', 'index', 'epoch', 'leafHash'] as const;
 
-/** Checks that what was acknowledged to the sender is what the proof proves, and the proof itself. Never throws. */
+/** Checks that the response to the sender matches the proof, and checks the proof itself. Never throws. */
 export function checkAnswer({ records, file, verifier }: AnswerInput): Report {
   const report = startReport();
   const answered = answeredFor(records, file);
@@ -31,7 +31,7 @@ export function checkAnswer({ records, file, verifier }: AnswerInput): Report {
   return report.finish(`What was acknowledged is what was written. ${proved}`);
 }
 
-/** The record the proof is of; the only record of an answer is meant even where its id or channel disagrees. */
+/** The record of the proof; a single record in a response is used even if its id or channel differs. */
 function answeredFor(records: readonly AnsweredRecord[], { receipt }: ReceiptFile): AnsweredRecord | undefined {
   const matching = records.find(({ id, channel }) => id === receipt.id && channel === receipt.channel);
   return matching ?? (records.length === 1 ? records[0] : undefined);
@@ -49,4 +49,45 @@ function compare(report: Reporter, answered: AnsweredRecord, { receipt, proof }:
     });
   }
   if (different.length === 0) report.ok('answer', `The answer has the ${COMPARED.join(', ')} that the proof is about.`);
+}
+
+/** An entry of `records` in the response to a write. */
+export interface AnsweredRecord {
+  readonly where: string;
+  readonly id: string;
+  readonly transactionId: string;
+  readonly channel: string;
+  readonly index: number;
+  readonly epoch?: number;
+  readonly leafHash: string;
+}
+
+/**
+ * The `records` of a response to a write. @throws UnreadableError if it is not one, or comes from a ledger without a
+ * public log.
+ */
+export function readWriteAnswer(name: string, value: JsonValue): readonly AnsweredRecord[] {
+  return answeredRecords(rootObject(name, value));
+}
+
+export function answeredRecords(root: Place): readonly AnsweredRecord[] {
+  return listAt(root, 'records').map((record, position) => {
+    const where = `${root.where}/records/${position}`;
+    if (!isObject(record)) throw new UnreadableError(`${where} is not an object.`);
+    const place = { where, object: record };
+    if (!hasMember(place, 'index') || !hasMember(place, 'leafHash')) {
+      throw new UnreadableError(
+        `${where} has no index and leafHash: this ledger keeps no log that can be checked here.`,
+      );
+    }
+    return {
+      where,
+      id: stringAt(place, 'id'),
+      transactionId: stringAt(place, 'transactionId'),
+      channel: stringAt(place, 'channel'),
+      index: numberAt(place, 'index'),
+      ...epochAt(place),
+      leafHash: stringAt(place, 'leafHash'),
+    };
+  });
 }

@@ -2,12 +2,11 @@ import { auditPageText, verifyDetached } from '@sealgate/envelope';
 import type { AuditPage, Jwks } from '@sealgate/envelope';
 import { canonical, sha256Text } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
-import type { NdjsonLine } from './ndjson.ts';
-import { readNdjson } from './ndjson.ts';
+import { readNdjson } from './read-file.ts';
+import type { NdjsonLine } from './read-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
-import { isObject } from './shape.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { isObject, UnreadableError } from './shape.ts';
 
 export interface AuditInput {
   /** NDJSON: one page of `GET /admin/v1/audit/export` a line, in order. */

@@ -1,19 +1,17 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { generateNoteKey, noteVerifier } from '@sealgate/merkle';
-import { checkCheckpoint } from './check-checkpoint.ts';
-import { checkConsistency } from './check-consistency.ts';
-import type { Connection } from './check-consistency.ts';
+import { checkCheckpoint, checkConsistency, type Connection } from './check-consistency.ts';
 import type { Report } from './report.ts';
 import { directoryOf, filesOf, flipped, sampleLog } from './testing/sample-log.ts';
 import { connectionByTiles } from './tile-directory.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 const log = sampleLog(600);
 const fork = sampleLog(600, { key: log.key, entries: log.entries.slice(0, 100) });
 const { verifier } = log;
 
-/** `tiles`: a directory of them, in place of what they give. */
+/** `tiles`: a directory of tiles instead of the generated ones. */
 async function check(older: string, newer: string, given?: Connection | { tiles: string }): Promise<Report> {
   const byTiles = given !== undefined && 'tiles' in given;
   const connection = byTiles ? await connectionByTiles(given.tiles, { older, newer }) : given;
@@ -48,38 +46,38 @@ describe('two checkpoints', () => {
     }
   });
 
-  it('are consistent with tiles, also where those have grown since', async () => {
+  it('are consistent with tiles, also if those have grown since', async () => {
     const tiles = await directoryOf(log.tiles(600));
     for (const size of [1, 200, 256, 300, 512, 599]) {
       expect(failures(await check(log.checkpoint(size), log.checkpoint(600), { tiles }))).toEqual([]);
     }
-    // The tiles of 600 entries, used for a tree of 520: its partial tile is there only in a wider form.
+    // The tiles of 600 entries, used for a tree of 520: its partial tile exists only in a wider form.
     expect(failures(await check(log.checkpoint(300), log.checkpoint(520), { tiles }))).toEqual([]);
   });
 
-  it('need nothing to connect them when they are of one size, or the old one is empty', async () => {
+  it('need no proof if they have the same size, or the old one is empty', async () => {
     expect((await check(log.checkpoint(5), log.checkpoint(5))).verified).toBe(true);
     expect((await check(log.checkpoint(0), log.checkpoint(5))).verified).toBe(true);
   });
 
-  it('of different sizes cannot be judged without a proof', async () => {
+  it('of different sizes are unreadable without a proof', async () => {
     await expect(check(log.checkpoint(5), log.checkpoint(6))).rejects.toThrow(UnreadableError);
     await expect(check(log.checkpoint(5), log.checkpoint(6))).rejects.toThrow('give --proof or --tiles');
   });
 
-  it('fail when the log shrank', async () => {
+  it('fail if the log has shrunk', async () => {
     const report = await check(log.checkpoint(6), log.checkpoint(5));
     expect(failures(report)).toMatchObject([{ step: 'size', expected: 'at least 6 entries', found: '5 entries' }]);
     expect(failures(report)[0]?.detail).toContain('rollback');
   });
 
-  it('fail as a fork when they are of one size with different roots', async () => {
+  it('fail as a fork if they have the same size and different roots', async () => {
     const report = await check(log.checkpoint(200), fork.checkpoint(200));
     expect(failures(report)).toMatchObject([{ step: 'consistency', where: 'new.txt' }]);
     expect(failures(report)[0]?.detail).toContain('A fork');
   });
 
-  it('fail on a fork, whichever proof or tiles are given', async () => {
+  it('fail on a fork, with any proof or tiles', async () => {
     const tiles = await directoryOf(fork.tiles(600));
     const connections = [
       await proofBetween(200, 600),
@@ -91,11 +89,11 @@ describe('two checkpoints', () => {
       const report = await check(log.checkpoint(200), fork.checkpoint(600), connection);
       expect(failures(report)).toMatchObject([{ step: 'consistency' }]);
     }
-    // Before the fork both have one past.
+    // Before the fork both logs are equal.
     expect((await check(log.checkpoint(100), fork.checkpoint(600), { tiles })).verified).toBe(true);
   });
 
-  it('fail with a hash of the proof changed, malformed, missing or too many', async () => {
+  it('fail with a changed, malformed, missing or extra hash in the proof', async () => {
     const connection = await proofBetween(200, 600);
     const path = 'path' in connection ? [...connection.path] : [];
     const [first = ''] = path;
@@ -112,7 +110,7 @@ describe('two checkpoints', () => {
     }
   });
 
-  it('fail with a tile changed, cut short or missing, and name it', async () => {
+  it('fail with a changed, truncated or missing tile, and name it', async () => {
     const checkWith = async (path: string, content: Uint8Array | undefined) => {
       const files = filesOf(log);
       if (content === undefined) files.delete(path);
@@ -127,12 +125,12 @@ describe('two checkpoints', () => {
     expect((await checkWith('tile/0/002.p/88', undefined))[0]?.detail).toContain('tile/0/002.p/88 is missing');
   });
 
-  it('fail without tiles where they are looked for', async () => {
+  it('fail if the tiles are missing', async () => {
     const report = await check(log.checkpoint(300), log.checkpoint(600), { tiles: join('/nowhere', 'at-all') });
     expect(failures(report)[0]?.detail).toContain('is missing');
   });
 
-  it('fail when either is not signed, edited, or of another log', async () => {
+  it('fail if either is unsigned, edited, or of another log', async () => {
     const good = log.checkpoint(5);
     const edited = good.replace('\n5\n', '\n4\n');
     const stranger = sampleLog(5).checkpoint();
@@ -149,7 +147,7 @@ describe('a checkpoint', () => {
   const check = (note: string, channel?: string, by = verifier) =>
     checkCheckpoint({ note, where: 'cp.txt', verifier: by, channel });
 
-  it('verifies, and says what it covers', () => {
+  it('verifies, and reports what it covers', () => {
     const report = check(log.checkpoint(5));
     expect(report.verified).toBe(true);
     expect(report.conclusion).toContain('signed log.example/ledger/demo.main at 5 entries, root ');

@@ -1,15 +1,11 @@
 import { parseLogName } from '@sealgate/envelope';
 import type { Bytes, JsonValue } from '@sealgate/json';
-import { rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
-import { hashBytes, rootObject, stringsAt } from './shape.ts';
-import { logOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
-import type { NoteInput } from './signed-checkpoint.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { type Checkpoint, type NoteVerifier, rootsFromConsistency, verifyConsistency } from '@sealgate/merkle';
+import { entryCount, type Report, type Reporter, startReport } from './report.ts';
+import { hashBytes, rootObject, stringsAt, UnreadableError } from './shape.ts';
+import { logOf, type NoteInput, openCheckpoint, signersOf } from './signed-checkpoint.ts';
 
-/** What connects two trees: a consistency path in lower hex, or the sentence why none could be made. */
+/** The connection of two trees: a consistency path in lower-case hex, or a sentence why it could not be built. */
 export type Connection = { readonly name: string } & (
   { readonly path: readonly string[] } | { readonly problem: string }
 );
@@ -22,8 +18,8 @@ export interface ConsistencyInput {
 }
 
 /**
- * Checks that one checkpoint is of the beginning of the log that another is of: that nothing was changed, dropped or put in
- * between. Throws UnreadableError when the trees differ in size and nothing was given to connect them.
+ * Checks that one checkpoint covers a prefix of the log of another: that no entry was changed, removed or inserted.
+ * @throws UnreadableError if the trees differ in size and no proof or tiles were given.
  */
 export function checkConsistency({ older, newer, verifier, connection }: ConsistencyInput): Report {
   const report = startReport();
@@ -87,7 +83,7 @@ function compareTrees(report: Reporter, { first, second, where, connection }: Pa
   } else if (first.size === 0) {
     report.ok('consistency', 'The old checkpoint is of the empty log, which every log begins with.');
   } else if (connection === undefined) {
-    // What failed already is the answer; only where nothing did is the missing proof all there is to say.
+    // An earlier failure is the result; only without one is the missing proof reported.
     if (report.hasFailed()) return report.skipped('consistency', 'There is no proof and there are no tiles.');
     throw new UnreadableError(
       'Trees of different sizes are compared with a consistency proof, or with tiles: give --proof or --tiles.',
@@ -97,7 +93,7 @@ function compareTrees(report: Reporter, { first, second, where, connection }: Pa
   else comparePath(report, { first, second, ...connection });
 }
 
-/** The path in a parsed file: a list of hashes, or an object that holds it. Throws UnreadableError for anything else. */
+/** The path in a parsed file: a list of hashes, or an object with it. @throws UnreadableError otherwise. */
 export function readConsistencyPath(name: string, value: JsonValue): Connection {
   const place = Array.isArray(value) ? { where: name, object: { consistencyPath: value } } : rootObject(name, value);
   return { name, path: stringsAt(place, 'consistencyPath') };
@@ -134,4 +130,19 @@ function compareRoots(
     expected: (isOldRoot ? second : first).root.toString('hex'),
     found: (isOldRoot ? roots.newRoot : roots.oldRoot)?.toString('hex') ?? 'none',
   });
+}
+
+/**
+ * Checks one checkpoint: its signature by the pinned key, its format, its origin. Never throws for the content of the
+ * note.
+ */
+export function checkCheckpoint(input: NoteInput & { verifier: NoteVerifier; channel?: string | undefined }): Report {
+  const report = startReport();
+  const checkpoint = openCheckpoint(report, input, input);
+  if (checkpoint === undefined) return report.finish('');
+  const { origin, size, root } = checkpoint;
+  report.note('One checkpoint shows no history: keep it, and compare it with later ones ("consistency").');
+  return report.finish(
+    `${signersOf(input.note, input.verifier)} signed ${origin} at ${entryCount(size)}, root ${root.toString('hex')}.`,
+  );
 }

@@ -13,20 +13,20 @@ async function judged(lines: readonly Line[], heads: readonly DecisionHead[], mo
   return { verified, faults, notes };
 }
 
-describe('a log of decisions', () => {
+describe('a decision log', () => {
   const lines = linesOf('p1', 9);
   const heads = headsOf(lines, [4, 9]);
   const without = (...seqs: number[]) => lines.filter(({ seq }) => !seqs.includes(seq));
   const fault = async (changed: readonly Line[], of = heads) => (await judged(changed, of)).faults;
 
-  it('holds where every decision is there as it was made, of several processes too', async () => {
+  it('passes if every decision is present and unchanged, also of several processes', async () => {
     expect(await judged(lines, heads)).toEqual({ verified: true, faults: [], notes: [] });
     const other = linesOf('p2', 3);
     const all = await judged([...lines, ...other], [...heads, ...headsOf(other, [2, 3])]);
     expect(all).toEqual({ verified: true, faults: [], notes: [] });
   });
 
-  it('names a decision that is missing: in the middle, at a head, the first, the last', async () => {
+  it('names a missing decision: in the middle, at a head, the first, the last', async () => {
     expect(await fault(without(3))).toEqual(['missing: Decision 3 of process p1 is missing from the log.']);
     expect(await fault(without(4, 5))).toEqual(['missing: Decisions 4 to 5 of process p1 are missing from the log.']);
     expect(await fault(without(1))).toEqual(['missing: Decision 1 of process p1 is missing from the log.']);
@@ -34,7 +34,7 @@ describe('a log of decisions', () => {
     expect(await fault([])).toEqual(['missing: Decisions 1 to 9 of process p1 are missing from the log.']);
   });
 
-  it('names a decision that was changed, in any member', async () => {
+  it('names a decision with any changed member', async () => {
     const changes: Partial<Line>[] = [
       { decision: 'allow' },
       { reason_codes: ['ELIGIBLE'] },
@@ -50,18 +50,18 @@ describe('a log of decisions', () => {
     }
   });
 
-  it('names the part that was changed and hashed anew', async () => {
+  it('names the part that was changed and rehashed', async () => {
     const anew = linesOf('p1', 9).map((line) => ({ ...line, venue_id: 'elsewhere' }));
     for (const [index, line] of anew.entries())
       anew[index] = { ...line, hash: decisionHash(line, anew[index - 1]?.hash ?? null) };
-    // Behind the head the chain goes on from what the ledger holds.
+    // After the head the chain continues from the hash in the ledger.
     expect(await fault(anew)).toEqual([
       expect.stringMatching(/^changed: Decisions 1 to 4 of process p1 do not lead to head 1 in the ledger/),
       expect.stringMatching(/^changed: gd_p1_5 /),
     ]);
   });
 
-  it('names what is doubled, out of order, exchanged, or put behind the end', async () => {
+  it('names duplicates, wrong order, swapped decisions, and decisions after the end', async () => {
     expect(await fault([...lines.slice(0, 3), at(lines, 2), ...lines.slice(3)])).toEqual([
       'doubled: gd_p1_3 is there more than once.',
     ]);
@@ -79,7 +79,7 @@ describe('a log of decisions', () => {
     ]);
   });
 
-  it('tells what is not sealed yet, and calls nothing missing for it', async () => {
+  it('reports decisions that are not sealed yet, without calling any missing', async () => {
     const running = await judged(lines, headsOf(lines, [4], false));
     expect(running).toMatchObject({ verified: true, faults: [] });
     expect(running.notes).toEqual([
@@ -94,7 +94,7 @@ describe('a log of decisions', () => {
     });
   });
 
-  it('says of what a process dropped that it was dropped, and follows the chain beyond', async () => {
+  it('reports dropped decisions as dropped, and continues the chain after them', async () => {
     const [first, second] = [at(heads, 0), at(heads, 1)];
     const dropped = { ...second, dropped: [{ first_seq: 6, last_seq: 7, hash: at(lines, 6).hash! }] };
     expect(await fault(without(6, 7), [first, dropped])).toEqual([
@@ -104,7 +104,7 @@ describe('a log of decisions', () => {
     expect((await fault(changed, [first, dropped]))[0]).toMatch(/^changed: gd_p1_8 /);
   });
 
-  it('refuses heads that are missing, doubled, not in a row, in another channel, no heads, or not proved', async () => {
+  it('rejects heads that are missing, duplicate, not contiguous, in another channel, not heads, or not proved', async () => {
     const three = headsOf(lines, [3, 6, 9]);
     expect((await fault(lines, [at(three, 0), at(three, 2)]))[0]).toBe(
       'heads: Heads 2 to 2 of process p1 are missing.',
@@ -121,7 +121,7 @@ describe('a log of decisions', () => {
     expect((await checkDecisions({ ...input, verifier: stranger })).conclusion).toContain('signature');
   });
 
-  it('leaves out what heads before a time cover', async () => {
+  it('excludes decisions covered by heads before a time', async () => {
     const from = '2030-01-02T03:01:00.000Z';
     const kept = await judged(lines.slice(4), heads, { from });
     expect(kept).toMatchObject({ verified: true, faults: [] });
@@ -132,7 +132,7 @@ describe('a log of decisions', () => {
     ]);
   });
 
-  it('is checked by a command, with its exit codes', async () => {
+  it('is checked by a command with exit codes', async () => {
     const run = async (directory: string, ...more: string[]) => {
       let text = '';
       const take = (part: string) => void (text += part);

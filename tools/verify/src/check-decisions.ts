@@ -1,26 +1,23 @@
-import { decisionHash } from '@sealgate/envelope';
-import type { DecisionHead, DroppedDecisions } from '@sealgate/envelope';
-import { readDecision, readHeads } from './decision-files.ts';
-import type { HeadsInput, LoggedLine } from './decision-files.ts';
+import { decisionHash, type DecisionHead, type DroppedDecisions } from '@sealgate/envelope';
+import { type HeadsInput, type LoggedLine, readDecision, readHeads } from './decision-files.ts';
 import { compareHeads } from './heads-in-log.ts';
-import { readNdjson } from './ndjson.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
+import { readNdjson } from './read-file.ts';
+import { type Report, type Reporter, startReport } from './report.ts';
 
 export interface DecisionsInput extends HeadsInput {
-  /** NDJSON of the log of decisions, by process and number. */
+  /** NDJSON of the decision log, by process and number. */
   readonly decisions: string;
-  /** A copy of the log that the heads are in: with it, heads that were withheld are named. */
+  /** A copy of the log that contains the heads: with it, withheld heads are reported. */
   readonly log?: string | undefined;
 }
 
-/** Faults of one kind that are told one by one; past it they are counted. */
+/** Faults of one kind that are listed; further ones are counted. */
 const MOST_TOLD = 100;
 
 /**
- * Checks a log of decisions against the heads that the ledger holds of it. Every decision that a head covers has to be there
- * once, in its place and as it was made; what is missing, doubled, out of order or changed is named. Decisions behind the
- * last head of a process are not sealed yet, which is told and is no fault. Throws UnreadableError for files of another form.
+ * Checks a decision log against its heads in the ledger. Every decision covered by a head must be present once, in its
+ * place and unchanged; missing, duplicate, misplaced and changed ones are reported. Decisions after the last head of a
+ * process are not sealed yet, which is reported as a note. @throws UnreadableError for files of another format.
  */
 export async function checkDecisions(input: DecisionsInput): Promise<Report> {
   const report = limited(startReport());
@@ -63,16 +60,16 @@ function tellOpen(report: Reporter, chains: readonly ProcessChain[]): void {
   if (headless > 0) report.note(`${headless} processes have no head: nothing proves what they decided.`);
 }
 
-/** What the rest of a log is judged by, from the first head that counts on. */
+/** Checks the decisions of one process, starting at the first head that counts. */
 class ProcessChain {
   readonly #report: Reporter;
   readonly #process: string;
   readonly #heads: readonly DecisionHead[];
   readonly #dropped: readonly DroppedDecisions[];
-  /** The first number that is looked at, and the next that is expected. */
+  /** The first number that is checked, and the next expected one. */
   readonly #from: number;
   #next: number;
-  /** The hash of the decision before the next; undefined where nothing says what it was. */
+  /** The hash of the decision before the next; undefined if unknown. */
   #hash: string | null | undefined;
   #head = 0;
   #isBroken = false;
@@ -112,13 +109,13 @@ class ProcessChain {
     return seq <= this.#lastSealed ? 'sealed' : 'unsealed';
   }
 
-  /** Names what is missing. */
+  /** Reports missing decisions. */
   finish(where: string): void {
     if (this.#next <= this.#lastSealed) this.#skipTo(this.#lastSealed + 1);
     for (const { first, last } of this.#missing) this.#tellMissing(first, last, where);
   }
 
-  /** What nothing proves yet; undefined where the process has ended. */
+  /** What is not proved yet; undefined if the process has ended. */
   get open(): string | undefined {
     if (this.#heads.at(-1)?.ended === true) return undefined;
     const behind = this.#next - 1 - Math.max(this.#lastSealed, this.#from - 1);
@@ -137,7 +134,7 @@ class ProcessChain {
       const expected = this.#hash === undefined ? hash : decisionHash(decision, this.#hash);
       if (expected !== hash)
         this.#fail('changed', { detail: `${id} is not what was decided.`, where, expected: hash, found: expected });
-      // What stands there is believed until the next head, so that each decision is judged by itself.
+      // The stored hash is used until the next head, so that each decision is judged on its own.
       this.#hash = hash;
     }
     this.#next = seq + 1;
@@ -159,7 +156,7 @@ class ProcessChain {
     }
   }
 
-  /** What lies before `seq` is not there, unless it turns up later. */
+  /** Decisions before `seq` are missing, unless they appear later. */
   #skipTo(seq: number): void {
     this.#missing.push({ first: this.#next, last: seq - 1 });
     this.#next = seq;
@@ -168,7 +165,7 @@ class ProcessChain {
     this.#passHeads('');
   }
 
-  /** A number that was passed: missing until now, and so out of order, or there already. */
+  /** A number below the next: missing until now, so out of order, or a duplicate. */
   #again(decision: LoggedLine, where: string): void {
     const { seq, decision_id: id } = decision;
     const place = this.#missing.findIndex(({ first, last }) => first <= seq && seq <= last);
@@ -201,7 +198,7 @@ class ProcessChain {
   }
 }
 
-/** A reporter that tells the first faults of each kind one by one, and counts the rest. */
+/** Reports the first faults of each kind, and counts the rest. */
 function limited(report: Reporter): Reporter & { tellRest(): void } {
   const told = new Map<string, number>();
   return {

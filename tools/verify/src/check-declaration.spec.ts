@@ -23,7 +23,7 @@ const failedSteps = (report: { steps: readonly { step: string; status: string }[
 ];
 
 describe('a record of an epoch', () => {
-  it('is proved in its own log, which begins with what was lost', async () => {
+  it('is proved in its own log, which begins with the declaration', async () => {
     const { proof } = await epochOf(STATEMENT);
     const report = judge(LATER, proof);
     expect(report).toMatchObject({ verified: true });
@@ -45,17 +45,17 @@ describe('a record of an epoch', () => {
     ],
     ['the proof names another epoch', (proof) => ({ ...proof, epoch: 2 }), 'agreement'],
     ['the checkpoint is of the old log', (proof) => ({ ...proof, checkpoint: log.checkpoint(2) }), 'origin'],
-  ])('is not where %s', async (_, change, step) => {
+  ])('fails if %s', async (_, change, step) => {
     const { proof } = await epochOf(STATEMENT);
     expect(failedSteps(judge(LATER, change(proof)))).toContain(step);
   });
 
-  it('is not in a log whose declaration is of another one', async () => {
+  it('fails in a log with the declaration of another one', async () => {
     const { proof } = await epochOf({ ...STATEMENT, origin: `${ORIGIN}/e2` });
     expect(failedSteps(judge(LATER, proof))).toEqual(['declaration']);
   });
 
-  it('does not pass for one of the old log', async () => {
+  it('is not accepted as a record of the old log', async () => {
     const { proof } = await epochOf(STATEMENT);
     const { epoch: _, ...receipt } = LATER;
     const { epoch: __, ...without } = proof;
@@ -63,7 +63,7 @@ describe('a record of an epoch', () => {
   });
 });
 
-describe('an older receipt beside a declaration', () => {
+describe('an older receipt with a declaration', () => {
   it.each([
     [
       3,
@@ -71,7 +71,7 @@ describe('an older receipt beside a declaration', () => {
     ],
     [2, 'It was acknowledged and signed for, and then lost; declared on'],
     [1, 'It is not among what was lost: of this log entries 2 to 3 were declared on'],
-  ])('of entry %d is told: %s', async (index, sentence) => {
+  ])('of entry %d gets: %s', async (index, sentence) => {
     const { declaration } = await epochOf(STATEMENT);
     const { receipt, proof } = await log.proofOf(index);
     const report = judge(receipt, proof, declaration);
@@ -98,13 +98,13 @@ describe('an older receipt beside a declaration', () => {
       { lost: [{ ...STATEMENT.lost[0]!, checkpoint: sampleLog(4).checkpoint() }] },
       'last signature',
     ],
-  ])('is not explained by one that %s', async (_, change, step) => {
+  ])('fails with one that %s', async (_, change, step) => {
     const { declaration } = await epochOf({ ...STATEMENT, ...change });
     const { receipt, proof } = await log.proofOf(3);
     expect(failedSteps(judge(receipt, proof, declaration))).toContain(step);
   });
 
-  it('is not explained by one that was changed after it was signed', async () => {
+  it('fails with one that was changed after signing', async () => {
     const { declaration } = await epochOf(STATEMENT);
     const { receipt, proof } = await log.proofOf(3);
     const changed = { ...declaration, statement: { ...STATEMENT, actor: 'somebody' } };
@@ -113,9 +113,9 @@ describe('an older receipt beside a declaration', () => {
     expect(failedSteps(judge(receipt, proof, forged))).toContain('declaration signature');
   });
 
-  it('that was given between the restore and the halt is no proof of a place, and is told which receipt is', async () => {
+  it('issued between the restore and the halt proves no index, and points to the later receipt', async () => {
     const { proof, declaration } = await epochOf(STATEMENT);
-    // The older database gave the index of a lost record again; behind the declaration the record has another.
+    // The older database reused the index of a lost record; after the declaration the record has another.
     const { epoch: _, ...given } = { ...LATER, index: 2 };
     const beside = judge(given, proof, declaration);
     expect(beside.verified).toBe(false);
@@ -126,7 +126,7 @@ describe('an older receipt beside a declaration', () => {
         detail: expect.stringContaining('take the receipt that comes with the proof'),
       }),
     );
-    // Nobody can show it at the place that it names: another record was signed for there.
+    // It cannot be proved at the index it names: another record was signed for there.
     const { proof: ofLost } = await log.proofOf(2);
     const forged = judge(given, ofLost, declaration);
     expect([forged.verified, failedSteps(forged)]).toEqual([false, ['leaf']]);
@@ -137,7 +137,7 @@ describe('an older receipt beside a declaration', () => {
     expect(failedSteps(judge(LATER, proof, other))).toEqual(['loss']);
   });
 
-  it('of a fork is shown to be one', async () => {
+  it('of a fork is reported as one', async () => {
     const fork = sampleLog(4, { key: log.key, entries: log.entries.slice(0, 2) });
     const { declaration } = await epochOf(STATEMENT);
     const { receipt, proof } = await fork.proofOf(3);
@@ -149,7 +149,7 @@ describe('an older receipt beside a declaration', () => {
 });
 
 describe('the command line', () => {
-  it('takes a declaration, and a whole log of an epoch', async () => {
+  it('accepts a declaration, and a whole log of an epoch', async () => {
     const { declaration, checkpoint, tiles, proof: later } = await epochOf(STATEMENT);
     const { receipt, proof } = await log.proofOf(3);
     const directory = await directoryOf(
@@ -187,7 +187,7 @@ describe('the command line', () => {
     });
   });
 
-  it('still says of two channels that they are two', async () => {
+  it('still distinguishes two channels', async () => {
     const other = { note: log.checkpoint(4, 'log.example/ledger/demo.other'), where: 'b' };
     const report = checkConsistency({
       older: { note: log.checkpoint(2), where: 'a' },

@@ -1,11 +1,14 @@
-import { DECLARATION_TYPE, declarationLeaf, logName } from '@sealgate/envelope';
-import type { Declaration, LostEntries, Receipt } from '@sealgate/envelope';
+import {
+  type Declaration,
+  DECLARATION_TYPE,
+  declarationLeaf,
+  logName,
+  type LostEntries,
+  type Receipt,
+} from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
-import { rootFromInclusion } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
-import { entryCount } from './entry-count.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
+import { type Checkpoint, type NoteVerifier, rootFromInclusion } from '@sealgate/merkle';
+import { entryCount, type Report, type Reporter, startReport } from './report.ts';
 import {
   hashBytes,
   hasMember,
@@ -13,32 +16,31 @@ import {
   listAt,
   numberAt,
   objectAt,
+  type Place,
   rootObject,
   stringAt,
   stringOrNullAt,
   stringsAt,
+  UnreadableError,
 } from './shape.ts';
-import type { Place } from './shape.ts';
-import { openCheckpoint } from './signed-checkpoint.ts';
-import type { NoteInput } from './signed-checkpoint.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { type NoteInput, openCheckpoint } from './signed-checkpoint.ts';
 
-/** A declared loss and where it stands in its log: entry 0. */
+/** A declared loss with its proof as entry 0 of its log. */
 export interface StatedDeclaration {
   readonly where: string;
   readonly statement: Declaration;
   readonly inclusionPath: readonly string[];
 }
 
-/** As the ledger peer serves it for an epoch: with the checkpoint that it is proved under. */
+/** The ledger peer's response for an epoch, with the checkpoint of the proof. */
 export interface DeclarationFile extends StatedDeclaration {
   readonly treeSize: number;
   readonly checkpoint: string;
 }
 
 /**
- * What the ledger peer serves as the declaration of an epoch, or the proof of any record of it, which carries the same.
- * Throws UnreadableError when a member is missing or of another type.
+ * Parses the ledger peer's declaration of an epoch, or a proof of a record of it, which includes the declaration.
+ * @throws UnreadableError if a member is missing or of another type.
  */
 export function readDeclarationFile(name: string, value: JsonValue): DeclarationFile {
   const file = rootObject(name, value);
@@ -53,7 +55,7 @@ function proved(stated: StatedDeclaration, under: Place): DeclarationFile {
   return { ...stated, treeSize: numberAt(under, 'treeSize'), checkpoint: stringAt(under, 'checkpoint') };
 }
 
-/** Throws UnreadableError, as above. */
+/** @throws UnreadableError as above. */
 export function readDeclaration(place: Place): StatedDeclaration {
   const statement = objectAt(place, 'statement');
   return {
@@ -94,7 +96,7 @@ function readLost(place: Place): LostEntries {
   };
 }
 
-/** Checks that a log begins with this declaration, under a checkpoint of that log that was checked before. */
+/** Checks that a log begins with this declaration, under an already checked checkpoint of that log. */
 export function reportDeclaration(
   report: Reporter,
   { where, statement, inclusionPath }: StatedDeclaration,
@@ -119,8 +121,8 @@ export function reportDeclaration(
 }
 
 /**
- * Checks a declared loss by itself: that the log of its epoch begins with it, and where each log before is said to end.
- * Never throws for what the file holds.
+ * Checks a declared loss on its own: that the log of its epoch begins with it, and the stated end of each earlier log.
+ * Never throws for the content of the file.
  */
 export function checkDeclaration({ file, verifier }: Pick<LossInput, 'file' | 'verifier'>): Report {
   const report = startReport();
@@ -141,7 +143,7 @@ export function checkDeclaration({ file, verifier }: Pick<LossInput, 'file' | 'v
   );
 }
 
-/** The checkpoint that a declaration is proved under. */
+/** The checkpoint of a declaration's proof. */
 function noteOf({ where, checkpoint }: DeclarationFile): NoteInput {
   return { note: checkpoint, where: `${where.replace(/#.*$/, '')}#/checkpoint` };
 }
@@ -149,14 +151,17 @@ function noteOf({ where, checkpoint }: DeclarationFile): NoteInput {
 export interface LossInput {
   readonly file: DeclarationFile;
   readonly verifier: NoteVerifier;
-  /** What was acknowledged, and the checkpoint of its proof. */
+  /** A receipt, and the checkpoint of its proof. */
   readonly receipt: Receipt;
   readonly checkpoint: Checkpoint | undefined;
-  /** What the log of the receipt begins with, where it is an epoch. */
+  /** The declaration of the receipt's own log, if it is of a later epoch. */
   readonly own: Declaration | undefined;
 }
 
-/** Checks a declaration and what it says of a receipt of a log before. Returns the sentence that is proved when nothing failed. */
+/**
+ * Checks a declaration and what it means for a receipt of an earlier log. Returns the proved sentence if nothing
+ * failed.
+ */
 export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoint, own }: LossInput): string {
   const { statement } = file;
   const { channel, epoch = 0, index } = receipt;
@@ -196,11 +201,11 @@ export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoi
 interface End {
   readonly where: string;
   readonly lost: LostEntries;
-  /** Of the receipt's own proof. */
+  /** The checkpoint of the receipt's own proof. */
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/** The checkpoint that the old log is said to have ended with has to be one of it, and not behind the one of the proof. */
+/** The stated last checkpoint of the old log must be of that log, and not smaller than the one of the proof. */
 function checkEnd(
   report: Reporter,
   { where, lost, checkpoint }: End,

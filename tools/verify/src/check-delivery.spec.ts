@@ -27,7 +27,7 @@ async function check(record: object, { body = BODY, keys = [KEY] }: { body?: str
 }
 
 describe('sealgate-verify delivery', () => {
-  it('finds that the sender signed what the record, or its receipt, was made from', async () => {
+  it('verifies that the sender signed the delivery of a record or receipt', async () => {
     expect(await check({ extra })).toMatchObject({ code: 0, failed: [] });
     expect(await check({ receipt: { extra }, proof: {} })).toMatchObject({ code: 0, failed: [] });
     expect(await check({ extra }, { keys: [OTHER, KEY] })).toMatchObject({ code: 0 });
@@ -43,16 +43,16 @@ describe('sealgate-verify delivery', () => {
     ['another signature', { signature: `v1a,${Buffer.alloc(64).toString('base64')}` }, {}, ['signature']],
     ['a signature of another form', { signature: extra.signature.replace('v1a', 'v1') }, {}, ['signature']],
     ['a shared secret', { vouchedBy: 'shared-secret' }, {}, ['signature']],
-  ])('is not fooled by %s', async (_what, changes, given, failed) => {
+  ])('fails for %s', async (_what, changes, given, failed) => {
     expect(await check({ extra: { ...extra, ...changes } }, given)).toMatchObject({ code: 1, failed });
   });
 
   it.each<[string, object, { keys?: string[] }]>([
     ['no key', { extra }, { keys: [] }],
-    ['what is no key', { extra }, { keys: ['whpk_AAAA'] }],
-    ['a record of no source', { extra: {} }, {}],
-    ['what is no record', {}, {}],
-  ])('says that it cannot tell from %s', async (_what, record, given) => {
+    ['an invalid key', { extra }, { keys: ['whpk_AAAA'] }],
+    ['a record without a source', { extra: {} }, {}],
+    ['something other than a record', {}, {}],
+  ])('is unreadable with %s', async (_what, record, given) => {
     expect(await check(record, given)).toMatchObject({ code: 2, error: expect.any(String) });
   });
 });

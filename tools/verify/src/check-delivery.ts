@@ -5,17 +5,17 @@ import type { Report } from './report.ts';
 import { isObject, numberAt, objectAt, rootObject, stringAt } from './shape.ts';
 import type { Place } from './shape.ts';
 
-/** A public key of a sender that is trusted, and what reports call it. */
+/** A trusted public key of a sender, and its name in reports. */
 export interface SenderKey {
   readonly text: string;
   readonly key: ReturnType<typeof ed25519Key>;
 }
 
 export interface DeliveryInput {
-  /** The name of the file with the record, or with its receipt, for the report. */
+  /** Name of the file with the record or its receipt, for the report. */
   readonly name: string;
   readonly value: JsonValue;
-  /** The delivery as its sender sent it. */
+  /** The delivery as the sender sent it. */
   readonly body: Uint8Array;
   readonly keys: readonly SenderKey[];
 }
@@ -25,7 +25,7 @@ const PUBLIC_BYTES = 32;
 const SIGNATURE_PREFIX = 'v1a,';
 const SIGNATURE_BYTES = 64;
 
-/** `whpk_` and an Ed25519 public key in base64 (Standard Webhooks); undefined for another text. */
+/** `whpk_` and an Ed25519 public key in base64 (Standard Webhooks); undefined for other texts. */
 export function senderKey(text: string): SenderKey | undefined {
   const bytes = text.startsWith(PUBLIC_PREFIX) ? exactBytes(text.slice(PUBLIC_PREFIX.length)) : undefined;
   if (bytes?.length !== PUBLIC_BYTES) return undefined;
@@ -33,8 +33,8 @@ export function senderKey(text: string): SenderKey | undefined {
 }
 
 /**
- * Checks that a record was made from this delivery, and that a pinned key of the sender signed it: Standard Webhooks `v1a`.
- * What a shared secret vouched for, nobody but its two holders can check.
+ * Checks that a record was made from this delivery, and that a pinned key of the sender signed it: Standard Webhooks
+ * `v1a`. A signature by a shared secret can only be checked by its two holders.
  */
 export function checkDelivery({ name, value, body, keys }: DeliveryInput): Report {
   const report = startReport();
@@ -70,7 +70,7 @@ export function checkDelivery({ name, value, body, keys }: DeliveryInput): Repor
   return report.finish(`The owner of the pinned key sent this as the delivery ${deliveryId}, signed at ${when}.`);
 }
 
-/** A record has it, and a receipt of one has it within. */
+/** In a record, or in the receipt of one. */
 function extraIn(root: Place): Place {
   const { receipt } = root.object;
   return objectAt(isObject(receipt) ? objectAt(root, 'receipt') : root, 'extra');
@@ -81,7 +81,7 @@ function isSigned({ key }: SenderKey, signed: Uint8Array, text: string): boolean
   return signature?.length === SIGNATURE_BYTES && key.verify(signed, signature);
 }
 
-/** Base64 with its padding, in the one form that these bytes have. */
+/** Padded base64 in canonical form. */
 function exactBytes(text: string): Bytes | undefined {
   const bytes = Bytes.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

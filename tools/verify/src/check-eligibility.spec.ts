@@ -25,14 +25,14 @@ const stepsOf = (document: object, keys: typeof jwks | undefined = jwks) => {
 };
 
 describe('an eligibility record', () => {
-  it('is signed over the canonical form of what it says', () => {
+  it('is signed over its canonical form', () => {
     expect(record.signature).toBe(signer.sign(Buffer.from(canonical(members))));
     expect(stepsOf(record)).toEqual({ verified: true, failed: [] });
-    // Members may come in any order.
+    // Members may be in any order.
     expect(stepsOf(Object.fromEntries(Object.entries(record).toReversed()))).toEqual({ verified: true, failed: [] });
   });
 
-  it('is refused changed, hashed anew, unsigned, signed by a stranger, or without a pinned key', () => {
+  it('fails if changed, rehashed, unsigned, signed by another key, or without a pinned key', () => {
     expect(stepsOf({ ...record, status: 'revoked' })).toEqual({ verified: false, failed: ['hash', 'signed'] });
     const forged = sealEligibility({ ...members, venue_ids: ['*'] }, () => record.signature);
     expect(stepsOf(forged)).toEqual({ verified: false, failed: ['signed'] });

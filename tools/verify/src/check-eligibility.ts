@@ -9,16 +9,16 @@ export interface EligibilityInput {
   /** The name of the document, for the report. */
   readonly name: string;
   readonly document: EligibilityDocument;
-  /** The pinned keys; without them nothing says who made the record. */
+  /** The pinned keys; without them the author is unknown. */
   readonly jwks?: Jwks | undefined;
 }
 
-/** The eligibility record in a parsed file, or undefined where it holds something else. */
+/** The eligibility record in a parsed file; undefined if it is something else. */
 export function eligibilityIn(value: JsonValue): EligibilityDocument | undefined {
   return isEligibilityDocument(value) ? value : undefined;
 }
 
-/** Checks an eligibility record: that it is what was hashed, and that a pinned key signed those very bytes. */
+/** Checks that an eligibility record has its hash, and that a pinned key signed those bytes. */
 export function checkEligibility({ name, document, jwks }: EligibilityInput): Report {
   const report = startReport();
   const bytes = eligibilityBytes(document);

@@ -21,27 +21,27 @@ describe('a partner envelope', () => {
     expect(checkEnvelope(input)).toMatchObject({ verified: true, conclusion: expect.stringContaining('org_1') });
   });
 
-  it('does not verify without a signature, however unchanged it is', () => {
+  it('does not verify without a signature, even if unchanged', () => {
     const report = checkEnvelope({ ...input, signature: undefined });
     expect(report).toMatchObject({ verified: false, conclusion: expect.stringMatching(/^Unchanged since hashed\./) });
     expect(failed(report)).toEqual(['signed']);
   });
 
   it.each(['contractVersion', 'generatedAt', 'items', 'orgId', 'pagination', 'verified_no_npi'])(
-    'fails when %s was changed, also with a hash made anew',
+    'fails if %s was changed, also with a new hash',
     (member) => {
       const changed = { ...envelope, [member]: member === 'contractVersion' ? 'svc.partner.v2' : 'other' };
       expect(failed(checkEnvelope({ ...input, envelope: changed }))).toEqual(['hash', 'signed']);
     },
   );
 
-  it('fails by another key, and by none', () => {
+  it('fails with another key, and without one', () => {
     const other = jwksOf([documentSigner(generateDocumentKey()).jwk]);
     for (const keys of [other, { keys: [] }])
       expect(failed(checkEnvelope({ ...input, signature: { jws, jwks: keys } }))).toEqual(['signed']);
   });
 
-  it('fails when its hash is missing, though the signature holds', () => {
+  it('fails if its hash is missing, despite a valid signature', () => {
     const { evidence_hash: _gone, ...rest } = envelope;
     expect(failed(checkEnvelope({ ...input, envelope: rest }))).toEqual(['hash']);
   });
@@ -53,11 +53,11 @@ describe('proofs in an envelope', () => {
     return checkEnvelope({ name: 'proofs.json', envelope, signature: { jws, jwks }, verifier });
   };
 
-  it('lead into the log', () => {
+  it('are verified against the log', () => {
     expect(check({})).toMatchObject({ verified: true, conclusion: expect.stringContaining('1 proof(s)') });
   });
 
-  it('are left aside, aloud, without the key of the log', () => {
+  it('are skipped with a note without the key of the log', () => {
     const { envelope, jws } = sealed([proof]);
     const report = checkEnvelope({ name: 'proofs.json', envelope, signature: { jws, jwks } });
     expect(report.notes.join()).toContain('not checked');
@@ -72,7 +72,7 @@ describe('proofs in an envelope', () => {
     ['the channel', { channel: 'risk.other' }, ['origin']],
     ['the checkpoint', { checkpoint: checkpoint.replace('\n2\n', '\n3\n') }, ['signature', 'tree size', 'inclusion']],
     ['the checkpoint for nonsense', { checkpoint: 'x' }, ['signature', 'checkpoint']],
-  ])('fail when somebody exchanged %s', (_what, changed, steps) => expect(failed(check(changed))).toEqual(steps));
+  ])('fail with a replaced %s', (_what, changed, steps) => expect(failed(check(changed))).toEqual(steps));
 });
 
 describe('on the command line', () => {
@@ -95,7 +95,7 @@ describe('on the command line', () => {
     return { code, said };
   };
 
-  it.each(['page.headers', 'page.jws'])('takes the signature from %s', async (file) => {
+  it.each(['page.headers', 'page.jws'])('accepts the signature from %s', async (file) => {
     const { code } = await run(
       'envelope',
       'page.json',
@@ -110,7 +110,7 @@ describe('on the command line', () => {
     expect((await run('signed', 'page.json', '--signature', file, '--jwks', 'keys.json')).code).toBe(0);
   });
 
-  it('is not verified without a signature, and tells wrong use from a wrong envelope', async () => {
+  it('is not verified without a signature, and distinguishes wrong use from an invalid envelope', async () => {
     expect((await run('envelope', 'page.json')).code).toBe(1);
     expect((await run('envelope', 'page.json', '--jwks', 'keys.json')).code).toBe(2);
     expect((await run('envelope', 'other.json')).code).toBe(2);

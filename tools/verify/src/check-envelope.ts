@@ -14,20 +14,20 @@ export interface EnvelopeInput {
   /** The name of the document, for the report. */
   readonly name: string;
   readonly envelope: PartnerEnvelope;
-  /** The detached JWS and the keys that are trusted; without them nothing says who made the envelope. */
+  /** The detached JWS and the trusted keys; without them the author is unknown. */
   readonly signature?: { readonly jws: string; readonly jwks: Jwks } | undefined;
-  /** The pinned key of the log that proofs lead into; without it they are not looked at. */
+  /** The pinned key of the log of the proofs; without it they are not checked. */
   readonly verifier?: NoteVerifier | undefined;
 }
 
-/** The envelope in a parsed file, or undefined where it holds something else. */
+/** The envelope in a parsed file; undefined if it is something else. */
 export function envelopeIn(value: JsonValue): PartnerEnvelope | undefined {
   return isPartnerEnvelope(value) ? value : undefined;
 }
 
 /**
- * Checks a partner envelope: that its contents are what was hashed, that a pinned key signed those very bytes, and that
- * each proof in it leads from its leaf to a checkpoint that the pinned key of the log has signed.
+ * Checks that a partner envelope has its hash, that a pinned key signed those bytes, and that each proof in it leads
+ * from its leaf to a checkpoint signed by the pinned key of the log.
  */
 export function checkEnvelope({ name, envelope, signature, verifier }: EnvelopeInput): Report {
   const report = startReport();
@@ -76,7 +76,7 @@ function checkSignature(
   return report.failed('signed', { detail: verdict.problem, where: name, expected });
 }
 
-/** Items that say how something stands in the log. */
+/** Items with their state in the log. */
 function proofsIn(name: string, envelope: PartnerEnvelope): Place[] {
   const { item, items } = envelope;
   const places = Array.isArray(items)

@@ -16,7 +16,7 @@ const cosigned = (by: string) => FILE + by;
 const TEXT = parseNote(proved.proof.checkpoint).text;
 const ofOne = one.cosign(TEXT);
 const WITNESSES = `witness one ${one.key}\nwitness two ${two.key}\ngroup any any one two\n`;
-// A log whose key is named as its origin, as policies want it: one leaf.
+// A log with one leaf whose key is named like its origin, as policies require.
 const named = generateNoteKey('log.example/acme.main');
 const entry = receiptEntry({ ...proved.receipt, channel: 'acme.main' });
 const noteOf = (leaf: string) =>
@@ -82,7 +82,7 @@ describe('sealgate-verify proof', () => {
     ['named.tlog-proof --policy named.policy', 'is in log.example/acme.main'],
     ['bare.tlog-proof --policy named.policy --entry entry', 'The entry is number 0'],
     ['foreign.tlog-proof --policy named.policy', 'only its bytes are proved'],
-  ])('proves a record by %s alone', async (line, told) => {
+  ])('proves a record with %s', async (line, told) => {
     const { code, out, err } = await run(`proof ${line}`);
     expect([code, err]).toEqual([0, '']);
     expect(out).toContain(told);
@@ -101,7 +101,7 @@ describe('sealgate-verify proof', () => {
     ['bare.tlog-proof --policy named.policy', 'give it with --entry'],
     ['cut.tlog-proof --key log.vkey', 'A proof'],
     ['proof.json --key log.vkey', 'A proof'],
-  ])('refuses %s, and says why', async (line, told) => {
+  ])('rejects %s, with the reason', async (line, told) => {
     const { code, out } = await run(`proof ${line}`);
     expect(code).toBe(1);
     expect(out).toContain(told);
@@ -111,7 +111,7 @@ describe('sealgate-verify proof', () => {
     ['proof plain.tlog-proof --key log.vkey --policy wrong.policy', 'Line 1 of the policy: one is not defined'],
     ['proof plain.tlog-proof --policy none.policy', 'No key to verify with'],
     ['proof nowhere --key log.vkey', 'ENOENT'],
-  ])('cannot read %s', async (line, told) => {
+  ])('is unreadable: %s', async (line, told) => {
     const { code, err } = await run(line);
     expect(code).toBe(2);
     expect(err).toContain(told);
@@ -119,7 +119,7 @@ describe('sealgate-verify proof', () => {
 });
 
 describe('witnesses of a policy', () => {
-  it('are required of a checkpoint in a receipt, too', async () => {
+  it('are also required for a checkpoint in a receipt', async () => {
     expect(await run('receipt cosigned.json --key log.vkey --policy any.policy')).toMatchObject({ code: 0 });
     const without = await run('receipt proof.json --key log.vkey --policy any.policy');
     expect(without.code).toBe(1);

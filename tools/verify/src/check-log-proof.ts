@@ -1,25 +1,35 @@
 import { parseLogName } from '@sealgate/envelope';
-import { checkPolicy, leafHash, parseLogProof, parsePolicy, verifyInclusion } from '@sealgate/merkle';
-import type { Checkpoint, LogPolicy, LogProof, NoteVerifier } from '@sealgate/merkle';
-import { entryCount } from './entry-count.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
+import {
+  type Checkpoint,
+  checkPolicy,
+  leafHash,
+  type LogPolicy,
+  type LogProof,
+  type NoteVerifier,
+  parseLogProof,
+  parsePolicy,
+  verifyInclusion,
+} from '@sealgate/merkle';
+import { entryCount, type Report, type Reporter, startReport } from './report.ts';
 
 export interface LogProofInput {
   /** A C2SP tlog-proof file. */
   readonly text: string;
   readonly where: string;
-  /** What the leaf is hashed over; in its absence what the file holds as its extra data. */
+  /** The preimage of the leaf; by default the extra data in the file. */
   readonly entry?: Uint8Array | undefined;
-  /** Absent: no witness is asked for. */
+  /** Undefined: no witness is required. */
   readonly policy?: LogPolicy | undefined;
-  /** The pinned key of the log, in place of the logs that the policy names. */
+  /** The pinned key of the log, instead of the logs in the policy. */
   readonly logs?: NoteVerifier | undefined;
 }
 
 const NO_WITNESSES = parsePolicy('quorum none\n');
 
-/** Checks a proof that stands alone: signatures, cosignatures, and that its entry is in the tree. Never throws for what it holds. */
+/**
+ * Checks a stand-alone proof: signatures, cosignatures, and that its entry is in the tree. Never throws for its
+ * content.
+ */
 export function checkLogProof({ text, where, entry: given, policy = NO_WITNESSES, logs }: LogProofInput): Report {
   const report = startReport();
   const proof = read(report, text, where);
@@ -68,7 +78,7 @@ const timeOf = (seconds: number): string => {
   return Number.isNaN(time.getTime()) ? `second ${seconds} of POSIX` : time.toISOString();
 };
 
-/** What the entry says, where it is one of our records; a record of another channel is none of this log. */
+/** Describes the entry if it is one of our records; a record of another channel does not belong to this log. */
 function tellRecord(
   report: Reporter,
   { entry, where, checkpoint }: { readonly entry: Uint8Array; readonly where: string; readonly checkpoint: Checkpoint },
@@ -101,7 +111,7 @@ function recordIn(entry: Uint8Array): { channel: string; id: string; type: strin
     const [ofChannel, ofId, ofType, ofAt] = texts as [string, string, string, string];
     return { channel: ofChannel, id: ofId, type: ofType, at: ofAt };
   } catch {
-    // JSON.parse and the members of null fail in one way only: the entry is another application's.
+    // JSON.parse and access to members of null can only fail if the entry is another application's.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { at, flipped, sampleLog } from './testing/sample-log.ts';
 import { check, failures, isTile, log, type Files } from './testing/tampered-log.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 function editedLines(edit: (lines: string[]) => void): string {
   const lines = log.lines();
@@ -25,7 +25,7 @@ describe('a whole log', () => {
     expect(await failures((files) => files.delete('leaves.ndjson'), { of: empty })).toEqual([]);
   });
 
-  it('verifies an archive, whose entries lie in several files, and names what was edited in one', async () => {
+  it('verifies an archive with several files of entries, and names an edit in one', async () => {
     const archive = (lines: readonly string[]) => (files: Files) => {
       files.delete('leaves.ndjson');
       files.set('records/000000000512-000000000600.ndjson', `${lines.slice(512).join('\n')}\n`);
@@ -46,7 +46,7 @@ describe('a whole log', () => {
     expect(gap).toEqual({ step: 'leaves', detail: 'Entries are missing: there is a gap in the indexes.' });
   });
 
-  it('says what was recomputed', async () => {
+  it('reports what was recomputed', async () => {
     const report = await check(() => undefined);
     expect(report.conclusion).toContain('All 600 entries of log.example/ledger/demo.main are those that');
     expect(report.steps.map(({ detail }) => detail)).toContain('All 4 tiles are there and agree with each other.');
@@ -55,13 +55,13 @@ describe('a whole log', () => {
     );
   });
 
-  it('tells of entries that are not covered yet', async () => {
+  it('reports entries that are not covered yet', async () => {
     const report = await check((files) => files.set('checkpoint', log.checkpoint(590)));
     expect(report.verified).toBe(true);
     expect(report.notes.join()).toContain('10 entries that the checkpoint does not cover yet');
   });
 
-  it('is unreadable without anything to recompute it from, or without a checkpoint', async () => {
+  it('is unreadable without tiles and entries, or without a checkpoint', async () => {
     const only = check((files) => [...files.keys()].slice(1).map((path) => files.delete(path)));
     await expect(only).rejects.toThrow('nothing to recompute');
     await expect(check((files) => files.delete('checkpoint'))).rejects.toThrow(UnreadableError);
@@ -78,7 +78,7 @@ describe('a whole log', () => {
   });
 
   describe('whose tiles were tampered with', () => {
-    it('names the entry in which a leaf tile disagrees, and who is right', async () => {
+    it('names the entry in which a leaf tile differs, and which side is right', async () => {
       const found = await failures((files) => files.set('tile/0/001', flipped(files.get('tile/0/001'), 32 * 44)));
       expect(found).toMatchObject([{ step: 'root' }, { step: 'leaves' }, { step: 'tiles' }]);
       expect(found[1]?.detail).toBe(
@@ -87,7 +87,7 @@ describe('a whole log', () => {
       expect(found[2]?.detail).toContain('hash 1, over entries 256 to 511');
     });
 
-    it('names the range when there are no entries to compare with', async () => {
+    it('names the range if there are no entries to compare with', async () => {
       const found = await failures((files) => {
         files.delete('leaves.ndjson');
         files.set('tile/0/000', flipped(files.get('tile/0/000'), 0));
@@ -118,7 +118,7 @@ describe('a whole log', () => {
   });
 
   describe('whose entries were tampered with', () => {
-    it('names the first entry that disagrees', async () => {
+    it('names the first entry that differs', async () => {
       const other = lineWith(123, { owner: 'Eve' });
       const found = await failures((files) =>
         files.set(
@@ -174,7 +174,7 @@ describe('a whole log', () => {
       expect(found.find((failure) => failure.detail.includes(detail))?.step).toBe('leaves');
     });
 
-    it('takes bare leaves, and names a malformed one', async () => {
+    it('accepts bare leaves, and names a malformed one', async () => {
       const bare = log.leafHashes.map((leafHash, index) => ({
         index,
         leafHash: leafHash.toString('hex'),
@@ -187,7 +187,7 @@ describe('a whole log', () => {
       expect(found[0]?.detail).toBe('Entry 3 (order-3): The leafHash is not 64 lower hex digits.');
     });
 
-    it('takes records beside their receipts, erased ones too', async () => {
+    it('accepts records with their receipts, erased ones too', async () => {
       const lines = log.entries.map(({ receipt, data }, index) =>
         index === 3
           ? { receipt: { ...receipt, salt: null, extra: null }, record: { data: null, erased: true } }
@@ -197,7 +197,7 @@ describe('a whole log', () => {
       expect(await failures((files) => files.set('leaves.ndjson', text))).toEqual([]);
     });
 
-    it('is unreadable with a torn or foreign line, and says which', async () => {
+    it('is unreadable with a truncated or foreign line, and names it', async () => {
       const torn = check((files) => files.set('leaves.ndjson', `${at(log.lines(), 0)}\n{"net`));
       await expect(torn).rejects.toThrow(/leaves\.ndjson:2 is not JSON/);
       const foreign = check((files) => files.set('leaves.ndjson', '{"hello":1}\n'));
@@ -206,10 +206,10 @@ describe('a whole log', () => {
     });
   });
 
-  it('was rewritten as a whole: entries, tiles and root agree, and only the signature or a saved checkpoint tells', async () => {
+  it('that was rewritten as a whole is consistent, and only the signature or a saved checkpoint reveals it', async () => {
     const rewritten = sampleLog(600, { key: sampleLog(1).key, entries: log.entries.slice(0, 10) });
     expect((await failures(() => undefined, { of: rewritten })).map(({ step }) => step)).toEqual(['signature']);
-    // With a stolen key the log looks right by itself.
+    // With a stolen key the log is consistent in itself.
     const stolen = sampleLog(600, { key: log.key, entries: log.entries.slice(0, 10) });
     expect(await failures(() => undefined, { of: stolen })).toEqual([]);
     const found = await failures((files) => files.set('saved.txt', log.checkpoint(300)), {

@@ -1,42 +1,39 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HASH_BYTES, TileTree } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
-import { readLeaves } from './log-leaves.ts';
-import type { LogLeaves } from './log-leaves.ts';
+import { type Checkpoint, HASH_BYTES, type NoteVerifier, TileTree } from '@sealgate/merkle';
+import { type LogLeaves, readLeaves } from './log-leaves.ts';
 import { checkReceiptsInLog } from './log-receipts.ts';
-import { checkUpperTiles, firstDifference, hashAt, leafTileOf, readLeafTiles } from './log-tiles.ts';
+import { checkUpperTiles, firstDifference, hashAt, leafTileOf, readLeafTiles } from './tile-directory.ts';
 import { readText } from './read-file.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
+import { type Report, type Reporter, startReport } from './report.ts';
 import { checkSaved } from './saved-checkpoints.ts';
+import { UnreadableError } from './shape.ts';
 import { logOf, openCheckpoint, signersOf } from './signed-checkpoint.ts';
-import { UnreadableError } from './unreadable-error.ts';
 
-/** The files a log directory may hold its entries in, when none is named. */
+/** Default files of entries in a log directory. */
 const LEAF_FILES = ['leaves.ndjson', 'records.ndjson'];
-/** Or a folder of them, as an archive has it: `<from>-<until>.ndjson`, in the order of their names. */
+/** Or a folder of files, as in an archive: `<from>-<until>.ndjson`, in name order. */
 const LEAF_FOLDER = 'records';
 
 export interface LogInput {
   /**
-   * Holds `checkpoint` and, as C2SP tlog-tiles lays them out, `tile/`; perhaps `leaves.ndjson`, `records.ndjson` or
+   * Contains `checkpoint` and, as in C2SP tlog-tiles, `tile/`; optionally `leaves.ndjson`, `records.ndjson` or
    * `records/*.ndjson`.
    */
   readonly directory: string;
   readonly verifier: NoteVerifier;
   readonly channel?: string | undefined;
-  /** NDJSON of the whole log, one entry a line, from index 0. */
+  /** NDJSON of the whole log, one entry per line, from index 0. */
   readonly leaves?: string | undefined;
-  /** NDJSON files of receipts or write answers that have to be in the log. */
+  /** NDJSON files of receipts or write responses that must be in the log. */
   readonly receipts?: readonly string[] | undefined;
-  /** Checkpoints that were saved elsewhere: files, or directories of them. */
+  /** Checkpoints saved elsewhere: files, or directories of them. */
   readonly saved?: readonly string[] | undefined;
 }
 
 /**
- * Recomputes a whole log: every tile, the root, every entry where they are given, and says the first that disagrees.
- * Throws UnreadableError when there is nothing to recompute from.
+ * Recomputes a whole log: every tile, the root, and every entry if available, and reports the first difference. @throws
+ * UnreadableError if there is nothing to recompute from.
  */
 export async function checkLog(input: LogInput): Promise<Report> {
   const { directory, verifier } = input;
@@ -86,7 +83,7 @@ async function readSources(
   };
 }
 
-/** Compares what tiles and entries hash to with the signed root, and names the first entry in which the two differ. */
+/** Compares the roots of tiles and entries with the signed root, and reports the first entry in which they differ. */
 function compareRoots(report: Reporter, { size, root }: Checkpoint, { tiles, leaves }: Sources): void {
   const covered = leaves?.hashes.subarray(0, size * HASH_BYTES);
   const rows = { tiles, entries: covered?.length === size * HASH_BYTES ? covered : undefined };

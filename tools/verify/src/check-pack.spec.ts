@@ -7,7 +7,7 @@ import { checkPack } from './check-pack.ts';
 import { readPackFile } from './pack-file.ts';
 import { directoryOf } from './testing/sample-log.ts';
 import { edited, jwks, logKey, packOf, parts, timeline, type Members } from './testing/sample-pack.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 const verifier = noteVerifier(logKey.verifierKey);
 const judge = (pack: Members, keys: typeof jwks | 'none' = jwks) =>
@@ -24,13 +24,13 @@ describe('an assessor pack', () => {
     expect(report.conclusion).toContain('The pack of case_1 is what was signed');
   });
 
-  it('is not verified without pinned keys, nor by those of somebody else', () => {
+  it('is not verified without pinned keys, nor with other keys', () => {
     expect(judge(packOf(parts()), 'none')).toMatchObject({ verified: false, conclusion: 'Failed: pack signature.' });
     const stranger = jwksOf([documentSigner(generateDocumentKey()).jwk]);
     expect(judge(packOf(parts()), stranger).conclusion).toBe('Failed: pack signature.');
   });
 
-  it('names a seal on Fabric, which has no proof, as one to compare there', () => {
+  it('names a seal on Fabric, which has no proof, for comparison there', () => {
     const pack = packOf(edited(parts(), ['seals', 0, 'proof'], null));
     const report = judge(pack);
     expect(report).toMatchObject({
@@ -39,20 +39,20 @@ describe('an assessor pack', () => {
     });
     expect(report.conclusion).not.toContain('in the log');
     expect(JSON.stringify(report)).toContain('The seal ledger_rec_1 has no proof');
-    // What the pack shows of it is still judged, and a proof that is taken away is a change of the pack.
+    // The rest of the pack is still checked, and removing a proof changes the pack.
     expect(failedSteps(packOf(edited(pack, ['seals', 0, 'seal_hash'], '0'.repeat(64))))).toContain('seal hash');
     expect(failedSteps(edited(packOf(parts()), ['seals', 0, 'proof'], null))).toContain('pack hash');
   });
 
-  it('may say another time of its making', () => {
+  it('may have another generation time', () => {
     expect(judge({ ...packOf(parts()), generated_at: '2027-01-01T00:00:00.000Z' }).verified).toBe(true);
   });
 
   it.each<[string, (string | number)[], JsonValue]>([
     ['its status', ['status'], 'decided'],
     ['an event', ['timeline', 0, 'actor'], 'key_2'],
-    ['a member that is new', ['note'], 'x'],
-  ])('shows a change of %s by whoever does not have the key', (_, path, value) => {
+    ['a new member', ['note'], 'x'],
+  ])('detects a change of %s without the key', (_, path, value) => {
     expect(failedSteps(edited(packOf(parts()), path, value))).toEqual(
       expect.arrayContaining(['pack hash', 'pack signature']),
     );
@@ -70,11 +70,11 @@ describe('an assessor pack', () => {
     ['another decision beside it', ['decisions', 0, 'reason_codes'], [], 'seal document'],
     ['other attachments beside it', ['attachments'], [], 'seal document'],
     ['another subject beside it', ['subject_ref'], 'subj_2', 'seal document'],
-  ])('shows %s, though its owner signed it', (_, path, value, step) => {
+  ])('detects %s, even if signed', (_, path, value, step) => {
     expect(failedSteps(packOf(edited(parts(), path, value)))).toContain(step);
   });
 
-  it('that is a draft proves nothing of the ledger, and says so', () => {
+  it('that is a draft proves nothing about the ledger, with a note', () => {
     const report = judge(packOf({ ...parts(), seals: [] }));
     expect(report.verified).toBe(true);
     expect(report.conclusion).toContain('Nothing is sealed.');
@@ -84,7 +84,7 @@ describe('an assessor pack', () => {
   it.each<[string, Members]>([
     ['without a signature', (({ signature: _, ...rest }) => rest)(packOf(parts()))],
     ['of another canonical form', { ...packOf(parts()), canonicalization: 'other' }],
-    ['with a seal that is none', { ...packOf(parts()), seals: [1] }],
+    ['with an invalid seal', { ...packOf(parts()), seals: [1] }],
   ])('%s is unreadable', (_, pack) => {
     expect(() => readPackFile('pack.json', pack)).toThrow(UnreadableError);
   });

@@ -11,15 +11,15 @@ import { isObject } from './shape.ts';
 
 export interface PackInput {
   readonly file: PackFile;
-  /** The pinned keys that sign packs; without them nothing says who made the pack, and it is not verified. */
+  /** The pinned keys of packs; without them the author is unknown and the pack is not verified. */
   readonly jwks: Jwks | undefined;
-  /** The pinned key of the log that seals are in. */
+  /** The pinned key of the log of the seals. */
   readonly verifier: NoteVerifier;
 }
 
 /**
- * Checks an assessor pack: that it was signed as it is, that no event of the case was changed, left out or moved, and
- * that each seal is in the log with exactly the document that is shown. Every step that can be judged is judged.
+ * Checks that an assessor pack is signed and unchanged, that no event of the case was changed, removed or moved, and
+ * that each seal is in the log with exactly the shown document. Continues after a failure.
  */
 export function checkPack({ file, jwks, verifier }: PackInput): Report {
   const report = startReport();
@@ -108,7 +108,7 @@ function checkSeal(
   reportReceipt(report, { file: record, verifier });
 }
 
-/** People read the pack and the ledger holds the document: both have to tell the same case. */
+/** People read the pack and the ledger has the document: both must describe the same case. */
 function checkDocument(
   report: Reporter,
   file: PackFile,

@@ -5,25 +5,25 @@ import { checkReceipt } from './check-receipt.ts';
 import { readReceiptFile } from './receipt-file.ts';
 import type { Report } from './report.ts';
 import { sampleLog } from './testing/sample-log.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 const log = sampleLog(300);
 const INDEX = 264; // Divisible by three: it has an extra.
 const SERVED = await log.proofOf(INDEX);
 const RECORD = { ...SERVED.receipt, data: { order: INDEX, note: 'Zürich «€»' } };
-// The record as the admin API serves it: without salt and hash.
+// The record as served by the admin API: without salt and hash.
 const SERVED_RECORD = withoutMembers(RECORD, ['salt', 'dataHash']);
 
 type Change = (file: typeof SERVED) => unknown;
 
 function check(value: unknown, data?: JsonValue, verifier = log.verifier): Report {
-  // Through JSON, so that a test cannot hand over what no file could hold.
+  // Through JSON, so that a test can only pass what a file can contain.
   const json = JSON.parse(JSON.stringify(value)) as JsonValue;
   const given = data === undefined ? undefined : { name: 'data.json', value: data };
   return checkReceipt({ file: readReceiptFile('proof.json', json), verifier, data: given });
 }
 
-/** The report on the served proof after a change, which is made to a copy. */
+/** The report on a changed copy of the served proof. */
 function tampered(change: Change): Report {
   const copy = structuredClone(SERVED);
   return check(change(copy) ?? copy);
@@ -34,7 +34,7 @@ function failedSteps(report: Report): string[] {
 }
 
 describe('a receipt', () => {
-  it('verifies as it was served, and says what is proved', () => {
+  it('verifies as served, and reports what is proved', () => {
     const report = check(SERVED);
     expect(report.verified).toBe(true);
     expect(report.conclusion).toContain('Record order-264 is entry 264 of 300 in demo.main');
@@ -72,7 +72,7 @@ describe('a receipt', () => {
     }
   });
 
-  it('fails after a change of any one value in it, whichever it is', () => {
+  it('fails after a change of any value in it', () => {
     const whole = JSON.parse(JSON.stringify({ ...SERVED, record: SERVED_RECORD })) as JsonValue;
     expect(check(whole).verified).toBe(true);
     const changes = [...everyChange(whole)];
@@ -128,7 +128,7 @@ describe('a receipt', () => {
     });
   });
 
-  it('fails with a key that did not sign, and names both keys', () => {
+  it('fails with another key, and names both keys', () => {
     const stranger = noteVerifier(generateNoteKey('log.example/ledger').verifierKey);
     const report = check(SERVED, undefined, stranger);
     expect(failedSteps(report)).toEqual(['signature']);
@@ -137,7 +137,7 @@ describe('a receipt', () => {
     expect(step?.found).toContain(`log.example/ledger+${log.verifier.keyHash}`);
   });
 
-  it('fails with a checkpoint that was edited', () => {
+  it('fails with an edited checkpoint', () => {
     const report = tampered(({ proof }) => {
       Object.assign(proof, { checkpoint: proof.checkpoint.replace('\n300\n', '\n301\n'), treeSize: 301 });
     });
@@ -145,13 +145,13 @@ describe('a receipt', () => {
     expect(report.steps.find(({ step }) => step === 'signature')?.detail).toContain('does not fit the text');
   });
 
-  it.each(['', 'not a note', '\n\n'])('fails with %j for a checkpoint', (checkpoint) => {
+  it.each(['', 'not a note', '\n\n'])('fails with %j as checkpoint', (checkpoint) => {
     const report = tampered(({ proof }) => void Object.assign(proof, { checkpoint }));
     expect(failedSteps(report)).toEqual(['signature', 'checkpoint']);
     expect(report.steps.at(-1)).toMatchObject({ step: 'inclusion', status: 'skipped' });
   });
 
-  it('fails with other content, wherever it stands, and says which hash was expected', () => {
+  it('fails with other content, in any place, and reports the expected hash', () => {
     const other = { order: INDEX, note: 'other' };
     const files = [
       check(SERVED, other),
@@ -164,14 +164,14 @@ describe('a receipt', () => {
     }
   });
 
-  it('fails when a record beside it tells another story', () => {
+  it('fails if the record next to it differs', () => {
     const report = check({ ...SERVED, record: { ...SERVED_RECORD, owner: 'Eve' } });
     expect(report.steps.filter(({ status }) => status === 'failed')).toMatchObject([
       { step: 'agreement', where: 'proof.json#/record/owner', expected: 'null', found: '"Eve"' },
     ]);
   });
 
-  it('fails when content is claimed for an erased record', () => {
+  it('fails if content is claimed for an erased record', () => {
     const receipt = { ...SERVED.receipt, salt: null, extra: null };
     const report = check({ ...SERVED, receipt }, RECORD.data);
     expect(failedSteps(report)).toEqual(['content']);

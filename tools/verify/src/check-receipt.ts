@@ -1,38 +1,31 @@
-import { logName, receiptLeaf } from '@sealgate/envelope';
-import type { Receipt } from '@sealgate/envelope';
-import { canonical } from '@sealgate/json';
-import type { Bytes, JsonValue } from '@sealgate/json';
-import { rootFromInclusion } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
-import { checkContent } from './check-content.ts';
-import { reportDeclaration, reportLoss } from './check-declaration.ts';
-import type { DeclarationFile } from './check-declaration.ts';
-import { entryCount } from './entry-count.ts';
+import { dataHashOf, logName, type Receipt, receiptLeaf } from '@sealgate/envelope';
+import { type Bytes, canonical, type JsonValue } from '@sealgate/json';
+import { type Checkpoint, type NoteVerifier, rootFromInclusion } from '@sealgate/merkle';
+import { type DeclarationFile, reportDeclaration, reportLoss } from './check-declaration.ts';
 import type { ReceiptFile, StatedContent } from './receipt-file.ts';
-import { startReport } from './report.ts';
-import type { Report, Reporter } from './report.ts';
-import { hashBytes } from './shape.ts';
+import { entryCount, type Report, type Reporter, startReport } from './report.ts';
+import { hashBytes, isObject } from './shape.ts';
 import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
 
 export interface ReceiptInput {
   readonly file: ReceiptFile;
   readonly verifier: NoteVerifier;
-  /** The content as the sender kept it, if it is to be checked. */
+  /** The content as the sender saved it, if it should be checked. */
   readonly data?: { readonly name: string; readonly value: JsonValue } | undefined;
-  /** The declaration of a later epoch, for who asks what became of the record. */
+  /** The declaration of a later epoch, to find out whether the record was lost. */
   readonly declaration?: DeclarationFile | undefined;
 }
 
 /**
- * Checks that a record is in the log: content, leaf, place in the tree, and the signature over the tree.
- * Never throws for what the file holds; every step that can be judged is judged, also after a failure.
+ * Checks that a record is in the log: content, leaf, position in the tree, and the signature of the tree. Never throws
+ * for the content of the file; continues after a failure.
  */
 export function checkReceipt(input: ReceiptInput): Report {
   const report = startReport();
   return report.finish(reportReceipt(report, input));
 }
 
-/** The steps of `checkReceipt`, for checks that need more. Returns the sentence that is proved when none failed. */
+/** The steps of `checkReceipt`, for checks with further steps. Returns the proved sentence if none failed. */
 export function reportReceipt(report: Reporter, { file, verifier, data, declaration }: ReceiptInput): string {
   const { receipt, proof } = file;
   const { epoch = 0 } = receipt;
@@ -63,7 +56,7 @@ export function reportReceipt(report: Reporter, { file, verifier, data, declarat
   );
 }
 
-/** Its index was given to another record, which was signed for, and lost. */
+/** Its index was reused for another record, which was signed for, and lost. */
 const EARLIER_PLACE =
   'The receipt names a place in the log before the declared loss, the proof one in the log after it. Where it was given ' +
   'between a restore and the declaration, that place was never its own: take the receipt that comes with the proof.';
@@ -84,7 +77,7 @@ function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile)
   });
 }
 
-/** A log after a declared loss begins with what was lost, and so does every proof of it. */
+/** A log after a declared loss begins with the declaration, and every proof of it includes it. */
 function checkEpoch(report: Reporter, { name, proof }: ReceiptFile, checkpoint: Checkpoint | undefined): void {
   const where = `${name}#/proof/declaration`;
   if (proof.declaration === undefined) {
@@ -98,7 +91,7 @@ function checkEpoch(report: Reporter, { name, proof }: ReceiptFile, checkpoint: 
   );
 }
 
-/** A record or asset beside the receipt must say the same: people read the one and the proof is about the other. */
+/** A record or asset next to the receipt must agree with it: people read one, and the proof is about the other. */
 function checkMembers(report: Reporter, receipt: Receipt, { where, members }: StatedContent): void {
   for (const [member, expected] of Object.entries(receipt)) {
     const found = Object.hasOwn(members, member) ? members[member] : undefined;
@@ -155,4 +148,80 @@ function rootOf({ leafHash, index, treeSize, inclusionPath }: ReceiptFile['proof
   const path = inclusionPath.map(hashBytes).filter((hash) => hash !== undefined);
   if (leaf === undefined || path.length !== inclusionPath.length) return undefined;
   return rootFromInclusion({ leafHash: leaf, index, size: treeSize, path });
+}
+
+const ERASED = 'Proved: something was written then; its content was erased.';
+
+/**
+ * Checks the claimed content of a record against the hash in its receipt. Returns a sentence for the conclusion: what
+ * is proved about the content.
+ */
+export function checkContent(
+  report: Reporter,
+  { name, receipt }: ReceiptFile,
+  contents: readonly StatedContent[],
+): string {
+  if (receipt.salt === null) return checkErased(report, { name, receipt }, contents);
+  const salt = hashBytes(receipt.salt);
+  if (salt === undefined) {
+    const expected = '64 lower hex digits, or null';
+    const where = `${name}#/receipt/salt`;
+    report.failed('content', { detail: 'The salt is malformed.', where, expected, found: receipt.salt });
+    return '';
+  }
+  for (const content of contents) checkOne(report, { receipt, salt }, content);
+  if (contents.length > 0) return 'Its content is proved.';
+  report.skipped('content', 'The content was not given, so its hash was not recomputed.');
+  return 'Its content was not given, so only its hash is proved.';
+}
+
+function checkOne(
+  report: Reporter,
+  { receipt, salt }: { receipt: Receipt; salt: Bytes },
+  content: StatedContent,
+): void {
+  const found = dataHashOf(salt, content.data, receipt.extra);
+  if (found !== receipt.dataHash && isWhole(content.data, { receipt, salt })) {
+    report.ok('content', `Salt, ${content.where}/data and extra hash to dataHash.`);
+    return;
+  }
+  report.equal('content', {
+    ok: `Salt, ${content.where.replace(/#$/, '')} and extra hash to dataHash.`,
+    failed: 'This is not the content that was written: it does not hash to dataHash.',
+    where: content.where,
+    expected: receipt.dataHash,
+    found,
+  });
+}
+
+/** Whether a whole saved record was given instead of its data. The hash decides. */
+function isWhole(value: JsonValue, { receipt, salt }: { receipt: Receipt; salt: Bytes }): boolean {
+  const data = isObject(value) ? value['data'] : undefined;
+  return data !== undefined && dataHashOf(salt, data, receipt.extra) === receipt.dataHash;
+}
+
+function checkErased(
+  report: Reporter,
+  { name, receipt }: { name: string; receipt: Receipt },
+  contents: readonly StatedContent[],
+): string {
+  if (receipt.extra !== null) {
+    report.failed('content', {
+      detail: 'The salt is erased, so nothing can prove this extra.',
+      where: `${name}#/receipt/extra`,
+      expected: 'null',
+      found: canonical(receipt.extra),
+    });
+  }
+  const [stated] = contents.filter(({ data }) => data !== null);
+  if (stated !== undefined) {
+    report.failed('content', {
+      detail: 'The salt is erased, so nothing can prove this content.',
+      where: stated.where,
+      expected: 'null',
+      found: 'content',
+    });
+  }
+  if (receipt.extra === null && stated === undefined) report.ok('content', ERASED);
+  return ERASED;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
 import { checkSigned } from './check-signed.ts';
-import { readKeySet } from './key-set.ts';
+import { readKeySet } from './given-keys.ts';
 
 const signer = documentSigner(generateDocumentKey());
 const bytes = Buffer.from('{"items":[]}');
@@ -20,7 +20,7 @@ describe('a signed document', () => {
     );
   });
 
-  it('with a hash alone is unchanged since hashed, and not verified', () => {
+  it('with only a hash is unchanged since hashed, and not verified', () => {
     const report = checkSigned({ name: 'doc.json', bytes, hash });
     expect(report.verified).toBe(false);
     expect(report.conclusion).toBe('Unchanged since hashed. Failed: signature.');
@@ -30,13 +30,13 @@ describe('a signed document', () => {
     ]);
   });
 
-  it('with a hash that does not fit was changed', () => {
+  it('with another hash was changed', () => {
     const report = checkSigned({ name: 'doc.json', bytes: Buffer.from('{}'), hash });
     expect(report.conclusion).toBe('Failed: hash, signature.');
     expect(report.steps[0]).toMatchObject({ detail: 'The document was changed since it was hashed.', expected: hash });
   });
 
-  it('fails with a good signature and a wrong hash', () => {
+  it('fails with a valid signature and a wrong hash', () => {
     const report = checkSigned({ name: 'doc.json', bytes, signature: { jws, jwks }, hash: '0'.repeat(64) });
     expect(report.conclusion).toBe('Failed: hash.');
   });
@@ -55,7 +55,7 @@ describe('a signed document', () => {
 });
 
 describe('a key set', () => {
-  it('keeps Ed25519 keys and leaves out what signs nothing of ours', () => {
+  it('keeps only Ed25519 keys', () => {
     const { x, kid } = signer.jwk;
     const keys = [
       { kty: 'OKP', crv: 'Ed25519', x, kid },
@@ -71,7 +71,7 @@ describe('a key set', () => {
     [[], 'jwks.json is not a JSON object'],
     [{}, 'jwks.json# has no member keys'],
     [{ keys: {} }, 'jwks.json#/keys is not a list'],
-  ])('is not read from %j', (value, message) => {
+  ])('is unreadable from %j', (value, message) => {
     expect(() => readKeySet('jwks.json', value)).toThrow(message);
   });
 });

@@ -7,17 +7,17 @@ import type { Report, Reporter } from './report.ts';
 export interface SignedInput {
   /** The name of the document, for the report. */
   readonly name: string;
-  /** The exact bytes that were signed. */
+  /** The exact signed bytes. */
   readonly bytes: Uint8Array;
-  /** The detached JWS and the keys that are trusted. */
+  /** The detached JWS and the trusted keys. */
   readonly signature?: { readonly jws: string; readonly jwks: Jwks } | undefined;
-  /** A SHA-256 that came with the document, in hex. */
+  /** A SHA-256 received with the document, in hex. */
   readonly hash?: string | undefined;
 }
 
 /**
  * Checks a document against its detached signature, its hash, or both. A hash alone never verifies: whoever changed the
- * document could have made it anew.
+ * document could have recomputed it.
  */
 export function checkSigned({ name, bytes, signature, hash }: SignedInput): Report {
   const report = startReport();

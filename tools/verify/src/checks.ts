@@ -1,6 +1,6 @@
-// What checks one document and needs neither files nor a command line: for pages that check in the browser.
+// Checks of single documents without files and command line, for pages that run them in the browser.
 export { checkAnswer } from './check-answer.ts';
-export { checkCheckpoint } from './check-checkpoint.ts';
+export { checkCheckpoint } from './check-consistency.ts';
 export { checkConsistency, readConsistencyPath } from './check-consistency.ts';
 export type { Connection } from './check-consistency.ts';
 export { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
@@ -13,14 +13,14 @@ export { checkPack } from './check-pack.ts';
 export { checkReceipt } from './check-receipt.ts';
 export { checkSigned } from './check-signed.ts';
 export { jointVerifier, policyFrom, verifierFrom } from './given-keys.ts';
-export { readKeySet } from './key-set.ts';
+export { readKeySet } from './given-keys.ts';
 export { readPackFile } from './pack-file.ts';
-export { parseJson } from './parse-json.ts';
+export { parseJson } from './shape.ts';
 export { readReceiptFile } from './receipt-file.ts';
 export type { ReceiptFile } from './receipt-file.ts';
 export type { Report, Step, StepStatus } from './report.ts';
 export { checkpointIn } from './signed-checkpoint.ts';
-export { UnreadableError } from './unreadable-error.ts';
-export { witnessed } from './witnessed.ts';
-export { readWriteAnswer } from './write-answer.ts';
-export type { AnsweredRecord } from './write-answer.ts';
+export { UnreadableError } from './shape.ts';
+export { witnessed } from './given-keys.ts';
+export { readWriteAnswer } from './check-answer.ts';
+export type { AnsweredRecord } from './check-answer.ts';

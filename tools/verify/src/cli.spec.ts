@@ -117,14 +117,14 @@ describe('sealgate-verify', () => {
     ['signed doc.json --jwks jwks.json', 'without --signature'],
     ['signed doc.json --sha256 abc', '64 hex digits'],
     ['signed nowhere --signature doc.jws --jwks jwks.json', 'nowhere cannot be read'],
-  ])('exits with 2, and says why, for: %s', async (commandLine, text) => {
+  ])('exits with 2, with the reason, for: %s', async (commandLine, text) => {
     const { code, out, err } = await run(commandLine);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(text);
   });
 
   it.each(['--help', 'help', 'receipt --help', 'answer --help', 'log --help', 'consistency --help', 'signed --help'])(
-    'explains itself with %s',
+    'prints help for %s',
     async (commandLine) => {
       const { code, out, err } = await run(commandLine);
       expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -132,13 +132,13 @@ describe('sealgate-verify', () => {
     },
   );
 
-  it('takes the key of the demo in the current directory, and says so', async () => {
+  it('uses the key of the demo in the current directory, and reports that', async () => {
     const { code, out } = await run('receipt proof.json', devDirectory);
     expect(code).toBe(0);
     expect(out).toContain(`dev.json, the demo on this machine: no independent pin)`);
   });
 
-  it('finds the demo from any folder below it, its dev.json before the key that stays when it has ended', async () => {
+  it('finds the demo from any folder below it, dev.json before log.vkey', async () => {
     const key = ['.sealgate/log.vkey', `${VKEY}\n`] as const;
     const devJson = ['.sealgate/dev.json', JSON.stringify({ ledger: { verifierKey: VKEY } })] as const;
     const stopped = await directoryOf(new Map([...files, key, ['below/below/x', '']]));
@@ -152,7 +152,7 @@ describe('sealgate-verify', () => {
     );
   });
 
-  it('believes no demo that another user can write, unless it is named', async () => {
+  it('trusts no demo file that another user can write, unless it is named', async () => {
     const open = await directoryOf(new Map([...files, ['.sealgate/log.vkey', VKEY]]));
     const path = join(open, '.sealgate/log.vkey');
     await chmod(path, 0o666);
@@ -162,13 +162,13 @@ describe('sealgate-verify', () => {
     expect(await run(`receipt proof.json --key ${path}`, open)).toMatchObject({ code: 0 });
   });
 
-  it('prefers a key that is given', async () => {
+  it('prefers a given key', async () => {
     const { code, out } = await run(`receipt proof.json --key ${sampleLog(1).key.verifierKey}`, devDirectory);
     expect(code).toBe(1);
     expect(out).toContain('(from --key)');
   });
 
-  it('takes the checkpoints of either key of a log that has a new one, and says which signed', async () => {
+  it('accepts checkpoints of either key of a rotated log, and reports which signed', async () => {
     const next = sampleLog(301, { key: generateNoteKey('log.example/ledger'), entries: log.entries });
     const [old, fresh] = [log.verifier.keyHash, next.verifier.keyHash];
     const grown = new Map([
@@ -199,12 +199,12 @@ describe('sealgate-verify', () => {
     expect(mixed).toMatchObject({ code: 2, err: expect.stringContaining('not of one log') });
   });
 
-  it('takes absolute paths', async () => {
+  it('accepts absolute paths', async () => {
     const { code } = await run(`receipt ${join(directory, 'proof.json')} --key ${join(directory, 'log.vkey')}`, '/');
     expect(code).toBe(0);
   });
 
-  it('says what failed and where, with the value expected and found', async () => {
+  it('reports what failed and where, with the expected and the found value', async () => {
     const { out } = await run('receipt edited.json --key log.vkey');
     const lines = out.split('\n');
     const failed = lines.findIndex((line) => line.startsWith('FAILED'));
@@ -214,7 +214,7 @@ describe('sealgate-verify', () => {
     expect(lines[failed + 3]).toMatch(new RegExp(`found: +${proof.proof.leafHash}$`));
   });
 
-  it('prints one JSON object with --json, whatever happens', async () => {
+  it('prints one JSON object with --json in any case', async () => {
     const verified = await run('receipt proof.json --key log.vkey --json');
     expect(verified.code).toBe(0);
     expect(JSON.parse(verified.out)).toMatchObject({
@@ -236,7 +236,7 @@ describe('sealgate-verify', () => {
     expect(JSON.parse(signed.out)).not.toHaveProperty('key');
   });
 
-  it('lets nothing it read control the terminal', async () => {
+  it('prints no control characters from its input', async () => {
     const hostile = await directoryOf(
       new Map([
         ['log.vkey', VKEY],

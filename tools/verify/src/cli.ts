@@ -1,47 +1,44 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './audit-command.ts';
-import { addDecisionsCommand } from './decisions-command.ts';
-import { addDeliveryCommand } from './delivery-command.ts';
-import { addEnvelopeCommand } from './envelope-command.ts';
+import { addDecisionsCommand, addDeliveryCommand, addPackCommand } from './document-commands.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addMonitorCommand } from './monitor-command.ts';
 import type { LOG_PROBLEMS, LogProblemKind } from './monitor-log.ts';
-import { addPackCommand } from './pack-command.ts';
-import { addPageCommand } from './page-command.ts';
-import { addProofCommand } from './proof-command.ts';
-import { addReceiptCommands } from './receipt-commands.ts';
+import { addProofCommand, addReceiptCommands } from './receipt-commands.ts';
 import { addReleaseCommand } from './release-command.ts';
-import { addSignedCommand } from './signed-command.ts';
+import { addEnvelopeCommand, addSignedCommand } from './signature-commands.ts';
 
-/** What the command line needs of the process that runs it. */
+/** The command line's view of the process that runs it. */
 export interface CliContext {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Relative paths are seen from here, and the key of the demo is looked for from here upwards. */
+  /** Relative paths are resolved against it, and the key of the demo is searched from here upwards. */
   readonly directory: string;
-  /** Milliseconds since the epoch; the clock of this machine, unless given. */
+  /** Milliseconds since the epoch; by default the clock of this machine. */
   readonly now?: () => number;
-  /** For a command that goes on until it is told to end: aborted by SIGTERM or SIGINT from then on. */
+  /** For a command that runs until stopped: aborted by SIGTERM or SIGINT from then on. */
   readonly stopSignal?: () => AbortSignal;
 }
 
-/** What a command reports its exit code with. */
+/** Context of a command, with its exit code. */
 export interface CommandHost extends CliContext {
   readonly now: () => number;
   readonly exit: (code: ExitCode) => void;
 }
 
-/** 0: verified. 1: not verified. 2: wrong use, or something that cannot be read. From 10 on: what `monitor` found. */
+/** 0: verified. 1: not verified. 2: wrong use, or unreadable input. From 10: findings of `monitor`. */
 export type ExitCode = 0 | 1 | 2 | (typeof LOG_PROBLEMS)[LogProblemKind];
 
 const HELP = `
 Exit codes: 0 verified, 1 not verified, 2 wrong use or unreadable.
-Every command but monitor works without a network, on files, and sends nothing anywhere.
-The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file that holds one. Take it from somewhere you trust,
-not from whoever hands you the proof. Without --key, that of this machine's own demo is used where there is one: .sealgate/dev.json, else
+Every command except monitor works offline, on files.
+The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file with one. Get it from a source you trust, not from
+the sender of the proof. Without --key, the key of a demo on this machine is used, if there is one: .sealgate/dev.json, else
 .sealgate/log.vkey, in the current directory or above.`;
 
-/** Runs one command line, given without the names of Node and the script. Throws only for bugs. */
+/** Runs one command line, without the names of Node and script. Throws only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const program = new Command('sealgate-verify')
@@ -67,8 +64,32 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has said what is wrong; help that was asked for is no error.
+    // Commander has printed the error; requested help is not an error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     throw error;
   }
+}
+
+/** Where `npm run build` writes the page. */
+const PAGE_FILE = join(import.meta.dirname, '../../../apps/console/dist/verify.html');
+
+const PAGE_HELP = `
+The page is one file: copy it, open it in a browser, and drop proofs, checkpoints, envelopes and packs on it. It works
+offline.`;
+
+/** Adds `page`. */
+export function addPageCommand(program: Command, host: CommandHost, file = PAGE_FILE): void {
+  program
+    .command('page')
+    .description('print the path of the verification page for browsers')
+    .addHelpText('after', PAGE_HELP)
+    .action(() => {
+      if (existsSync(file)) {
+        host.out(`${file}\n`);
+        host.exit(0);
+        return;
+      }
+      host.err('sealgate-verify page: the page is not built yet: run npm run build.\n');
+      host.exit(2);
+    });
 }

@@ -1,41 +1,38 @@
-import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
-import type { ChainedDecision, DecisionHead } from '@sealgate/envelope';
+import { type ChainedDecision, DECISION_HEAD_TYPE, type DecisionHead } from '@sealgate/envelope';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { reportReceipt } from './check-receipt.ts';
-import { readNdjson } from './ndjson.ts';
 import type { SavedHead } from './heads-in-log.ts';
-import type { NdjsonLine } from './ndjson.ts';
+import { type NdjsonLine, readNdjson } from './read-file.ts';
 import { readReceiptFile } from './receipt-file.ts';
-import { startReport } from './report.ts';
-import type { Reporter } from './report.ts';
+import { type Reporter, startReport } from './report.ts';
 import {
   hasMember,
   listAt,
   numberAt,
   objectAt,
+  type Place,
   rootObject,
   stringAt,
   stringOrNullAt,
   stringsAt,
+  UnreadableError,
   valueAt,
 } from './shape.ts';
-import type { Place } from './shape.ts';
-import { UnreadableError } from './unreadable-error.ts';
 
 export interface HeadsInput {
-  /** NDJSON of `{record, receipt, proof}`, one head a line. */
+  /** NDJSON of `{record, receipt, proof}`, one head per line. */
   readonly heads: string;
   readonly verifier: NoteVerifier;
-  /** The channel that the heads have to be in. */
+  /** The required channel of the heads. */
   readonly channel?: string | undefined;
-  /** RFC 3339: heads that were made before are left out, and so are decisions before the first that is left. */
+  /** RFC 3339: older heads are excluded, and so are decisions before the first remaining one. */
   readonly from?: string | undefined;
 }
 
-/** A line of the log of decisions; `hash` is null where a version before chains wrote it. */
+/** A line of the decision log; `hash` is null if a version without chains wrote it. */
 export type LoggedLine = ChainedDecision & { readonly hash: string | null };
 
-/** @throws UnreadableError for a line of another form. */
+/** @throws UnreadableError for a line of another format. */
 export function readDecision({ where, value }: NdjsonLine): LoggedLine {
   const place = rootObject(where, value);
   const decision = stringAt(place, 'decision');
@@ -43,7 +40,7 @@ export function readDecision({ where, value }: NdjsonLine): LoggedLine {
   if (!Number.isSafeInteger(seq) || seq < 1) throw new UnreadableError(`${where} has a seq that counts nothing.`);
   return {
     action: stringAt(place, 'action'),
-    // Whatever stands there is hashed as it stands.
+    // The line is hashed as it is.
     decision: decision as 'allow' | 'deny',
     decision_id: stringAt(place, 'decision_id'),
     environment: stringAt(place, 'environment'),
@@ -64,8 +61,8 @@ export function readDecision({ where, value }: NdjsonLine): LoggedLine {
 }
 
 /**
- * The heads of each process, in order, and every head as it was saved, those from before `from` too; heads that do not follow
- * one another are faults.
+ * The heads of each process in order, and all saved heads, including those before `from`; heads that are not contiguous
+ * are faults.
  */
 export async function readHeads(
   report: Reporter,
@@ -96,7 +93,7 @@ export async function readHeads(
   return { chains, saved };
 }
 
-/** A head that the ledger holds, with its receipt; undefined, and a failed step, where the line is none. */
+/** A head in the ledger, with its receipt; undefined, with a failed step, for an invalid line. */
 function readHead(report: Reporter, { where, value }: NdjsonLine, { verifier, channel }: HeadsInput) {
   const file = readReceiptFile(where, value);
   const { receipt } = file;

@@ -14,11 +14,11 @@ import { checkDecisions } from './check-decisions.ts';
 import { headsOf, linesOf, saved } from './testing/sample-decisions.ts';
 import { CHANNEL } from './testing/sample-log.ts';
 
-describe('heads that were saved, against a copy of the log', () => {
+describe('saved heads, compared with a copy of the log', () => {
   const lines = linesOf('p1', 9);
   const other = linesOf('p2', 3);
   const all = [...headsOf(lines, [4, 9]), ...headsOf(other, [2, 3])];
-  /** All four heads are in the log; `edit` changes the files of the auditor. */
+  /** All four heads are in the log; `edit` changes the auditor's files. */
   async function compared(edit: (files: Files) => void = () => undefined, more: { from?: string } = {}) {
     const { directory, input, key } = await saved([...lines, ...other], all);
     const heads = readFileSync(input.heads, 'utf8').trimEnd().split('\n');
@@ -43,11 +43,11 @@ describe('heads that were saved, against a copy of the log', () => {
     `withheld: Head head-${index}, written at 2030-01-02T03:04:05.678Z, is entry ${index} of the log, and is missing from ` +
     'what was saved: it was withheld, with the decisions that it covers.';
 
-  it('are all there, and no others', async () => {
+  it('are exactly those in the log', async () => {
     expect(await compared()).toEqual({ verified: true, faults: [], notes: [] });
   });
 
-  it('names one that was withheld: the last of a process, or all of one', async () => {
+  it('reports a withheld one: the last of a process, or all of one', async () => {
     expect((await compared(({ heads, keep }) => keep(heads.slice(0, 3)))).faults).toEqual([withheld(3)]);
     const { faults } = await compared(({ heads, keep }) => keep(heads.slice(0, 2)));
     expect(faults).toEqual([withheld(2), withheld(3)]);
@@ -55,7 +55,7 @@ describe('heads that were saved, against a copy of the log', () => {
     expect(later.faults.join()).not.toContain('withheld');
   });
 
-  it('names one that the log does not hold', async () => {
+  it('reports one that is not in the log', async () => {
     const { faults } = await compared(({ directory }) => {
       const bytes = readFileSync(bundle(directory));
       writeFileSync(bundle(directory), Buffer.from(bytes.toString('latin1').replace('head-3', 'head-X'), 'latin1'));
@@ -67,7 +67,7 @@ describe('heads that were saved, against a copy of the log', () => {
     ]);
   });
 
-  it('wants the whole log, signed by the pinned key', async () => {
+  it('needs the whole log, signed by the pinned key', async () => {
     expect((await compared(({ directory }) => rmSync(bundle(directory)))).faults).toEqual([
       'log entries: Entries 0 and on are missing: withheld heads cannot be told.',
     ]);
@@ -83,7 +83,7 @@ describe('heads that were saved, against a copy of the log', () => {
     expect(faults).toEqual([expect.stringContaining('log signature: The checkpoint is not signed by the pinned key')]);
   });
 
-  it('says which were not compared: those that are newer than the copy', async () => {
+  it('reports those that were not compared: newer than the copy', async () => {
     const { verified, notes } = await compared(({ directory, key }) => {
       const older = checkpointOver(readFileSync(bundle(directory)), 2);
       writeFileSync(`${directory}/copy/checkpoint`, noteSigner(key.privateKey).sign(older));
@@ -94,7 +94,7 @@ describe('heads that were saved, against a copy of the log', () => {
   });
 });
 
-/** The text of a checkpoint over the first entries of a bundle. */
+/** A checkpoint over the first entries of a bundle. */
 function checkpointOver(bundle: Buffer, size: number): string {
   const tree = TileTree.empty();
   tree.append(Buffer.concat(entriesOf(bundle).slice(0, size).map(leafHash)));

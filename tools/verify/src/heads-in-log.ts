@@ -7,26 +7,26 @@ import { readBytesIfThere, readText } from './read-file.ts';
 import type { Reporter } from './report.ts';
 import { logOf, openCheckpoint } from './signed-checkpoint.ts';
 
-/** A head as it was saved: its receipt, and where it stands. */
+/** A saved head: its receipt, and its location in the file. */
 export interface SavedHead {
   readonly receipt: Receipt;
   readonly where: string;
 }
 
 export interface HeadsInLogInput {
-  /** A copy of the log of the channel: `checkpoint`, and bundles of entries as C2SP tlog-tiles lays them out. */
+  /** A copy of the channel's log: `checkpoint`, and entry bundles as in C2SP tlog-tiles. */
   readonly directory: string;
   readonly verifier: NoteVerifier;
   readonly channel?: string | undefined;
-  /** RFC 3339: entries from before need no saved head. */
+  /** RFC 3339: older entries need no saved head. */
   readonly from?: string | undefined;
   readonly heads: readonly SavedHead[];
 }
 
 /**
- * Compares the heads that were saved with those that a whole log holds: one that the log holds and nobody saved was withheld,
- * with every decision that it covers; one that was saved and is not in the log is named as well. The entries have to hash to the
- * signed checkpoint. Throws UnreadableError for files that cannot be read.
+ * Compares the saved heads with those in a whole log: a head in the log that was not saved was withheld, with all
+ * decisions that it covers; a saved head that is not in the log is reported as well. The entries must hash to the
+ * signed checkpoint. @throws UnreadableError for files that cannot be read.
  */
 export async function compareHeads(report: Reporter, input: HeadsInLogInput): Promise<void> {
   const { directory, verifier, channel } = input;
@@ -67,7 +67,7 @@ export async function compareHeads(report: Reporter, input: HeadsInLogInput): Pr
   if (elsewhere > 0) report.note(`${elsewhere} heads are in other logs than ${log}, and were not looked for in it.`);
 }
 
-/** An entry that is a head which nobody saved. */
+/** An entry that is a head without a saved copy. */
 function tellWithheld(
   report: Reporter,
   { from }: HeadsInLogInput,
@@ -85,12 +85,12 @@ function membersOf(entry: Buffer): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(entry.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // JSON.parse fails in one way only: this is no record. Its hash is judged with the root.
+    // JSON.parse can only fail if this is not a record. Its hash is checked with the root.
     return {};
   }
 }
 
-/** The entries of a bundle, from the full one where the log has grown; undefined, and a failed step, where there is none. */
+/** The entries of a bundle, from the full one if the log has grown; undefined, with a failed step, if there is none. */
 async function readBundle(
   report: Reporter,
   directory: string,
@@ -111,7 +111,7 @@ function splitBundle(bytes: Buffer): Buffer[] {
   try {
     return entriesOf(bytes).map((entry) => Buffer.from(entry));
   } catch {
-    // entriesOf fails in one way only: the bundle ends within an entry.
+    // entriesOf can only fail if the bundle ends within an entry.
     return [];
   }
 }

@@ -1,37 +1,33 @@
 import type { Command } from 'commander';
-import { checkCheckpoint } from './check-checkpoint.ts';
-import { checkConsistency, readConsistencyPath } from './check-consistency.ts';
-import type { Connection } from './check-consistency.ts';
+import { checkCheckpoint, checkConsistency, type Connection, readConsistencyPath } from './check-consistency.ts';
 import { checkLog } from './check-log.ts';
 import type { CommandHost } from './cli.ts';
 import { pathIn, readJson, readText } from './read-file.ts';
-import { runKeyedCheck, withKeyOptions } from './run-check.ts';
-import type { CommonOptions } from './run-check.ts';
+import { type CommonOptions, runKeyedCheck, withKeyOptions } from './run-check.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
 import { connectionByTiles } from './tile-directory.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 const CONSISTENCY_HELP = `
-OLD and NEW are two checkpoints that were saved. Where they differ in size, what connects them is either a proof
-(--proof: a JSON list of hashes in lower hex, or {"consistencyPath": [...]}) or the tiles of the log (--tiles: a directory
-that holds tile/ as C2SP tlog-tiles lays it out).
+OLD and NEW are two saved checkpoints. If they differ in size, give a proof (--proof: a JSON list of hashes in lower-case
+hex, or {"consistencyPath": [...]}) or the tiles of the log (--tiles: a directory with tile/ as in C2SP tlog-tiles).
 
   sealgate-verify consistency monday.txt friday.txt --key log.vkey --tiles mirror/`;
 
 const LOG_HELP = `
-DIR holds "checkpoint", the tiles as C2SP tlog-tiles lays them out ("tile/0/000", ...) and perhaps "leaves.ndjson",
-"records.ndjson" or "records/*.ndjson" (an archive): the whole log, one entry a line from index 0. Tiles or entries are enough; with both, the first entry that
-disagrees is named. A line is a receipt (perhaps with data), {receipt, proof}, or {index, leafHash, id?, channel?}; a line of
---receipts may also be a write's answer.
+DIR contains "checkpoint", the tiles as in C2SP tlog-tiles ("tile/0/000", ...) and perhaps "leaves.ndjson", "records.ndjson"
+or "records/*.ndjson" (an archive): the whole log, one entry per line from index 0. Tiles or entries are enough; with both, the
+first differing entry is reported. A line is a receipt (perhaps with data), {receipt, proof}, or {index, leafHash, id?,
+channel?}; a line of --receipts may also be the response to a write.
 
   sealgate-verify log mirror/ --key log.vkey --receipts answers.ndjson --saved checkpoints/`;
 
 /** Adds `checkpoint`, `consistency` and `log`. */
 export function addLogCommands(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('checkpoint'))
-    .description('is this checkpoint signed by the pinned key?')
-    .argument('<file>', 'a checkpoint, as it was served')
-    .option('--channel <channel>', 'the channel it has to be of: <network>.<name>')
+    .description('check the signature and origin of a checkpoint')
+    .argument('<file>', 'a checkpoint, as served')
+    .option('--channel <channel>', 'its required channel: <network>.<name>')
     .action(async (path: string, options: CommonOptions & { channel?: string }) => {
       await runKeyedCheck(host, { name: 'checkpoint', options }, async ({ verifier }) =>
         checkCheckpoint({ ...(await readNote(host, path)), verifier, channel: options.channel }),
@@ -39,11 +35,11 @@ export function addLogCommands(program: Command, host: CommandHost): void {
     });
 
   withKeyOptions(program.command('consistency'))
-    .description('is one checkpoint of the beginning of the log that another is of?')
+    .description('check that one checkpoint covers a prefix of the log of another')
     .argument('<old>', 'the older checkpoint')
     .argument('<new>', 'the newer checkpoint')
     .option('--proof <file>', 'a consistency proof as JSON')
-    .option('--tiles <dir>', 'a directory of tiles to make the proof from')
+    .option('--tiles <dir>', 'a directory of tiles to build the proof from')
     .addHelpText('after', CONSISTENCY_HELP)
     .action(async (oldPath: string, newPath: string, options: CommonOptions & ConnectionOptions) => {
       await runKeyedCheck(host, { name: 'consistency', options }, async ({ verifier }) => {
@@ -54,12 +50,12 @@ export function addLogCommands(program: Command, host: CommandHost): void {
     });
 
   withKeyOptions(program.command('log'))
-    .description('does a whole log hash to its checkpoint, and is every receipt in it?')
+    .description('recompute a whole log, and check that receipts are in it')
     .argument('<dir>', 'a directory with the checkpoint, tiles and entries of one channel')
-    .option('--channel <channel>', 'the channel it has to be of: <network>.<name>')
+    .option('--channel <channel>', 'its required channel: <network>.<name>')
     .option('--leaves <file>', 'the entries of the whole log as NDJSON, if not in DIR')
-    .option('--receipts <file...>', 'NDJSON of receipts or write answers that have to be in the log, each exactly once')
-    .option('--saved <path...>', 'checkpoints that were kept elsewhere: files, or directories of them')
+    .option('--receipts <file...>', 'NDJSON of receipts or write responses that must be in the log exactly once')
+    .option('--saved <path...>', 'checkpoints saved elsewhere: files, or directories of them')
     .addHelpText('after', LOG_HELP)
     .action(async (path: string, options: CommonOptions & LogOptions) => {
       const at = (given: string) => pathIn(host.directory, given);

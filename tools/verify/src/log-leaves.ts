@@ -1,19 +1,32 @@
+import { dataHashOf, DECLARATION_TYPE, declarationLeaf, logName, type Receipt, receiptLeaf } from '@sealgate/envelope';
 import { HASH_BYTES } from '@sealgate/merkle';
-import { entriesOf } from './log-entry.ts';
-import type { LogEntry } from './log-entry.ts';
-import { readNdjson } from './ndjson.ts';
+import { answeredRecords } from './check-answer.ts';
+import { readDeclaration } from './check-declaration.ts';
+import { type NdjsonLine, readNdjson } from './read-file.ts';
+import { contentOf, readReceipt, type StatedContent } from './receipt-file.ts';
 import type { Reporter } from './report.ts';
+import {
+  hashBytes,
+  hasMember,
+  isObject,
+  numberAt,
+  objectAt,
+  type Place,
+  rootObject,
+  stringAt,
+  UnreadableError,
+} from './shape.ts';
 
 export interface LogLeaves {
-  /** The leaf hashes, in order, as far as there is no gap. */
+  /** The leaf hashes, in order, up to the first gap. */
   readonly hashes: Buffer;
-  /** Where each entry stands in the file. */
+  /** Location of each entry in the file. */
   readonly places: readonly string[];
 }
 
 /**
- * Reads a whole log as NDJSON, in one file or several in order, and checks it by itself: every index from 0 in order, none missing or twice, no id twice, every
- * line of this channel and true to its own hashes. Hashes stop at the first gap.
+ * Reads a whole log as NDJSON, in one or several files, and checks its lines: every index from 0 in order, none missing
+ * or duplicate, unique ids, every line of this channel and consistent with its hashes. Hashes stop at the first gap.
  */
 export async function readLeaves(
   report: Reporter,
@@ -79,4 +92,101 @@ function reportLength(report: Reporter, o: { path: string; size: number; count: 
     report.note(`${o.path} has ${o.count - o.size} entries that the checkpoint does not cover yet.`);
   if (o.spoiled === 0)
     report.ok('leaves', `${o.count} entries, indexes 0 to ${o.count - 1} without a gap, no id twice.`);
+}
+
+/** The entry data of one line. */
+export interface LogEntry {
+  readonly where: string;
+  readonly index: number;
+  readonly leafHash: Buffer;
+  readonly id?: string | undefined;
+  /** The name of the log: after a declared loss `<channel>/e<epoch>`. */
+  readonly channel?: string | undefined;
+  /** A fault of the line itself, independent of the log. */
+  readonly problem?: string | undefined;
+}
+
+/**
+ * The entries of a line. A line is a receipt (perhaps with `data` or `leafHash`), `{receipt, proof?}` perhaps with the
+ * content, a write response `{records}`, the declaration of an epoch, or `{index, leafHash, id?, channel?}`. @throws
+ * UnreadableError otherwise.
+ */
+export function entriesOf({ where, value }: NdjsonLine): readonly LogEntry[] {
+  const line = rootObject(where, value);
+  if (line.object['type'] === DECLARATION_TYPE) return [declarationEntry(line)];
+  if (hasMember(line, 'records')) {
+    return answeredRecords(line).map(({ epoch = 0, ...record }) =>
+      statedEntry({ ...record, channel: logName(record.channel, epoch) }),
+    );
+  }
+  if (hasMember(line, 'receipt')) {
+    const place = objectAt(line, 'receipt');
+    const stated = hasMember(line, 'proof') ? objectAt(line, 'proof') : undefined;
+    return [receiptEntry(place, { stated, contents: contentsBeside(line, place) })];
+  }
+  if (hasMember(line, 'dataHash')) return [receiptEntry(line, { stated: line, contents: contentOf(line) })];
+  if (hasMember(line, 'leafHash')) {
+    const [id, channel] = ['id', 'channel'].map((member) =>
+      hasMember(line, member) ? stringAt(line, member) : undefined,
+    );
+    return [statedEntry({ where, index: numberAt(line, 'index'), leafHash: stringAt(line, 'leafHash'), id, channel })];
+  }
+  throw new UnreadableError(`${where} is neither a receipt, nor a write's answer, nor a leaf with its index.`);
+}
+
+function declarationEntry(line: Place): LogEntry {
+  const { statement } = readDeclaration({ where: line.where, object: { statement: line.object, inclusionPath: [] } });
+  const channel = logName(statement.channel, statement.epoch);
+  return { where: line.where, index: 0, leafHash: declarationLeaf(statement), channel };
+}
+
+function contentsBeside(line: Place, receipt: Place): StatedContent[] {
+  const beside = ['record', 'asset'].filter((member) => isObject(line.object[member]));
+  const places = [receipt, line, ...beside.map((member) => objectAt(line, member))];
+  return places.flatMap(contentOf);
+}
+
+function receiptEntry(
+  place: Place,
+  { stated, contents }: { stated: Place | undefined; contents: readonly StatedContent[] },
+): LogEntry {
+  const receipt = readReceipt(place);
+  const leafHash = receiptLeaf(receipt);
+  const { index, id, epoch = 0 } = receipt;
+  const channel = logName(receipt.channel, epoch);
+  const problem = statedProblem(receipt, leafHash, stated) ?? contentProblem(receipt, contents);
+  return { where: place.where, index, leafHash, id, channel, problem };
+}
+
+function statedProblem({ index }: Receipt, leafHash: Buffer, stated: Place | undefined): string | undefined {
+  if (stated === undefined) return undefined;
+  if (hasMember(stated, 'index') && numberAt(stated, 'index') !== index)
+    return 'Receipt and proof have different indexes.';
+  const isOther = hasMember(stated, 'leafHash') && stringAt(stated, 'leafHash') !== leafHash.toString('hex');
+  return isOther ? 'The receipt does not hash to the leafHash beside it.' : undefined;
+}
+
+function contentProblem(receipt: Receipt, contents: readonly StatedContent[]): string | undefined {
+  const salt = receipt.salt === null ? undefined : hashBytes(receipt.salt);
+  if (receipt.salt !== null && salt === undefined) return 'The salt is malformed.';
+  const wrong = contents.find(({ data }) =>
+    salt === undefined ? data !== null : dataHashOf(salt, data, receipt.extra) !== receipt.dataHash,
+  );
+  if (wrong === undefined) return undefined;
+  return salt === undefined
+    ? 'The salt is erased, so nothing can prove this content.'
+    : 'The content does not hash to dataHash: content, extra, salt or hash was changed.';
+}
+
+function statedEntry(entry: {
+  where: string;
+  index: number;
+  leafHash: string;
+  id?: string | undefined;
+  channel?: string | undefined;
+}): LogEntry {
+  const { where, index, id, channel } = entry;
+  const leafHash = hashBytes(entry.leafHash);
+  const problem = leafHash === undefined ? 'The leafHash is not 64 lower hex digits.' : undefined;
+  return { where, index, leafHash: leafHash ?? Buffer.alloc(0), id, channel, problem };
 }

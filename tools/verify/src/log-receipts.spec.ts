@@ -8,7 +8,7 @@ describe('receipts', () => {
   const steps = (text: string) => failures((files) => files.set('r.ndjson', text), { receipts: ['r.ndjson'] });
   const record = at(log.answerOf(7).records, 0);
 
-  it('in every form are in the log, replays counted once', async () => {
+  it('in every format are found in the log, replays counted once', async () => {
     const { receipt, proof } = await log.proofOf(9);
     const text = answers(log.answerOf(0), log.answerOf(5, 6, 7), log.answerOf(7), receipt, { receipt, proof }, record);
     const report = await check((files) => files.set('r.ndjson', text), { receipts: ['r.ndjson'] });
@@ -18,7 +18,7 @@ describe('receipts', () => {
     );
   });
 
-  it('are judged against the entries where there are no tiles', async () => {
+  it('are compared with the entries if there are no tiles', async () => {
     const withoutTiles = (files: Files) => {
       for (const path of [...files.keys()].filter(isTile)) files.delete(path);
       files.set('r.ndjson', answers(log.answerOf(1, 2)));
@@ -26,7 +26,7 @@ describe('receipts', () => {
     expect(await failures(withoutTiles, { receipts: ['r.ndjson'] })).toEqual([]);
   });
 
-  it('of other channels are counted and not judged', async () => {
+  it('of other channels are counted and not checked', async () => {
     const other = { records: [{ ...record, channel: 'demo.other', index: 9999 }] };
     const report = await check((files) => files.set('r.ndjson', answers(other)), { receipts: ['r.ndjson'] });
     expect(report.verified).toBe(true);
@@ -34,37 +34,29 @@ describe('receipts', () => {
   });
 
   it.each<[string, unknown[], string]>([
-    [
-      'an acknowledged write that is lost',
-      [{ ...record, index: 600 }],
-      'order-7 was acknowledged and is not in the log.',
-    ],
-    ['an index that is none', [{ ...record, index: -1 }], 'order-7 was acknowledged and is not in the log.'],
+    ['a lost acknowledged write', [{ ...record, index: 600 }], 'order-7 was acknowledged and is not in the log.'],
+    ['an invalid index', [{ ...record, index: -1 }], 'order-7 was acknowledged and is not in the log.'],
     [
       'another entry in its place',
       [{ ...record, index: 8 }],
       'order-7 was acknowledged as entry 8, and the log has another',
     ],
     ['another hash', [{ ...record, leafHash: '0'.repeat(64) }], 'the log has another there'],
-    ['a hash that is none', [{ ...record, leafHash: 'x' }], 'order-7: The leafHash is not 64 lower hex digits.'],
-    [
-      'a write that was done twice',
-      [record, { ...record, index: 8 }],
-      'order-7 has two receipts: it was written twice.',
-    ],
+    ['an invalid hash', [{ ...record, leafHash: 'x' }], 'order-7: The leafHash is not 64 lower hex digits.'],
+    ['a duplicate write', [record, { ...record, index: 8 }], 'order-7 has two receipts: it was written twice.'],
     ['two transactions for one id', [record, { ...record, leafHash: '0'.repeat(64) }], 'it was written twice'],
     ['a receipt that was edited', [{ ...at(log.entries, 7).receipt, owner: 'Eve' }], 'the log has another there'],
-  ])('name %s', async (_, lines, detail) => {
+  ])('report %s', async (_, lines, detail) => {
     const found = await steps(answers({ records: [] }, ...lines));
     expect(found).toMatchObject([{ step: 'receipts', detail: expect.stringContaining(detail) }]);
   });
 
-  it('say how many failed', async () => {
+  it('report the number of failures', async () => {
     const lost = [600, 601, 602].map((index) => ({ ...record, id: `lost-${index}`, index }));
     expect((await steps(answers(...lost)))[0]?.detail).toContain('(3 receipts failed; this is the first)');
   });
 
-  it('find an entry that is in the log twice', async () => {
+  it('detect an entry that is in the log twice', async () => {
     const twice = sampleLog(20, { key: log.key, entries: [...log.entries.slice(0, 10), ...log.entries.slice(0, 1)] });
     const change = (files: Files) => {
       files.delete('leaves.ndjson');
@@ -74,7 +66,7 @@ describe('receipts', () => {
     expect(found).toEqual([{ step: 'receipts', detail: 'order-0 is in the log twice.' }]);
   });
 
-  it('cannot be looked up when the tiles are not all there', async () => {
+  it('cannot be looked up if tiles are missing', async () => {
     const change = (files: Files) => {
       files.delete('leaves.ndjson');
       files.delete('tile/0/000');
@@ -85,7 +77,7 @@ describe('receipts', () => {
     expect(report.steps.at(-1)).toMatchObject({ step: 'receipts', status: 'skipped' });
   });
 
-  it('are unreadable when they come from a ledger without a log, or are no receipts', async () => {
+  it('are unreadable if they come from a ledger without a log, or are not receipts', async () => {
     await expect(steps(answers({ records: [{ id: 'a', transactionId: 't', channel: CHANNEL }] }))).rejects.toThrow(
       'keeps no log that can be checked',
     );

@@ -1,20 +1,19 @@
 import { HASH_BYTES } from '@sealgate/merkle';
-import { entriesOf } from './log-entry.ts';
-import type { LogEntry } from './log-entry.ts';
-import { hashAt } from './log-tiles.ts';
-import { readNdjson } from './ndjson.ts';
+import { entriesOf, type LogEntry } from './log-leaves.ts';
+import { hashAt } from './tile-directory.ts';
+import { readNdjson } from './read-file.ts';
 import type { Failure, Reporter } from './report.ts';
 
 interface Search {
   readonly channel: string | undefined;
-  /** The leaf hashes of the log, as far as the checkpoint covers them. */
+  /** The leaf hashes of the log, up to the checkpoint. */
   readonly leafHashes: Buffer;
 }
 
 /**
- * Checks that every receipt in an NDJSON file is in the log exactly once, at the place it names. The same receipt twice (an
- * idempotent replay) is one receipt; one id with two places or two hashes is a double write. Receipts of other channels are
- * counted and told, not judged.
+ * Checks that every receipt in an NDJSON file is in the log exactly once, at its index. A repeated receipt (an
+ * idempotent replay) counts once; one id with two indexes or two hashes is a double write. Receipts of other channels
+ * are counted, not checked.
  */
 export async function checkReceiptsInLog(report: Reporter, path: string, search: Search): Promise<void> {
   const known = new Map<string, LogEntry>();
@@ -81,7 +80,7 @@ function receiptFailure(
   };
 }
 
-/** Receipts that are in the log where they should be, and once more. */
+/** Finds receipts that are also in the log a second time. */
 function* repeatedLeaves(entries: readonly LogEntry[], leafHashes: Buffer): Generator<Failure> {
   const wanted = new Map(entries.map((entry) => [entry.leafHash.toString('latin1'), entry]));
   const size = leafHashes.length / HASH_BYTES;

@@ -1,6 +1,6 @@
 import { runCli } from './cli.ts';
 
-/** Taken by a command that asks for it alone: every other one ends by the signal itself. */
+/** Only installed by a command that needs it: others are ended by the signal itself. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());

@@ -9,7 +9,7 @@ import { metricsText, serveMetrics, type WatchedLog } from './monitor-metrics.ts
 import { pinnedKey, readPolicy, type KeyOptions } from './pinned-key.ts';
 import { pathIn, readBytesIfThere, readText } from './read-file.ts';
 import { withKeyOptions } from './run-check.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 interface MonitorOptions extends KeyOptions {
   readonly state: string;
@@ -21,41 +21,41 @@ interface MonitorOptions extends KeyOptions {
   readonly metricsHost: string;
 }
 
-/** What is known of one log: kept in the state file, and told as metrics. */
+/** State of one log: stored in the state file, and exported as metrics. */
 interface Watched extends WatchedLog {
   readonly url: string;
   seen?: SeenLog | undefined;
 }
 
 const READ_WITHIN_MS = 30_000;
-/** A full bundle of the longest entries is 16 MiB and some. */
+/** A full bundle of the longest entries has slightly more than 16 MiB. */
 const READ_MAX_BYTES = 17 * 1024 * 1024;
 
-/** Of a channel, or of an epoch of one. */
+/** Name of a channel, or of one of its epochs. */
 const LOG_NAME = /^[a-z0-9-]+\.[a-z0-9-]+(\/e\d+)?$/;
 
 const HELP = `
-URL is a log as a ledger peer serves it (https://peer.example/ledger/acme.main), or a copy of one: its checkpoint, tiles and
-entry bundles below. The state file holds the newest checkpoint that was checked of each log: keep it, and with it every
-later look shows what was taken back. Without --every it looks once and ends, as a CronJob does.
+URL is a log of a ledger peer (https://peer.example/ledger/acme.main), or a copy of one with its checkpoint, tiles and entry
+bundles. The state file has the newest verified checkpoint of each log: keep it, so that later rounds detect rollbacks and
+forks. Without --every it runs one round and exits, for a CronJob.
 
-Exit codes: 0 all is well, 2 wrong use or unreachable, ${Object.entries(LOG_PROBLEMS)
+Exit codes: 0 no problem, 2 wrong use or unreachable, ${Object.entries(LOG_PROBLEMS)
   .map(([kind, code]) => `${code} ${kind}`)
-  .join(', ')}. The checkpoints that prove a problem are printed: keep them.
+  .join(', ')}. The checkpoints that prove a problem are printed: save them.
 
-With --every, SIGTERM and SIGINT end it at once, with what was checked so far in the state file and the code of the last look.
+With --every, SIGTERM and SIGINT stop it at once; the state file has the progress so far, the exit code is that of the last round.
 
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json --every 60 --metrics-port 9464`;
 
-/** Adds `monitor`, the one command that opens connections and writes files. */
+/** Adds `monitor`, the only command that opens connections and writes files. */
 export function addMonitorCommand(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('monitor'))
-    .description('do logs only grow, and is every new entry what was signed for? Reads them over HTTP')
+    .description('follow logs over HTTP: check that they only grow, and that new entries match their checkpoints')
     .argument('<url...>', 'the logs')
-    .requiredOption('--state <file>', 'what was seen of them; written anew after each look')
+    .requiredOption('--state <file>', 'the state of each log; rewritten after each round')
     .option('--bearer-file <file>', 'a file with the key of the ledger peer, sent as Authorization: Bearer')
-    .option('--every <seconds>', 'go on looking, with so many seconds between')
+    .option('--every <seconds>', 'repeat after this many seconds')
     .option('--metrics-textfile <file>', 'metrics for the textfile collector of a Prometheus node exporter')
     .option('--metrics-port <port>', 'serve metrics at /metrics of this port; with --every')
     .option('--metrics-host <address>', 'the address to serve them on', '127.0.0.1')
@@ -73,7 +73,7 @@ export function addMonitorCommand(program: Command, host: CommandHost): void {
 
 async function monitor(host: CommandHost, urls: readonly string[], options: MonitorOptions): Promise<void> {
   const at = (path: string) => pathIn(host.directory, path);
-  // Which witnesses cosigned is a finding of its own, beside what the log's key signed.
+  // Missing cosignatures are a separate finding, besides the log key's signature.
   const { policy: policyFile, json = false, ...pins } = options;
   const { verifier } = await pinnedKey(pins, host);
   const policy = policyFile === undefined ? undefined : await readPolicy(at(policyFile));
@@ -102,7 +102,7 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
     for (;;) {
       const code = await lookAtAll();
       await writeWhole(at(options.state), stateText(watched));
-      // Cut short, it says nothing: the code of the look before stays.
+      // An interrupted round has no result: the code of the previous one stays.
       if (isStopped()) return;
       if (options.metricsTextfile !== undefined) await writeWhole(at(options.metricsTextfile), metricsText(watched));
       host.exit(code);
@@ -115,7 +115,7 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
   }
 }
 
-/** Ends early where it is told to stop. */
+/** Ends early when stopped. */
 async function pause(everyMs: number, stop: AbortSignal | undefined): Promise<void> {
   try {
     await delay(everyMs, undefined, stop === undefined ? {} : { signal: stop });
@@ -124,7 +124,7 @@ async function pause(everyMs: number, stop: AbortSignal | undefined): Promise<vo
   }
 }
 
-/** A line of JSON for each look, whatever it says. */
+/** A line of JSON for each round. */
 function asJson(host: CommandHost, one: Watched): CommandHost {
   const line = (text: string) => {
     const { url, log, size, problem = null } = one;
@@ -149,7 +149,7 @@ async function look(
     else tell(host, one, short);
     return short === undefined ? 0 : LOG_PROBLEMS[short.kind];
   } catch (error) {
-    // A look that was cut short says nothing about the log.
+    // An interrupted round says nothing about the log.
     if (isStopped()) return 0;
     if (error instanceof LogProblem) {
       one.problem = error.kind;
@@ -167,7 +167,7 @@ function tell(host: CommandHost, { url }: Watched, { kind, message, notes }: Log
   host.out(`FAILED  ${url}: ${kind}: ${message}\n${notes.map((note) => `\n${note}`).join('')}`);
 }
 
-/** Bounded in time and size; a redirect is not followed. Undefined for 404. */
+/** Limited in time and size; redirects are not followed. Undefined for 404. */
 async function readUrl(
   url: string,
   { bearer, stop }: { readonly bearer: string | undefined; readonly stop: AbortSignal | undefined },
@@ -175,7 +175,7 @@ async function readUrl(
   const within = AbortSignal.timeout(READ_WITHIN_MS);
   try {
     const response = await fetch(url, {
-      // Without being told, Node asks for Brotli over TLS alone; it costs the log a third of what gzip does.
+      // By default Node accepts Brotli over TLS only; it costs the log a third of gzip's time.
       headers: {
         'Accept-Encoding': 'br, gzip',
         ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
@@ -219,7 +219,7 @@ function stateIn(text: string, path: string): Record<string, SeenLog> {
     const { v, logs } = JSON.parse(text) as { v?: unknown; logs?: unknown };
     if (v === 1 && typeof logs === 'object' && logs !== null) return logs as Record<string, SeenLog>;
   } catch {
-    // Told below: a state that cannot be read must not be taken for none.
+    // Reported below: an unreadable state must not be treated as a missing one.
   }
   throw new UnreadableError(`${path} is no state of a monitor.`);
 }
@@ -229,7 +229,7 @@ function stateText(watched: readonly Watched[]): string {
   return `${JSON.stringify({ v: 1, logs }, null, 2)}\n`;
 }
 
-/** All of it or nothing, whatever crashes. */
+/** Written atomically. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const file = await open(`${path}.new`, 'w', 0o644);
   try {

@@ -11,7 +11,7 @@ import { at, CHANNEL, directoryOf, flipped, sampleLog, type SampleLog } from './
 
 const entryOf = ({ entries }: SampleLog, index: number) => Buffer.from(receiptEntry(at(entries, index).receipt));
 
-/** What a log of this size serves, path by path. */
+/** The responses of a log of this size, by path. */
 function served(log: SampleLog, size = log.entries.length): Map<string, Buffer> {
   const files = new Map<string, Buffer>([['checkpoint', Buffer.from(log.checkpoint(size))]]);
   for (const [path, hashes] of log.tiles(size)) files.set(path, Buffer.from(hashes));
@@ -41,19 +41,19 @@ async function problemOf(work: Promise<unknown>): Promise<string> {
   return `${error.kind}: ${error.message}`;
 }
 
-/** The log of before, and one that has other entries from an index on, signed by the same key. */
+/** The previous log, and one with other entries from an index on, signed by the same key. */
 const log = sampleLog(600);
 const forked = sampleLog(600, { key: log.key, entries: log.entries.slice(0, 299) });
 
-describe('a log that is followed', () => {
+describe('a monitored log', () => {
   it.each([0, 1, 255, 256, 257, 512, 600])(
-    'is checked entry by entry up to %d, and goes on from there',
+    'is checked entry by entry up to %d, and continues from there',
     async (size) => {
       const first = await follow(log, served(log, size));
       expect(first).toMatchObject({ size, checked: size });
       const second = await follow(log, served(log), first.seen);
       expect(second).toMatchObject({ size: 600, checked: 600 - size });
-      // Only what is new is read.
+      // Only new entries are read.
       const read = second.asked.map(parseBundlePath).filter((bundle) => bundle !== undefined);
       expect(read.map(({ index }) => index)).toEqual(
         [0, 1, 2].filter((index) => size < 600 && index >= Math.floor(size / 256)),
@@ -62,33 +62,33 @@ describe('a log that is followed', () => {
     },
   );
 
-  it('takes a whole bundle in the place of a partial one', async () => {
+  it('accepts a full bundle instead of a partial one', async () => {
     const files = served(log, 300);
     files.delete(bundlePath({ index: 1, width: 44 }));
     files.set(bundlePath({ index: 1, width: 256 }), served(log).get(bundlePath({ index: 1, width: 256 }))!);
     expect(await follow(log, files)).toMatchObject({ checked: 300 });
   });
 
-  it('is a rollback where it has fewer entries than were seen', async () => {
+  it('is a rollback if it has fewer entries than before', async () => {
     const { seen } = await follow(log, served(log));
     expect(await problemOf(follow(log, served(log, 599), seen))).toBe(
       'rollback: The log has 599 entries, and had 600.',
     );
   });
 
-  it('is a fork where it has other entries than were seen, at one size and at a greater one', async () => {
+  it('is a fork if it has other entries than before, at the same size and at a larger one', async () => {
     const same = await follow(log, served(log));
     expect(await problemOf(follow(log, served(forked), same.seen))).toBe(
       'fork: Two trees of 600 entries are signed: a fork.',
     );
     const fewer = await follow(log, served(log, 300));
     expect(await problemOf(follow(log, served(forked), fewer.seen))).toMatch(/^fork: The 600 entries do not go on/);
-    // What was seen was the same in both.
+    // The seen part is the same in both.
     const common = await follow(log, served(log, 299));
     expect(await follow(log, served(forked), common.seen)).toMatchObject({ checked: 301 });
   });
 
-  it('names an entry that is not the one of the tree', async () => {
+  it('names an entry that differs from the tree', async () => {
     const files = served(log);
     const other = Array.from({ length: 256 }, (_, place) => entryOf(place === 44 ? forked : log, 256 + place));
     files.set(bundlePath({ index: 1, width: 256 }), bundleOf(other));
@@ -97,7 +97,7 @@ describe('a log that is followed', () => {
     expect(await problemOf(follow(log, files, seen))).toMatch(/^leaf: Entry 300 /);
   });
 
-  it('refuses bundles of another channel, that are short, long, or cut', async () => {
+  it('rejects bundles of another channel, and short, long or truncated ones', async () => {
     const path = bundlePath({ index: 0, width: 256 });
     const changed = (bundle: Buffer) => new Map([...served(log), [path, bundle]]);
     const bundle = served(log).get(path)!;
@@ -109,7 +109,7 @@ describe('a log that is followed', () => {
     expect(await problemOf(follow(log, changed(bundle.subarray(0, -1))))).toMatch(/^leaf: .* ends within an entry/);
   });
 
-  it('refuses a checkpoint of a stranger, of another log, or that was changed', async () => {
+  it('rejects a checkpoint of another key or log, and a changed one', async () => {
     const stranger = sampleLog(600);
     expect(await problemOf(follow(log, served(stranger)))).toMatch(/^signature: /);
     const of = new Map([
@@ -121,7 +121,7 @@ describe('a log that is followed', () => {
     expect(await problemOf(follow(log, bent))).toMatch(/^signature: /);
   });
 
-  it('is not gone on with from a state that was changed', async () => {
+  it('is not continued from a changed state', async () => {
     const { seen } = await follow(log, served(log, 300));
     const changed = {
       ...seen,
@@ -139,7 +139,7 @@ describe('a log that is followed', () => {
 
 describe('the monitor', () => {
   let files = new Map<string, Buffer>();
-  /** Where it is set, nothing is answered. */
+  /** If set, nothing is answered. */
   let hang: (() => void) | undefined;
   const server = createServer((request, response) => {
     if (hang !== undefined) return hang();
@@ -158,7 +158,7 @@ describe('the monitor', () => {
     server.closeAllConnections();
   });
 
-  it('tells by its exit code and its metrics what it found, and keeps what it saw', async () => {
+  it('reports findings by exit code and metrics, and stores its state', async () => {
     const policy = `witness w witness.example/w1+815cf22e+BC1xFkK3JrBEAWJ8qfusMvXIUw+xkDzE2wIlhxeSGkiB\nquorum w\n`;
     const directory = await directoryOf(
       new Map([
@@ -209,7 +209,7 @@ describe('the monitor', () => {
     expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('is no state of a monitor') });
   });
 
-  it('serves metrics where it is told to, and ends between two looks or within one when it is told to', async () => {
+  it('serves metrics, and stops between two rounds or within one', async () => {
     const vkeys = `${sampleLog(1).key.verifierKey},${log.key.verifierKey}\n`;
     const directory = await directoryOf(
       new Map([
@@ -217,7 +217,7 @@ describe('the monitor', () => {
         ['key', 's3cret\n'],
       ]),
     );
-    // One that is free: the system's choice, given back.
+    // A free port: chosen by the system, then closed.
     const chosen = createServer();
     await new Promise<void>((done) => chosen.listen(0, '127.0.0.1', done));
     const { port } = chosen.address() as AddressInfo;
@@ -236,7 +236,7 @@ describe('the monitor', () => {
     await until(() => served600.said.length > 0);
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
     expect(await answer.text()).toContain('sealgate_monitor_problem{log="demo.main",problem="fork"} 0\n');
-    // The port is taken: said in a sentence, not by a crash.
+    // The port is in use: reported in a sentence, without a crash.
     const second = await start(`--every 3600 --metrics-port ${port}`);
     expect(await second.ended).toBe(2);
     expect(second.said.join('')).toContain(`Metrics cannot be served on port ${port} of 127.0.0.1: EADDRINUSE.`);
@@ -244,7 +244,7 @@ describe('the monitor', () => {
     expect(await served600.ended).toBe(0);
     expect(readFileSync(`${directory}/seen.json`, 'utf8')).toContain(await url);
 
-    // A look that never ends: the log does not answer.
+    // A round that never ends: the log does not answer.
     const before = readFileSync(`${directory}/seen.json`, 'utf8');
     let isAsked = false;
     hang = () => (isAsked = true);
@@ -261,7 +261,7 @@ describe('the monitor', () => {
     ['--metrics-host localhost', '--metrics-host takes an IP address'],
     ['--metrics-port 65536', '--metrics-port is at most 65535'],
     ['--metrics-port', 'argument missing'],
-  ])('refuses %s', async (more, reason) => {
+  ])('rejects %s', async (more, reason) => {
     const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
     let said = '';
     const take = (text: string) => void (said += text);
@@ -271,7 +271,7 @@ describe('the monitor', () => {
     expect(said).toContain(reason);
   });
 
-  it.each([['not a url'], ['http://127.0.0.1:1/ledger/a"b']])('refuses %s', async (given) => {
+  it.each([['not a url'], ['http://127.0.0.1:1/ledger/a"b']])('rejects %s', async (given) => {
     const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
     const quiet = () => undefined;
     const line = ['monitor', given, '--key', 'log.vkey', '--state', 'seen.json'];

@@ -16,28 +16,28 @@ import {
   type NoteVerifier,
 } from '@sealgate/merkle';
 import { originOf } from './signed-checkpoint.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
-/** What can be wrong with a log, and the exit code that tells it. */
+/** Problems of a log, and their exit codes. */
 export const LOG_PROBLEMS = {
-  /** Its checkpoint is signed by no pinned key. */
+  /** Its checkpoint is not signed by a pinned key. */
   signature: 10,
   /** Its checkpoint is of another log. */
   origin: 11,
-  /** Its tree does not go on from the one that was seen. */
+  /** Its tree does not extend the one seen before. */
   fork: 12,
-  /** It has fewer entries than were seen. */
+  /** It has fewer entries than before. */
   rollback: 13,
-  /** An entry is not the one that its tree was made of. */
+  /** An entry differs from its tree. */
   leaf: 14,
   /** An entry is of another channel. */
   channel: 15,
-  /** Fewer witnesses cosigned than the policy asks for. */
+  /** Fewer witnesses cosigned than the policy requires. */
   cosignatures: 16,
 } as const;
 export type LogProblemKind = keyof typeof LOG_PROBLEMS;
 
-/** What contradicts the log, with the checkpoints that prove it. */
+/** A contradiction in the log, with the checkpoints that prove it. */
 export class LogProblem extends Error {
   override readonly name = 'LogProblem';
   readonly kind: LogProblemKind;
@@ -50,7 +50,7 @@ export class LogProblem extends Error {
   }
 }
 
-/** What is kept of a log: the newest checkpoint that was checked, and the right edge of its tree. */
+/** Stored state of a log: the newest verified checkpoint, and the right edge of its tree. */
 export interface SeenLog {
   readonly note: string;
   /** Hashes in base64, the lowest level first. */
@@ -58,32 +58,32 @@ export interface SeenLog {
 }
 
 export interface FollowInput {
-  /** Bytes of a path below the log; undefined where there are none. Throws UnreadableError where nothing can be read. */
+  /** Reads a path below the log's URL; undefined if it does not exist. @throws UnreadableError if it cannot be read. */
   readonly read: (path: string) => Promise<Bytes | undefined>;
   readonly verifier: NoteVerifier;
   /** The name of the log: `acme.main`, `acme.main/e1`. */
   readonly log: string;
   readonly policy?: LogPolicy | undefined;
-  /** Undefined on the first look: then every entry is read. */
+  /** Undefined in the first round: then every entry is read. */
   readonly seen?: SeenLog | undefined;
 }
 
 export interface Followed {
   readonly seen: SeenLog;
   readonly size: number;
-  /** Entries that were read and checked now. */
+  /** Entries read and checked in this round. */
   readonly checked: number;
-  /** The log is as it has to be, but for this. */
+  /** The only remaining problem, if any. */
   readonly short?: LogProblem | undefined;
 }
 
-/** Bundles that are asked for at a time. */
+/** Bundles requested concurrently. */
 const BUNDLES_AHEAD = 8;
 
 /**
- * Reads the newest checkpoint of a log and every entry since the last one, and checks that its tree is that of these entries
- * behind those that were seen before. Memory is bounded, whatever the log holds. Throws LogProblem for what contradicts it,
- * UnreadableError where it cannot be read.
+ * Reads the newest checkpoint of a log and every entry since the last one, and checks that its tree is that of these
+ * entries after the ones seen before. Memory is bounded. @throws LogProblem for a contradiction, UnreadableError if the
+ * log cannot be read.
  */
 export async function followLog(input: FollowInput): Promise<Followed> {
   const { read, verifier, log, policy, seen } = input;
@@ -123,7 +123,7 @@ function openNote(note: string, { verifier, log }: Pick<FollowInput, 'verifier' 
   return checkpoint;
 }
 
-/** The tree as it was left. Throws UnreadableError where what was kept is not what was signed. */
+/** The stored tree. @throws UnreadableError if the state differs from what was signed. */
 function treeOf(seen: SeenLog | undefined, old: Checkpoint | undefined): TileTree {
   if (seen === undefined || old === undefined) return TileTree.empty();
   const edge = seen.edge.map(({ level, hashes: text }) => {
@@ -140,14 +140,14 @@ function treeOf(seen: SeenLog | undefined, old: Checkpoint | undefined): TileTre
   throw new UnreadableError('What was kept of the log is damaged: it is not the tree that its checkpoint is of.');
 }
 
-/** Leaf hashes behind the first `from`, a bundle at a time and in order. */
+/** Leaf hashes from index `from`, one bundle at a time and in order. */
 async function* newLeaves(input: FollowInput, from: number, size: number): AsyncGenerator<Buffer> {
   const waiting: Promise<Buffer>[] = [];
   const last = Math.ceil(size / TILE_WIDTH);
   for (let next = Math.floor(from / TILE_WIDTH), end = from === size ? next : last; next < end || waiting.length > 0;) {
     while (next < end && waiting.length < BUNDLES_AHEAD) {
       const leaves = leavesOf(input, next, size);
-      // It is awaited in its turn; until then a failure is nobody's.
+      // Awaited later; until then a rejection must not be unhandled.
       leaves.catch(() => undefined);
       waiting.push(leaves);
       next += 1;
@@ -158,12 +158,12 @@ async function* newLeaves(input: FollowInput, from: number, size: number): Async
   }
 }
 
-/** The hashes of the entries of one bundle, each of which has to be of the channel. */
+/** The hashes of the entries of one bundle, each of which must be of the channel. */
 async function leavesOf({ read, log }: FollowInput, index: number, size: number): Promise<Buffer> {
   const width = tileWidth(0, index, size);
   const path = bundlePath({ index, width });
   const partial = await read(path);
-  // The log may have grown, and have the whole bundle only.
+  // The log may have grown, and have only the full bundle.
   const bundle = partial ?? (await required(read, bundlePath({ index, width: TILE_WIDTH })));
   const channel = parseLogName(log)?.channel ?? log;
   const entries = entriesIn(bundle, path).slice(0, width);
@@ -184,7 +184,7 @@ function entriesIn(bundle: Bytes, path: string): Bytes[] {
   try {
     return entriesOf(bundle);
   } catch {
-    // It fails in one way only.
+    // It can only fail in this way.
     throw new LogProblem('leaf', `${path} ends within an entry.`);
   }
 }
@@ -198,7 +198,7 @@ function channelOf(entry: Bytes): string | undefined {
   }
 }
 
-/** The entries do not hash to the root: one of them is not what its tile says, or the tiles are of another tree. */
+/** The entries do not hash to the root: an entry differs from its tile, or the tiles are of another tree. */
 async function whatDiffers(
   input: FollowInput,
   { from, size, notes }: { from: number; size: number; notes: readonly string[] },

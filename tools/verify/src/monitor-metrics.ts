@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { LOG_PROBLEMS, type LogProblemKind } from './monitor-log.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
-/** What is told of one log. */
+/** Metrics of one log. */
 export interface WatchedLog {
   readonly log: string;
   size: number;
@@ -11,7 +11,7 @@ export interface WatchedLog {
   problem: LogProblemKind | 'unreachable' | undefined;
 }
 
-/** As a scraper reads them, or the textfile collector of a node exporter. */
+/** The Prometheus text format, for a scraper or the textfile collector of a node exporter. */
 export function metricsText(watched: readonly WatchedLog[]): string {
   const log = watched.map((one) => one.log);
   const kinds = [...Object.keys(LOG_PROBLEMS), 'unreachable'];
@@ -19,23 +19,27 @@ export function metricsText(watched: readonly WatchedLog[]): string {
     gauge(
       {
         name: 'sealgate_monitor_problem',
-        help: 'Whether the last look at a log found this.',
+        help: 'Whether the last round found this problem.',
         labels: { log, problem: kinds },
       },
       watched.flatMap(({ problem }) => kinds.map((kind) => (problem === kind ? 1 : 0))),
     ),
     gauge(
-      { name: 'sealgate_monitor_size', help: 'Entries of the log that were checked.', labels: { log } },
+      { name: 'sealgate_monitor_size', help: 'Checked entries of the log.', labels: { log } },
       watched.map(({ size }) => size),
     ),
     gauge(
-      { name: 'sealgate_monitor_checked_entries', help: 'Entries read since this monitor began.', labels: { log } },
+      {
+        name: 'sealgate_monitor_checked_entries',
+        help: 'Entries read since the start of this monitor.',
+        labels: { log },
+      },
       watched.map(({ checked }) => checked),
     ),
     gauge(
       {
         name: 'sealgate_monitor_checked_timestamp_seconds',
-        help: 'When the log was last found well.',
+        help: 'Time of the last round without a problem.',
         labels: { log },
       },
       watched.map(({ checkedAtSeconds }) => checkedAtSeconds),
@@ -43,7 +47,7 @@ export function metricsText(watched: readonly WatchedLog[]): string {
   ].join('');
 }
 
-/** A metric with one value for each combination of its labels, the last label changing fastest. */
+/** A metric with one value for each combination of its labels, the last label varying fastest. */
 function gauge(
   {
     name,
@@ -61,7 +65,7 @@ function gauge(
   return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`;
 }
 
-/** Settles once it listens, with what ends it. Throws UnreadableError where it cannot listen. */
+/** Resolves once it is listening, with a function that closes it. @throws UnreadableError if it cannot listen. */
 export async function serveMetrics(
   { port, address }: { readonly port: number; readonly address: string },
   watched: readonly WatchedLog[],

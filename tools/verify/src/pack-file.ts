@@ -1,11 +1,20 @@
 import type { JsonValue } from '@sealgate/json';
-import { readReceiptFile } from './receipt-file.ts';
-import type { ReceiptFile } from './receipt-file.ts';
-import { isObject, listAt, numberAt, objectAt, rootObject, stringAt, stringOrNullAt, valueAt } from './shape.ts';
-import type { JsonObject, Place } from './shape.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  type Place,
+  rootObject,
+  stringAt,
+  stringOrNullAt,
+  UnreadableError,
+  valueAt,
+} from './shape.ts';
 
-/** One event of a case, as its pack tells it. */
+/** One event of a case in a pack. */
 export interface PackEvent {
   readonly where: string;
   readonly seq: number;
@@ -13,17 +22,17 @@ export interface PackEvent {
   readonly data: JsonValue;
   readonly prevHash: string | null;
   readonly hash: string;
-  /** All members but `hash`: what the hash is of. */
+  /** All members except `hash`: the hash is over them. */
   readonly rest: JsonObject;
 }
 
-/** One seal of a pack: what was sealed, and that the ledger holds it. */
+/** One seal of a pack: the sealed document, and its proof in the ledger. */
 export interface PackSeal {
   readonly where: string;
   readonly document: Place;
   readonly sealHash: string;
   readonly ledgerRecordId: string;
-  /** Undefined where the seal is on Fabric, which has no public log. */
+  /** Undefined if the seal is on Fabric, which has no public log. */
   readonly record: ReceiptFile | undefined;
 }
 
@@ -42,10 +51,10 @@ export interface PackFile {
   readonly seals: readonly PackSeal[];
 }
 
-/** What stands beside the hashed members: when the pack was made, its hash, its signature. */
+/** Members next to the hashed ones: generation time, hash, signature. */
 const BESIDE: ReadonlySet<string> = new Set(['generated_at', 'pack_hash', 'signature']);
 
-/** Throws UnreadableError when a member is missing or of another type, or the form is not one that is known here. */
+/** @throws UnreadableError if a member is missing or of another type, or the format is unknown. */
 export function readPackFile(name: string, value: JsonValue): PackFile {
   const root = rootObject(name, value);
   const canonicalization = stringAt(root, 'canonicalization');

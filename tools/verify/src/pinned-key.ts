@@ -1,38 +1,35 @@
-import { checkLogKeys, statedVerifier } from '@sealgate/merkle';
-import type { LogKeys, LogPolicy, NoteVerifier } from '@sealgate/merkle';
-import { findDemoFile } from './find-demo-file.ts';
-import { jointVerifier, policyFrom, verifierFrom } from './given-keys.ts';
-import { parseJson } from './parse-json.ts';
+import { statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { checkLogKeys, type LogKeys, type LogPolicy, type NoteVerifier, statedVerifier } from '@sealgate/merkle';
+import { jointVerifier, policyFrom, verifierFrom, witnessed } from './given-keys.ts';
 import { pathIn, readBytes, readText } from './read-file.ts';
-import { objectAt, rootObject, stringAt } from './shape.ts';
-import { UnreadableError } from './unreadable-error.ts';
-import { witnessed } from './witnessed.ts';
+import { objectAt, parseJson, rootObject, stringAt, UnreadableError } from './shape.ts';
 
 export interface PinnedKey {
   readonly verifier: NoteVerifier;
-  /** For people: where the key was taken from. */
+  /** For the report: source of the key. */
   readonly source: string;
 }
 
 export interface KeyOptions {
-  /** C2SP verifier keys, or files that hold them: of one log, whose checkpoints each of them may have signed. */
+  /** C2SP verifier keys, or files with them: of one log; a signature by any of them counts. */
   readonly key?: readonly string[] | undefined;
-  /** Files that hold statements of the keys of logs, signed by the pinned key: what such a key signed for its log counts too. */
+  /** Files with statements of the keys of logs, signed by the pinned key: such keys count for their log, too. */
   readonly statement?: readonly string[] | undefined;
-  /** A `dev.json`, whose `ledger.verifierKey` is meant. */
+  /** A `dev.json`, from which `ledger.verifierKey` is used. */
   readonly devJson?: string | undefined;
-  /** A C2SP tlog-policy file, a quorum of whose witnesses has to have cosigned every checkpoint. */
+  /** A C2SP tlog-policy file; a quorum of its witnesses must have cosigned every checkpoint. */
   readonly policy?: string | undefined;
 }
 
-export interface KeyContext {
-  /** Relative paths are seen from here. */
+interface KeyContext {
+  /** Relative paths are resolved against it. */
   readonly directory: string;
-  /** Milliseconds since the epoch: a statement has an end. */
+  /** Milliseconds since the epoch: statements expire. */
   readonly now: () => number;
 }
 
-/** A statement of log keys that is not to be believed, in a sentence. */
+/** An invalid statement of log keys, with a sentence. */
 export class StatementRefusedError extends UnreadableError {
   readonly where: string;
 
@@ -43,8 +40,8 @@ export class StatementRefusedError extends UnreadableError {
 }
 
 /**
- * Finds the key to trust: the one given, else that of the local demo, in the directory or above it. Throws UnreadableError, and
- * StatementRefusedError.
+ * Finds the key to trust: the given one, else that of the local demo, in the directory or above it. @throws
+ * UnreadableError, and StatementRefusedError.
  */
 export async function pinnedKey(
   { policy, statement = [], ...options }: KeyOptions,
@@ -100,15 +97,44 @@ function keyInDevJson(bytes: Uint8Array, name: string): PinnedKey {
 
 const demo = (name: string): string => `${name}, the demo on this machine: no independent pin`;
 
-/** Reads a C2SP tlog-policy file. Throws UnreadableError. */
+/** Reads a C2SP tlog-policy file. @throws UnreadableError. */
 export async function readPolicy(path: string): Promise<LogPolicy> {
   return policyFrom(await readText(path), path);
 }
 
-/** A line each, or separated by commas as LEDGER_VERIFIER_KEYS holds them; a comma may stand in a name. */
+/** One key per line, or separated by commas as in LEDGER_VERIFIER_KEYS; a name may contain a comma. */
 const BETWEEN_KEYS = /\s*(?:\n|,(?=\s*[^\s,+]+\+[0-9a-f]{8}\+))\s*/;
 
-/** A verifier key has two plus signs at its very places; a file name does not. */
+/** A verifier key has two plus signs at fixed places; a file name does not. */
 function looksLikeKey(text: string): boolean {
   return /^[^+]+\+[0-9a-f]{8}\+/.test(text);
+}
+
+interface DemoFile {
+  readonly kind: 'dev.json' | 'log.vkey';
+  readonly path: string;
+}
+
+/** The files of `npm start` for tools: one while it is running, and the key, which stays after a stop. */
+const KINDS = ['dev.json', 'log.vkey'] as const;
+
+/**
+ * Searches `.sealgate/dev.json`, else `.sealgate/log.vkey`, in the directory and those above it. A file that another
+ * user can write decides what is trusted, so it must be named explicitly: throws UnreadableError for such a file.
+ */
+function findDemoFile(directory: string, uid: number | undefined): DemoFile | undefined {
+  let folder = resolve(directory);
+  for (;;) {
+    for (const kind of KINDS) {
+      const path = join(folder, '.sealgate', kind);
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found === undefined) continue;
+      const isOurs = uid === undefined || (found.uid === uid && (found.mode & 0o022) === 0);
+      if (isOurs) return { kind, path };
+      const option = kind === 'dev.json' ? '--dev-json' : '--key';
+      throw new UnreadableError(`${path} can be written by another user. If you trust it, name it with ${option}.`);
+    }
+    if (dirname(folder) === folder) return undefined;
+    folder = dirname(folder);
+  }
 }

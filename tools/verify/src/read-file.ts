@@ -1,24 +1,25 @@
 import { createReadStream } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { JsonValue } from '@sealgate/json';
-import { parseJson } from './parse-json.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { parseJson, UnreadableError } from './shape.ts';
 
-/** The largest file that is read whole: far above every proof, answer, pack or key set. */
+/** Size limit of files that are read as a whole: far above every proof, response, pack or key set. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** A JSON value and the name that reports call it by. */
-export interface NamedJson {
+/** A JSON value and its name in reports. */
+interface NamedJson {
   readonly name: string;
   readonly value: JsonValue;
 }
 
-/** A path that people gave, seen from a directory. Reports name files by it, so it stays as short as it was given. */
+/**
+ * Resolves a user's path against a directory. Reports name files by the result, so it stays as short as it was given.
+ */
 export function pathIn(directory: string, path: string): string {
   return isAbsolute(path) ? path : join(directory, path);
 }
 
-/** Reads a whole file, also a pipe such as /dev/stdin. Throws UnreadableError. */
+/** Reads a whole file, also a pipe such as /dev/stdin. @throws UnreadableError. */
 export async function readBytes(path: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -30,7 +31,7 @@ export async function readBytes(path: string): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** As `readBytes`, but undefined when there is no such file. */
+/** Like `readBytes`, but undefined if there is no such file. */
 export async function readBytesIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readBytes(path);
@@ -40,7 +41,7 @@ export async function readBytesIfThere(path: string): Promise<Buffer | undefined
   }
 }
 
-/** Reads a file of UTF-8 text. Throws UnreadableError. */
+/** Reads a file of UTF-8 text. @throws UnreadableError. */
 export async function readText(path: string): Promise<string> {
   const bytes = await readBytes(path);
   const text = bytes.toString('utf8');
@@ -48,12 +49,12 @@ export async function readText(path: string): Promise<string> {
   return text;
 }
 
-/** Reads a file of strict JSON. Throws UnreadableError with the place of the fault. */
+/** Reads a file of strict JSON. @throws UnreadableError with the place of the fault. */
 export async function readJson(path: string): Promise<NamedJson> {
   return { name: path, value: parseJson(await readBytes(path), path) };
 }
 
-/** The chunks of a file. Every fault of the file system becomes an UnreadableError, with it as the cause. */
+/** The chunks of a file. File system errors become UnreadableError, with the error as cause. */
 export async function* openFile(path: string): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of createReadStream(path)) yield Buffer.from(chunk);
@@ -68,8 +69,49 @@ function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
-/** The code of an error of the operating system, such as ENOENT; undefined for every other error. */
+/** The code of a system error, such as ENOENT; undefined for other errors. */
 function systemCode(error: unknown): string | undefined {
   const isSystemError = typeof error === 'object' && error !== null && 'syscall' in error && 'code' in error;
   return isSystemError ? String(error.code) : undefined;
+}
+
+/** Maximum line length: above the largest body any surface accepts. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const NEWLINE = 0x0a;
+
+export interface NdjsonLine {
+  /** `<file>:<line>`, from line 1. */
+  readonly where: string;
+  readonly value: JsonValue;
+}
+
+/** The values of an NDJSON file, one at a time; empty lines are skipped. @throws UnreadableError with the line. */
+export async function* readNdjson(path: string): AsyncGenerator<NdjsonLine> {
+  for await (const { where, bytes } of readLines(path)) yield { where, value: parseJson(bytes, where) };
+}
+
+/** The non-empty lines of a file, without newlines. @throws UnreadableError. */
+export async function* readLines(path: string): AsyncGenerator<{ where: string; bytes: Buffer }> {
+  let line = 0;
+  for await (const bytes of splitLines(path)) {
+    line += 1;
+    if (bytes.length > 0) yield { where: `${path}:${line}`, bytes };
+  }
+}
+
+async function* splitLines(path: string): AsyncGenerator<Buffer> {
+  let open: Buffer[] = [];
+  let openBytes = 0;
+  for await (const chunk of openFile(path)) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      yield Buffer.concat([...open, chunk.subarray(from, end)]);
+      [open, openBytes, from] = [[], 0, end + 1];
+    }
+    open.push(chunk.subarray(from));
+    openBytes += chunk.length - from;
+    if (openBytes > MAX_LINE_BYTES)
+      throw new UnreadableError(`${path} has a line of more than ${MAX_LINE_BYTES} bytes.`);
+  }
+  yield Buffer.concat(open);
 }

@@ -1,40 +1,40 @@
 import type { Command } from 'commander';
-import { checkAnswer } from './check-answer.ts';
-import { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
-import type { DeclarationFile } from './check-declaration.ts';
+import { checkAnswer, readWriteAnswer } from './check-answer.ts';
+import { checkDeclaration, type DeclarationFile, readDeclarationFile } from './check-declaration.ts';
+import { checkLogProof } from './check-log-proof.ts';
 import { checkReceipt } from './check-receipt.ts';
 import type { CommandHost } from './cli.ts';
-import { pathIn, readJson } from './read-file.ts';
-import { readReceiptFile } from './receipt-file.ts';
-import type { ReceiptFile } from './receipt-file.ts';
-import { runKeyedCheck, withKeyOptions } from './run-check.ts';
-import type { CommonOptions } from './run-check.ts';
-import { readWriteAnswer } from './write-answer.ts';
+import { type KeyOptions, pinnedKey, readPolicy } from './pinned-key.ts';
+import { pathIn, readBytes, readJson, readText } from './read-file.ts';
+import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
+import { type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
 
 const RECEIPT_HELP = `
-FILE is the JSON {receipt, proof} that the admin API and the ledger peer serve for a record. Its content is checked when it
-stands beside the receipt (receipt.data, record.data, asset.data) or is given with --data. An erased record still proves
-that something was written then.
+FILE is the JSON {receipt, proof} of a record from the admin API or the ledger peer. Its content is checked if it is in the
+file (receipt.data, record.data, asset.data) or given with --data. An erased record still proves that something was written.
 
-A channel that lost records goes on in an epoch of its own, whose declaration the ledger peer serves as
-/ledger/<channel>/e<N>/declaration: with it, the holder of an older receipt is told whether its record was lost.
+A channel that lost records continues in a new epoch, whose declaration the ledger peer serves as
+/ledger/<channel>/e<N>/declaration: with it, the check of an older receipt reports whether its record was lost.
 
   sealgate-verify receipt proof.json --key log.vkey --data sent.json
   sealgate-verify receipt old-proof.json --key log.vkey --declaration declaration.json`;
 
 const ANSWER_HELP = `
-ANSWER is what the gateway answered to the write; PROOF the JSON {receipt, proof} of one of its records, fetched later.
-Id, channel, transactionId, index and leafHash have to agree, and the proof has to hold.
+ANSWER is the gateway's response to the write; PROOF the JSON {receipt, proof} of one of its records, fetched later.
+Id, channel, transactionId, index and leafHash must agree, and the proof must be valid.
 
   sealgate-verify answer answer.json proof.json --key log.vkey`;
 
 /** Adds `receipt`, `answer` and `declaration`. */
 export function addReceiptCommands(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('receipt'))
-    .description('is this record in the log, with this content?')
+    .description('check that a record is in the log, with its content')
     .argument('<file>', 'the JSON {receipt, proof} of a record')
-    .option('--data <file>', 'the content as JSON, as it was written')
-    .option('--declaration <file>', 'the declaration of a later epoch, or a proof from it: was this record lost?')
+    .option('--data <file>', 'the content as JSON, as written')
+    .option(
+      '--declaration <file>',
+      'the declaration of a later epoch, or a proof from it, to find out whether the record was lost',
+    )
     .addHelpText('after', RECEIPT_HELP)
     .action(async (path: string, options: CommonOptions & { data?: string; declaration?: string }) => {
       await runKeyedCheck(host, { name: 'receipt', options }, async ({ verifier }) => {
@@ -46,8 +46,8 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
     });
 
   withKeyOptions(program.command('answer'))
-    .description('is what a write was answered with what the log proves?')
-    .argument('<answer>', "the gateway's answer to the write, as JSON")
+    .description('check the response to a write against the log')
+    .argument('<answer>', "the gateway's response to the write, as JSON")
     .argument('<proof>', 'the JSON {receipt, proof} of one of its records')
     .addHelpText('after', ANSWER_HELP)
     .action(async (answerPath: string, proofPath: string, options: CommonOptions) => {
@@ -59,7 +59,7 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
     });
 
   withKeyOptions(program.command('declaration'))
-    .description('does a log begin with this declaration of a loss, and what was lost?')
+    .description('check the declaration of a loss, and list what was lost')
     .argument('<file>', 'the declaration of an epoch, or a proof from it')
     .action(async (path: string, options: CommonOptions) => {
       await runKeyedCheck(host, { name: 'declaration', options }, async ({ verifier }) =>
@@ -76,4 +76,39 @@ async function readDeclared(host: CommandHost, path: string): Promise<Declaratio
 async function readReceipt(path: string): Promise<ReceiptFile> {
   const { name, value } = await readJson(path);
   return readReceiptFile(name, value);
+}
+
+const PROOF_HELP = `
+FILE is a C2SP tlog-proof file: a record's index, its inclusion path, and a checkpoint signed by the log, and perhaps cosigned
+by witnesses. The ledger peer serves it as /ledger/<channel>/records/<id>/proof?format=tlog-proof; the preimage of the leaf
+is in the file, or given with --entry. The POLICY (C2SP tlog-policy) lists the trusted logs and witnesses; without a log in it,
+or without a policy, pin the key of the log as for other commands.
+
+  sealgate-verify proof order-7.tlog-proof --policy policy.txt
+  sealgate-verify proof order-7.tlog-proof --key log.vkey`;
+
+/** Adds `proof`. */
+export function addProofCommand(program: Command, host: CommandHost): void {
+  withKeyOptions(program.command('proof'))
+    .description('check a record with a stand-alone tlog-proof file')
+    .argument('<file>', 'a tlog-proof file')
+    .option('--entry <file>', 'the preimage of the leaf, if it is not in the file')
+    .addHelpText('after', PROOF_HELP)
+    .action(async (path: string, options: CommonOptions & { entry?: string }) => {
+      await runCheck(host, { name: 'proof', options }, async () => {
+        const where = pathIn(host.directory, path);
+        const text = await readText(where);
+        const entry = options.entry === undefined ? undefined : await readBytes(pathIn(host.directory, options.entry));
+        const policy =
+          options.policy === undefined ? undefined : await readPolicy(pathIn(host.directory, options.policy));
+        const logs = await pinnedLogs(options, (policy?.logs.length ?? 0) > 0, host);
+        return checkLogProof({ text, where, entry, policy, logs });
+      });
+    });
+}
+
+/** The pinned key, unless the policy names logs and no key was given. */
+async function pinnedLogs({ policy: _, ...pins }: KeyOptions, policyHasLogs: boolean, host: CommandHost) {
+  if (policyHasLogs && pins.key === undefined && pins.devJson === undefined) return undefined;
+  return (await pinnedKey(pins, host)).verifier;
 }

@@ -14,15 +14,15 @@ import {
 } from './shape.ts';
 import type { Place } from './shape.ts';
 
-/** The content of a record, as some part of a file tells it. */
+/** The content of a record, from one part of a file. */
 export interface StatedContent {
   readonly where: string;
   readonly data: JsonValue;
-  /** What else that part says of the record, to be compared with the receipt; empty where it is the receipt. */
+  /** Further members of that part, to be compared with the receipt; empty for the receipt itself. */
   readonly members: Place['object'];
 }
 
-/** A file `{receipt, proof}`, with the content that stands beside it, if any. */
+/** A file `{receipt, proof}`, with the content next to it, if any. */
 export interface ReceiptFile {
   readonly name: string;
   readonly receipt: Receipt;
@@ -31,8 +31,8 @@ export interface ReceiptFile {
 }
 
 /**
- * Reads what the admin API and the ledger peer serve as a proof: `{receipt, proof}`, with the content perhaps as
- * `receipt.data`, `record` or `asset`. Throws UnreadableError when a member is missing or of another type.
+ * Parses a proof from the admin API or the ledger peer: `{receipt, proof}`, perhaps with the content as `receipt.data`,
+ * `record` or `asset`. @throws UnreadableError if a member is missing or of another type.
  */
 export function readReceiptFile(name: string, value: JsonValue): ReceiptFile {
   const root = rootObject(name, value);
@@ -65,12 +65,12 @@ export function readReceipt(place: Place): Receipt {
   };
 }
 
-/** Which log of the channel; nothing where it is the one that the channel began with. */
+/** The epoch of the log; undefined for the first log of the channel. */
 export function epochAt(place: Place): { readonly epoch?: number } {
   return hasMember(place, 'epoch') ? { epoch: numberAt(place, 'epoch') } : {};
 }
 
-/** The content that stands in this very object as `data`. */
+/** The content in this object, as `data`. */
 export function contentOf(place: Place): StatedContent[] {
   if (!hasMember(place, 'data')) return [];
   return [{ where: `${place.where}/data`, data: valueAt(place, 'data'), members: place.object }];

@@ -29,7 +29,7 @@ async function verify(directory: string, more = '', by = `--key ${key.verifierKe
 }
 
 describe('sealgate-verify release', () => {
-  it('verifies a whole release, and one file of it where the others are elsewhere', async () => {
+  it('verifies a whole release, and a single file of it', async () => {
     const directory = await release();
     const whole = await verify(directory);
     expect(whole).toMatchObject({ code: 0, said: expect.stringContaining('2 files are as sealgate.example/releases') });
@@ -43,7 +43,7 @@ describe('sealgate-verify release', () => {
 
   it.each([
     ['an edited file', 'b-1.0.0.tgz', 'tw0', 'b-1.0.0.tgz is not as it was released.'],
-    ['a file that was put there', 'c-1.0.0.tgz', 'three', 'c-1.0.0.tgz is no file of this release.'],
+    ['an added file', 'c-1.0.0.tgz', 'three', 'c-1.0.0.tgz is no file of this release.'],
     ['another list beside the signed one', 'SHA256SUMS', list.replace('b-1', 'b-2'), 'SHA256SUMS is another list'],
     ['a list that was edited', 'SHA256SUMS.note', sign(list).replace('b-1', 'b-2'), 'No pinned key signed'],
     ['a list of a file elsewhere', 'SHA256SUMS.note', sign(`${sumOf('x')}  ../x\n`), 'A line is no digest and name'],
@@ -54,12 +54,12 @@ describe('sealgate-verify release', () => {
     expect(await verify(directory)).toMatchObject({ code: 1, said: expect.stringContaining(said) });
   });
 
-  it('trusts no key but the one that it is given', async () => {
+  it('trusts only the given key', async () => {
     const directory = await release();
     const stranger = generateNoteKey('sealgate.example/releases').verifierKey;
     expect((await verify(directory, '', `--key ${stranger}`)).code).toBe(1);
     const none = await verify(directory, '', '');
-    // Not even that of a demo on this machine.
+    // Not even the key of a demo on this machine.
     expect(none).toMatchObject({ code: 2, said: expect.stringContaining("required option '--key <vkey>'") });
     expect((await verify(directory, 'd-1.0.0.tgz')).said).toContain('d-1.0.0.tgz is no file of this release.');
     await rm(join(directory, 'SHA256SUMS.note'));

@@ -7,21 +7,21 @@ import type { CommandHost } from './cli.ts';
 import { openFile, pathIn, readBytesIfThere, readText } from './read-file.ts';
 import { startReport, type Report, type Reporter } from './report.ts';
 import { runKeyedCheck } from './run-check.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { UnreadableError } from './shape.ts';
 
 interface ReleaseOptions {
   readonly key: readonly string[];
   readonly json?: boolean;
 }
 
-/** What is signed: a C2SP signed note whose text is the other file, for those who have `sha256sum` alone. */
+/** The signed file: a C2SP signed note whose text is the other file, which is for `sha256sum`. */
 const NOTE = 'SHA256SUMS.note';
 const SUMS = 'SHA256SUMS';
 const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][A-Za-z0-9._-]*)$/;
 
 const HELP = `
-DIR is a release as it was handed out. Without FILE all of it has to be there, and nothing else; with FILE only these are
-asked for. The key is that of whoever releases, taken from somewhere you trust, not from the release.
+DIR is a published release. Without FILE it must be complete, without other files; with FILE only these are checked. The
+key is the publisher's, from a source you trust, not from the release.
 
   sealgate-verify release dist/release --key release.vkey
   sealgate-verify release . sealgate-ledger-peer-1.0.0.tar.gz --key release.vkey`;
@@ -30,12 +30,12 @@ asked for. The key is that of whoever releases, taken from somewhere you trust, 
 export function addReleaseCommand(program: Command, host: CommandHost): void {
   program
     .command('release')
-    .description('is this release, file by file, what the owner of a pinned key signed?')
+    .description('check the files of a release against a pinned key')
     .argument('<dir>', 'the folder of the release')
     .argument('[files...]', 'only these files of it')
     .requiredOption(
       '--key <vkey>',
-      'the pinned key of whoever releases, or a file that holds one a line; repeatable',
+      'the pinned key of the publisher, or a file with one per line; repeatable',
       (key: string, before: readonly string[] = []) => [...before, key],
     )
     .option('--json', 'print the report as JSON')
@@ -47,7 +47,7 @@ export function addReleaseCommand(program: Command, host: CommandHost): void {
     });
 }
 
-/** Checks the signature over the list of files, then each file against the list. Throws UnreadableError. */
+/** Checks the signature of the list of files, then each file against the list. @throws UnreadableError. */
 async function checkRelease(input: {
   readonly directory: string;
   readonly files: readonly string[];
@@ -94,7 +94,7 @@ async function checkRelease(input: {
   return report.finish(`${files.length === 0 ? sums.size : files.length} files are as ${verifier.name} released them.`);
 }
 
-/** A name that leads out of the folder does not fit the form of a line. */
+/** The pattern excludes names that lead out of the folder. */
 function readSums(report: Reporter, text: string, where: string): Map<string, string> {
   const sums = new Map<string, string>();
   for (const [index, line] of text.trimEnd().split('\n').entries()) {

@@ -1,25 +1,25 @@
 export type StepStatus = 'ok' | 'failed' | 'skipped';
 
-/** One check, or one that could not be made because an earlier one failed. */
+/** One check, or one that was skipped because an earlier one failed. */
 export interface Step {
   /** A short fixed name, such as `signature` or `inclusion`. */
   readonly step: string;
   readonly status: StepStatus;
   /** One sentence for people. */
   readonly detail: string;
-  /** The file and, behind `#`, the JSON pointer or line of the value that was judged. */
+  /** The file and, after `#`, the JSON pointer or line of the checked value. */
   readonly where?: string;
   readonly expected?: string;
   readonly found?: string;
 }
 
-/** What a check found. `verified` is true only when no step failed. */
+/** The result of a check. `verified` is true only if no step failed. */
 export interface Report {
   readonly verified: boolean;
-  /** One sentence: what is proved now, or which steps failed. */
+  /** One sentence: what is proved, or which steps failed. */
   readonly conclusion: string;
   readonly steps: readonly Step[];
-  /** What the reader should know besides: what was not checked, what an absence means. */
+  /** Further information: what was not checked, what an absence means. */
   readonly notes: readonly string[];
 }
 
@@ -30,29 +30,29 @@ export interface Failure {
   readonly found?: string;
 }
 
-export interface Comparison {
-  /** The sentence when the two agree. */
+interface Comparison {
+  /** The sentence if the two are equal. */
   readonly ok: string;
-  /** The sentence when they do not. */
+  /** The sentence if they differ. */
   readonly failed: string;
   readonly where: string;
   readonly expected: string | number | null;
   readonly found: string | number | null;
 }
 
-/** Collects steps; every check writes into one of these, and goes on after a failure so that all of them are told. */
+/** Collects steps; checks continue after a failure so that all failures are reported. */
 export interface Reporter {
   ok(step: string, detail: string): void;
   failed(step: string, failure: Failure): void;
   skipped(step: string, detail: string): void;
-  /** A step that compares two values; answers whether they agree. */
+  /** A step that compares two values; returns whether they are equal. */
   equal(step: string, comparison: Comparison): boolean;
   note(text: string): void;
   /** Whether any step has failed so far. */
   hasFailed(): boolean;
-  /** Takes over the failed steps of a report of its own. */
+  /** Copies the failed steps of another report. */
   copyFailures(from: Reporter): void;
-  /** The report. `proved` is the conclusion when nothing failed. */
+  /** The report. `proved` is the conclusion if nothing failed. */
   finish(proved: string): Report;
 }
 
@@ -79,10 +79,13 @@ export function startReport(): Reporter {
     },
     finish(proved) {
       const names = steps.filter(({ status }) => status === 'failed').map(({ step }) => step);
-      // A report without a single check that held proves nothing, whatever went wrong on the way to it.
+      // A report without a single passed check proves nothing.
       const verified = names.length === 0 && steps.some(({ status }) => status === 'ok');
       const conclusion = verified ? proved : `Failed: ${[...new Set(names)].join(', ')}.`;
       return { verified, conclusion, steps, notes };
     },
   };
 }
+
+/** "1 entry", "300 entries". */
+export const entryCount = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);

@@ -1,36 +1,32 @@
 import type { Command } from 'commander';
 import type { CommandHost } from './cli.ts';
-import { pinnedKey, StatementRefusedError } from './pinned-key.ts';
-import type { KeyOptions, PinnedKey } from './pinned-key.ts';
-import { reportJson, reportText } from './print-report.ts';
-import type { ReportKey } from './print-report.ts';
-import { startReport } from './report.ts';
-import type { Report } from './report.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { type KeyOptions, pinnedKey, type PinnedKey, StatementRefusedError } from './pinned-key.ts';
+import { type Report, startReport, type Step } from './report.ts';
+import { UnreadableError } from './shape.ts';
 
 export interface CommonOptions extends KeyOptions {
   readonly json?: boolean | undefined;
 }
 
-/** Adds the options of every command that judges a log. */
+/** Adds the common options of commands that check a log. */
 export function withKeyOptions(command: Command): Command {
   return command
     .option(
       '--key <vkey>',
-      'the pinned verifier key of the log, or a file that holds one a line; repeatable: a signature by any counts',
+      'the pinned verifier key of the log, or a file with one per line; repeatable: a signature by any counts',
       (key: string, before: readonly string[] = []) => [...before, key],
     )
     .option(
       '--statement <file>',
-      'which keys sign for a log, as the pinned root key stated it (/ledger/<channel>/key); repeatable',
+      'a statement of log keys by the pinned root key (/ledger/<channel>/key); repeatable',
       (file: string, before: readonly string[] = []) => [...before, file],
     )
     .option('--dev-json <file>', 'take the key from this dev.json (its ledger.verifierKey)')
-    .option('--policy <file>', 'also require a quorum of the witnesses of this C2SP tlog-policy, of every checkpoint')
+    .option('--policy <file>', 'also require cosignatures by a quorum of this C2SP tlog-policy on every checkpoint')
     .option('--json', 'print the report as JSON');
 }
 
-/** Runs a check against the pinned key and tells its report. */
+/** Runs a check with the pinned key and prints its report. */
 export async function runKeyedCheck(
   host: CommandHost,
   { name, options }: { name: string; options: CommonOptions },
@@ -46,7 +42,7 @@ export async function runKeyedCheck(
   });
 }
 
-/** Runs a check that needs no key of a log. */
+/** Runs a check without a log key. */
 export async function runCheck(
   host: CommandHost,
   { name, options }: { name: string; options: CommonOptions },
@@ -74,10 +70,57 @@ async function tell(
   }
 }
 
-/** A statement that is not believed is a finding, and no file that cannot be read. */
+/** A rejected statement is a failed check, not an unreadable file. */
 function refusedStatement(error: unknown): { report: Report; keys: readonly ReportKey[] } {
   if (!(error instanceof StatementRefusedError)) throw error;
   const report = startReport();
   report.failed('statement', { detail: error.message, where: error.where });
   return { report: report.finish(''), keys: [] };
+}
+
+/** A key used for a report. */
+interface ReportKey {
+  readonly name: string;
+  readonly keyHash: string;
+  readonly source: string;
+}
+
+const LABELS = { ok: 'ok', failed: 'FAILED', skipped: '-' };
+const LABEL_WIDTH = 8;
+const LEAST_STEP_WIDTH = 15;
+
+/** The report as lines for a terminal: one per step, with place, expected and found value below failed ones. */
+export function reportText(report: Report, keys: readonly ReportKey[]): string {
+  const stepWidth = Math.max(LEAST_STEP_WIDTH, ...report.steps.map(({ step }) => step.length + 2));
+  const lines = [
+    ...keys.map((key) => `key: ${key.name}+${key.keyHash} (from ${key.source})`),
+    ...report.steps.flatMap((step) => stepLines(step, stepWidth)),
+    ...report.notes.map((note) => `note: ${note}`),
+    `${report.verified ? 'VERIFIED' : 'NOT VERIFIED'}. ${report.conclusion}`,
+  ];
+  return `${lines.map(printable).join('\n')}\n`;
+}
+
+/**
+ * The report as a JSON object, for scripts: `key` is the first pinned key, `keys` are all of them if there are several.
+ */
+function reportJson(command: string, report: Report, keys: readonly ReportKey[]): string {
+  const { verified, conclusion, steps, notes } = report;
+  const pinned = { ...(keys.length > 0 && { key: keys[0] }), ...(keys.length > 1 && { keys }) };
+  return `${JSON.stringify({ command, verified, conclusion, ...pinned, steps, notes }, null, 2)}\n`;
+}
+
+function stepLines({ step, status, detail, where, expected, found }: Step, stepWidth: number): string[] {
+  const indent = ' '.repeat(LABEL_WIDTH + stepWidth);
+  const facts = Object.entries({ where, expected, found }).filter(([, value]) => value !== undefined);
+  return [
+    `${LABELS[status].padEnd(LABEL_WIDTH)}${step.padEnd(stepWidth)}${detail}`,
+    ...facts.map(([fact, value]) => `${indent}${`${fact}:`.padEnd(10)}${value}`),
+  ];
+}
+
+/** The input may be hostile: it must not move the cursor, or fake a line of the report. */
+function printable(line: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what is being replaced
+  return line.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }

@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { UnreadableError } from './shape.ts';
 import { sampleLog } from './testing/sample-log.ts';
-import { check, failures, log } from './testing/tampered-log.ts';
-import type { Files } from './testing/tampered-log.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { check, failures, type Files, log } from './testing/tampered-log.ts';
 
-describe('checkpoints that were saved', () => {
-  it('are all of the past of the log', async () => {
+describe('saved checkpoints', () => {
+  it('all cover prefixes of the log', async () => {
     const saved = (files: Files) => {
       for (const size of [0, 1, 255, 256, 300, 600]) files.set(`saved/${size}`, log.checkpoint(size));
       files.set('saved/.hidden', 'x').set('saved/301.tmp', 'torn');
@@ -15,7 +14,7 @@ describe('checkpoints that were saved', () => {
     expect(report.steps.filter(({ step, status }) => step === 'saved' && status === 'ok')).toHaveLength(6);
   });
 
-  it('are read as the ledger keeps them: a folder per channel, a file per day, a torn line at a crash', async () => {
+  it("are read in the ledger's format: a folder per channel, a file per day, a truncated line after a crash", async () => {
     const line = (size: number) =>
       `${JSON.stringify({ savedAt: '2026-01-01T00:00:00.000Z', note: log.checkpoint(size) })}\n`;
     const day = (text: string) => (files: Files) => {
@@ -37,7 +36,7 @@ describe('checkpoints that were saved', () => {
     expect(await failures(day(line(1) + forked), { saved: ['kept'] })).toMatchObject([{ step: 'saved' }]);
   });
 
-  it('show that the log was put back', async () => {
+  it('reveal a rollback of the log', async () => {
     const old = sampleLog(500, { key: log.key, entries: log.entries.slice(0, 500) });
     const found = await failures((files) => files.set('saved', log.checkpoint(501)), { of: old, saved: ['saved'] });
     expect(found).toEqual([
@@ -45,7 +44,7 @@ describe('checkpoints that were saved', () => {
     ]);
   });
 
-  it('have to be signed, and of this channel', async () => {
+  it('must be signed, and of this channel', async () => {
     const edited = log.checkpoint(5).replace('\n5\n', '\n4\n');
     const steps = async (note: string) =>
       (await failures((files) => files.set('saved', note), { saved: ['saved'] })).map(({ step }) => step);
@@ -54,7 +53,7 @@ describe('checkpoints that were saved', () => {
     expect(await steps('nothing\n')).toEqual(['saved signature', 'saved checkpoint']);
   });
 
-  it('are unreadable when they are not there', async () => {
+  it('are unreadable if they are missing', async () => {
     await expect(check(() => undefined, { saved: ['nowhere'] })).rejects.toThrow(UnreadableError);
   });
 });

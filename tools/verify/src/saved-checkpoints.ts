@@ -1,21 +1,15 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HASH_BYTES, TileTree } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier } from '@sealgate/merkle';
-import { readLines } from './ndjson.ts';
-import { parseJson } from './parse-json.ts';
-import { readText } from './read-file.ts';
-import { startReport } from './report.ts';
-import type { Failure, Reporter } from './report.ts';
-import { isObject } from './shape.ts';
-import { openCheckpoint } from './signed-checkpoint.ts';
-import type { NoteInput } from './signed-checkpoint.ts';
-import { UnreadableError } from './unreadable-error.ts';
+import { type Checkpoint, HASH_BYTES, type NoteVerifier, TileTree } from '@sealgate/merkle';
+import { readLines, readText } from './read-file.ts';
+import { type Failure, type Reporter, startReport } from './report.ts';
+import { isObject, parseJson, UnreadableError } from './shape.ts';
+import { type NoteInput, openCheckpoint } from './signed-checkpoint.ts';
 
 interface SavedOptions {
   readonly verifier: NoteVerifier;
   readonly channel: string | undefined;
-  /** The leaf hashes of the log as it is now. */
+  /** The leaf hashes of the current log. */
   readonly leafHashes: Buffer;
 }
 
@@ -24,10 +18,10 @@ interface SavedCheckpoint extends Checkpoint {
 }
 
 /**
- * Checks checkpoints that somebody kept elsewhere against the log as it is now: each has to be of its beginning. Only they
- * can show that a whole log was put back to an older state, since that older state is true to itself. `path` is a signed
- * note, an NDJSON file of `{savedAt, note}` as the ledger keeps one a day, or a directory of either (also the one above, with
- * a folder per channel).
+ * Checks checkpoints saved elsewhere against the current log: each must cover a prefix of it. Only they can reveal that
+ * a whole log was restored to an older state, which is consistent in itself. `path` is a signed note, an NDJSON file of
+ * `{savedAt, note}` as the ledger writes one a day, or a directory of either (also the one above, with a folder per
+ * channel).
  */
 export async function checkSaved(report: Reporter, path: string, options: SavedOptions): Promise<void> {
   for (const file of await filesAt(path, options.channel)) await checkSavedFile(report, file, options);
@@ -51,7 +45,7 @@ async function checkSavedFile(report: Reporter, file: string, options: SavedOpti
   else if (isSound) report.ok('saved', `${saved.length} checkpoints in ${file}: all of the past of this log.`);
 }
 
-/** A saved checkpoint that is signed and of this log; the failed steps of any other go into the report. */
+/** A saved checkpoint that is signed and of this log; failed steps of others go into the report. */
 function openSaved(
   report: Reporter,
   note: NoteInput,
@@ -64,7 +58,7 @@ function openSaved(
   return undefined;
 }
 
-/** What is wrong with a checkpoint as part of the past. The tree grows to its size, so they come smallest first. */
+/** A fault of a checkpoint as a prefix of the log. The tree grows to its size, so they must be sorted by size. */
 function pastFailure(checkpoint: SavedCheckpoint, tree: TileTree, leafHashes: Buffer): Failure | undefined {
   const size = leafHashes.length / HASH_BYTES;
   const { where } = checkpoint;
@@ -83,7 +77,7 @@ function pastFailure(checkpoint: SavedCheckpoint, tree: TileTree, leafHashes: Bu
   };
 }
 
-/** The notes of a file, without those that only repeat the one before. */
+/** The notes of a file, without adjacent duplicates. */
 async function* notesIn(report: Reporter, file: string): AsyncGenerator<NoteInput> {
   if (!file.endsWith('.ndjson')) {
     yield { note: await readText(file), where: file };
@@ -110,9 +104,11 @@ function noteOf(line: Buffer, where: string): string | undefined {
   }
 }
 
-/** The file itself, or every file of a directory, and of its folder for this channel, but hidden and unfinished ones. */
+/**
+ * The file itself, or all files of a directory and of its folder for this channel, except hidden and temporary ones.
+ */
 async function filesAt(path: string, channel: string | undefined): Promise<string[]> {
-  // Not there counts as a file: reading it says so in one sentence.
+  // A missing path counts as a file: reading it reports the error.
   if (!(await isDirectory(path))) return [path];
   const folder = channel === undefined ? undefined : join(path, channel);
   const folders = folder !== undefined && (await isDirectory(folder)) ? [path, folder] : [path];

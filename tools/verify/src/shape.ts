@@ -1,10 +1,9 @@
-import { Bytes } from '@sealgate/json';
-import type { JsonValue } from '@sealgate/json';
-import { UnreadableError } from './unreadable-error.ts';
+import { AppError } from '@sealgate/errors';
+import { Bytes, type JsonValue, parseStrict } from '@sealgate/json';
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
-/** A JSON object and where it stands, so that every complaint can name the place: `proof.json#/proof`. */
+/** A JSON object and its location, for messages: `proof.json#/proof`. */
 export interface Place {
   readonly where: string;
   readonly object: JsonObject;
@@ -14,7 +13,7 @@ export function isObject(value: JsonValue | undefined): value is { [member: stri
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object in a file. Throws UnreadableError when the file holds something else. */
+/** The object in a file. @throws UnreadableError if the file contains something else. */
 export function rootObject(name: string, value: JsonValue): Place {
   if (!isObject(value)) throw new UnreadableError(`${name} is not a JSON object.`);
   return { where: `${name}#`, object: value };
@@ -59,18 +58,39 @@ export function stringsAt(place: Place, member: string): string[] {
   });
 }
 
-/** Any value; only its absence is refused. */
+/** Any value; only a missing one is an error. */
 export function valueAt(place: Place, member: string): JsonValue {
   const value = Object.hasOwn(place.object, member) ? place.object[member] : undefined;
   if (value === undefined) throw new UnreadableError(`${place.where} has no member ${member}.`);
   return value;
 }
 
-/** The bytes of a lower-hex hash, or undefined when the text is not one: a failed check, not an unreadable file. */
+/** The bytes of a lower-case hex hash; undefined if invalid: a failed check, not an unreadable file. */
 export function hashBytes(hex: string): Bytes | undefined {
   return /^[0-9a-f]{64}$/.test(hex) ? Bytes.from(hex, 'hex') : undefined;
 }
 
 function wrongShape(place: Place, member: string, wanted: string): UnreadableError {
   return new UnreadableError(`${place.where}/${member} is not ${wanted}.`);
+}
+
+/** Parses strict JSON: a lax parser could read other content than what was hashed. @throws UnreadableError. */
+export function parseJson(bytes: Uint8Array, name: string): JsonValue {
+  try {
+    return parseStrict(bytes);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const pointer = error.faults[0]?.pointer ?? '';
+    throw new UnreadableError(
+      `${name} is not JSON as the ledger takes it: ${error.message} (${error.code} at #${pointer})`,
+    );
+  }
+}
+
+/**
+ * The input cannot be checked: a missing file, a wrong format, or an invalid option. Unlike a failed check it says
+ * nothing about the log, so it has its own exit code.
+ */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
 }

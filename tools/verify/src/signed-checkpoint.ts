@@ -1,29 +1,31 @@
 import { parseLogName } from '@sealgate/envelope';
-import { parseCheckpoint, parseNote } from '@sealgate/merkle';
-import type { Checkpoint, NoteVerifier, StatedVerifier } from '@sealgate/merkle';
+import { type Checkpoint, type NoteVerifier, parseCheckpoint, parseNote, type StatedVerifier } from '@sealgate/merkle';
+import { lackOfWitnesses } from './given-keys.ts';
 import type { Reporter } from './report.ts';
-import { lackOfWitnesses } from './witnessed.ts';
 
 export interface NoteInput {
   /** The signed note, with its newlines. */
   readonly note: string;
-  /** Where it stands, for reports. */
+  /** Its location, for reports. */
   readonly where: string;
 }
 
 export interface CheckpointOptions {
   readonly verifier: NoteVerifier;
-  /** The channel, or its log of an epoch (`acme.main/e1`), it has to be of; without it, any of the ledger that the key is named for. */
+  /**
+   * The required channel, or its log of an epoch (`acme.main/e1`); undefined: any channel of the ledger that the key is
+   * named for.
+   */
   readonly channel?: string | undefined;
-  /** Whether it may be of any epoch of `channel`: of a proof that leaves it to its checkpoint to say. */
+  /** Whether any epoch of `channel` is accepted: for a proof whose checkpoint states the epoch. */
   readonly anyEpoch?: boolean;
-  /** Put before the names of the steps where one report judges two checkpoints. */
+  /** Prefix of the step names, if one report checks two checkpoints. */
   readonly prefix?: string;
 }
 
 /**
- * Checks the signature and origin of a checkpoint. Returns what it says, also when the signature failed, so that the later
- * steps can still tell what holds; undefined when it is no checkpoint at all. The report fails either way.
+ * Checks signature and origin of a checkpoint. Returns its content also if the signature failed, so that later steps
+ * can be checked; undefined if it is not a checkpoint. The report fails in both cases.
  */
 export function openCheckpoint(
   report: Reporter,
@@ -55,7 +57,7 @@ export function openCheckpoint(
   return checkpoint;
 }
 
-/** The log that a checkpoint is of (`acme.main`, `acme.main/e1`); undefined when its origin is not of the ledger of the key. */
+/** The log of a checkpoint (`acme.main`, `acme.main/e1`); undefined if its origin is not of the key's ledger. */
 export function logOf({ origin }: Checkpoint, verifier: NoteVerifier): string | undefined {
   const isOwnKey = origin === verifier.name;
   const ledger = isOwnKey ? origin.replace(/\/[^/]+(?:\/e[1-9]\d*)?$/, '') : verifier.name;
@@ -63,12 +65,12 @@ export function logOf({ origin }: Checkpoint, verifier: NoteVerifier): string | 
   return /^[^/.]+\.[^/.]+$/.test(parseLogName(log)?.channel ?? '') ? log : undefined;
 }
 
-/** The origin of a log: a pinned key is that of a ledger, and named for it, or that of the log itself. */
+/** The origin of a log: a pinned key is that of a ledger, with its name, or that of the log itself. */
 export function originOf({ name }: NoteVerifier, log: string): string {
   return name.endsWith(`/${log}`) ? name : `${name}/${log}`;
 }
 
-/** The pinned keys that a note carries a good signature of. */
+/** The pinned keys with a valid signature on a note. */
 export function signersOf(note: string, { keys }: NoteVerifier): string {
   return keys
     .filter((key) => key.verify(note) !== undefined)
@@ -76,7 +78,7 @@ export function signersOf(note: string, { keys }: NoteVerifier): string {
     .join(' and ');
 }
 
-/** A key as signature lines name it: its name and id. */
+/** Name and id of a key, as in signature lines. */
 export function keyLabel({ name, keyHash }: { name: string; keyHash: string }): string {
   return `${name}+${keyHash}`;
 }
@@ -116,7 +118,7 @@ function checkSignature(
   report.failed(step, { detail, where, expected, found: claims.value.join(', ') });
 }
 
-/** What a note says as a checkpoint, signed or not; undefined where it is none. */
+/** The content of a note as a checkpoint, signed or not; undefined if it is not one. */
 export function checkpointIn(note: string): Checkpoint | undefined {
   const parsed = attempt(() => parseCheckpoint(note));
   return 'value' in parsed ? parsed.value : undefined;
@@ -129,7 +131,7 @@ function readCheckpoint(report: Reporter, { note, where }: NoteInput, prefix: st
   return undefined;
 }
 
-/** The parsers of the tree library throw plain Errors whose message is a sentence for people. */
+/** The parsers of the tree library throw plain Errors with a sentence as message. */
 function attempt<T>(parse: () => T): { value: T } | { problem: string } {
   try {
     return { value: parse() };

@@ -12,7 +12,7 @@ const stranger = noteSigner(generateNoteKey(LEDGER).privateKey);
 const originOf = (channel: string) => `${LEDGER}/${channel}`;
 const keyOf = (channel: string, by = signer) => by.ofLog(originOf(channel)).logKeys[0]!;
 const textOf = (origin: string) => checkpointText({ origin, size: 0, root: EMPTY_ROOT });
-/** Of a note its text and the last signature: what is left where others keep what they know alone. */
+/** The text of a note with only its last signature, as for clients that know only one key. */
 const byLast = (note: string) => `${parseNote(note).text}\n${note.trimEnd().split('\n').at(-1)}\n`;
 const byLogKey = (channel: string, of = channel) => byLast(signer.ofLog(originOf(channel)).sign(textOf(originOf(of))));
 const stated = (channel: string, { by = signer, untilMs }: { by?: typeof signer; untilMs?: number } = {}) => {
@@ -56,7 +56,7 @@ async function run(line: string) {
   return { code, text };
 }
 
-describe('a checkpoint that the key of its log signed', () => {
+describe('a checkpoint signed by the key of its log', () => {
   it.each([
     ['both --key root.vkey', `signed by the pinned key ${LEDGER}+`],
     ['both --key root.vkey --channel a.main', 'in the log that the key is named for'],
@@ -68,7 +68,7 @@ describe('a checkpoint that the key of its log signed', () => {
     ['main --key log.vkey --channel a.main', 'VERIFIED'],
     [`epoch --key ${keyOf('a.main/e1')}`, 'VERIFIED'],
     [`epoch --key ${keyOf('a.main/e1')} --channel a.main/e1`, 'VERIFIED'],
-  ])('is taken by: %s', async (line, told) => {
+  ])('is accepted by: %s', async (line, told) => {
     const { code, text } = await run(`checkpoint ${line}`);
     expect([code, text]).toEqual([0, expect.stringContaining(told)]);
   });
@@ -88,13 +88,13 @@ describe('a checkpoint that the key of its log signed', () => {
     ['main --key root.vkey --statement main', 'begins with the line sealgate-log-keys/v1'],
     ['main.key --key root.vkey', 'This is no checkpoint'],
     [`main --key ${keyOf('a.main', stranger)}`, 'not signed by the pinned key'],
-  ])('is refused by: %s', async (line, told) => {
+  ])('is rejected by: %s', async (line, told) => {
     const { code, text } = await run(`checkpoint ${line}`);
     expect([code, text]).toEqual([1, expect.stringContaining(told)]);
     expect(text).toContain('NOT VERIFIED');
   });
 
-  it('says where a statement that is refused stands, for scripts too', async () => {
+  it('reports the location of a rejected statement, for scripts too', async () => {
     const { text } = await run('checkpoint main --key root.vkey --statement stranger.key --json');
     expect(JSON.parse(text)).toMatchObject({ verified: false, steps: [{ step: 'statement', status: 'failed' }] });
     expect((await run('checkpoint main --key root.vkey --statement nowhere')).code).toBe(2);

@@ -3,7 +3,7 @@ import { runCli } from './cli.ts';
 import { directoryOf } from './testing/sample-log.ts';
 import { vectors, type Vector } from './testing/vectors.ts';
 
-/** A command line with what is pinned, as its options take it. */
+/** A command line with the pinned keys as options. */
 function parametersOf({ command, pins }: Vector): string[] {
   const { logKeys, policy, jwks, signature, senderKeys } = pins;
   return [
@@ -17,7 +17,7 @@ function parametersOf({ command, pins }: Vector): string[] {
 }
 
 describe('the command line', () => {
-  it.each(vectors.map((vector) => [vector.title, vector] as const))('judges %s', async (_title, vector) => {
+  it.each(vectors.map((vector) => [vector.title, vector] as const))('checks %s', async (_title, vector) => {
     const files = { ...vector.files, 'pinned.json': vector.pins.jwks ?? '', 'pinned.policy': vector.pins.policy ?? '' };
     const directory = await directoryOf(new Map(Object.entries(files)));
     let said = '';

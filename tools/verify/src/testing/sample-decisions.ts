@@ -11,7 +11,7 @@ import { at, CHANNEL, directoryOf, sampleLog } from './sample-log.ts';
 
 export type Line = ChainedDecision & { hash: string | null };
 
-/** The log of a process that decided `count` times, chained as the gate does it. */
+/** The decision log of one process with `count` decisions, chained as by the gate. */
 export function linesOf(process: string, count: number, prevHash: string | null = null): Line[] {
   const lines: Line[] = [];
   for (let seq = 1; seq <= count; seq += 1) {
@@ -32,7 +32,7 @@ export function linesOf(process: string, count: number, prevHash: string | null 
   return lines;
 }
 
-/** Heads that end at these numbers; the last one ends the process where `ended` says so. */
+/** Heads that end at these numbers; the last one ends the process if `ended` is set. */
 export function headsOf(lines: readonly Line[], ends: readonly number[], ended = true): DecisionHead[] {
   const hashAt = (seq: number) => (seq === 0 ? null : at(lines, seq - 1).hash);
   return ends.map((last, index) => {

@@ -10,7 +10,7 @@ import { checkpointText, generateNoteKey, leafHash, nodeHash, noteSigner } from 
 
 const signer = documentSigner(generateDocumentKey());
 export const jwks = jwksOf([signer.jwk]);
-/** Of the log that the proof leads into. */
+/** The key of the log of the proof. */
 export const log = generateNoteKey('ledger.test');
 
 // A tree of two leaves, by hand.
@@ -31,7 +31,7 @@ export const proof = {
   checkpoint,
 };
 
-/** An envelope of these items, with its signature. */
+/** A signed envelope of these items. */
 export function sealed(items: readonly JsonValue[]): { envelope: PartnerEnvelope; jws: string; text: string } {
   const pagination = { limit: 50, count: items.length, nextCursor: null };
   const { bytes, hashedBytes } = sealPartnerEnvelope({

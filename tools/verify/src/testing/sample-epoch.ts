@@ -3,7 +3,7 @@ import type { Declaration, Receipt, RecordProof } from '@sealgate/envelope';
 import { TileTree, checkpointText, inclusionPath, noteSigner, tilePath } from '@sealgate/merkle';
 import { CHANNEL, at, sampleLog } from './sample-log.ts';
 
-/** Signed for: four entries. Two of them were lost; what is left goes on in epoch 1 with one entry behind the declaration. */
+/** Four signed entries, two of them lost; epoch 1 continues with one entry after the declaration. */
 export const log = sampleLog(4);
 export const ORIGIN = log.checkpoint().split('\n', 1)[0]!;
 export const STATEMENT: Declaration = {
@@ -19,7 +19,7 @@ export const STATEMENT: Declaration = {
 };
 export const LATER: Receipt = { ...at(log.entries, 2).receipt, transactionId: 'tx-later', index: 1, epoch: 1 };
 
-/** A log that begins with a statement, one record behind it. */
+/** A log of a statement and one record. */
 export async function epochOf(statement: Declaration) {
   const leaves = [declarationLeaf(statement), receiptLeaf(LATER)];
   const tree = TileTree.empty();

@@ -28,10 +28,10 @@ export interface SampleEntry {
 
 type SampleKey = ReturnType<typeof generateNoteKey>;
 
-/** A small log with its own key, as a ledger would keep it: what the tests verify, and tamper with. */
+/** A small log with its own key, in the ledger's format: tests verify it and tamper with it. */
 export type SampleLog = ReturnType<typeof sampleLog>;
 
-/** A log of `count` entries; `from` continues the entries and key of another one, so that both have one past. */
+/** A log of `count` entries; `from` continues the entries and key of another one, for a common prefix. */
 export function sampleLog(count: number, from?: { key: SampleKey; entries: readonly SampleEntry[] }) {
   const key: SampleKey = from?.key ?? generateNoteKey(LOG_NAME);
   const old = from?.entries ?? [];
@@ -59,7 +59,7 @@ export function sampleLog(count: number, from?: { key: SampleKey; entries: reado
     verifier: noteVerifier(key.verifierKey),
     tiles: (size = count) => tiles(size).tiles,
     consistency: (oldSize: number, newSize = count) => consistencyPath(oldSize, newSize, reader(newSize)),
-    /** What is served as the proof of an entry. */
+    /** The served proof of an entry. */
     async proofOf(index: number, size = count): Promise<{ receipt: Receipt; proof: RecordProof }> {
       const path = await inclusionPath(index, size, reader(size));
       const leafHash = at(leafHashes, index).toString('hex');
@@ -76,7 +76,7 @@ export function sampleLog(count: number, from?: { key: SampleKey; entries: reado
         },
       };
     },
-    /** What the gateway answered to the write of these entries. */
+    /** The gateway's response to the write of these entries. */
     answerOf(...indexes: number[]) {
       const records = indexes.map((index) => {
         const { id, transactionId, channel } = at(entries, index).receipt;
@@ -94,7 +94,7 @@ export function sampleLog(count: number, from?: { key: SampleKey; entries: reado
 const directories: string[] = [];
 afterAll(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))));
 
-/** A new directory with the given files, which may lie in folders; it is gone when the tests of the file are over. */
+/** A new directory with the given files, perhaps in folders; removed after the tests of the file. */
 export async function directoryOf(files: ReadonlyMap<string, string | Uint8Array>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'sealgate-verify-'));
   directories.push(directory);
@@ -105,14 +105,14 @@ export async function directoryOf(files: ReadonlyMap<string, string | Uint8Array
   return directory;
 }
 
-/** A log as files: the checkpoint, its tiles, and on request its entries. */
+/** A log as files: the checkpoint, its tiles, and optionally its entries. */
 export function filesOf(log: SampleLog, { leaves = false } = {}): Map<string, string | Uint8Array> {
   const files = new Map<string, string | Uint8Array>([['checkpoint', log.checkpoint()], ...log.tiles()]);
   if (leaves) files.set('leaves.ndjson', `${log.lines().join('\n')}\n`);
   return files;
 }
 
-/** The bytes with one bit turned over. */
+/** The bytes with one bit flipped. */
 export function flipped(bytes: Uint8Array | string | undefined, byte: number): Buffer {
   const copy = Buffer.from(bytes ?? '');
   copy.writeUInt8(copy.readUInt8(byte) ^ 1, byte);

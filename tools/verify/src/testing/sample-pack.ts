@@ -2,7 +2,7 @@ import { dataHashOf, documentSigner, generateDocumentKey, jwksOf, receiptLeaf } 
 import { canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json';
 import { checkpointText, generateNoteKey, inclusionPath, noteSigner, TileTree, tilePath } from '@sealgate/merkle';
 
-/** Of the log that the seals are in. */
+/** The key of the log of the seals. */
 export const logKey = generateNoteKey('log.example');
 const signer = documentSigner(generateDocumentKey());
 export const jwks = jwksOf([signer.jwk]);
@@ -30,7 +30,7 @@ const document: Members = {
   attachments,
 };
 
-/** The record of the seal among others in a log of seven. */
+/** The record of the seal in a log of seven. */
 async function proofOfSeal(): Promise<Members> {
   const salt = Buffer.alloc(32, 7);
   const receipt = (id: string, data: JsonValue, index: number) => ({
@@ -85,7 +85,7 @@ export function timeline(): Members[] {
   });
 }
 
-/** What is signed of a good pack of one sealed case. */
+/** The signed part of a valid pack of one sealed case. */
 export const parts = (): Members => ({
   case_id: 'case_1',
   subject_ref: 'subj_1',
@@ -97,7 +97,7 @@ export const parts = (): Members => ({
   canonicalization: 'RFC8785',
 });
 
-/** A pack as its owner would sign it, whatever is in it. */
+/** A signed pack with any content. */
 export function packOf(signed: Members): Members {
   const bytes = Buffer.from(canonical(signed));
   const hashes = { pack_hash: sha256(bytes).toString('hex'), signature: signer.sign(bytes) };

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash, sign } from 'node:crypto';
 
-/** As C2SP tlog-cosignature writes it down, and by nothing of ours. */
+/** In the format of C2SP tlog-cosignature, built without our libraries. */
 export function witness(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const key = Buffer.concat([Buffer.of(4), publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)]);

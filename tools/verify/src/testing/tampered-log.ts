@@ -5,7 +5,7 @@ import type { Report } from '../report.ts';
 import { directoryOf, filesOf, sampleLog } from './sample-log.ts';
 import type { SampleLog } from './sample-log.ts';
 
-/** The log that is put on disk and tampered with, unless another one is asked for. */
+/** The default log that is written to disk and tampered with. */
 export const log = sampleLog(600);
 
 export type Files = Map<string, string | Uint8Array>;
@@ -14,7 +14,7 @@ interface Options extends Partial<LogInput> {
   readonly of?: SampleLog;
 }
 
-/** The report on a log's files after a change. Receipts and saved checkpoints are named within its directory. */
+/** The report on a log's files after a change. Receipts and saved checkpoints are named relative to its directory. */
 export async function check(change: (files: Files) => void, options: Options = {}): Promise<Report> {
   const files = filesOf(options.of ?? log, { leaves: true });
   change(files);
@@ -25,7 +25,7 @@ export async function check(change: (files: Files) => void, options: Options = {
   return checkLog({ directory, verifier: log.verifier, ...input });
 }
 
-/** The steps that failed, in order. */
+/** The failed steps, in order. */
 export async function failures(
   change: (files: Files) => void,
   options?: Options,

@@ -8,10 +8,10 @@ import { sampleLog } from './sample-log.ts';
 import * as packs from './sample-pack.ts';
 import { witness } from './sample-witness.ts';
 
-/** Files, what is trusted, and which steps fail by hand: the same for the command line and for the page. */
+/** Files, trusted keys, and the expected failed steps by hand: the same for the command line and for the page. */
 export interface Vector {
   readonly title: string;
-  /** What somebody drops, by name. */
+  /** The dropped files, by name. */
   readonly files: Readonly<Record<string, string>>;
   readonly pins: {
     readonly logKeys?: string;
@@ -21,9 +21,9 @@ export interface Vector {
     readonly signature?: string;
     readonly senderKeys?: string;
   };
-  /** Of sealgate-verify, without what is pinned. */
+  /** Arguments of sealgate-verify, without the pinned keys. */
   readonly command: readonly [kind: string, ...files: string[]];
-  /** None where it is verified. */
+  /** Empty if it verifies. */
   readonly failed: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const lost = await epochs.log.proofOf(3);
 const epochKeys = epochs.log.key.verifierKey;
 
 const text = (value: object): string => JSON.stringify(value);
-/** The same text with another character after the first place of `marker`. */
+/** The text with the first character after `marker` changed. */
 export function broken(whole: string, marker: string): string {
   const at = whole.indexOf(marker) + marker.length;
   if (at < marker.length) throw new Error(`There is no ${marker}.`);
@@ -63,13 +63,13 @@ function receipts(): Vector[] {
   return [
     one('that holds', good, []),
     one('with another data hash', broken(good, '"dataHash":"'), ['content', 'leaf']),
-    // Leaves hold no salt, so that an erased one leaves the log as it is.
+    // Leaves contain no salt, so that an erased one leaves the log unchanged.
     one('with another salt', broken(good, '"salt":"'), ['content']),
     one('with another id', broken(good, '"id":"'), ['leaf']),
     one('with other content', broken(good, '"order":'), ['content']),
     one('with another leaf hash', broken(good, '"leafHash":"'), ['leaf', 'inclusion']),
     one('with another path', broken(good, '"inclusionPath":["'), ['inclusion']),
-    // The path of entry 7 is as long, and leads to the same root, in a tree of 21.
+    // In a tree of 21 the path of entry 7 has the same length and root.
     one('with another size', good.replace('"treeSize":20', '"treeSize":21'), ['size']),
     one('with another root', broken(good, '\\n20\\n'), ['signature', 'inclusion']),
     one('by somebody else', good, ['signature', 'origin'], generateNoteKey('other.example').verifierKey),
@@ -275,7 +275,7 @@ function signedDocuments(): Vector[] {
   return [one('that is signed', words, []), one('with another byte', words.replace('E', 'e'), ['signature'])];
 }
 
-/** Made anew for each run of the tests, with keys of their own. */
+/** Generated for each test run, with new keys. */
 export const vectors: readonly Vector[] = [
   ...receipts(),
   ...logProofs(),

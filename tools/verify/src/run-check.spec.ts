@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { reportText } from './print-report.ts';
+import { reportText } from './run-check.ts';
 
 describe('the text of a report', () => {
-  it('stands in columns, however long the name of a step is', () => {
+  it('is aligned in columns, whatever the length of step names', () => {
     const steps = [
       { step: 'leaf', status: 'ok', detail: 'It is.' },
       { step: 'declaration signature', status: 'failed', detail: 'It is not.', where: 'a.json', found: '2' },

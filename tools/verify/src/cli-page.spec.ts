@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Command } from 'commander';
-import { addPageCommand } from './page-command.ts';
+import { addPageCommand } from './cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-page-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,13 +23,13 @@ async function run(file: string): Promise<{ said: string[]; code: number | undef
 }
 
 describe('sealgate-verify page', () => {
-  it('prints where the page lies', async () => {
+  it('prints the path of the page', async () => {
     const file = join(folder, 'verify.html');
     writeFileSync(file, '<!doctype html>');
     expect(await run(file)).toEqual({ said: [`${file}\n`], code: 0 });
   });
 
-  it('says what builds the page where there is none', async () => {
+  it('says how to build the page if it is missing', async () => {
     const { said, code } = await run(join(folder, 'none.html'));
     expect({ said: said.join(''), code }).toEqual({ said: expect.stringContaining('npm run build'), code: 2 });
   });

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { entryCount } from './entry-count.ts';
+import { entryCount } from './report.ts';
 
-it('counts entries as people do', () => {
+it('pluralises entries', () => {
   expect([0, 1, 2].map(entryCount)).toEqual(['0 entries', '1 entry', '2 entries']);
 });
