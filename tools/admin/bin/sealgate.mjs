@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node from 20 on can start. The command itself is TypeScript, which needs a Node that strips
-// types, so an older one hands over to the Node that the repository installs for its scripts.
+// Plain JavaScript for any Node from 20 on. The command itself is TypeScript and needs a Node that strips types, so an older
+// Node runs it with the Node that the repository installs.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -14,10 +14,10 @@ const [major] = process.versions.node.split('.').map(Number);
 if (major >= OLDEST_MAJOR && process.features.typescript === 'strip') {
   await import(main.href);
 } else {
-  handOver();
+  runWithPinnedNode();
 }
 
-function handOver() {
+function runWithPinnedNode() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node';
   const node = fileURLToPath(new URL(`../../../node_modules/node/bin/${name}`, import.meta.url));
   if (!existsSync(node)) {
@@ -25,10 +25,10 @@ function handOver() {
     return;
   }
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends Ctrl-C to both; the child decides, and this one goes with it.
+  // A terminal sends Ctrl-C to both; this process exits with the child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`sealgate could not start ${node}: ${error.message}`));
-  // As shells do: 128 and the number of the signal that ended it.
+  // Like a shell: 128 plus the number of the signal that killed it.
   child.on('exit', (code, signal) => (process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0)));
 }
 

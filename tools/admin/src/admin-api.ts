@@ -1,35 +1,33 @@
 import type { JsonValue } from '@sealgate/json';
+import { errorCode, UnreachableError, UsageError } from './errors.ts';
 import type { Connection } from './find-connection.ts';
-import { isObject, parseJson, type JsonObject } from './json-object.ts';
-import { readAnswer } from './read-answer.ts';
+import { isObject, type JsonObject, parseJson } from './json-object.ts';
 import { Refusal } from './refusal.ts';
-import type { UnreachableError } from './unreachable-error.ts';
-import { unreachable, unusable } from './unreachable.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/admin/v1`, made with `apiPath`. */
+  /** Below `/admin/v1`, built with `apiPath`. */
   readonly path: string;
-  /** Parameters that are undefined are left out. */
+  /** Undefined parameters are omitted. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: JsonValue;
 }
 
-/** A JSON answer: as it came, for `--json`, and as an object, for people. */
+/** A JSON response: as received, for `--json`, and as an object, for people. */
 export interface JsonAnswer {
   readonly text: string;
   readonly value: JsonObject;
 }
 
 /**
- * One admin API. Each call is one request, without retries, and ends within the time limit.
- * Throws Refusal when the API says no, UnreachableError when there is no answer to go by.
+ * One admin API. Each call is one request, without retries, with a timeout. @throws Refusal for a problem document,
+ * UnreachableError without a usable response.
  */
 export interface AdminApi {
   json(call: Call): Promise<JsonAnswer>;
-  /** An answer that is plain text. */
+  /** A plain text response. */
   text(call: Call): Promise<string>;
-  /** A call that is answered without a body. */
+  /** A call whose response has no body. */
   nothing(call: Call): Promise<void>;
 }
 
@@ -39,7 +37,7 @@ export function adminApi(connection: Connection, timeoutMs: number): AdminApi {
     json: async (call) => {
       const text = await send(call);
       const value = parseJson(text);
-      if (!isObject(value)) throw notAnAdminApi(connection, call, 'Its answer is not a JSON object.');
+      if (!isObject(value)) throw notAnAdminApi(connection, call, 'Its response is not a JSON object.');
       return { text, value };
     },
     text: send,
@@ -55,7 +53,7 @@ async function request(connection: Connection, call: Call, timeoutMs: number): P
   const { status, headers } = response;
   const problem = parseJson(body);
   if (isObject(problem) && typeof problem['code'] === 'string') throw new Refusal(problem, { status, headers, body });
-  throw notAnAdminApi(connection, call, `It answered ${status} without a problem document.`);
+  throw notAnAdminApi(connection, call, `It responded with ${status} without a problem document.`);
 }
 
 async function exchange(connection: Connection, call: Call, timeoutMs: number): Promise<Exchanged> {
@@ -68,7 +66,7 @@ async function exchange(connection: Connection, call: Call, timeoutMs: number): 
         Authorization: `Bearer ${connection.token}`,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
-      // Whoever redirects is not to be given the token, so the redirect itself is the answer.
+      // The token must not go to a redirect target, so the redirect itself is the response.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -91,9 +89,102 @@ function urlOf({ url }: Connection, { path, query = {} }: Call): string {
 }
 
 function notAnAdminApi({ url }: Connection, call: Call, why: string): UnreachableError {
-  return unusable(`What answers at ${url} is not an admin API. ${why}`, changes(call));
+  return unusable(`The server at ${url} is not an admin API. ${why}`, changes(call));
 }
 
 function changes({ method }: Call): boolean {
   return method !== 'GET';
+}
+
+/**
+ * A path below `/admin/v1` with each value as one encoded segment: apiPath`/networks/${networkId}/keys`. @throws
+ * UsageError for a value that cannot be a segment: URLs drop `.` and `..`, encoded or not, so the request would go to
+ * another path.
+ */
+export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.map((text, index) => `${text}${index < values.length ? segment(values[index] ?? '') : ''}`).join('');
+}
+
+function segment(value: string): string {
+  if (value === '') throw new UsageError('An id or name is empty.');
+  if (value === '.' || value === '..') throw new UsageError(`"${value}" cannot be used as an id or name.`);
+  if (!value.isWellFormed()) throw new UsageError('An id or name is not well-formed Unicode.');
+  return encodeURIComponent(value);
+}
+
+/** Far above the largest page of an admin API. */
+const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+
+/** The body as text. @throws UnreachableError if it is larger than any response of an admin API, or not UTF-8. */
+export async function readAnswer(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > ANSWER_MAX_BYTES) throw new UnreachableError('The response is larger than any of an admin API.');
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new UnreachableError('The response is not UTF-8 text, so it is not from an admin API.');
+  }
+}
+
+/** Errors after which nothing can have been sent. */
+const NOT_SENT: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'the host name cannot be resolved',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  UND_ERR_CONNECT_TIMEOUT: 'the host does not answer',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed (set NODE_EXTRA_CA_CERTS to a file of trusted ones)',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'its certificate is not of a known issuer (set NODE_EXTRA_CA_CERTS to a file of trusted ones)',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'its certificate is not of a known issuer (set NODE_EXTRA_CA_CERTS to a file of trusted ones)',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+};
+
+const UNKNOWN_OUTCOME = 'It is unknown whether the change was applied: check before repeating it.';
+
+export interface Attempt {
+  readonly url: string;
+  readonly timeoutMs: number;
+  /** Whether the request was a change. */
+  readonly changes: boolean;
+}
+
+/** Explains why `fetch` or reading the response failed and, for a change, that its outcome is unknown. */
+export function unreachable(error: unknown, { url, timeoutMs, changes }: Attempt): UnreachableError {
+  if (error instanceof UnreachableError) return unusable(error.message, changes);
+  const reason = reasonOf(error);
+  const notSent = NOT_SENT[reason];
+  if (notSent !== undefined) return new UnreachableError(`${url} cannot be reached: ${notSent}.`, { cause: error });
+  const why =
+    reason === 'TimeoutError'
+      ? `${url} did not answer within ${timeoutMs / 1_000} s.`
+      : `The connection to ${url} failed (${reason}).`;
+  return unusable(why, changes, error);
+}
+
+/** There is no usable response; for a change the message says that it may have been applied. */
+export function unusable(why: string, changes: boolean, cause?: unknown): UnreachableError {
+  return new UnreachableError(changes ? `${why} ${UNKNOWN_OUTCOME}` : why, { cause });
+}
+
+/**
+ * `fetch` throws one TypeError for everything: the reason is the code, name or message of the innermost cause. After
+ * several addresses, the code is that of the first.
+ */
+function reasonOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  const code = errorCode(error);
+  if (code !== undefined) return code;
+  if ('cause' in error && error.cause !== undefined) return reasonOf(error.cause);
+  if ('name' in error && error.name === 'TimeoutError') return error.name;
+  return 'message' in error ? String(error.message) : String(error);
 }

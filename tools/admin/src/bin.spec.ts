@@ -8,7 +8,7 @@ import { standInApi, type StandInApi } from './testing/stand-in-api.ts';
 const BIN = join(import.meta.dirname, '../bin/sealgate.mjs');
 const NODES: [string, string[]][] = [
   ['a Node that runs TypeScript', []],
-  ['an older one, by handing over to the Node of the repository', ['--no-experimental-strip-types']],
+  ["an older one, by running the repository's Node", ['--no-experimental-strip-types']],
 ];
 
 let api: StandInApi;
@@ -28,7 +28,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** Runs the command as a shell would, without a terminal. With `closeAfter`, its output is read that far and then closed. */
+/** Runs the command like a shell, without a terminal. With `closeAfter`, its output is closed after that text. */
 function run(
   args: readonly string[],
   { nodeArgs = [] as string[], bin = BIN, closeAfter = Infinity } = {},
@@ -63,14 +63,14 @@ describe('the command', () => {
     expect(await run(['--help'], { nodeArgs })).toMatchObject({ code: 0, err: '' });
   });
 
-  it('works through a link, as package managers make them', async () => {
+  it('works through a symlink, as created by package managers', async () => {
     const bin = join(folder, 'node_modules/.bin/sealgate');
     await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
     await symlink(BIN, bin);
     expect(await run(['--help'], { bin })).toMatchObject({ code: 0, err: '' });
   });
 
-  it.each(NODES)('ends quietly when whoever reads its output has seen enough, under %s', async (_, nodeArgs) => {
+  it.each(NODES)('exits quietly if its output is closed, under %s', async (_, nodeArgs) => {
     let page = 0;
     const items = Array.from({ length: 200 }, (_item, n) => ({ channel: `acme.channel-${n}`, size: n }));
     api.answer(() => ({ body: { items, nextCursor: `c${(page += 1)}` } }));

@@ -70,7 +70,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, 60_000);
 
-/** Runs a line as in a checkout where the gateway runs. */
+/** Runs a line as in a checkout with a running gateway. */
 const run = (line: string) => runLine(line, { directory: folder });
 
 async function json(line: string): Promise<Record<string, unknown>> {
@@ -88,9 +88,9 @@ describe('sealgate on a gateway', () => {
   let rawKey = '';
   let keyId = '';
 
-  it('makes, lists, reads and changes a network', async () => {
+  it('creates, lists, reads and changes a network', async () => {
     const made = await run("networks create acme --name 'Acme Ltd' --channel main --channel returns");
-    expect(made).toMatchObject({ code: 0, err: '', out: expect.stringContaining('The network was made.') });
+    expect(made).toMatchObject({ code: 0, err: '', out: expect.stringContaining('The network was created.') });
     expect(await json('networks get acme')).toMatchObject({ name: 'Acme Ltd', channels: ['main', 'returns'] });
     const limits = { ratePerSecond: 50, burst: 500 };
     expect(await json('networks change acme --rate 50 --burst 500 --no-name')).toMatchObject({ name: null, limits });
@@ -99,12 +99,12 @@ describe('sealgate on a gateway', () => {
     expect((await run('networks list')).out).toMatch(/^NETWORK .*\nacme +- +main, returns +1000 +2000 +\S+Z\n$/);
   });
 
-  it('tells what the gateway refuses', async () => {
+  it('prints rejections of the gateway', async () => {
     const again = await run('networks create acme');
     expect(again).toMatchObject({ code: 1, out: '', err: expect.stringContaining('409 ALREADY_EXISTS') });
     const small = await run('networks change acme --rate 1 --burst 1');
     expect(small.err).toMatch(
-      /^sealgate: refused with 400 INVALID_REQUEST: .*\n {2}body \/limits\/burst: .*\n {2}request id: \S+\n$/,
+      /^sealgate: rejected with 400 INVALID_REQUEST: .*\n {2}body \/limits\/burst: .*\n {2}request id: \S+\n$/,
     );
     expect(await run('networks get nobody')).toMatchObject({ code: 1, err: expect.stringContaining('404 NOT_FOUND') });
     expect(await run('events list --limit 201')).toMatchObject({
@@ -120,13 +120,13 @@ describe('sealgate on a gateway', () => {
       err: expect.stringContaining('query /from'),
     });
     const stranger = await run('networks list --token x');
-    expect(stranger).toMatchObject({ code: 1, err: expect.stringContaining('the token came from --token') });
+    expect(stranger).toMatchObject({ code: 1, err: expect.stringContaining('the token is from --token') });
     const problem = JSON.parse((await run('keys get acme key_none --json')).err);
     expect(problem).toMatchObject({ status: 404, code: 'NOT_FOUND', instance: expect.stringMatching(/^urn:request:/) });
   });
 
-  it('says where an exchange of server secrets stands', async () => {
-    await until(async () => (await run('secrets status')).out.startsWith('s1: of 1 processes 1 make with it'));
+  it('shows the state of a rotation of server secrets', async () => {
+    await until(async () => (await run('secrets status')).out.startsWith('s1: of 1 processes 1 use it'));
     expect(await run('secrets rotate server-secret')).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^Accept: make a secret .*\(s1,NEW\)/),
@@ -135,7 +135,7 @@ describe('sealgate on a gateway', () => {
     expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('1 processes make with s1') });
   });
 
-  it('mints a key that works, and shows it no second time', async () => {
+  it('creates a valid key, and shows it once', async () => {
     const options =
       '--permission ingest:ping --permission ingest:write --asset-type order --expires-at 2100-01-01T00:00:00Z';
     const minted = await run(`keys mint acme --label 'till 7' ${options}`);
@@ -189,13 +189,13 @@ describe('sealgate on a gateway', () => {
     expect((await run(`events list --type order --limit 2 --cursor ${cursor}`)).out.trimEnd().split('\n')).toHaveLength(
       2,
     );
-    expect((await run('events list --from 2100-01-01T00:00:00Z')).out).toBe('There are no such events.\n');
-    expect((await run('events list --to 2020-01-01T00:00:00+02:00')).out).toBe('There are no such events.\n');
+    expect((await run('events list --from 2100-01-01T00:00:00Z')).out).toBe('There are no matching events.\n');
+    expect((await run('events list --to 2020-01-01T00:00:00+02:00')).out).toBe('There are no matching events.\n');
     const [eventId = ''] = page.out.split('\n')[1]?.split(' ') ?? [];
     expect((await run(`events get ${eventId}`)).out).toContain('\nkind            write\n');
   });
 
-  it('reads the ledger, and gives a proof that an outsider can check', async () => {
+  it('reads the ledger, and prints a proof that an outsider can verify', async () => {
     expect((await run('ledger channels')).out).toMatch(/\nacme\.main +3\nacme\.returns +0\n$/);
     expect(await json('ledger record acme.main order/3')).toMatchObject({
       id: 'order/3',
@@ -224,7 +224,7 @@ describe('sealgate on a gateway', () => {
     expect(JSON.parse(readFileSync(files.proof, 'utf8'))).toHaveProperty('receipt.id', 'order/3');
   });
 
-  it('erases a record for ever, and leaves a channel that passes its audit', async () => {
+  it('erases a record, and leaves a channel that passes its audit', async () => {
     expect(await run("ledger erase acme.main order-2 --reason 'Request 12'")).toMatchObject({ code: 2 });
     const erased = await run("ledger erase acme.main order-2 --reason 'Request 12' --yes");
     expect(erased).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/\nerased +true\n/) });
@@ -236,19 +236,19 @@ describe('sealgate on a gateway', () => {
     });
   });
 
-  it('exits with 3 when an audit finds what somebody changed behind the ledger', async () => {
+  it('exits with 3 if an audit finds a manipulated record', async () => {
     const times = { connectTimeoutMs: 5_000, deadlineMs: 5_000 };
     const sql = openDatabase({ url: database.url, applicationName: 'intruder', maxConnections: 1, ...times });
     await sql.query({ text: `UPDATE ledger.records SET data = '{"forged":true}' WHERE id = 'order-1'` });
     await sql.close();
     const audit = await run('ledger audit acme.main');
-    expect(audit).toMatchObject({ code: 3, out: expect.stringContaining('NOT EVERY RECORD') });
-    // How far it came is told where it has not ended at the first look.
+    expect(audit).toMatchObject({ code: 3, out: expect.stringContaining('NOT ALL RECORDS') });
+    // The progress is printed if it has not finished at the first poll.
     expect(audit.err).toMatch(/^(Audit aud_\w+\. .*\n(\d of 3 records \(\d+ %\)\n)+)?$/);
     expect(audit.out).toMatch(/\nfirstBadRecordId +order-1\n/);
   });
 
-  it('deletes a network once no key of it lives, and never gives its id again', async () => {
+  it('deletes a network without live keys, and never reuses its id', async () => {
     expect((await run('networks delete acme --yes')).err).toContain('409 IN_USE');
     const { items } = await json('keys list acme --all');
     for (const { id } of items as { id: string }[]) expect((await run(`keys revoke acme ${id}`)).code).toBe(0);
@@ -259,10 +259,10 @@ describe('sealgate on a gateway', () => {
     expect((await run('ledger channels')).out).toContain('acme.main');
   });
 
-  it('says that nobody listens once the gateway has stopped', async () => {
+  it('reports a stopped gateway', async () => {
     const ended = once(gateway, 'exit');
     gateway.kill('SIGTERM');
     await ended;
-    expect(await run('networks list')).toMatchObject({ code: 4, err: expect.stringContaining('nobody listens there') });
+    expect(await run('networks list')).toMatchObject({ code: 4, err: expect.stringContaining('connection refused') });
   }, 60_000);
 });

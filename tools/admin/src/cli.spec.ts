@@ -17,7 +17,7 @@ beforeEach(() => api.answer(() => ({ body: NETWORK })));
 const run = (line: string): Promise<Ran> => runLine(line, { env });
 
 describe('sealgate', () => {
-  it('asks with the token as a bearer and prints the answer for people', async () => {
+  it('sends the token as a bearer and prints the response for people', async () => {
     const ran = await run('networks get acme');
     expect(ran).toEqual({
       code: 0,
@@ -33,17 +33,17 @@ describe('sealgate', () => {
     'networks --json get acme',
     'networks get --json acme',
     'networks get acme --json',
-  ])('takes what every command takes at any place: %s', async (line) => {
+  ])('accepts global options in any position: %s', async (line) => {
     expect(await run(line)).toEqual({ code: 0, err: '', out: `${JSON.stringify(NETWORK)}\n` });
   });
 
-  it('prints the bytes of the API with --json, not its own idea of them', async () => {
+  it('prints the bytes of the API unchanged with --json', async () => {
     const text = '{ "b": 1.10,\n "a": [] , "1": 1e2}';
     api.answer(() => ({ body: text, headers: { 'Content-Type': 'application/json' } }));
     expect((await run('networks get acme --json')).out).toBe(`${text}\n`);
   });
 
-  it('tells a refusal on standard error: code, detail, each place, and the request', async () => {
+  it('prints a rejection on standard error: code, detail, faults, and the request id', async () => {
     const errors = [
       { in: 'body', pointer: '/limits/burst', detail: 'Too small.' },
       { in: 'query', pointer: '', detail: 'Too much.' },
@@ -52,7 +52,7 @@ describe('sealgate', () => {
     expect(await run('networks create acme')).toEqual({
       code: 1,
       out: '',
-      err: `sealgate: refused with 400 INVALID_REQUEST: It cannot be.
+      err: `sealgate: rejected with 400 INVALID_REQUEST: It cannot be.
   body /limits/burst: Too small.
   query (the whole): Too much.
   request id: req-1
@@ -60,32 +60,32 @@ describe('sealgate', () => {
     });
   });
 
-  it('takes the request id from the document where no header has it', async () => {
+  it('takes the request id from the document if there is no header', async () => {
     api.answer(() => ({ ...problem(404, 'NOT_FOUND'), headers: {} }));
     expect((await run('networks get acme')).err).toContain('request id: req-1\n');
   });
 
-  it('says where the token came from when it is refused', async () => {
+  it('prints the source of a rejected token', async () => {
     api.answer(() => problem(401, 'UNAUTHENTICATED'));
     const { code, err } = await run('networks list');
     expect(code).toBe(1);
-    expect(err).toContain('the token came from SEALGATE_ADMIN_TOKEN, the address from SEALGATE_ADMIN_URL\n');
+    expect(err).toContain('the token is from SEALGATE_ADMIN_TOKEN, the address from SEALGATE_ADMIN_URL\n');
     expect(err).not.toContain('secret-token');
   });
 
-  it('says when to come back', async () => {
+  it('prints when to retry', async () => {
     api.answer(() => ({ ...problem(503, 'LEDGER_UNAVAILABLE'), headers: { 'Retry-After': '7' } }));
     expect((await run('ledger audit acme.main')).err).toContain('try again in 7 s\n');
   });
 
-  it('gives the problem document itself with --json', async () => {
+  it('prints the problem document with --json', async () => {
     api.answer(() => problem(409, 'IN_USE'));
     const { code, out, err } = await run('networks delete acme --yes --json');
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(JSON.parse(err)).toEqual(problem(409, 'IN_USE').body);
   });
 
-  it('lets no answer control the terminal', async () => {
+  it('prints no control characters of a response', async () => {
     api.answer(() =>
       problem(400, 'X\u001b[2J', { detail: 'a\r\u202eb', errors: [{ in: 'body', pointer: '/\u0007', detail: '' }] }),
     );
@@ -96,35 +96,35 @@ describe('sealgate', () => {
   });
 
   it.each([
-    ['an HTML page', { status: 502, body: '<html>' }, 'It answered 502 without a problem document.'],
-    ['a page that says it went well', { body: '<html>' }, 'Its answer is not a JSON object.'],
-    ['JSON that is no object', { body: '[]' }, 'Its answer is not a JSON object.'],
-    ['a problem of somebody else', { status: 404, body: { title: 'Not Found' } }, 'It answered 404 without a problem'],
-    ['a redirect', { status: 302, headers: { Location: 'http://127.0.0.1:9/' } }, 'It answered 302 without a problem'],
-  ])('exits with 4 when %s answers', async (_, reply, text) => {
+    ['an HTML page', { status: 502, body: '<html>' }, 'It responded with 502 without a problem document.'],
+    ['an HTML page with status 200', { body: '<html>' }, 'Its response is not a JSON object.'],
+    ['JSON that is not an object', { body: '[]' }, 'Its response is not a JSON object.'],
+    ['a foreign problem document', { status: 404, body: { title: 'Not Found' } }, 'It responded with 404 without'],
+    ['a redirect', { status: 302, headers: { Location: 'http://127.0.0.1:9/' } }, 'It responded with 302 without'],
+  ])('exits with 4 for %s', async (_, reply, text) => {
     api.answer(() => reply);
     const { code, out, err } = await run('networks get acme');
     expect({ code, out }).toEqual({ code: 4, out: '' });
-    expect(err).toContain(`sealgate: What answers at ${api.url} is not an admin API. ${text}`);
+    expect(err).toContain(`sealgate: The server at ${api.url} is not an admin API. ${text}`);
     expect(api.seen).toHaveLength(1);
   });
 
-  it('says of a change that it may have happened when its answer cannot be used', async () => {
-    const unknown = /Whether the change took effect is not known: look before you repeat it\.\n$/;
+  it('reports that a change may have been applied if the response is unusable', async () => {
+    const unknown = /It is unknown whether the change was applied: check before repeating it\.\n$/;
     api.answer(() => ({ status: 502, body: '<html>' }));
     expect(await run('keys revoke acme key_01')).toMatchObject({ code: 4, err: expect.stringMatching(unknown) });
     api.answer(() => ({ status: 201, body: '{"id":' }));
     expect(await run('keys mint acme --label x')).toMatchObject({ code: 4, err: expect.stringMatching(unknown) });
   });
 
-  it('exits with 4 when nobody listens, and says that', async () => {
+  it('exits with 4 and the reason if the connection is refused', async () => {
     const gone = await standInApi();
     await gone.close();
     const ran = await runLine('networks get acme', { env: { ...env, SEALGATE_ADMIN_URL: gone.url } });
-    expect(ran).toEqual({ code: 4, out: '', err: `sealgate: ${gone.url} cannot be reached: nobody listens there.\n` });
+    expect(ran).toEqual({ code: 4, out: '', err: `sealgate: ${gone.url} cannot be reached: connection refused.\n` });
   });
 
-  it('says what is known when a connection breaks: of a reading nothing, of a change that it may have happened', async () => {
+  it('reports for a broken connection that a change may have been applied', async () => {
     api.answer(() => 'cut');
     const read = await run('networks get acme');
     expect(read.code).toBe(4);
@@ -132,12 +132,12 @@ describe('sealgate', () => {
     const change = await run('networks create acme');
     expect(change.code).toBe(4);
     expect(change.err).toMatch(
-      /failed \(\w+\)\. Whether the change took effect is not known: look before you repeat it\.\n$/,
+      /failed \(\w+\)\. It is unknown whether the change was applied: check before repeating it\.\n$/,
     );
     expect(api.seen).toHaveLength(2);
   });
 
-  it('exits with 4 when the answer takes longer than --timeout', async () => {
+  it('exits with 4 after --timeout', async () => {
     api.answer(() => 'silence');
     const { code, err } = await run('networks get acme --timeout 1');
     expect({ code, err }).toEqual({ code: 4, err: `sealgate: ${api.url} did not answer within 1 s.\n` });
@@ -156,35 +156,35 @@ describe('sealgate', () => {
     ['networks list --timeout 301', 'It must be from 1 to 300.'],
     ['networks list --timeout 1.5', 'It must be a whole number.'],
     ["networks get ''", 'An id or name is empty.'],
-    ['networks get ..', 'No path can name ".."'],
-    ['ledger record acme.main .', 'No path can name "."'],
+    ['networks get ..', '".." cannot be used'],
+    ['ledger record acme.main .', '"." cannot be used'],
     ['ledger record acme.main \ud800', 'not well-formed'],
     ["networks list --admin-url ''", '--admin-url is empty.'],
     ["networks list --token ''", '--token is empty.'],
-    ['networks list --admin-url nowhere', '--admin-url holds no http or https address.'],
-    ['networks list --admin-url file:///x', '--admin-url holds no http or https address.'],
-    ['networks list --admin-url http://a:b@127.0.0.1', 'may hold no user, password, query or fragment'],
-    ['networks list --admin-url http://127.0.0.1/?a', 'may hold no user, password, query or fragment'],
-    ["networks list --token 'a b'", 'The token of --token holds characters that no token has.'],
+    ['networks list --admin-url nowhere', '--admin-url is not an http or https address.'],
+    ['networks list --admin-url file:///x', '--admin-url is not an http or https address.'],
+    ['networks list --admin-url http://a:b@127.0.0.1', 'must not contain a user, password, query or fragment'],
+    ['networks list --admin-url http://127.0.0.1/?a', 'must not contain a user, password, query or fragment'],
+    ["networks list --token 'a b'", 'The token of --token contains invalid characters.'],
     ['networks list --dev-json /nowhere/dev.json', '/nowhere/dev.json cannot be read (ENOENT).'],
-  ])('exits with 2 for %j, says why, and sends nothing', async (line, text) => {
+  ])('exits with 2 and the reason for %j, and sends nothing', async (line, text) => {
     const { code, out, err } = await run(line);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(text);
     expect(api.seen).toEqual([]);
   });
 
-  it('takes what follows -- as it is, even an id that looks like an option', async () => {
+  it('takes arguments after -- literally, even an id that looks like an option', async () => {
     await run('ledger record acme.main -- --json');
     expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels/acme.main/records/--json');
   });
 
-  it('takes the value of an option as it is, even one that looks like another', async () => {
+  it('takes the value of an option literally, even if it looks like an option', async () => {
     await run('networks create acme --name --json');
     expect(JSON.parse(api.seen[0]?.body ?? '')).toEqual({ networkId: 'acme', name: '--json' });
   });
 
-  it('warns of a token on the command line, and of one that leaves the machine unencrypted', async () => {
+  it('warns of a token on the command line, and of one sent unencrypted to another machine', async () => {
     const local = await run('networks get acme --token other-token');
     expect(local).toMatchObject({
       code: 0,
@@ -194,16 +194,16 @@ describe('sealgate', () => {
     expect(api.seen[0]?.headers.authorization).toBe('Bearer other-token');
     const far = await run('networks get acme --admin-url http://host.invalid:1');
     expect(far.code).toBe(4);
-    expect(far.err).toContain('sealgate: warning: The token goes to host.invalid:1 unencrypted.\n');
+    expect(far.err).toContain('sealgate: warning: The token is sent to host.invalid:1 unencrypted.\n');
   });
 
-  it('keeps the path of an address behind a proxy', async () => {
+  it('keeps the path of an address', async () => {
     await run(`networks get acme --admin-url ${api.url}/gateway/`);
     expect(api.seen[0]?.path).toBe('/gateway/admin/v1/networks/acme');
   });
 });
 
-/** What a proof is printed from. */
+/** Response for a proof. */
 const PROVED = {
   receipt: {
     network: 'acme',
@@ -219,7 +219,7 @@ const PROVED = {
 };
 
 describe('the help of sealgate', () => {
-  it('tells groups, where the admin API is looked for, and exit codes', async () => {
+  it('shows groups, the sources of the admin API, and exit codes', async () => {
     const { code, out, err } = await run('--help');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     for (const { name } of GROUPS) expect(out).toContain(`\n  ${name} `);
@@ -230,7 +230,7 @@ describe('the help of sealgate', () => {
   const commands = GROUPS.flatMap(({ name, commands: specs }) => specs.map((spec) => ({ group: name, ...spec })));
 
   it.each(commands.map(({ group, usage }) => `${group} ${usage.replace(/ <.*/, '')}`))(
-    'explains %s, with examples',
+    'documents %s, with examples',
     async (line) => {
       const { code, out, err } = await run(`${line} --help`);
       expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -240,20 +240,20 @@ describe('the help of sealgate', () => {
     },
   );
 
-  it('gives examples that begin with the command and are not refused', async () => {
+  it('has examples that begin with the command and are accepted', async () => {
     for (const { group, usage, examples, isOffline, readsFirst } of commands) {
       expect(examples).not.toHaveLength(0);
       for (const example of examples) {
         const [program, ...line] = wordsOf(example);
         expect([program, ...line.slice(0, 2)]).toEqual(['sealgate', group, usage.split(' ')[0]]);
-        // It asks the log itself, which is not on this machine; ledger-export.spec.ts runs it.
+        // It reads from the log itself; tested in ledger-export.spec.ts.
         if (usage.startsWith('export ')) continue;
         const ofSource = { secrets: [{ id: 'k1' }], status: 200 };
         const row = group === 'sources' ? ofSource : { status: 'done', report: { ok: true } };
         const body = { items: [], nextCursor: null, ...row, ...PROVED };
         api.answer(() => ({ body }));
         const { code, err } = await runLine(line, { env, ask: async () => 'yes' });
-        // What is read from a folder is not on this machine.
+        // The folder does not exist here.
         const isDone = !line.includes('--dir');
         expect({ example, code, err: err === '' }).toEqual({ example, code: isDone ? 0 : 1, err: isDone });
         expect(api.seen).toHaveLength(isOffline?.(line.slice(2)) === true ? 0 : readsFirst === true ? 2 : 1);

@@ -1,33 +1,35 @@
 import { Command, CommanderError } from 'commander';
 import { adminApi, type AdminApi } from './admin-api.ts';
-import type { CommandSpec, Group } from './command-spec.ts';
-import { EXIT_CODE_MEANINGS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import {
+  type CommandSpec,
+  DEFAULT_TIMEOUT_SECONDS,
+  globalOptions,
+  type GlobalOptions,
+  type Group,
+} from './command-spec.ts';
+import { EXIT_CODE_MEANINGS, EXIT_CODES, type ExitCode, UnreachableError, UsageError } from './errors.ts';
 import { connectionWarnings, findConnection } from './find-connection.ts';
-import { DEFAULT_TIMEOUT_SECONDS, globalOptions, type GlobalOptions } from './global-options.ts';
 import { GROUPS } from './groups.ts';
-import { Refusal } from './refusal.ts';
-import { refusalText } from './refusal-text.ts';
-import { openSession, withLineFeed, type CliContext } from './session.ts';
-import { UnreachableError } from './unreachable-error.ts';
-import { UsageError } from './usage-error.ts';
+import { Refusal, refusalText } from './refusal.ts';
+import { type CliContext, openSession, withLineFeed } from './session.ts';
 
 const HELP = `
 Address and token are each taken from their option, else from --dev-json, else from SEALGATE_ADMIN_URL and
-SEALGATE_ADMIN_TOKEN, else from the .sealgate/dev.json that \`npm start\` leaves, in this folder or one above.
+SEALGATE_ADMIN_TOKEN, else from the .sealgate/dev.json of a running \`npm start\`, in this folder or one above.
 
 Exit codes:
 ${Object.entries(EXIT_CODE_MEANINGS)
   .map(([code, meaning]) => `  ${code}  ${meaning}`)
   .join('\n')}`;
 
-/** Runs one command line, given without the names of Node and the script. Throws only for bugs. */
+/** Runs one command line, without the names of Node and script. Throws only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.done;
   const program = new Command('sealgate')
     .description('The admin APIs of Sealgate from the command line.')
     .exitOverride()
     .configureOutput({ writeOut: context.out, writeErr: context.err })
-    // Each command reads what follows its own name, so that `--` and values that look like options mean what they should.
+    // Each command parses what follows its name, so that `--` and values that look like options work.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm })
     .showHelpAfterError('("sealgate --help" and "sealgate <group> <command> --help" show how.)')
@@ -38,7 +40,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has said what is wrong; help that was asked for is no error.
+    // Commander has printed the error; requested help is not an error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
     if (!(error instanceof UsageError) && !(error instanceof UnreachableError)) throw error;
     context.err(`sealgate: ${error.message}\n`);
@@ -65,7 +67,7 @@ function mountGroup(program: Command, group: Group, mounting: Mounting): void {
 
 function groupCommand(parent: Command, name: string, summary: string): Command {
   const command = parent.command(name).description(summary);
-  // Taken here too, wherever somebody writes them, but told where commands and the whole are told.
+  // Accepted here too, in any position, but documented for commands and the program.
   for (const option of globalOptions()) command.addOption(option.hideHelp());
   return command;
 }
@@ -86,7 +88,7 @@ function mountCommand(parent: Command, which: Which, { context, exit }: Mounting
 interface Which {
   readonly group: Group;
   readonly spec: CommandSpec;
-  /** Its own name and arguments. */
+  /** Its name and arguments. */
   readonly usage: string;
 }
 
@@ -111,11 +113,11 @@ async function runCommand(command: Command, { group, spec }: Which, context: Cli
 }
 
 const nobody = (): never => {
-  throw new Error('A command that is offline asks nobody.');
+  throw new Error('An offline command sends no requests.');
 };
 const NO_API: AdminApi = { json: nobody, text: nobody, nothing: nobody };
 
-/** A command in a list of commands: that it takes options goes without saying. */
+/** A command in a list, without `[options]`. */
 function subcommandTerm(command: Command): string {
   return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ');
 }

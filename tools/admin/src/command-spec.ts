@@ -1,54 +1,124 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ExitCode } from './exit-codes.ts';
+import { type ExitCode, UsageError } from './errors.ts';
+import type { ConnectionOptions } from './find-connection.ts';
+import { isObject } from './json-object.ts';
+import { cellText, type Format } from './row-table.ts';
 import type { Session } from './session.ts';
 
-/** A command is data: it is mounted, documented and tested by what goes through the table of groups. */
+/** A command as data: mounted, documented and tested through the table of groups. */
 export interface CommandSpec<Options extends object = object> {
-  /** Its name and arguments, as in `get <networkId>`, after the name of a group within the group where it is in one. */
+  /** Its name and arguments, such as `get <networkId>`, with the name of a nested group before it. */
   readonly usage: string;
   /** One sentence without a full stop, for lists of commands. */
   readonly summary: string;
-  /** What else its `--help` says. */
+  /** Further text of its `--help`. */
   readonly details?: string;
-  /** Whole command lines, shown in its `--help`. */
+  /** Complete command lines, shown in its `--help`. */
   readonly examples: readonly string[];
   readonly options?: readonly Option[];
-  /** It sends two requests: it reads what it is going to change. */
+  /** It sends two requests: it reads before the change. */
   readonly readsFirst?: true;
-  /** Whether it asks nobody when it is given these arguments; absent: it always asks. */
+  /** Whether it sends no request with these arguments; undefined: it always does. */
   isOffline?(args: readonly string[]): boolean;
-  /** Does it. `args` are the arguments in order: those in angle brackets are there. Gives the exit code if it is not 0. */
+  /**
+   * Runs it. `args` are the arguments in order; those in angle brackets are present. Returns the exit code if it is not
+   * 0.
+   */
   run(session: Session, args: readonly string[], options: Options): Promise<ExitCode | void>;
 }
 
-/** Commands about one thing, and who serves them. */
+/** A group of commands, and the surfaces that serve it. */
 export interface Group {
   readonly name: string;
   readonly summary: string;
-  /** The surfaces whose admin API has these paths; of those that run the first is asked. */
+  /** The surfaces whose admin API has these paths; the first running one is used. */
   readonly surfaces: readonly string[];
-  /** The groups within it, each with its summary. */
+  /** Nested groups, each with a summary. */
   readonly within?: Readonly<Record<string, string>>;
   readonly commands: readonly CommandSpec[];
 }
 
 /** For commands that cannot be undone. */
-export const yesOption = (): Option => new Option('--yes', 'do not ask whether you are sure');
+export const yesOption = (): Option => new Option('--yes', 'do not ask for confirmation');
 
-/** An option that may be given several times; its values become a list. */
+/** An option that may be repeated; its values form a list. */
 export function listOption(flags: string, description: string): Option {
   const collect = (value: string, previous: string[] = []): string[] => [...previous, value];
   return new Option(flags, `${description} (repeatable)`).argParser(collect);
 }
 
-/** An option that takes a whole number. Its range is the API's to judge. */
+/** An integer option. Its range is checked by the API. */
 export function integerOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(wholeNumber);
 }
 
-/** Throws InvalidArgumentError for anything but the decimal digits of a whole number. */
+/** @throws InvalidArgumentError unless it consists of decimal digits. */
 export function wholeNumber(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
   throw new InvalidArgumentError('It must be a whole number.');
 }
+
+/** Options of every command, before or after its name. */
+export interface GlobalOptions extends ConnectionOptions {
+  readonly json?: true;
+  readonly timeout?: number;
+}
+
+export const DEFAULT_TIMEOUT_SECONDS = 30;
+/** The limit of Node's `fetch`, whatever timeout is set. */
+const MAX_TIMEOUT_SECONDS = 300;
+
+export function globalOptions(): Option[] {
+  return [
+    new Option('--json', "print the API's JSON unchanged; problem documents go to standard error"),
+    new Option('--admin-url <url>', 'address of the admin API (also SEALGATE_ADMIN_URL)'),
+    new Option('--token <token>', 'admin token; others can see it here, so prefer SEALGATE_ADMIN_TOKEN'),
+    new Option(
+      '--dev-json <path>',
+      'take both from this file of `npm start` (default: .sealgate/dev.json, here or above)',
+    ),
+    new Option(
+      '--timeout <seconds>',
+      `timeout of a request, 1 to ${MAX_TIMEOUT_SECONDS} (default: ${DEFAULT_TIMEOUT_SECONDS})`,
+    ).argParser(timeoutSeconds),
+  ].map((option) => option.helpGroup('Options of every command:'));
+}
+
+function timeoutSeconds(text: string): number {
+  const seconds = wholeNumber(text);
+  if (seconds >= 1 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
+  throw new InvalidArgumentError(`It must be from 1 to ${MAX_TIMEOUT_SECONDS}.`);
+}
+
+export interface LimitOptions {
+  readonly rate?: number;
+  readonly burst?: number;
+}
+
+export function limitOptions(): Option[] {
+  return [
+    integerOption('--rate <n>', 'records per second; with --burst'),
+    integerOption('--burst <n>', 'burst of records; with --rate'),
+  ];
+}
+
+/** The limits for a request body; undefined without options. @throws UsageError for one without the other. */
+export function limitsOf({ rate, burst }: LimitOptions): { ratePerSecond: number; burst: number } | undefined {
+  if (rate === undefined && burst === undefined) return undefined;
+  if (rate === undefined || burst === undefined) throw new UsageError('--rate and --burst go together.');
+  return { ratePerSecond: rate, burst };
+}
+
+export const limitsText: Format = (value) => {
+  if (value === null) return 'default';
+  if (!isObject(value)) return cellText(value);
+  return `${cellText(value['ratePerSecond'])} records/s, ${cellText(value['burst'])} at once`;
+};
+
+export interface EnvironmentOptions {
+  readonly environment?: string;
+}
+
+/** The environment of a command; the API's default is `live`. */
+export const environmentOption = (): Option => new Option('--environment <name>', 'the environment (default: live)');

@@ -50,12 +50,12 @@ describe('findConnection', () => {
     expect(find({ directory: folder })).toEqual(expected);
   });
 
-  it('takes the first of the surfaces that runs', () => {
+  it('takes the first running surface', () => {
     expect(find({ surfaces: ['ledger-peer', 'ingest-gateway'] }).url).toBe('http://127.0.0.1:4203');
     expect(find({ surfaces: ['risk-partner', 'ingest-gateway'] }).url).toBe('http://127.0.0.1:4204');
   });
 
-  it('prefers an option to a named file, that to the environment, and that to a file that is found', () => {
+  it('prefers options, then a named file, then the environment, then a found file', () => {
     const env = { SEALGATE_ADMIN_URL: 'http://env.example', SEALGATE_ADMIN_TOKEN: 'env-token' };
     expect(find({ env })).toMatchObject({ url: 'http://env.example', token: 'env-token' });
     const named = { devJson: '.sealgate/dev.json' };
@@ -72,11 +72,11 @@ describe('findConnection', () => {
     });
   });
 
-  it('takes empty variables for absent ones', () => {
+  it('ignores empty variables', () => {
     expect(find({ env: { SEALGATE_ADMIN_URL: '', SEALGATE_ADMIN_TOKEN: '' } }).urlSource).toBe(devFile);
   });
 
-  it('never sends the token of a file that was merely found to an address that is not in it', () => {
+  it('never sends the token of a found file to an address that is not in it', () => {
     const adminUrl = 'http://127.0.0.1:9999';
     expect(() => find({ options: { adminUrl } })).toThrow(
       `No token for ${adminUrl} is known: set SEALGATE_ADMIN_TOKEN.`,
@@ -86,14 +86,14 @@ describe('findConnection', () => {
     expect(find({ options: { adminUrl, devJson: devFile } }).token).toBe('dev-token');
   });
 
-  it('does not open a file that it does not need', async () => {
+  it('does not open an unneeded file', async () => {
     await writeDev('broken');
     const options = { adminUrl: 'http://127.0.0.1:1', token: 't' };
     expect(find({ options })).toMatchObject({ url: 'http://127.0.0.1:1', token: 't' });
     expect(() => find()).toThrow(`${devFile} is not a JSON object`);
   });
 
-  it('believes a file that somebody else can write only when it is named', async () => {
+  it('trusts a file that another user can write only if it is named', async () => {
     const foreign = { uid: (uid ?? 0) + 1 };
     expect(() => find(foreign)).toThrow('can be written by another user. If you trust it, name it with --dev-json.');
     expect(find({ ...foreign, options: { devJson: devFile } }).token).toBe('dev-token');
@@ -105,27 +105,27 @@ describe('findConnection', () => {
 
   it.each([
     ['[]', 'is not a JSON object'],
-    ['{}', 'names no admin API of ingest-gateway: it is not running.'],
-    [{ ...DEV, surfaces: [] }, 'names no admin API of ingest-gateway'],
-    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 4 } } }, 'names no admin API of ingest-gateway'],
+    ['{}', 'has no admin API of ingest-gateway: it is not running.'],
+    [{ ...DEV, surfaces: [] }, 'has no admin API of ingest-gateway'],
+    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 4 } } }, 'has no admin API of ingest-gateway'],
     [{ ...DEV, adminToken: 7 }, 'No token for http://127.0.0.1:4204 is known'],
-    [{ ...DEV, adminToken: 'a\nb' }, 'holds characters that no token has'],
-    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 'nowhere' } } }, 'holds no http or https address'],
-    [`{"a":"${'x'.repeat(1024 * 1024)}"}`, 'is too long to be a file of `npm start`'],
+    [{ ...DEV, adminToken: 'a\nb' }, 'contains invalid characters'],
+    [{ ...DEV, surfaces: { 'ingest-gateway': { adminUrl: 'nowhere' } } }, 'is not an http or https address'],
+    [`{"a":"${'x'.repeat(1024 * 1024)}"}`, 'is too large to be a file of `npm start`'],
   ])('refuses %.40j', async (content, text) => {
     await writeDev(content);
     expect(() => find()).toThrow(text);
   });
 
-  it('says what to do where there is nothing', () => {
-    expect(() => find({ directory: '/' })).toThrow('run `npm start` in this checkout, or give --admin-url and a token');
+  it('says what to do if nothing is configured', () => {
+    expect(() => find({ directory: '/' })).toThrow('run `npm start` in this checkout, or set --admin-url and a token');
     expect(() => find({ directory: '/', options: { token: 't' } })).toThrow('No admin API is known');
   });
 
-  it('says which surface a file lacks instead of asking somebody else', () => {
+  it('reports the missing surface of a file instead of using another', () => {
     const env = { SEALGATE_ADMIN_URL: 'http://env.example', SEALGATE_ADMIN_TOKEN: 't' };
     expect(() => find({ surfaces: ['case-gate'], env, options: { devJson: devFile } })).toThrow(
-      'names no admin API of case-gate',
+      'has no admin API of case-gate',
     );
   });
 });

@@ -1,13 +1,14 @@
-import { resolve } from 'node:path';
-import { findDevFile, readDevFile, type DevFile } from './dev-file.ts';
-import { UsageError } from './usage-error.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { errorCode, UsageError } from './errors.ts';
+import { isObject, type JsonObject, parseJson } from './json-object.ts';
 
-/** Where to ask, and with what. */
+/** Address and token of an admin API. */
 export interface Connection {
   /** Without a trailing slash. */
   readonly url: string;
   readonly token: string;
-  /** Where each was taken from, for messages. */
+  /** The sources of both, for messages. */
   readonly urlSource: string;
   readonly tokenSource: string;
 }
@@ -20,9 +21,9 @@ export interface ConnectionOptions {
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths are seen from here, and `.sealgate/dev.json` is looked for from here upwards. */
+  /** Relative paths are resolved against it, and `.sealgate/dev.json` is searched from here upwards. */
   readonly directory: string;
-  /** The user's id; undefined where the system has none. */
+  /** The user's id; undefined if the system has none. */
   readonly uid: number | undefined;
 }
 
@@ -32,10 +33,9 @@ interface Found {
 }
 
 /**
- * Settles where to ask and with which token. Each comes from its option, else from the file named with `--dev-json`,
- * else from the environment, else from the `dev.json` that is found. The token of a file that was merely found goes only
- * to the addresses of that file, so that no other host is shown it. `surfaces` are those that serve what is asked, the
- * best first. Throws UsageError.
+ * Determines address and token. Each comes from its option, else from the file of `--dev-json`, else from the
+ * environment, else from the found `dev.json`. The token of a found file is only sent to addresses in that file, never
+ * to another host. `surfaces` are those that serve the request, in order of preference. @throws UsageError.
  */
 export function findConnection(
   surfaces: readonly string[],
@@ -43,7 +43,7 @@ export function findConnection(
   surroundings: Surroundings,
 ): Connection {
   const { env, directory, uid } = surroundings;
-  // An option that a script left empty is a mistake; what would be asked instead is not what was meant.
+  // An empty option of a script is a mistake; falling back would use another address.
   if (options.adminUrl === '') throw new UsageError('--admin-url is empty.');
   if (options.token === '') throw new UsageError('--token is empty.');
   const named = options.devJson === undefined ? undefined : readDevFile(resolve(directory, options.devJson));
@@ -55,11 +55,11 @@ export function findConnection(
     token:
       chosen(options.token, '--token') ?? tokenIn(named) ?? chosen(env['SEALGATE_ADMIN_TOKEN'], 'SEALGATE_ADMIN_TOKEN'),
   };
-  // A file that is not needed is not opened, so that a broken one is in nobody's way.
+  // An unneeded file is not opened, so that an invalid one does no harm.
   const found = given.url !== undefined && given.token !== undefined ? undefined : findDevFile(directory, uid);
   const url = given.url ?? urlIn(found, surfaces);
   if (url === undefined) {
-    throw new UsageError('No admin API is known: run `npm start` in this checkout, or give --admin-url and a token.');
+    throw new UsageError('No admin API is known: run `npm start` in this checkout, or set --admin-url and a token.');
   }
   const checkedUrl = checkUrl(url);
   const token = given.token ?? (isOf(found, checkedUrl) ? tokenIn(found) : undefined);
@@ -79,7 +79,7 @@ function urlIn(file: DevFile | undefined, surfaces: readonly string[]): Found | 
     const url = file.adminUrls.get(surface);
     if (url !== undefined) return { value: url, source: file.path };
   }
-  throw new UsageError(`${file.path} names no admin API of ${surfaces.join(' or ')}: it is not running.`);
+  throw new UsageError(`${file.path} has no admin API of ${surfaces.join(' or ')}: it is not running.`);
 }
 
 function tokenIn(file: DevFile | undefined): Found | undefined {
@@ -93,10 +93,10 @@ function isOf(file: DevFile | undefined, url: string): boolean {
 function checkUrl({ value, source }: Found): string {
   const url = URL.parse(value);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(`${source} holds no http or https address.`);
+    throw new UsageError(`${source} is not an http or https address.`);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new UsageError(`${source} may hold no user, password, query or fragment.`);
+    throw new UsageError(`${source} must not contain a user, password, query or fragment.`);
   }
   return withoutSlash(url.href);
 }
@@ -105,21 +105,82 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** A token that no header can carry was never one; its text is not repeated, since it may hold a secret. */
+/** A token that cannot be in a header is invalid; it is not printed, because it may be a secret. */
 function checkToken({ value, source }: Found): string {
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  throw new UsageError(`The token of ${source} holds characters that no token has.`);
+  throw new UsageError(`The token of ${source} contains invalid characters.`);
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** What an operator should know before the token is sent. */
+/** Warnings before the token is sent. */
 export function connectionWarnings({ url, tokenSource }: Connection): string[] {
   const { protocol, hostname, host } = new URL(url);
   return [
     ...(tokenSource === '--token'
-      ? ['A token on the command line can be seen by other users of this machine: set SEALGATE_ADMIN_TOKEN instead.']
+      ? ['A token on the command line is visible to other users of this machine: set SEALGATE_ADMIN_TOKEN instead.']
       : []),
-    ...(protocol === 'http:' && !LOOPBACK.test(hostname) ? [`The token goes to ${host} unencrypted.`] : []),
+    ...(protocol === 'http:' && !LOOPBACK.test(hostname) ? [`The token is sent to ${host} unencrypted.`] : []),
   ];
+}
+
+/** The data of `npm start` for tools: the admin API of each surface, and their token. */
+export interface DevFile {
+  readonly path: string;
+  readonly adminToken: string | undefined;
+  /** By the name of the surface. */
+  readonly adminUrls: ReadonlyMap<string, string>;
+}
+
+const FILE_MAX_BYTES = 1024 * 1024;
+
+/** @throws UsageError if the file cannot be read or is something else. */
+function readDevFile(path: string): DevFile {
+  const value = parseJson(readText(path));
+  if (!isObject(value)) throw new UsageError(`${path} is not a JSON object, so it is not a file of \`npm start\`.`);
+  const { adminToken, surfaces } = value;
+  return {
+    path,
+    adminToken: typeof adminToken === 'string' ? adminToken : undefined,
+    adminUrls: isObject(surfaces) ? adminUrlsOf(surfaces) : new Map(),
+  };
+}
+
+/**
+ * Searches `.sealgate/dev.json` in the folder and those above it. A file that another user can write decides where a
+ * token is sent, so it must be named explicitly: throws UsageError for such a file, and as `readDevFile`.
+ */
+function findDevFile(directory: string, uid: number | undefined): DevFile | undefined {
+  let folder = resolve(directory);
+  for (;;) {
+    const path = join(folder, '.sealgate', 'dev.json');
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined) {
+      const isOurs = uid === undefined || (found.uid === uid && (found.mode & 0o022) === 0);
+      if (isOurs) return readDevFile(path);
+      throw new UsageError(`${path} can be written by another user. If you trust it, name it with --dev-json.`);
+    }
+    if (dirname(folder) === folder) return undefined;
+    folder = dirname(folder);
+  }
+}
+
+function adminUrlsOf(surfaces: JsonObject): Map<string, string> {
+  const urls = new Map<string, string>();
+  for (const [name, surface] of Object.entries(surfaces)) {
+    const adminUrl = isObject(surface) ? surface['adminUrl'] : undefined;
+    if (typeof adminUrl === 'string') urls.set(name, adminUrl);
+  }
+  return urls;
+}
+
+function readText(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > FILE_MAX_BYTES) throw new UsageError(`${path} is too large to be a file of \`npm start\`.`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${path} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
+  }
 }

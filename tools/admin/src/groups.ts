@@ -15,11 +15,11 @@ import { sourceCommands } from './groups/sources.ts';
 import { subjectCommands } from './groups/subjects.ts';
 import { venueCommands } from './groups/venues.ts';
 
-/** Every group of the command line. A new one is a file in `groups/` and a row here. */
+/** All groups of the command line. A new one is a file in `groups/` and an entry here. */
 export const GROUPS: readonly Group[] = [
   {
     name: 'networks',
-    summary: 'Networks: into which channels the keys of each may write, and how fast.',
+    summary: 'Networks: channels and limits for their keys.',
     surfaces: ['ingest-gateway'],
     commands: networkCommands,
   },
@@ -31,20 +31,20 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'sources',
-    summary: 'Sources of a network: senders whose webhooks are taken as they sign them.',
+    summary: 'Sources of a network: senders of signed webhooks.',
     surfaces: ['ingest-gateway'],
     commands: sourceCommands,
   },
   {
     name: 'events',
-    summary: 'What became of each request to the ingest gateway; never what was in it.',
+    summary: 'Outcomes of requests to the ingest gateway, without their content.',
     surfaces: ['ingest-gateway'],
     commands: eventCommands,
   },
   {
     name: 'ledger',
     summary: 'The ledger: read, prove, audit, erase, archive. A channel is written <networkId>.<name>.',
-    // Where the ledger peer is deployed it is the one that signs checkpoints, so its proofs are never behind.
+    // A deployed ledger peer is the integrator, so its proofs are up to date.
     surfaces: ['ledger-peer', 'ingest-gateway'],
     commands: ledgerCommands,
   },
@@ -56,64 +56,63 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'venues',
-    summary: 'Venues that the gate stands at.',
+    summary: 'Venues of the gate.',
     surfaces: ['case-gate'],
     commands: venueCommands,
   },
   {
     name: 'policies',
-    summary: 'Policy versions that cases are decided under.',
+    summary: 'Policy versions for the decisions of cases.',
     surfaces: ['case-gate'],
     commands: policyCommands,
   },
   {
     name: 'subjects',
-    summary: 'Subjects: their eligibility, and how to end it.',
+    summary: 'Subjects: their eligibility, suspension and revocation.',
     surfaces: ['case-gate'],
     commands: subjectCommands,
   },
   {
     name: 'decisions',
-    summary: 'What the gate answered.',
+    summary: 'Decisions of the gate.',
     surfaces: ['case-gate'],
     commands: decisionCommands,
   },
   {
     name: 'orgs',
-    summary: 'Organisations whose risks, controls and evidence are kept.',
+    summary: 'Organisations with their risks, controls and evidence.',
     surfaces: ['risk-partner'],
     commands: orgCommands,
   },
   {
     name: 'people',
-    summary:
-      'People and machines of an organisation: roles, the rows they see, their svc_ keys, and whom they sign in as.',
+    summary: 'People and machines of an organisation: roles, visible rows, svc_ keys and sign-in identities.',
     surfaces: ['risk-partner'],
-    within: { identities: 'Whom somebody signs in as at an identity provider.' },
+    within: { identities: 'Identities of a person at an identity provider.' },
     commands: peopleCommands,
   },
   {
     name: 'frameworks',
-    summary: 'Frameworks of an organisation: requirements that controls are mapped to.',
+    summary: 'Frameworks of an organisation: requirements for controls.',
     surfaces: ['risk-partner'],
     commands: frameworkCommands,
   },
   {
     name: 'audit',
-    summary: 'Who changed or exported what by the admin listener. Each surface tells of its own.',
+    summary: 'Changes and exports through the admin listener. Each surface has its own.',
     surfaces: ['ingest-gateway', 'ledger-peer', 'risk-partner'],
     commands: auditCommands,
   },
   {
     name: 'gate-audit',
-    summary: 'The same of the case gate.',
+    summary: 'The same for the case gate.',
     surfaces: ['case-gate'],
     commands: gateAuditCommands,
   },
   {
     name: 'secrets',
     summary:
-      'Secrets of the deployment: make them, and exchange them without a refusal. Each surface tells of its own.',
+      'Secrets of the deployment: generate them, and rotate them without failed requests. Each surface has its own.',
     surfaces: ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'],
     commands: secretCommands,
   },

@@ -1,4 +1,8 @@
-import type { JsonValue } from '@sealgate/json';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AppError } from '@sealgate/errors';
+import { type JsonValue, parseStrict } from '@sealgate/json';
+import { errorCode, UsageError } from './errors.ts';
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
@@ -6,17 +10,47 @@ export function isObject(value: JsonValue | undefined): value is { [member: stri
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text itself where it is one, else nothing. */
+/** The value if it is a string, else the empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value in the text, or undefined when it is not JSON. */
+/** The parsed value; undefined if it is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     const value: JsonValue = JSON.parse(text);
     return value;
   } catch {
-    return undefined; // The caller says what should have been there.
+    return undefined; // The caller reports what is expected.
+  }
+}
+
+/** Drops undefined members: options that were not given are not in a body. */
+export function given(members: Readonly<Record<string, JsonValue | undefined>>): { [member: string]: JsonValue } {
+  const body: { [member: string]: JsonValue } = {};
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) body[name] = value;
+  return body;
+}
+
+/**
+ * The strict JSON in a named file, relative to the working directory. Anything a lax parser drops or rounds would never
+ * reach the API for rejection. @throws UsageError.
+ */
+export function readJsonFile(path: string): JsonValue {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(resolve(path));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
+  }
+  try {
+    return parseStrict(bytes);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const pointer = error.faults[0]?.pointer ?? '';
+    const place = pointer === '' ? '' : ` at ${pointer}`;
+    throw new UsageError(`${path} is not JSON that the API accepts: ${error.message} (${error.code}${place})`, {
+      cause: error,
+    });
   }
 }

@@ -2,11 +2,11 @@ import { createInterface } from 'node:readline/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCli } from './cli.ts';
 
-/** On standard error, so that the result alone goes where standard output was sent. */
+/** On standard error, so that standard output has only the result. */
 async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    // Ctrl-D ends the input without an answer: that is not a yes.
+    // Ctrl-D ends the input without an answer, which is not a yes.
     return await Promise.race([
       terminal.question(question),
       new Promise<string>((resolve) => terminal.once('close', () => resolve(''))),
@@ -16,7 +16,7 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-// `sealgate events list --all | head` closes the pipe early: whoever reads has seen enough.
+// `sealgate events list --all | head` closes the pipe early: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

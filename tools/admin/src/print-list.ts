@@ -1,11 +1,10 @@
-import { Option } from 'commander';
 import type { JsonValue } from '@sealgate/json';
+import { Option } from 'commander';
 import type { JsonAnswer } from './admin-api.ts';
+import { UnreachableError } from './errors.ts';
 import { isObject, type JsonObject } from './json-object.ts';
-import { printable } from './printable.ts';
-import { RowTable, type Column } from './row-table.ts';
+import { type Column, printable, RowTable } from './row-table.ts';
 import type { Session } from './session.ts';
-import { UnreachableError } from './unreachable-error.ts';
 
 export interface PageOptions {
   readonly limit?: string;
@@ -13,14 +12,14 @@ export interface PageOptions {
   readonly all?: true;
 }
 
-/** The most that the API gives at once: all of a list in the fewest requests. */
+/** The API's maximum, for the fewest requests. */
 const LARGEST_PAGE = '200';
 
 export function pageOptions(): Option[] {
   return [
-    new Option('--limit <n>', 'how many of a page, 1 to 200 (default: 50)'),
-    new Option('--cursor <cursor>', 'go on where an earlier page ended'),
-    new Option('--follow-pages, --all', 'all pages, one after the other'),
+    new Option('--limit <n>', 'page size, 1 to 200 (default: 50)'),
+    new Option('--cursor <cursor>', 'continue after an earlier page'),
+    new Option('--follow-pages, --all', 'all pages'),
   ];
 }
 
@@ -28,13 +27,13 @@ export interface List {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly columns: readonly Column[];
-  /** What is said when there is nothing, as in `There are no networks.` */
+  /** Printed for an empty list, such as `There are no networks.` */
   readonly none: string;
 }
 
 /**
- * Prints one page of a list, or with `all` every page as it arrives. As JSON all pages become one page without a next
- * one; if a later page fails, what stands there is not whole JSON, so nobody takes a part for the list.
+ * Prints one page of a list, or with `all` every page as it arrives. As JSON all pages become one without a next page;
+ * if a later page fails, the output is incomplete JSON, so that a part is not mistaken for the list.
  */
 export async function printList(session: Session, list: List, options: PageOptions): Promise<void> {
   const print = options.all !== true ? printPage : session.json ? printAllJson : printAllLines;
@@ -71,14 +70,14 @@ async function printAllLines(session: Session, list: List, options: PageOptions)
   if (isEmpty) session.say(list.none);
 }
 
-/** Prints every row of a list as a line of JSON, as pages arrive. */
+/** Prints every item of a list as a line of JSON, as pages arrive. */
 export async function printLines(session: Session, list: Pick<List, 'path' | 'query'>): Promise<void> {
   for await (const items of pagesOf(session, list, {})) {
     for (const item of items) session.print(`${JSON.stringify(item)}\n`);
   }
 }
 
-/** Every page from the cursor on. Throws UnreachableError when a list goes in a circle. */
+/** All pages from the cursor on. @throws UnreachableError if the cursors form a cycle. */
 async function* pagesOf(
   session: Session,
   list: Pick<List, 'path' | 'query'>,
@@ -87,7 +86,7 @@ async function* pagesOf(
   let next: string | null | undefined = cursor;
   do {
     const { items, nextCursor } = await readPage(session, list, { limit, cursor: next });
-    if (nextCursor !== null && (nextCursor === next || items.length === 0)) throw broken('It does not go on.');
+    if (nextCursor !== null && (nextCursor === next || items.length === 0)) throw broken('It does not advance.');
     yield items;
     next = nextCursor;
   } while (next !== null);
@@ -113,5 +112,5 @@ async function readPage(
 }
 
 function broken(why: string): UnreachableError {
-  return new UnreachableError(`What answered is not a list of an admin API. ${why}`);
+  return new UnreachableError(`The response is not a list of an admin API. ${why}`);
 }

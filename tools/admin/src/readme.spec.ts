@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EXIT_CODE_MEANINGS } from './exit-codes.ts';
+import { EXIT_CODE_MEANINGS } from './errors.ts';
 import { GROUPS } from './groups.ts';
 import { runLine, wordsOf } from './testing/run-line.ts';
 import { standInApi, type StandInApi } from './testing/stand-in-api.ts';
@@ -20,18 +20,18 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('the README', () => {
-  it('lists exactly the commands that there are', () => {
+  it('lists exactly the existing commands', () => {
     const rows = GROUPS.flatMap(({ name, commands }) =>
       commands.map(({ usage, summary }) => [`\`${name} ${usage}\``, summary]),
     );
     expect(readme).toContain(`\n\n${table(['command', 'what it does'], rows)}\n`);
   });
 
-  it('lists exactly the exit codes that there are', () => {
+  it('lists exactly the existing exit codes', () => {
     expect(readme).toContain(`\n\n${table(['exit code', 'meaning'], Object.entries(EXIT_CODE_MEANINGS))}\n`);
   });
 
-  it('gives examples that work', async () => {
+  it('has working examples', async () => {
     const examples = [...readme.matchAll(/^npx sealgate (.+)$/gm)].map(([, line = '']) => line);
     expect(examples.length).toBeGreaterThan(3);
     const env = { SEALGATE_ADMIN_URL: api.url, SEALGATE_ADMIN_TOKEN: 't' };

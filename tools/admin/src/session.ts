@@ -1,44 +1,47 @@
 import type { AdminApi, JsonAnswer } from './admin-api.ts';
 import type { JsonObject } from './json-object.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
-/** What the command line needs of the process that runs it. */
+/** The command line's view of the process that runs it. */
 export interface CliContext {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths are seen from here, and `.sealgate/dev.json` is looked for from here upwards. */
+  /** Relative paths are resolved against it, and `.sealgate/dev.json` is searched from here upwards. */
   readonly directory: string;
-  /** The user's id; undefined where the system has none. */
+  /** The user's id; undefined if the system has none. */
   readonly uid: number | undefined;
-  /** Asks on the terminal; undefined where there is none. */
+  /** Asks on the terminal; undefined without one. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** What one command works with. */
+/** The context of a command. */
 export interface Session {
   readonly api: AdminApi;
-  /** Whether the answers of the API are wanted as they are. */
+  /** Whether to print responses unchanged. */
   readonly json: boolean;
-  /** Standard output: the result and nothing else, so that it can be sent into a file. */
+  /** Standard output: only the result, so that it can be redirected to a file. */
   print(text: string): void;
-  /** Standard error: what a person should know besides. */
+  /** Standard error: further information. */
   note(text: string): void;
-  /** Prints the answer as it came, or in the words given for people. */
+  /** Prints the response unchanged, or the given text for people. */
   show(answer: JsonAnswer, words: (row: JsonObject) => string): void;
-  /** Prints a sentence for people; scripts go by the exit code. */
+  /** Prints a sentence for people; scripts use the exit code. */
   say(sentence: string): void;
-  /** Has what cannot be undone confirmed by a word, "yes" unless given. Throws UsageError when it is not, or cannot be asked. */
+  /**
+   * Asks for confirmation of an irreversible action by a word, "yes" by default. @throws UsageError if it is not
+   * confirmed, or there is no terminal.
+   */
   confirm(question: string, word?: string): Promise<void>;
-  /** Waits before something is asked again. */
+  /** Waits before polling again. */
   pause(ms: number): Promise<void>;
 }
 
 export interface SessionOptions {
   readonly api: AdminApi;
   readonly json: boolean;
-  /** Whether everything is confirmed beforehand. */
+  /** Whether everything is confirmed by `--yes`. */
   readonly yes: boolean;
 }
 
@@ -56,14 +59,14 @@ export function openSession({ out, err, ask, pause }: CliContext, { api, json, y
     confirm: async (question, word = 'yes') => {
       if (yes) return;
       if (ask === undefined)
-        throw new UsageError('This cannot be undone, and there is no terminal to ask on: give --yes.');
-      const answer = await ask(`${question} Type "${word}" to go on: `);
+        throw new UsageError('This cannot be undone, and there is no terminal for confirmation: use --yes.');
+      const answer = await ask(`${question} Type "${word}" to continue: `);
       if (answer.trim().toLowerCase() !== word) throw new UsageError('Not confirmed, so nothing was done.');
     },
   };
 }
 
-/** A file that holds the answer ends as files of text do. */
+/** Files end with a line feed. */
 export function withLineFeed(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }

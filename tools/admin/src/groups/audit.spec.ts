@@ -13,7 +13,7 @@ describe.each([
   ['audit', 'resourceId', 'requestId'],
   ['gate-audit', 'resource_id', 'request_id'],
 ])('%s list', (group, id, request) => {
-  it('sends every filter as the surface spells it, and prints a line for each event', async () => {
+  it("sends every filter with the surface's parameter names, and prints a line for each event", async () => {
     api.answer(() => ({
       body: { items: [{ ...event, [id]: 'key_1', [request]: 'r1', detail: null }], nextCursor: null },
     }));

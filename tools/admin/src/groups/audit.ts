@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
+import { apiPath } from '../admin-api.ts';
 import type { CommandSpec } from '../command-spec.ts';
 import { pageOptions, printList, type PageOptions } from '../print-list.ts';
 import type { Column } from '../row-table.ts';
@@ -14,7 +14,7 @@ interface ListOptions extends PageOptions {
   readonly to?: string;
 }
 
-/** The case gate spells members of two words with a line between. */
+/** The case gate uses snake_case. */
 const auditCommand = (
   group: string,
   names: { readonly id: string; readonly request: string },
@@ -29,25 +29,29 @@ const auditCommand = (
   ];
   return {
     usage: 'list',
-    summary: 'List who changed or exported what, newest first',
+    summary: 'List changes and exports, newest first',
     examples: [
       `sealgate ${group} list --actor admin:1f2e3d4c --limit 10`,
       `sealgate ${group} list --resource key --id key_01 --from 2030-01-01T00:00:00Z --all --json`,
     ],
     options: [
-      new Option('--actor <actor>', 'only by this one'),
+      new Option('--actor <actor>', 'only by this actor'),
       new Option('--action <action>', 'only this'),
-      new Option('--resource <resource>', 'only to things of this kind'),
-      new Option('--id <id>', 'only to the thing of this id'),
+      new Option('--resource <resource>', 'only on this kind of resource'),
+      new Option('--id <id>', 'only on the resource with this id'),
       new Option('--request <requestId>', 'only in this request'),
-      new Option('--from <time>', 'not before this, RFC 3339'),
+      new Option('--from <time>', 'from this time, RFC 3339'),
       new Option('--to <time>', 'before this, RFC 3339'),
       ...pageOptions(),
     ],
     run: (session, _args, options) => {
       const { actor, action, resource, id, request, from, to } = options;
       const query = { actor, action, resource, [names.id]: id, [names.request]: request, from, to };
-      return printList(session, { path: apiPath`/audit`, query, columns, none: 'There are no such events.' }, options);
+      return printList(
+        session,
+        { path: apiPath`/audit`, query, columns, none: 'There are no matching events.' },
+        options,
+      );
     },
   };
 };

@@ -22,7 +22,7 @@ beforeEach(() => api.answer(() => ({ body: { id: 'x', rules: null, items: [], ne
 const run = (line: string, ask?: () => Promise<string>): Promise<Ran> => runLine(line, { env, ask });
 const sent = () => api.seen.map(({ method, path, body }) => [method, path, body === '' ? '' : JSON.parse(body)]);
 
-describe('the groups of the case gate send what was given and nothing else', () => {
+describe('the groups of the case gate send exactly the given options', () => {
   it.each<[string, string, string, unknown]>([
     ['policies list --environment test', 'GET', '/policies?environment=test', ''],
     ['policies get 2030-01', 'GET', '/policies/2030-01', ''],
@@ -80,7 +80,7 @@ describe('the groups of the case gate send what was given and nothing else', () 
     expect(sent()).toEqual([[method, `/admin/v1${path}`, body]]);
   });
 
-  it('decisions log, page after page, one a line', async () => {
+  it('decisions log prints all pages, one decision per line', async () => {
     const pages = [
       { items: [{ seq: 1 }, { seq: 2 }], nextCursor: 'c' },
       { items: [{ seq: 3 }], nextCursor: null },
@@ -93,7 +93,7 @@ describe('the groups of the case gate send what was given and nothing else', () 
     ]);
   });
 
-  it('gate-keys revoke, which has no answer', async () => {
+  it('gate-keys revoke, whose response has no body', async () => {
     api.answer(() => ({ status: 204 }));
     expect(await run('gate-keys revoke key_1')).toMatchObject({ code: 0, out: expect.stringContaining('is revoked') });
     expect(sent()).toEqual([['DELETE', '/admin/v1/keys/key_1', '']]);
@@ -102,7 +102,7 @@ describe('the groups of the case gate send what was given and nothing else', () 
   it.each([
     ['{"rules":[],"default":{"decision":"decline","decision":"approve"}}', 'DUPLICATE_MEMBER at /default/decision'],
     ['{"rules":[{"when":{">":[{"var":"n"},9007199254740993]}}]}', 'UNSAFE_NUMBER at /rules/0/when/>/1'],
-  ])('no rules that would say something else once they were parsed: %s', async (text, fault) => {
+  ])('policies create rejects rules that a lax parser would change: %s', async (text, fault) => {
     const file = join(folder, 'odd.json');
     writeFileSync(file, text);
     const ran = await run(`policies create p --rules ${file}`);
@@ -110,7 +110,7 @@ describe('the groups of the case gate send what was given and nothing else', () 
     expect(sent()).toEqual([]);
   });
 
-  it('the rules of a policy, from a file', async () => {
+  it('policies create reads rules from a file', async () => {
     const rules = { rules: [], default: { decision: 'refer', reason_codes: [] } };
     const file = join(folder, 'rules.json');
     writeFileSync(file, JSON.stringify(rules));
@@ -125,19 +125,19 @@ describe('the groups of the case gate send what was given and nothing else', () 
   });
 });
 
-describe('what cannot be undone', () => {
+describe('irreversible commands', () => {
   it.each([
     'policies retire p',
     'subjects revoke subj_a --reason x',
     'subjects confirm subj_a --record-version 2 --reason x',
-  ])('is asked about first: %s', async (line) => {
+  ])('ask for confirmation: %s', async (line) => {
     expect((await run(line, () => Promise.resolve('no'))).code).toBe(2);
     expect((await run(line)).code).toBe(2);
     expect(api.seen).toEqual([]);
     expect((await run(line, () => Promise.resolve('yes'))).code).toBe(0);
   });
 
-  it('needs a reason, and a change needs something to change', async () => {
+  it('require a reason, and changes require an option', async () => {
     for (const line of [
       'subjects suspend subj_a',
       'subjects confirm subj_a --reason x --yes',
@@ -153,7 +153,7 @@ describe('what cannot be undone', () => {
   });
 });
 
-it('a raw key is shown once, with the warning', async () => {
+it('show a raw key once, with a warning', async () => {
   api.answer(() => ({ status: 201, body: { id: 'key_1', rawKey: 'gk_secret', scopes: [], expiresAt: null } }));
   const { out } = await run('gate-keys mint --environment live --label door');
   expect(out.split('gk_secret')).toHaveLength(2);

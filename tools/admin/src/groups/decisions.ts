@@ -1,10 +1,8 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import type { CommandSpec } from '../command-spec.ts';
-import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { pageOptions, printLines, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, environmentOption, type EnvironmentOptions } from '../command-spec.ts';
+import { pageOptions, type PageOptions, printLines, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'DECISION', member: 'decision_id' },
@@ -25,7 +23,7 @@ interface ListOptions extends PageOptions, EnvironmentOptions {
 
 const list: CommandSpec<ListOptions> = {
   usage: 'list',
-  summary: 'List what the gate answered, newest first',
+  summary: 'List decisions of the gate, newest first',
   examples: [
     'sealgate decisions list --subject subj_ada --limit 10',
     'sealgate decisions list --venue harbour-hall --decision deny --from 2030-01-01T00:00:00Z --all',
@@ -34,7 +32,7 @@ const list: CommandSpec<ListOptions> = {
     new Option('--subject <subjectRef>', 'only about this subject'),
     new Option('--venue <venueId>', 'only at this venue'),
     new Option('--decision <answer>', 'only these').choices(['allow', 'deny']),
-    new Option('--from <time>', 'not before this, RFC 3339'),
+    new Option('--from <time>', 'from this time, RFC 3339'),
     new Option('--to <time>', 'before this, RFC 3339'),
     environmentOption(),
     ...pageOptions(),
@@ -42,14 +40,14 @@ const list: CommandSpec<ListOptions> = {
   run: (session, _args, options) => {
     const { environment, subject, venue, decision, from, to } = options;
     const query = { environment, subject_ref: subject, venue_id: venue, decision, from, to };
-    const none = 'There are no such decisions.';
+    const none = 'There are no matching decisions.';
     return printList(session, { path: apiPath`/decisions`, query, columns: COLUMNS, none }, options);
   },
 };
 
 const get: CommandSpec = {
   usage: 'get <decisionId>',
-  summary: 'Read one answer of the gate',
+  summary: 'Read a decision of the gate',
   examples: ['sealgate decisions get gd_01'],
   run: async (session, [decisionId = '']) => {
     session.show(await session.api.json({ method: 'GET', path: apiPath`/decisions/${decisionId}` }), rowFields);
@@ -57,13 +55,13 @@ const get: CommandSpec = {
 };
 
 const VERIFYING =
-  'As NDJSON, for `sealgate-verify decisions`. Save the heads first: decisions that are made meanwhile are then behind the last head, and none that a head covers is left out.';
+  'As NDJSON, for `sealgate-verify decisions`. Save the heads first: decisions made in the meantime are then after the last head, and all decisions covered by a head are included.';
 
 const processOption = (): Option => new Option('--process <process>', 'only of this process');
 
 const heads: CommandSpec<{ readonly process?: string }> = {
   usage: 'heads',
-  summary: 'Print the heads of the chains of decisions that the ledger holds, each with its proof, one a line',
+  summary: 'Print the heads of the decision chains in the ledger with their proofs, one per line',
   details: VERIFYING,
   examples: ['sealgate decisions heads'],
   options: [processOption()],
@@ -72,7 +70,7 @@ const heads: CommandSpec<{ readonly process?: string }> = {
 
 const log: CommandSpec<{ readonly process?: string }> = {
   usage: 'log',
-  summary: 'Print the log of decisions of all environments, by process and number, one a line',
+  summary: 'Print the decision log of all environments, by process and number, one per line',
   details: VERIFYING,
   examples: ['sealgate decisions log'],
   options: [processOption()],

@@ -25,7 +25,7 @@ afterAll(() => api.close());
 
 const run = (line: string): Promise<Ran> => runLine(line, { env });
 
-/** Three pages, found by their cursors. */
+/** Three pages, by their cursors. */
 function servePages(): void {
   const pages: Record<string, object> = {
     '': { items: [event('evt_5'), event('evt_4')], nextCursor: 'c+1/=' },
@@ -36,7 +36,7 @@ function servePages(): void {
 }
 
 describe('events list', () => {
-  it('sends every filter by its name', async () => {
+  it('sends every filter', async () => {
     servePages();
     const line =
       'events list --network acme --type a&b --status unknown --from 2030-01-01T00:00:00+01:00 --to 2030-01-02T00:00:00Z --limit 7';
@@ -53,7 +53,7 @@ describe('events list', () => {
     });
   });
 
-  it('prints one page and tells how to go on, aside from the table', async () => {
+  it('prints one page, and on standard error how to continue', async () => {
     servePages();
     expect(await run('events list')).toEqual({
       code: 0,
@@ -69,7 +69,7 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     expect(next.err).toBe('');
   });
 
-  it.each(['--all', '--follow-pages'])('follows the pages with %s, the titles once', async (option) => {
+  it.each(['--all', '--follow-pages'])('prints all pages with %s, the titles once', async (option) => {
     servePages();
     const { code, out, err } = await run(`events list ${option}`);
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -79,7 +79,7 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     expect(limits).toEqual(['200', '200', '200']);
   });
 
-  it('makes one page of all with --json', async () => {
+  it('prints all pages as one with --json', async () => {
     servePages();
     const { out } = await run('events list --all --limit 2 --json');
     const ids = ['evt_5', 'evt_4', 'evt_3', 'evt_2', 'evt_1'];
@@ -87,7 +87,7 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     expect(api.seen[0]?.path).toContain('limit=2');
   });
 
-  it('makes whole JSON when the last page turns out to be empty', async () => {
+  it('prints complete JSON if the last page is empty', async () => {
     api.answer(({ path }) =>
       path.includes('cursor=')
         ? { body: { items: [], nextCursor: null } }
@@ -98,14 +98,14 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     expect((await run('events list --all')).out.trimEnd().split('\n')).toHaveLength(3);
   });
 
-  it('gives the page as it came with --json alone, without a hint', async () => {
+  it('prints the page unchanged with only --json, without a hint', async () => {
     servePages();
     const { out, err } = await run('events list --json');
     expect(JSON.parse(out)).toEqual({ items: [event('evt_5'), event('evt_4')], nextCursor: 'c+1/=' });
     expect(err).toBe('');
   });
 
-  it('never passes a part off as the whole list when a later page is refused', async () => {
+  it('prints incomplete JSON if a later page is rejected', async () => {
     api.answer(() =>
       api.seen.length === 1 ? { body: { items: [event('evt_5')], nextCursor: 'c1' } } : problem(429, 'RATE_LIMITED'),
     );
@@ -114,10 +114,10 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     expect(() => JSON.parse(out)).toThrow(SyntaxError);
   });
 
-  it('says that there are none, and prints an empty list as JSON', async () => {
+  it('reports an empty list, and prints it as JSON', async () => {
     api.answer(() => ({ body: { items: [], nextCursor: null } }));
-    expect((await run('events list')).out).toBe('There are no such events.\n');
-    expect((await run('events list --all')).out).toBe('There are no such events.\n');
+    expect((await run('events list')).out).toBe('There are no matching events.\n');
+    expect((await run('events list --all')).out).toBe('There are no matching events.\n');
     expect((await run('events list --all --json')).out).toBe('{"items":[],"nextCursor":null}\n');
   });
 
@@ -125,16 +125,16 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
     [{ nextCursor: null }, 'It has no items.'],
     [{ items: [1], nextCursor: null }, 'It has no items.'],
     [{ items: [] }, 'It has no nextCursor.'],
-    [{ items: [event('evt_1')], nextCursor: 'c1' }, 'It does not go on.'],
-    [{ items: [], nextCursor: 'c2' }, 'It does not go on.'],
-  ])('exits with 4 when what answers is no list: %j', async (body, text) => {
+    [{ items: [event('evt_1')], nextCursor: 'c1' }, 'It does not advance.'],
+    [{ items: [], nextCursor: 'c2' }, 'It does not advance.'],
+  ])('exits with 4 if the response is not a list: %j', async (body, text) => {
     api.answer(() => ({ body }));
     const { code, err } = await run('events list --all --cursor c1');
     expect(code).toBe(4);
     expect(err).toContain(text);
   });
 
-  it('leaves limits to the API and refuses an outcome that does not exist', async () => {
+  it('leaves limits to the API, and rejects an unknown outcome', async () => {
     api.answer(() => problem(400, 'INVALID_LIMIT'));
     expect(await run('events list --limit 0')).toMatchObject({
       code: 1,
@@ -146,7 +146,7 @@ evt_4  2030-01-02T03:04:05.678Z  acme     key_01  write  committed  2        ord
 });
 
 describe('events get', () => {
-  it('prints its records one in a line', async () => {
+  it('prints its records one per line', async () => {
     api.answer(() => ({ body: event('evt_5') }));
     const { out } = await run('events get evt_5');
     expect(api.seen[0]?.path).toBe('/admin/v1/events/evt_5');

@@ -1,10 +1,8 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { countText, type Format } from '../cell-text.ts';
+import { apiPath } from '../admin-api.ts';
 import type { CommandSpec } from '../command-spec.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, countText, type Format, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'EVENT', member: 'eventId' },
@@ -41,8 +39,8 @@ const list: CommandSpec<ListOptions> = {
   options: [
     new Option('--network <networkId>', 'only of this network'),
     new Option('--type <type>', 'only those with a record of this type'),
-    new Option('--status <status>', 'only of this outcome').choices(['committed', 'rejected', 'unknown']),
-    new Option('--from <time>', 'not before this, RFC 3339'),
+    new Option('--status <status>', 'only with this outcome').choices(['committed', 'rejected', 'unknown']),
+    new Option('--from <time>', 'from this time, RFC 3339'),
     new Option('--to <time>', 'before this, RFC 3339'),
     ...pageOptions(),
   ],
@@ -51,7 +49,7 @@ const list: CommandSpec<ListOptions> = {
     const query = { networkId, type, status, from, to };
     return printList(
       session,
-      { path: apiPath`/events`, query, columns: COLUMNS, none: 'There are no such events.' },
+      { path: apiPath`/events`, query, columns: COLUMNS, none: 'There are no matching events.' },
       options,
     );
   },

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { listOption, type CommandSpec } from '../command-spec.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, listOption } from '../command-spec.ts';
+import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
-import { UsageError } from '../usage-error.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'FRAMEWORK', member: 'id' },
@@ -46,18 +45,18 @@ interface CreateOptions {
 
 const create: CommandSpec<CreateOptions> = {
   usage: 'create <orgId>',
-  summary: 'Give an organisation a framework',
+  summary: 'Create a framework for an organisation',
   details:
-    'Requirements are named one by one as <id>=<title>, or come from a file with a line "<id> <title>" for each, as --requirements annex-a.txt.\n' +
-    'A framework does not change: a new edition is another one.',
+    'Requirements are given as <id>=<title>, or in a file with a line "<id> <title>" for each, such as --requirements annex-a.txt.\n' +
+    'A framework is immutable: create another one for a new edition.',
   examples: [
     "sealgate frameworks create org_01 --name 'House rules' --framework-version 1 --requirement 'H.1=Lock the door'",
   ],
   options: [
-    new Option('--name <text>', 'what it is called').makeOptionMandatory(),
-    new Option('--framework-version <text>', 'which edition of it').makeOptionMandatory(),
+    new Option('--name <text>', 'its name').makeOptionMandatory(),
+    new Option('--framework-version <text>', 'its edition').makeOptionMandatory(),
     listOption('--requirement <id=title>', 'a requirement'),
-    new Option('--requirements <file>', 'a file of requirements, a line each'),
+    new Option('--requirements <file>', 'a file of requirements, one per line'),
   ],
   run: async (session, [orgId = ''], { name, frameworkVersion: version, requirement, requirements: file }) => {
     const named = (requirement ?? []).map((text) => parted(text, '='));
@@ -65,7 +64,7 @@ const create: CommandSpec<CreateOptions> = {
     if (named.length + read.length === 0) throw new UsageError('Give --requirement or --requirements.');
     const body = { name, version, requirements: [...named, ...read] };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/orgs/${orgId}/frameworks`, body });
-    session.show(answer, (row) => `The framework was made.\n\n${frameworkText(row)}`);
+    session.show(answer, (row) => `The framework was created.\n\n${frameworkText(row)}`);
   },
 };
 
@@ -80,7 +79,7 @@ function linesOf(file: string): string[] {
 
 function parted(text: string, between: string): { id: string; title: string } {
   const at = text.indexOf(between);
-  if (at < 1) throw new UsageError(`A requirement is written <id>${between}<title>.`);
+  if (at < 1) throw new UsageError(`A requirement must have the form <id>${between}<title>.`);
   return { id: text.slice(0, at), title: text.slice(at + between.length).trim() };
 }
 

@@ -1,14 +1,15 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { cellText, type Format } from '../cell-text.ts';
-import { integerOption, listOption, type CommandSpec } from '../command-spec.ts';
-import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { given } from '../given.ts';
-import { textOf, type JsonObject } from '../json-object.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { printable } from '../printable.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { apiPath } from '../admin-api.ts';
+import {
+  type CommandSpec,
+  environmentOption,
+  type EnvironmentOptions,
+  integerOption,
+  listOption,
+} from '../command-spec.ts';
+import { given, type JsonObject, textOf } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { cellText, type Column, type Format, printable, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'KEY', member: 'id' },
@@ -37,21 +38,21 @@ interface MintOptions {
 
 const mint: CommandSpec<MintOptions> = {
   usage: 'mint',
-  summary: 'Mint a gk_ key of an environment; its raw form is shown this once',
+  summary: 'Create a gk_ key of an environment; the raw key is shown only once',
   details:
     'Scopes: case:write, case:decide, case:override, case:seal, case:read, case:export, eligibility:read, gate:check.\n' +
-    'To rotate a key, mint its successor with --replaces, and --overlap-seconds for as long as callers need to change.',
+    'To rotate a key, create its successor with --replaces, and set --overlap-seconds to the time callers need to switch.',
   examples: [
     "sealgate gate-keys mint --environment live --label 'north door' --scope gate:check",
     'sealgate gate-keys mint --environment test --label desk --scope case:write --scope case:read --replaces key_01',
   ],
   options: [
-    new Option('--label <text>', 'what it is for').makeOptionMandatory(),
-    new Option('--environment <name>', 'the environment that it opens').makeOptionMandatory(),
-    listOption('--scope <name>', 'what it may do'),
+    new Option('--label <text>', 'its purpose').makeOptionMandatory(),
+    new Option('--environment <name>', 'its environment').makeOptionMandatory(),
+    listOption('--scope <name>', 'a scope; repeatable'),
     new Option('--expires-at <time>', 'RFC 3339, as in 2030-01-01T00:00:00Z'),
-    new Option('--replaces <keyId>', 'the live key of this environment that it succeeds'),
-    integerOption('--overlap-seconds <n>', 'how long the key that it replaces stays valid (default: 0)'),
+    new Option('--replaces <keyId>', 'the live key of this environment that it replaces'),
+    integerOption('--overlap-seconds <n>', 'how long the replaced key stays valid (default: 0)'),
   ],
   run: async (session, _args, { label, environment, scope = [], expiresAt, replaces, overlapSeconds }) => {
     const body = { label, environment, scopes: scope, ...given({ expiresAt, replaces, overlapSeconds }) };
@@ -61,7 +62,7 @@ const mint: CommandSpec<MintOptions> = {
 
 const list: CommandSpec<PageOptions & EnvironmentOptions> = {
   usage: 'list',
-  summary: 'List live keys of an environment and those that ended in the last 30 days, newest first',
+  summary: 'List live keys of an environment and those that expired in the last 30 days, newest first',
   examples: ['sealgate gate-keys list', 'sealgate gate-keys list --environment test --all'],
   options: [environmentOption(), ...pageOptions()],
   run: (session, _args, options) => {
@@ -73,7 +74,7 @@ const list: CommandSpec<PageOptions & EnvironmentOptions> = {
 
 const get: CommandSpec = {
   usage: 'get <keyId>',
-  summary: 'Read a key, without its raw form',
+  summary: 'Read a key, without the raw key',
   examples: ['sealgate gate-keys get key_01'],
   run: async (session, [keyId = '']) => {
     const answer = await session.api.json({ method: 'GET', path: apiPath`/keys/${keyId}` });
@@ -83,16 +84,16 @@ const get: CommandSpec = {
 
 const revoke: CommandSpec = {
   usage: 'revoke <keyId>',
-  summary: 'Revoke a key at once and for ever; a key that it replaced, or that replaces it, stays',
+  summary: 'Revoke a key immediately and permanently; its predecessor and successor stay valid',
   examples: ['sealgate gate-keys revoke key_01'],
   run: async (session, [keyId = '']) => {
     await session.api.nothing({ method: 'DELETE', path: apiPath`/keys/${keyId}` });
-    session.say(`The key ${keyId} is revoked: it is refused from the next request on.`);
+    session.say(`The key ${keyId} is revoked: it is rejected from the next request on.`);
   },
 };
 
 function mintedText({ rawKey, ...row }: JsonObject): string {
-  return `The key was minted:
+  return `The key was created:
 
   ${printable(textOf(rawKey))}
 

@@ -31,7 +31,7 @@ describe('keys mint', () => {
   it('shows the raw key once, with a warning, and then the row without it', async () => {
     const { code, out, err } = await run("keys mint acme --label 'till 7'");
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toBe(`The key was minted:
+    expect(out).toBe(`The key was created:
 
   ${RAW_KEY}
 
@@ -53,7 +53,7 @@ replaces           -
     expect(bodySent()).toEqual({ label: 'till 7' });
   });
 
-  it('gives the whole answer with --json', async () => {
+  it('prints the whole response with --json', async () => {
     const { out, err } = await run('keys mint acme --label x --json');
     expect({ out, err }).toEqual({ out: `${JSON.stringify(MINTED)}\n`, err: '' });
   });
@@ -79,7 +79,7 @@ replaces           -
     ['--label x --record part', 'Allowed choices are envelope, whole.'],
     ['--label x --overlap-seconds soon', 'It must be a whole number.'],
     ['--label x --rate 5', '--rate and --burst go together.'],
-  ])('refuses %j', async (options, text) => {
+  ])('rejects %j', async (options, text) => {
     const { code, err } = await run(`keys mint acme ${options}`);
     expect(code).toBe(2);
     expect(err).toContain(text);
@@ -88,7 +88,7 @@ replaces           -
 });
 
 describe('the other commands of keys', () => {
-  it('lists without cutting an id, and cuts what is long besides', async () => {
+  it('lists full ids, and truncates other long values', async () => {
     const items = [
       { ...ROW, id: `key_${'0'.repeat(50)}`, allowedAssetTypes: Array.from({ length: 30 }, (_, n) => `type${n}`) },
     ];
@@ -128,12 +128,12 @@ describe('the other commands of keys', () => {
     expect(out).toContain('\nlastUsedAt         never\n');
   });
 
-  it('revokes one without a question: somebody may be in a hurry', async () => {
+  it('revokes one without confirmation, because it may be urgent', async () => {
     api.answer(() => ({ status: 204 }));
     const { code, out } = await run('keys revoke acme key_01');
     expect({ code, out }).toEqual({
       code: 0,
-      out: 'The key key_01 is revoked: it is refused from the next request on.\n',
+      out: 'The key key_01 is revoked: it is rejected from the next request on.\n',
     });
     expect(api.seen).toMatchObject([{ method: 'DELETE', path: '/admin/v1/networks/acme/keys/key_01' }]);
   });

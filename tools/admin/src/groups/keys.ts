@@ -1,15 +1,18 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { cellText, grantText, type Format } from '../cell-text.ts';
-import { integerOption, listOption, type CommandSpec } from '../command-spec.ts';
-import { given } from '../given.ts';
-import { textOf, type JsonObject } from '../json-object.ts';
-import { limitOptions, limitsOf, limitsText, type LimitOptions } from '../limit-options.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { printable } from '../printable.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
-import { UsageError } from '../usage-error.ts';
+import { apiPath } from '../admin-api.ts';
+import {
+  type CommandSpec,
+  integerOption,
+  limitOptions,
+  type LimitOptions,
+  limitsOf,
+  limitsText,
+  listOption,
+} from '../command-spec.ts';
+import { UsageError } from '../errors.ts';
+import { given, type JsonObject, textOf } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { cellText, type Column, type Format, grantText, printable, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'KEY', member: 'id' },
@@ -34,10 +37,10 @@ const FORMATS: Readonly<Record<string, Format>> = {
 interface MintOptions extends LimitOptions {
   readonly label: string;
   readonly permission?: string[];
-  /** False: `--no-permissions` was given. */
+  /** False: `--no-permissions`. */
   readonly permissions: boolean;
   readonly assetType?: string[];
-  /** False: `--no-asset-types` was given. */
+  /** False: `--no-asset-types`. */
   readonly assetTypes: boolean;
   readonly record?: string;
   readonly defaultType?: string;
@@ -48,10 +51,10 @@ interface MintOptions extends LimitOptions {
 
 const mint: CommandSpec<MintOptions> = {
   usage: 'mint <networkId>',
-  summary: 'Mint a key; its raw form is shown this once',
+  summary: 'Create a key; the raw key is shown only once',
   details:
-    'Without --permission the key may do everything, without --asset-type it may write every type.\n' +
-    'To rotate a key, mint its successor with --replaces, and --overlap-seconds for as long as senders need to change.',
+    'Without --permission the key has all permissions, without --asset-type it may write every type.\n' +
+    'To rotate a key, create its successor with --replaces, and set --overlap-seconds to the time senders need to switch.',
   examples: [
     "sealgate keys mint acme --label 'till 7'",
     'sealgate keys mint acme --label orders --permission ingest:write --asset-type order --asset-type refund',
@@ -59,16 +62,16 @@ const mint: CommandSpec<MintOptions> = {
     'sealgate keys mint acme --label orders --replaces key_01 --overlap-seconds 86400',
   ],
   options: [
-    new Option('--label <text>', 'what it is for').makeOptionMandatory(),
+    new Option('--label <text>', 'its purpose').makeOptionMandatory(),
     listOption('--permission <name>', 'ingest:ping or ingest:write'),
-    new Option('--no-permissions', 'it may do nothing'),
-    listOption('--asset-type <type>', 'a type that it may write'),
+    new Option('--no-permissions', 'without any permission'),
+    listOption('--asset-type <type>', 'a type it may write; repeatable'),
     new Option('--no-asset-types', 'it may write no type'),
-    new Option('--record <form>', 'how a body is read (default: envelope)').choices(['envelope', 'whole']),
-    new Option('--default-type <type>', 'the type of records that name none'),
+    new Option('--record <form>', 'how to parse a body (default: envelope)').choices(['envelope', 'whole']),
+    new Option('--default-type <type>', 'the type of records without a type'),
     new Option('--expires-at <time>', 'RFC 3339, as in 2030-01-01T00:00:00Z'),
-    new Option('--replaces <keyId>', 'the live key of this network that it succeeds'),
-    integerOption('--overlap-seconds <n>', 'how long the key that it replaces stays valid (default: 0)'),
+    new Option('--replaces <keyId>', 'the live key of this network that it replaces'),
+    integerOption('--overlap-seconds <n>', 'how long the replaced key stays valid (default: 0)'),
     ...limitOptions(),
   ],
   run: async (session, [networkId = ''], options) => {
@@ -84,7 +87,7 @@ const mint: CommandSpec<MintOptions> = {
 
 const list: CommandSpec<PageOptions> = {
   usage: 'list <networkId>',
-  summary: 'List live keys and those that ended in the last 30 days, newest first',
+  summary: 'List live keys and those that expired in the last 30 days, newest first',
   examples: ['sealgate keys list acme', 'sealgate keys list acme --all'],
   options: pageOptions(),
   run: (session, [networkId = ''], options) => {
@@ -95,7 +98,7 @@ const list: CommandSpec<PageOptions> = {
 
 const get: CommandSpec = {
   usage: 'get <networkId> <keyId>',
-  summary: 'Read a key, without its raw form',
+  summary: 'Read a key, without the raw key',
   examples: ['sealgate keys get acme key_01'],
   run: async (session, [networkId = '', keyId = '']) => {
     const path = apiPath`/networks/${networkId}/keys/${keyId}`;
@@ -105,15 +108,15 @@ const get: CommandSpec = {
 
 const revoke: CommandSpec = {
   usage: 'revoke <networkId> <keyId>',
-  summary: 'Revoke a key at once and for ever; a key that it replaced, or that replaces it, stays',
+  summary: 'Revoke a key immediately and permanently; its predecessor and successor stay valid',
   examples: ['sealgate keys revoke acme key_01'],
   run: async (session, [networkId = '', keyId = '']) => {
     await session.api.nothing({ method: 'DELETE', path: apiPath`/networks/${networkId}/keys/${keyId}` });
-    session.say(`The key ${keyId} is revoked: it is refused from the next request on.`);
+    session.say(`The key ${keyId} is revoked: it is rejected from the next request on.`);
   },
 };
 
-/** Absent: everything. The empty list, which `--no-...` gives: nothing. */
+/** Undefined: everything. An empty list, from `--no-...`: nothing. */
 function grants(option: string, named: string[] | undefined, any: boolean): string[] | undefined {
   if (any) return named;
   if (named !== undefined) throw new UsageError(`Give either --${option} or --no-${option}s.`);
@@ -121,7 +124,7 @@ function grants(option: string, named: string[] | undefined, any: boolean): stri
 }
 
 function mintedText({ rawKey, ...row }: JsonObject): string {
-  return `The key was minted:
+  return `The key was created:
 
   ${printable(textOf(rawKey))}
 

@@ -16,7 +16,7 @@ describe('ledger archive', () => {
   const path = '/admin/v1/ledger/channels/acme.main/archive';
   const progress = (archived: number) => ({ channel: 'acme.main', size: 9000, archived, until: 8192 });
 
-  it('asks again until all is archived', async () => {
+  it('repeats until everything is archived', async () => {
     const answers = [progress(4096), progress(8192)];
     api.answer(() => ({ body: answers[api.seen.length - 1]! }));
     expect(await run('ledger archive acme.main --before 8200 --yes')).toEqual({
@@ -30,7 +30,7 @@ describe('ledger archive', () => {
     ]);
   });
 
-  it('goes by age as well', async () => {
+  it('also selects by age', async () => {
     api.answer(() => ({ body: progress(8192) }));
     expect((await run('ledger archive acme.main --older-than 400 --yes --json')).out).toBe(
       `${JSON.stringify(progress(8192))}\n`,
@@ -38,22 +38,25 @@ describe('ledger archive', () => {
     expect(api.seen).toMatchObject([{ body: '{"olderThanDays":400}' }]);
   });
 
-  it('gives up where nothing moves', async () => {
+  it('gives up without progress', async () => {
     api.answer(() => ({ body: progress(256) }));
     expect(await run('ledger archive acme.main --before 8200 --yes')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('does not get beyond record 256'),
+      err: expect.stringContaining('makes no progress beyond record 256'),
     });
   });
 
-  it.each(['', ' --before 1 --older-than 2'])('wants one of the two options, and a yes:%s', async (options) => {
-    api.answer(() => ({ body: progress(8192) }));
-    expect(await run(`ledger archive acme.main --yes${options}`)).toMatchObject({ code: 2 });
-    expect(await run('ledger archive acme.main --before 1')).toMatchObject({ code: 2 });
-    expect(api.seen).toEqual([]);
-  });
+  it.each(['', ' --before 1 --older-than 2'])(
+    'requires one of the two options, and confirmation:%s',
+    async (options) => {
+      api.answer(() => ({ body: progress(8192) }));
+      expect(await run(`ledger archive acme.main --yes${options}`)).toMatchObject({ code: 2 });
+      expect(await run('ledger archive acme.main --before 1')).toMatchObject({ code: 2 });
+      expect(api.seen).toEqual([]);
+    },
+  );
 
-  it('tells why it is refused', async () => {
+  it('prints the reason of a rejection', async () => {
     api.answer(() =>
       problem(409, 'INVALID_STATE_TRANSITION', { detail: 'The channel acme.main is owned by case-gate.' }),
     );
@@ -105,7 +108,7 @@ describe('ledger fetch', () => {
 
   const fetch = (wanted: string) => runLine(['ledger', 'fetch', channel, wanted, '--dir', folder]);
 
-  it('gives a record with its content and a proof that holds', async () => {
+  it('prints a record with its content and a valid proof', async () => {
     const { code, out } = await fetch('order-270');
     expect(code).toBe(0);
     const { receipt, data, proof } = JSON.parse(out);
@@ -119,7 +122,7 @@ describe('ledger fetch', () => {
     );
   });
 
-  it('gives a range of records, one a line, over the ends of files', async () => {
+  it('prints a range of records, one per line, across files', async () => {
     const { out } = await fetch('254..257');
     expect(
       out
@@ -129,24 +132,24 @@ describe('ledger fetch', () => {
     ).toEqual([254, 255, 256, 257].map((index) => `order-${index}`));
   });
 
-  it.each(['order-300', '300..400', '298..300'])('says what is not there: %s', async (wanted) => {
+  it.each(['order-300', '300..400', '298..300'])('reports missing records: %s', async (wanted) => {
     const { code, out, err } = await fetch(wanted);
     expect(out.match(/order-\d+/g) ?? []).toEqual(wanted === '298..300' ? ['order-298', 'order-299'] : []);
     expect({ code, err }).toEqual({
       code: 1,
-      err: `sealgate: ${folder} holds records 0 to 299 of acme.main, and not all that was wanted.\n`,
+      err: `sealgate: ${folder} contains records 0 to 299 of acme.main, not all requested ones.\n`,
     });
   });
 
-  it('says that a folder holds nothing of the channel', async () => {
+  it('reports a folder without records of the channel', async () => {
     const { code, err } = await runLine(['ledger', 'fetch', channel, '0..9', '--dir', `${folder}/elsewhere`]);
     expect({ code, err }).toEqual({
       code: 1,
-      err: `sealgate: ${folder}/elsewhere holds no records of acme.main, and not all that was wanted.\n`,
+      err: `sealgate: ${folder}/elsewhere contains no records of acme.main, not all requested ones.\n`,
     });
   });
 
-  it('gives nothing that is not what was hashed, and names the file', async () => {
+  it('prints nothing that does not match its hash, and names the file', async () => {
     const [name] = readdirSync(join(folder, channel, 'records'));
     const path = join(folder, channel, 'records', name!);
     const text = readFileSync(path, 'utf8');

@@ -1,12 +1,11 @@
-import { ArchiveFileError, ArchiveFiles, type ArchivedRecord } from '@sealgate/ledger-embedded/archive-files';
+import { type ArchivedRecord, ArchiveFileError, ArchiveFiles } from '@sealgate/ledger-embedded/archive-files';
 import { proveArchived } from '@sealgate/ledger-embedded/prove-archived';
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { integerOption, yesOption, type CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
-import { rowFields } from '../row-fields.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, integerOption, yesOption } from '../command-spec.ts';
+import { EXIT_CODES, type ExitCode, UsageError } from '../errors.ts';
+import { rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
-import { UsageError } from '../usage-error.ts';
 
 interface ArchiveOptions {
   readonly before?: number;
@@ -17,16 +16,16 @@ const MOST_STANDSTILLS = 10;
 
 export const archive: CommandSpec<ArchiveOptions> = {
   usage: 'archive <channel>',
-  summary: 'Move records of a channel from the database into the files of the archive',
+  summary: 'Move records of a channel from the database to the archive',
   details:
-    'They are still read, proved, audited and erased, by processes that have the archive (LEDGER_ARCHIVE_DIR); ids stay taken. Whole tiles of 256 records go, all of them signed for. Given again, it goes on where it was left, and signs the archive anew.',
+    'Processes with the archive (LEDGER_ARCHIVE_DIR) can still read, prove, audit and erase them; ids stay taken. Only whole tiles of 256 signed records are moved. A repeated run continues where the last one stopped, and signs the archive again.',
   examples: [
     'sealgate ledger archive acme.main --older-than 400',
     'sealgate ledger archive acme.main --before 1048576 --yes',
   ],
   options: [
     integerOption('--before <index>', 'the first index that stays in the database'),
-    integerOption('--older-than <days>', 'what was written before that stays no longer'),
+    integerOption('--older-than <days>', 'archive records older than this'),
     yesOption(),
   ],
   run: async (session, [channel = ''], { before, olderThan }) => {
@@ -39,7 +38,7 @@ export const archive: CommandSpec<ArchiveOptions> = {
       body: before === undefined ? { olderThanDays: olderThan! } : { before },
     } as const;
     let answer = await session.api.json(request);
-    // One step may be held up by an erasure in the same records. Many in a row are something else.
+    // One step may be delayed by an erasure of the same records. Many in a row have another cause.
     for (let standstills = 0; Number(answer.value['archived']) < Number(answer.value['until']);) {
       if (!session.json)
         session.note(`${String(answer.value['archived'])} of ${String(answer.value['until'])} records\n`);
@@ -47,7 +46,7 @@ export const archive: CommandSpec<ArchiveOptions> = {
       answer = await session.api.json(request);
       standstills = answer.value['archived'] === archived ? standstills + 1 : 0;
       if (standstills === MOST_STANDSTILLS) {
-        session.note(`sealgate: the archive does not get beyond record ${String(archived)}.\n`);
+        session.note(`sealgate: the archive makes no progress beyond record ${String(archived)}.\n`);
         return EXIT_CODES.refused;
       }
     }
@@ -60,9 +59,9 @@ const RANGE = /^(\d{1,15})\.\.(\d{1,15})$/;
 
 export const fetch: CommandSpec<{ readonly dir: string }> = {
   usage: 'fetch <channel> <wanted>',
-  summary: 'Read archived records out of the files of an archive, without a service: an id, or <index>..<index>',
+  summary: 'Read records from the files of an archive, without a service: an id, or <index>..<index>',
   details:
-    'Of an id: receipt, data and proof, as `sealgate-verify receipt` takes them. Of indexes, the last one included: one record a line. An id is looked for in every file. The signature is not checked here: `sealgate-verify log` checks a whole archive, `sealgate-verify receipt` what this prints.',
+    'For an id: receipt, data and proof, for `sealgate-verify receipt`. For indexes, inclusive: one record per line. An id is searched in every file. Signatures are not checked here: `sealgate-verify log` checks a whole archive, `sealgate-verify receipt` the output of this command.',
   examples: [
     'sealgate ledger fetch acme.main order-7 --dir /var/lib/sealgate/archive > proof.json',
     'sealgate ledger fetch acme.main 0..999 --dir /mnt/copy-of-the-archive',
@@ -99,13 +98,13 @@ async function fetchFrom(
     if (isFound && isOne) return EXIT_CODES.done;
   }
   if (isFound && last < until) return EXIT_CODES.done;
-  // Whoever wants more than there is may have named the wrong folder, or records that the database still has.
+  // The folder may be wrong, or the records are still in the database.
   const held = until === 0 ? 'no records' : `records 0 to ${until - 1}`;
-  session.note(`sealgate: ${dir} holds ${held} of ${channel}, and not all that was wanted.\n`);
+  session.note(`sealgate: ${dir} contains ${held} of ${channel}, not all requested ones.\n`);
   return EXIT_CODES.refused;
 }
 
-/** An id, which may stand anywhere, or a range of indexes. */
+/** An id, in any file, or a range of indexes. */
 function wantedBy(wanted: string) {
   const range = RANGE.exec(wanted);
   const [first, last] = range === null ? [0, Number.MAX_SAFE_INTEGER] : [Number(range[1]), Number(range[2])];

@@ -26,7 +26,7 @@ const treeOf = (size: number, of = entry) => {
 const noteOf = (size: number, of = entry, origin = 'log.example/acme.main') =>
   noteSigner(key.privateKey).sign(checkpointText({ origin, size, root: treeOf(size, of).root }));
 
-/** What is served: a note, and entries in bundles. */
+/** A served log: a note, and entries in bundles. */
 let served: { note: string; entry: (n: number) => Buffer; status?: number };
 const asked: (string | undefined)[] = [];
 const server = createServer((request, response) => {
@@ -57,7 +57,7 @@ describe('ledger export', () => {
     [256, 257],
     [257, 2000],
     [0, 1],
-  ])('copies %i entries, and goes on to %i, byte for byte as the log has them', async (first, second) => {
+  ])('copies %i entries, and continues to %i, byte for byte', async (first, second) => {
     serve(first);
     expect(await copy()).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${first} of them new`) });
     serve(second);
@@ -73,7 +73,7 @@ describe('ledger export', () => {
     expect(await copy()).toMatchObject({ code: 0, out: expect.stringContaining(', 0 of them new') });
   });
 
-  it('sends the key of the peer from a file, and says when no signature was checked', async () => {
+  it('sends the key of the peer from a file, and reports unchecked signatures', async () => {
     serve(3);
     writeFileSync(join(dir, 'peer.key'), 'k'.repeat(32));
     const { code, err } = await copy(`--bearer-file ${join(dir, 'peer.key')}`);
@@ -86,20 +86,20 @@ describe('ledger export', () => {
     [
       'of other entries behind those',
       () => (served = { ...serve(301), entry: (n) => entry(n === 300 ? 7 : n) }),
-      'do not give the root',
+      'do not hash to the signed root',
     ],
-    ['a fork', () => serve(301, (n) => entry(n + 1)), 'is a fork of what'],
+    ['a fork', () => serve(301, (n) => entry(n + 1)), 'is a fork of the copy'],
     [
       'of another old entry',
       () => (served = { ...serve(301), entry: (n) => entry(n === 299 ? 7 : n) }),
-      'is a fork of what',
+      'is a fork of the copy',
     ],
     ['another one', () => (served.note = noteOf(301, entry, 'log.example/acme.other')), 'holds log.example/acme.main'],
     ['signed by a stranger', () => (served.note = noteOf(301).replace('log.example/acme.main ', 'x ')), 'not signed'],
     ['none', () => (served.note = 'nothing'), 'not signed'],
-    ['without entries', () => (served = { ...serve(301), status: 404 }), 'its entries are not served to you'],
+    ['without entries', () => (served = { ...serve(301), status: 404 }), 'its entries are not served'],
     ['too busy', () => (served = { ...serve(301), status: 429 }), 'A later run continues'],
-  ])('refuses a log that is %s, and leaves the copy as it was', async (_, spoil, told) => {
+  ])('rejects a log that is %s, and keeps the copy', async (_, spoil, told) => {
     const { note: before } = serve(300);
     expect(await copy()).toMatchObject({ code: 0 });
     spoil();
@@ -109,19 +109,19 @@ describe('ledger export', () => {
     expect(await copy()).toMatchObject({ code: 0 });
   });
 
-  it('refuses a copy whose tiles were changed or taken away', async () => {
+  it('rejects a copy with changed or missing tiles', async () => {
     serve(300);
     await copy();
     const path = join(dir, 'tile/0/001.p/44');
     writeFileSync(path, Buffer.alloc(44 * 32));
     serve(301);
-    expect((await copy()).err).toContain('do not give the root of its checkpoint');
+    expect((await copy()).err).toContain('do not hash to the root of its checkpoint');
     rmSync(path);
     expect((await copy()).err).toContain('tile/0/001.p/44 is missing');
     expect(existsSync(join(dir, 'tile/entries/001.p/45'))).toBe(false);
   });
 
-  it('says when nobody is there, or the key is none', async () => {
+  it('reports an unreachable log, or an invalid key', async () => {
     expect(await runLine(`ledger export http://127.0.0.1:1/ledger/acme.main ${dir}`)).toMatchObject({ code: 4 });
     expect(await copy('--bearer-file /nowhere/key')).toMatchObject({ code: 2 });
     expect(await copy('--key nothing')).toMatchObject({

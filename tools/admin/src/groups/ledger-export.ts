@@ -2,22 +2,20 @@ import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   bundlePath,
+  type Checkpoint,
   entriesOf,
   leafHash,
   noteVerifier,
   parseCheckpoint,
+  type Tile,
   TILE_WIDTH,
   tilePath,
   TileTree,
   tileWidth,
-  type Checkpoint,
-  type Tile,
 } from '@sealgate/merkle';
 import { Option } from 'commander';
 import type { CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
-import { UnreachableError } from '../unreachable-error.ts';
-import { UsageError } from '../usage-error.ts';
+import { EXIT_CODES, UnreachableError, UsageError } from '../errors.ts';
 
 interface ExportOptions {
   readonly key?: string;
@@ -26,17 +24,16 @@ interface ExportOptions {
 
 export const exportLog: CommandSpec<ExportOptions> = {
   usage: 'export <url> <dir>',
-  summary:
-    'Copy a log into a folder that any file server can serve: checkpoint, tiles and entries; a later run continues it',
+  summary: 'Copy a log to a folder for any file server: checkpoint, tiles and entries; a later run continues it',
   details:
-    'URL is that of one log (C2SP tlog-tiles), as https://peer.example.com/ledger/acme.main: of ours, or of anybody who serves entries. Only checkpoint and entries are fetched; the tiles are made from them and have to give the signed root, and a log that does not continue what the folder holds is refused with exit code 1. The checkpoint is written last, so that a folder whose copy was cut short stays as it was. Serve partial tiles and the checkpoint for a short time, all else for ever.',
+    'URL is that of one log (C2SP tlog-tiles) that serves entries, such as https://peer.example.com/ledger/acme.main. Only checkpoint and entries are fetched; the tiles are built from them and must give the signed root. A log that does not extend the copy in the folder is rejected with exit code 1. The checkpoint is written last, so that an interrupted run leaves the earlier copy valid. Serve partial tiles and the checkpoint with a short cache lifetime, everything else as immutable.',
   examples: [
     'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --key log.example+00000000+AAAA',
     'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --bearer-file peer.key',
   ],
   options: [
-    new Option('--key <vkey>', 'the verifier key of the log, pinned; without it no signature is checked'),
-    new Option('--bearer-file <file>', 'a file that holds the key of the ledger peer, where the log is not public'),
+    new Option('--key <vkey>', 'the pinned verifier key of the log; without it no signature is checked'),
+    new Option('--bearer-file <file>', 'a file with the key of the ledger peer, if the log is not public'),
   ],
   isOffline: () => true,
   run: async (session, [url = '', dir = ''], { key, bearerFile }) => {
@@ -44,7 +41,7 @@ export const exportLog: CommandSpec<ExportOptions> = {
       const bearer = bearerFile === undefined ? undefined : await bearerIn(bearerFile);
       const { from, size, origin } = await copyLog({ url, dir, verify: verifierOf(key), bearer });
       if (key === undefined) session.note('sealgate: without --key no signature was checked.\n');
-      session.say(`${dir} holds the ${size} entries of ${origin}, ${size - from} of them new.`);
+      session.say(`${dir} contains the ${size} entries of ${origin}, ${size - from} of them new.`);
       return EXIT_CODES.done;
     } catch (error) {
       if (!(error instanceof ExportError)) throw error;
@@ -54,7 +51,7 @@ export const exportLog: CommandSpec<ExportOptions> = {
   },
 };
 
-/** The log is not what it should be, or not what the folder holds. Nothing but entries and tiles of it was written. */
+/** The log is invalid, or contradicts the folder. Only entries and tiles of it were written. */
 class ExportError extends Error {
   override readonly name = 'ExportError';
 }
@@ -86,7 +83,7 @@ interface Copying {
   readonly bearer: string | undefined;
 }
 
-/** Bundles that are fetched at the same time, and are in memory: each is 16 MiB at most, and of ours mostly 80 KiB. */
+/** Bundles fetched concurrently, and kept in memory: each is at most 16 MiB, ours mostly 80 KiB. */
 const BUNDLES_AT_ONCE = 4;
 
 async function copyLog(copying: Copying) {
@@ -98,7 +95,7 @@ async function copyLog(copying: Copying) {
   if (before !== undefined && before.origin !== origin) throw new ExportError(`${dir} holds ${before.origin}.`);
   const from = before?.size ?? 0;
   if (size < from)
-    throw new ExportError(`The log has ${size} entries now, and ${dir} holds ${from} of it: it was rolled back.`);
+    throw new ExportError(`The log has ${size} entries, and ${dir} contains ${from}: it was rolled back.`);
   const tree = before?.tree ?? TileTree.empty();
   const indexes = Array.from(
     { length: Math.ceil(size / TILE_WIDTH) - Math.floor(from / TILE_WIDTH) },
@@ -115,7 +112,7 @@ async function copyLog(copying: Copying) {
       const open = tree.edge().find(({ level, index }) => level === 0 && index === id.index);
       if (open !== undefined && !Buffer.concat(leaves.slice(0, open.width)).equals(open.hashes)) {
         throw new ExportError(
-          `${bundlePath(id)} holds other entries than before: the log is a fork of what ${dir} holds.`,
+          `${bundlePath(id)} has other entries than before: the log is a fork of the copy in ${dir}.`,
         );
       }
       await writeFileWhole(join(dir, bundlePath(id)), bundle);
@@ -124,7 +121,7 @@ async function copyLog(copying: Copying) {
   }
   if (!tree.root().equals(root)) {
     throw new ExportError(
-      `The entries do not give the root that was signed over ${size}: ${dir} is left at ${from} entries.`,
+      `The entries do not hash to the signed root of ${size} entries: ${dir} stays at ${from} entries.`,
     );
   }
   await writeTiles(dir, tree.edge());
@@ -137,7 +134,7 @@ function leavesOf(bundle: Buffer, width: number, path: string): Buffer[] {
   try {
     leaves = entriesOf(bundle).map((entry) => leafHash(entry));
   } catch (cause) {
-    throw new ExportError(`${path} is no bundle of entries.`, { cause });
+    throw new ExportError(`${path} is not an entry bundle.`, { cause });
   }
   if (leaves.length !== width) throw new ExportError(`${path} holds ${leaves.length} entries, not ${width}.`);
   return leaves;
@@ -147,11 +144,11 @@ function checkpointOf(note: string, what: string): Checkpoint {
   try {
     return parseCheckpoint(note);
   } catch (cause) {
-    throw new ExportError(`${what} is none: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new ExportError(`${what} is invalid: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 }
 
-/** What an earlier run left, which has to be whole: its right edge gives the root of its checkpoint. */
+/** The result of an earlier run, which must be complete: its right edge gives the root of its checkpoint. */
 async function heldIn(dir: string): Promise<(Checkpoint & { readonly tree: TileTree }) | undefined> {
   const note = await readIfThere(join(dir, 'checkpoint'));
   if (note === undefined) return undefined;
@@ -170,9 +167,9 @@ async function heldIn(dir: string): Promise<(Checkpoint & { readonly tree: TileT
     const tree = TileTree.from(size, edge);
     if (tree.root().equals(root)) return { ...checkpoint, tree };
   } catch {
-    // TileTree.from fails in one way only: a tile is not of its length.
+    // TileTree.from can only fail for a tile of the wrong length.
   }
-  throw new ExportError(`The tiles in ${dir} do not give the root of its checkpoint.`);
+  throw new ExportError(`The tiles in ${dir} do not hash to the root of its checkpoint.`);
 }
 
 const MAX_NOTE_BYTES = 1_000_000;
@@ -193,7 +190,7 @@ async function fetchFile({ url, bearer }: Copying, path: string, maxBytes: numbe
   await response.body?.cancel();
   const why =
     response.status === 404 && path.includes('/entries/')
-      ? ': its entries are not served to you. The ledger peer does where its mappings serve the whole channel, or PUBLIC_LOG names it'
+      ? ': its entries are not served. A ledger peer serves them if its mappings serve the whole channel, or PUBLIC_LOG names it'
       : '';
   throw new ExportError(`${from} was answered with ${response.status}${why}. A later run continues.`);
 }
@@ -213,7 +210,7 @@ async function writeTiles(dir: string, tiles: readonly Tile[]): Promise<void> {
   for (const tile of tiles) await writeFileWhole(join(dir, tilePath(tile)), tile.hashes);
 }
 
-/** Beside, synced, renamed: whoever serves the folder meanwhile never serves half a file. */
+/** Written to a temporary file, synced, renamed: a server of the folder never serves a partial file. */
 async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const file = await open(`${path}.new`, 'w');

@@ -1,39 +1,38 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
+import { apiPath } from '../admin-api.ts';
 import { yesOption, type CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
-import { rowFields } from '../row-fields.ts';
+import { rowFields } from '../row-table.ts';
 
-/** How often is asked whether the channel goes on: that takes some seconds. */
+/** Polling interval until the channel continues, which takes some seconds. */
 const PAUSE_MS = 1000;
-/** An integrator that does not sign in that time does not run, or says in its log why not. */
+/** After this time the integrator is not running, or logs why it does not sign. */
 const MOST_LOOKS = 120;
 
 export const recover: CommandSpec<{ readonly reason: string }> = {
   usage: 'recover <channel>',
-  summary: 'Declare what a halted channel lost for good, so that it goes on in its next epoch',
+  summary: 'Declare the lost records of a halted channel, so that it continues in its next epoch',
   details:
-    'First look for a database that has the records: once a loss is declared, the old log is never signed again. The command prints what is lost, has the name of the channel typed, and follows until the channel takes records. Left with Ctrl-C and given again, it follows on. Ask a process whose DATABASE_URL is of a role that may integrate.',
+    "First look for a database with the records: after the declaration the old log is never signed again. The command prints what is lost, asks for the name of the channel, and waits until the channel accepts records. After Ctrl-C, run it again to wait. Use a process whose DATABASE_URL has the integrator's role.",
   examples: ["sealgate ledger recover acme.main --reason 'Dump of Monday, no newer one'"],
-  options: [new Option('--reason <text>', 'why, for everybody to read').makeOptionMandatory(), yesOption()],
+  options: [new Option('--reason <text>', 'the public reason').makeOptionMandatory(), yesOption()],
   run: async (session, [channel = ''], { reason }) => {
     const path = apiPath`/ledger/channels/${channel}/loss`;
     let answer = await session.api.json({ method: 'GET', path });
     if (answer.value['status'] === 'lost') {
       session.note(lossText(answer.value));
-      await session.confirm(`Once that is declared, nothing brings these records back into ${channel}.`, channel);
+      await session.confirm(`After the declaration, these records cannot be restored into ${channel}.`, channel);
       const body = { reason, checkpoint: newestCheckpoint(answer.value) };
       answer = await session.api.json({ method: 'POST', path: `${path}/declare`, body });
     }
-    if (answer.value['status'] === 'declared')
-      session.note('Declared. The channel waits for its epoch to be signed.\n');
+    if (answer.value['status'] === 'declared') session.note('Declared. Waiting until the new epoch is signed.\n');
     for (let looks = 0; answer.value['status'] === 'declared' && looks < MOST_LOOKS; looks += 1) {
       await session.pause(PAUSE_MS);
       answer = await session.api.json({ method: 'GET', path });
     }
     if (answer.value['status'] === 'lost' || answer.value['status'] === 'declared') {
-      session.note(`sealgate: ${channel} does not go on: does an integrator run, and what does its log say?\n`);
+      session.note(`sealgate: ${channel} does not continue: check that an integrator is running, and its log.\n`);
       return EXIT_CODES.refused;
     }
     session.show(answer, stateText);
@@ -58,5 +57,5 @@ function lossText(loss: JsonObject): string {
 function stateText(loss: JsonObject): string {
   const { declaration, ...state } = loss;
   const said = isObject(declaration) ? `\nThe newest declared loss:\n\n${rowFields(declaration)}` : '';
-  return `The channel is as it was left, or as it was declared.\n\n${rowFields({ channel: state['channel'] ?? null, epoch: state['epoch'] ?? null })}${said}`;
+  return `The channel is complete, or continues after the declaration.\n\n${rowFields({ channel: state['channel'] ?? null, epoch: state['epoch'] ?? null })}${said}`;
 }

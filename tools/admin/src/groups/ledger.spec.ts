@@ -28,7 +28,7 @@ describe('ledger', () => {
     expect(api.seen[0]?.path).toBe('/admin/v1/ledger/channels');
   });
 
-  it('prints a checkpoint to the byte, since it is signed', async () => {
+  it('prints a checkpoint unchanged, because it is signed', async () => {
     const note = 'log.example/acme.main\n12\nAAAA=\n\n— log.example/ledger abc=\n';
     api.answer(() => ({ body: note }));
     expect(await run('ledger checkpoint acme.main')).toEqual({ code: 0, err: '', out: note });
@@ -36,7 +36,7 @@ describe('ledger', () => {
     expect(JSON.parse((await run('ledger checkpoint acme.main --json')).out)).toEqual({ checkpoint: note });
   });
 
-  it('prints the statement of the keys of a log to the byte', async () => {
+  it('prints the statement of log keys unchanged', async () => {
     const note = 'sealgate-log-keys/v1\nlog.example/acme.main\nkey k from t\n\n— log.example abc=\n';
     api.answer(() => ({ body: note }));
     expect(await run('ledger key acme.main')).toEqual({ code: 0, err: '', out: note });
@@ -54,7 +54,7 @@ describe('ledger', () => {
     expect((await run('ledger record acme.main order/7 --json')).out).toBe(`${JSON.stringify(RECORD)}\n`);
   });
 
-  it.each(['', ' --json'])('prints a proof as the API gave it%s', async (option) => {
+  it.each(['', ' --json'])('prints a proof unchanged%s', async (option) => {
     const text = '{"receipt":{"id":"order-7"},"proof":{"treeSize":12}}';
     api.answer(() => ({ body: text }));
     expect(await run(`ledger proof acme.main order-7${option}`)).toEqual({ code: 0, err: '', out: `${text}\n` });
@@ -62,7 +62,7 @@ describe('ledger', () => {
   });
 
   it.each(['--format tlog-proof', '--tlog-proof'])(
-    'prints a proof as a file that stands alone, byte for byte: %s',
+    'prints a proof as a stand-alone file, unchanged: %s',
     async (option) => {
       const { data: _data, ...receipt } = { ...RECORD, dataHash: '1'.repeat(64), salt: '2'.repeat(64) };
       const note = 'log.example/acme.main\n8\nAAAA=\n\n— log.example abc=\n';
@@ -93,16 +93,16 @@ describe('ledger', () => {
   const fine = { ok: true, size: 12, firstBadRecordId: null, problem: null };
   const path = '/admin/v1/ledger/channels/acme.main/audits';
 
-  it('follows an audit to its end, and exits with 0 where it found nothing', async () => {
+  it('waits for an audit, and exits with 0 without findings', async () => {
     const answers = [auditOf({}), auditOf({ walked: 6 }), done(fine)];
     api.answer(() => ({ body: answers[Math.min(api.seen.length, 3) - 1]! }));
     expect(await run('ledger audit acme.main')).toEqual({
       code: 0,
-      err: `Audit aud_1. To leave it: Ctrl-C; to follow it again: sealgate ledger audit acme.main --id aud_1
+      err: `Audit aud_1. Ctrl-C leaves it running; to wait for it again: sealgate ledger audit acme.main --id aud_1
 0 of 12 records (0 %)
 6 of 12 records (50 %)
 `,
-      out: `Every record is what was written.
+      out: `All records are intact.
 
 ok                true
 size              12
@@ -117,7 +117,7 @@ problem           -
     ]);
   });
 
-  it('can begin an audit and leave it, and ask for it again', async () => {
+  it('can start an audit in the background, and query it again', async () => {
     api.answer(() => ({ body: auditOf({}) }));
     expect(await run('ledger audit acme.main --detach')).toMatchObject({
       code: 0,
@@ -133,30 +133,30 @@ problem           -
   it.each([
     { ok: false, size: 12, firstBadRecordId: 'order-7', problem: 'The content does not hash to dataHash.' },
     { size: 12, firstBadRecordId: null, problem: null },
-  ])('exits with 3 after any other audit: %j', async (report) => {
+  ])('exits with 3 after any other result: %j', async (report) => {
     api.answer(() => ({ body: done(report) }));
     const { code, out } = await run('ledger audit acme.main');
     expect(code).toBe(3);
-    expect(out).toMatch(/^NOT EVERY RECORD IS WHAT WAS WRITTEN\.\n/);
+    expect(out).toMatch(/^NOT ALL RECORDS ARE INTACT\.\n/);
     const json = await run('ledger audit acme.main --json');
     expect(json).toEqual({ code: 3, err: '', out: `${JSON.stringify(report)}\n` });
   });
 
-  it('takes an audit that did not come to its end for no answer', async () => {
+  it('treats an unfinished audit as no result', async () => {
     api.answer(() => ({ body: auditOf({ status: 'failed', endedAt: '2030-01-02T03:04:06.678Z' }) }));
     expect(await run('ledger audit acme.main')).toMatchObject({ code: 1, out: '' });
   });
 
-  it('never takes an audit that was refused for one that found nothing, or something', async () => {
+  it('never treats a rejected audit as a result', async () => {
     api.answer(() => problem(503, 'LEDGER_UNAVAILABLE'));
     expect(await run('ledger audit acme.main')).toMatchObject({ code: 1, out: '' });
   });
 
-  it('erases with a reason, once it is confirmed', async () => {
+  it('erases with a reason, after confirmation', async () => {
     const erased = { ...RECORD, data: null, erased: true };
     api.answer(() => ({ body: erased }));
     const line = "ledger erase acme.main order-7 --reason 'Request 12'";
-    expect(await run(line)).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+    expect(await run(line)).toMatchObject({ code: 2, err: expect.stringContaining('use --yes') });
     expect(await runLine(line, { env, ask: async () => 'no' })).toMatchObject({ code: 2 });
     expect(api.seen).toEqual([]);
     const { code, out } = await run(`${line} --yes`);
@@ -168,7 +168,7 @@ problem           -
     expect(JSON.parse(seen?.body ?? '')).toEqual({ reason: 'Request 12' });
   });
 
-  it('wants a reason for an erasure', async () => {
+  it('requires a reason for an erasure', async () => {
     expect(await run('ledger erase acme.main order-7 --yes')).toMatchObject({ code: 2 });
   });
 
@@ -188,11 +188,11 @@ problem           -
   const declaration = { epoch: 2, reason: 'Dump of Monday', actor: 'admin:01234567', at: '2030-01-02T05:00:00.000Z' };
   const lossPath = '/admin/v1/ledger/channels/acme.main/loss';
   const RECOVER = "ledger recover acme.main --reason 'Dump of Monday'";
-  /** What the API says, one answer after the other. */
+  /** The responses of the API, in order. */
   const say = (...answers: object[]) =>
     api.answer(() => ({ body: answers[Math.min(api.seen.length, answers.length) - 1]! }));
 
-  it('declares a loss once the name of the channel was typed, and follows until it goes on', async () => {
+  it("declares a loss after the channel's name was typed, and waits until it continues", async () => {
     const declared = { ...LOSS, status: 'declared', epoch: 2, declaration };
     say(LOSS, declared, declared, { ...declared, status: 'whole', lost: [] });
     const asked: string[] = [];
@@ -200,12 +200,12 @@ problem           -
     const { code, out, err } = await runLine(RECOVER, { env, ask });
     expect(code).toBe(0);
     expect(asked).toEqual([
-      'Once that is declared, nothing brings these records back into acme.main. Type "acme.main" to go on: ',
+      'After the declaration, these records cannot be restored into acme.main. Type "acme.main" to continue: ',
     ]);
     expect(err).toBe(`Lost, found at 2030-01-02T04:00:00.000Z, written after 2030-01-02T03:00:00.000Z:
   the log: indexes 2 to 3, 2 in all
   epoch 1: nothing; it ends with 5 entries
-Declared. The channel waits for its epoch to be signed.
+Declared. Waiting until the new epoch is signed.
 `);
     expect(out).toMatch(/epoch +2\n[^]*reason +Dump of Monday\n/);
     expect(api.seen).toMatchObject([
@@ -219,11 +219,11 @@ Declared. The channel waits for its epoch to be signed.
   it.each(['yes', 'acme.mian', ''])('declares nothing after "%s"', async (typed) => {
     say(LOSS);
     expect(await runLine(RECOVER, { env, ask: async () => typed })).toMatchObject({ code: 2, out: '' });
-    expect(await run(RECOVER)).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+    expect(await run(RECOVER)).toMatchObject({ code: 2, err: expect.stringContaining('use --yes') });
     expect(api.seen.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('follows what was declared before, and declares nothing where nothing is lost', async () => {
+  it('waits for an earlier declaration, and declares nothing if nothing is lost', async () => {
     say({ ...LOSS, status: 'declared', epoch: 2, declaration }, { ...LOSS, status: 'whole', epoch: 2, declaration });
     expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 0 });
     say({ ...LOSS, status: 'whole', lost: [] });
@@ -231,7 +231,7 @@ Declared. The channel waits for its epoch to be signed.
     expect(api.seen.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('ends with 1 where the channel does not go on, and where the declaration is refused', async () => {
+  it('exits with 1 if the channel does not continue, or if the declaration is rejected', async () => {
     say({ ...LOSS, status: 'declared' });
     expect(await run(`${RECOVER} --yes`)).toMatchObject({ code: 1, out: '' });
     api.answer(() => (api.seen.length === 1 ? { body: LOSS } : problem(412, 'PRECONDITION_FAILED')));

@@ -1,13 +1,11 @@
 import { receiptLogProof } from '@sealgate/envelope';
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import type { Format } from '../cell-text.ts';
-import { yesOption, type CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, yesOption } from '../command-spec.ts';
+import { EXIT_CODES } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, type Format, rowFields } from '../row-table.ts';
 import { withLineFeed } from '../session.ts';
 import { archive, fetch } from './ledger-archive.ts';
 import { exportLog } from './ledger-export.ts';
@@ -23,7 +21,7 @@ const recordText = (row: JsonObject): string => rowFields(row, { data: documentT
 
 const channels: CommandSpec<PageOptions> = {
   usage: 'channels',
-  summary: 'List the channels and how many records each holds',
+  summary: 'List the channels with their number of records',
   examples: ['sealgate ledger channels'],
   options: pageOptions(),
   run: (session, _args, options) =>
@@ -34,7 +32,7 @@ const checkpoint: CommandSpec = {
   usage: 'checkpoint <channel>',
   summary: 'Print the newest signed checkpoint (C2SP tlog-checkpoint)',
   details:
-    'Keep it outside: a ledger put back to an older state is seen against it alone. With --json it is {"checkpoint": "..."}.',
+    'Save it elsewhere: only a saved checkpoint reveals a ledger restored to an older state. With --json it is {"checkpoint": "..."}.',
   examples: ['sealgate ledger checkpoint acme.main > checkpoint.txt'],
   run: async (session, [channel = '']) => {
     const note = await session.api.text({ method: 'GET', path: apiPath`/ledger/channels/${channel}/checkpoint` });
@@ -44,9 +42,9 @@ const checkpoint: CommandSpec = {
 
 const key: CommandSpec = {
   usage: 'key <channel>',
-  summary: 'Print which keys sign the checkpoints of a channel: a statement that the root key signed',
+  summary: "Print the root key's signed statement of the checkpoint keys of a channel",
   details:
-    'Whoever pins the root key trusts these keys by it: sealgate-verify checkpoint FILE --key ROOT --statement key.txt. A policy (C2SP tlog-policy) names them in its log lines. With --json it is {"statement": "..."}.',
+    'With the root key pinned, it makes these keys trusted: sealgate-verify checkpoint FILE --key ROOT --statement key.txt. A policy (C2SP tlog-policy) lists them in its log lines. With --json it is {"statement": "..."}.',
   examples: ['sealgate ledger key acme.main > key.txt'],
   run: async (session, [channel = '']) => {
     const note = await session.api.text({ method: 'GET', path: apiPath`/ledger/channels/${channel}/key` });
@@ -69,18 +67,15 @@ const record: CommandSpec = {
 
 const proof: CommandSpec<{ readonly format: 'json' | 'tlog-proof' }> = {
   usage: 'proof <channel> <recordId>',
-  summary: 'Print receipt and inclusion proof of a record, as `sealgate-verify receipt` takes them',
+  summary: 'Print receipt and inclusion proof of a record, for `sealgate-verify receipt`',
   details:
-    'Whoever has the verifier key of the ledger checks it without us: sealgate-verify receipt proof.json --key VKEY.',
+    'It can be verified offline with the verifier key of the ledger: sealgate-verify receipt proof.json --key VKEY.',
   examples: [
     'sealgate ledger proof acme.main order-7 > proof.json',
     'sealgate ledger proof acme.main order-7 --format tlog-proof > order-7.tlog-proof',
   ],
   options: [
-    new Option(
-      '--format <format>',
-      'tlog-proof: a C2SP tlog-proof file, which holds no salt, for `sealgate-verify proof`',
-    )
+    new Option('--format <format>', 'tlog-proof: a C2SP tlog-proof file without a salt, for `sealgate-verify proof`')
       .choices(['json', 'tlog-proof'])
       .default('json'),
     new Option('--tlog-proof', 'the same as --format tlog-proof').implies({ format: 'tlog-proof' }),
@@ -103,17 +98,17 @@ const LONGEST_PAUSE_MS = 10_000;
 
 const audit: CommandSpec<AuditOptions> = {
   usage: 'audit <channel>',
-  summary: 'Walk a whole channel and name the first record that is not what was written; exit code 3 if there is one',
+  summary: 'Audit a whole channel, and report the first record that differs from what was written, with exit code 3',
   details:
-    'The audit goes on in the service, which tells how far it came. Leave with Ctrl-C and give the command again: it joins the audit that is under way, and with --id it asks for one that may have ended. The process that runs it forgets it when it ends itself.',
+    'The audit runs in the service, which reports its progress. After Ctrl-C, run the command again to join the running audit, or with --id to query one that may have finished. Its result is lost when the process that runs it exits.',
   examples: [
     'sealgate ledger audit acme.main',
     'sealgate ledger audit acme.main --detach',
     'sealgate ledger audit acme.main --id aud_0190',
   ],
   options: [
-    new Option('--id <auditId>', 'follow one that was begun before'),
-    new Option('--detach', 'begin it, print it and leave'),
+    new Option('--id <auditId>', 'wait for an earlier audit'),
+    new Option('--detach', 'start it, print its id and exit'),
   ],
   run: async (session, [channel = ''], { id, detach }) => {
     const path = apiPath`/ledger/channels/${channel}/audits`;
@@ -126,7 +121,7 @@ const audit: CommandSpec<AuditOptions> = {
     }
     if (!session.json && answer.value['status'] === 'running') {
       session.note(
-        `Audit ${auditId}. To leave it: Ctrl-C; to follow it again: sealgate ledger audit ${channel} --id ${auditId}\n`,
+        `Audit ${auditId}. Ctrl-C leaves it running; to wait for it again: sealgate ledger audit ${channel} --id ${auditId}\n`,
       );
     }
     for (
@@ -140,11 +135,11 @@ const audit: CommandSpec<AuditOptions> = {
     }
     const { report } = answer.value;
     if (!isObject(report)) {
-      session.note(`sealgate: audit ${auditId} could not be brought to its end: the ledger cannot be asked.\n`);
+      session.note(`sealgate: audit ${auditId} could not be completed: the ledger cannot be reached.\n`);
       return EXIT_CODES.refused;
     }
     session.show({ text: JSON.stringify(report), value: report }, auditText);
-    // Only a plain yes is one.
+    // Only an explicit true counts.
     return report['ok'] === true ? EXIT_CODES.done : EXIT_CODES.auditFailed;
   },
 };
@@ -156,21 +151,21 @@ function progressText({ walked, size }: JsonObject): string {
 
 const erase: CommandSpec<{ readonly reason: string }> = {
   usage: 'erase <channel> <recordId>',
-  summary: 'Remove salt and content of a record for ever; its proofs stay valid',
+  summary: 'Permanently remove salt and content of a record; its proofs stay valid',
   details:
-    'The log then proves that something was written and when, and no longer what. The reason goes into the audit trail.',
+    'The log then proves that something was written and when, but no longer what. The reason is stored in the audit log.',
   examples: ["sealgate ledger erase acme.main order-7 --reason 'Request 12 of the data subject' --yes"],
-  options: [new Option('--reason <text>', 'why, without personal data').makeOptionMandatory(), yesOption()],
+  options: [new Option('--reason <text>', 'the reason, without personal data').makeOptionMandatory(), yesOption()],
   run: async (session, [channel = '', recordId = ''], { reason }) => {
     const path = apiPath`/ledger/channels/${channel}/records/${recordId}/erase`;
-    await session.confirm(`Erase the content of ${recordId} in ${channel}? Nobody can bring it back.`);
+    await session.confirm(`Erase the content of ${recordId} in ${channel}? It cannot be restored.`);
     const answer = await session.api.json({ method: 'POST', path, body: { reason } });
     session.show(answer, (row) => `The content is erased; the proofs of the record stay valid.\n\n${recordText(row)}`);
   },
 };
 
 function auditText(report: JsonObject): string {
-  const verdict = report['ok'] === true ? 'Every record is what was written.' : 'NOT EVERY RECORD IS WHAT WAS WRITTEN.';
+  const verdict = report['ok'] === true ? 'All records are intact.' : 'NOT ALL RECORDS ARE INTACT.';
   return `${verdict}\n\n${rowFields(report)}`;
 }
 

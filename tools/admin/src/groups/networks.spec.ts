@@ -33,18 +33,18 @@ zürich-1  -         main, returns  1000       2000   2030-01-02T03:04:05.678Z
     });
   });
 
-  it('says that there are none', async () => {
+  it('reports an empty list', async () => {
     api.answer(() => ({ body: { items: [], nextCursor: null } }));
     expect(await run('networks list')).toEqual({ code: 0, err: '', out: 'There are no networks.\n' });
   });
 });
 
 describe('networks create', () => {
-  it('sends what was given and nothing else', async () => {
+  it('sends exactly the given options', async () => {
     const { code, out } = await run('networks create acme');
     expect(sent()).toEqual([['POST', '/admin/v1/networks', { networkId: 'acme' }]]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^The network was made\.\n\nnetworkId {2}acme\n/);
+    expect(out).toMatch(/^The network was created\.\n\nnetworkId {2}acme\n/);
   });
 
   it('sends name, channels in order, and limits', async () => {
@@ -64,7 +64,7 @@ describe('networks create', () => {
     ['--rate ten --burst 10', 'It must be a whole number.'],
     ['--rate -1 --burst 10', 'It must be a whole number.'],
     ['--rate 99999999999999999 --burst 10', 'It must be a whole number.'],
-  ])('refuses %s', async (options, text) => {
+  ])('rejects %s', async (options, text) => {
     const { code, err } = await run(`networks create acme ${options}`);
     expect(code).toBe(2);
     expect(err).toContain(text);
@@ -87,9 +87,9 @@ describe('networks change', () => {
   });
 
   it.each([
-    ['', 'Say what to change'],
+    ['', 'Nothing to change'],
     ['--default-limits --rate 1 --burst 100', 'cannot be used with option'],
-  ])('refuses %j', async (options, text) => {
+  ])('rejects %j', async (options, text) => {
     const { code, err } = await run(`networks change acme ${options}`);
     expect(code).toBe(2);
     expect(err).toContain(text);
@@ -118,8 +118,8 @@ describe('networks delete', () => {
     expect(api.seen).toEqual([]);
   });
 
-  it('wants --yes where there is no terminal', async () => {
-    expect(await run('networks delete acme')).toMatchObject({ code: 2, err: expect.stringContaining('give --yes') });
+  it('requires --yes without a terminal', async () => {
+    expect(await run('networks delete acme')).toMatchObject({ code: 2, err: expect.stringContaining('use --yes') });
     expect(api.seen).toEqual([]);
     expect(await run('networks delete acme --yes')).toMatchObject({ code: 0, err: '' });
     expect(await run('networks delete acme --yes --json')).toEqual({ code: 0, out: '', err: '' });

@@ -1,14 +1,18 @@
 import { Option } from 'commander';
-
-import { apiPath } from '../api-path.ts';
-import { listOption, yesOption, type CommandSpec } from '../command-spec.ts';
-import { given } from '../given.ts';
-import { limitOptions, limitsOf, limitsText, type LimitOptions } from '../limit-options.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import { UsageError } from '../usage-error.ts';
-import type { JsonObject } from '../json-object.ts';
-import type { Column } from '../row-table.ts';
+import { apiPath } from '../admin-api.ts';
+import {
+  type CommandSpec,
+  limitOptions,
+  type LimitOptions,
+  limitsOf,
+  limitsText,
+  listOption,
+  yesOption,
+} from '../command-spec.ts';
+import { UsageError } from '../errors.ts';
+import { given, type JsonObject } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'NETWORK', member: 'networkId' },
@@ -48,18 +52,18 @@ interface CreateOptions extends LimitOptions {
 
 const create: CommandSpec<CreateOptions> = {
   usage: 'create <networkId>',
-  summary: 'Make a network',
-  details: 'An id is 2 to 63 of a-z, 0-9 and -, and is never given twice, not even after the network is deleted.',
+  summary: 'Create a network',
+  details: 'An id is 2 to 63 characters of a-z, 0-9 and -, and is never reused, not even after the network is deleted.',
   examples: [
     'sealgate networks create acme',
     "sealgate networks create acme --name 'Acme Ltd' --channel main --channel returns --rate 500 --burst 1000",
   ],
-  options: [new Option('--name <text>', 'a name for people'), channelOption(), ...limitOptions()],
+  options: [new Option('--name <text>', 'a display name'), channelOption(), ...limitOptions()],
   run: async (session, [networkId = ''], options) => {
     const { name, channel: channels } = options;
     const body = { networkId, ...given({ name, channels, limits: limitsOf(options) }) };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/networks`, body });
-    session.show(answer, (row) => `The network was made.\n\n${networkText(row)}`);
+    session.show(answer, (row) => `The network was created.\n\n${networkText(row)}`);
   },
 };
 
@@ -72,25 +76,25 @@ interface ChangeOptions extends LimitOptions {
 const change: CommandSpec<ChangeOptions> = {
   usage: 'change <networkId>',
   summary: 'Change name, channels or limits of a network',
-  details: 'Channels that are given replace those it has. New limits take hold within 2 s.',
+  details: 'The given channels replace the existing ones. New limits take effect within 2 s.',
   examples: [
     'sealgate networks change acme --rate 2000 --burst 4000',
     'sealgate networks change acme --channel main --channel returns',
     'sealgate networks change acme --default-limits --no-name',
   ],
   options: [
-    new Option('--name <text>', 'a name for people'),
-    new Option('--no-name', 'take the name away'),
+    new Option('--name <text>', 'a display name'),
+    new Option('--no-name', 'remove the name'),
     channelOption(),
     ...limitOptions(),
-    new Option('--default-limits', 'back to the limits that networks have by default').conflicts(['rate', 'burst']),
+    new Option('--default-limits', 'reset to the default limits').conflicts(['rate', 'burst']),
   ],
   run: async (session, [networkId = ''], options) => {
     const { channel: channels, defaultLimits } = options;
     const name = options.name === false ? null : options.name;
     const limits = defaultLimits === true ? null : limitsOf(options);
     const body = given({ name, channels, limits });
-    if (Object.keys(body).length === 0) throw new UsageError('Say what to change: --name, --channel or limits.');
+    if (Object.keys(body).length === 0) throw new UsageError('Nothing to change: use --name, --channel or limits.');
     const answer = await session.api.json({ method: 'PATCH', path: apiPath`/networks/${networkId}`, body });
     session.show(answer, (row) => `The network was changed.\n\n${networkText(row)}`);
   },
@@ -99,12 +103,12 @@ const change: CommandSpec<ChangeOptions> = {
 const remove: CommandSpec = {
   usage: 'delete <networkId>',
   summary: 'Delete a network that has no live keys and no sources',
-  details: 'Its records stay in the ledger. Its id is never given again.',
+  details: 'Its records stay in the ledger. Its id is never reused.',
   examples: ['sealgate networks delete acme', 'sealgate networks delete acme --yes'],
   options: [yesOption()],
   run: async (session, [networkId = '']) => {
     const path = apiPath`/networks/${networkId}`;
-    await session.confirm(`Delete the network ${networkId}? Its records stay, but its id is never given again.`);
+    await session.confirm(`Delete the network ${networkId}? Its records stay, but its id is never reused.`);
     await session.api.nothing({ method: 'DELETE', path });
     session.say(`The network ${networkId} is deleted. Its records stay in the ledger.`);
   },

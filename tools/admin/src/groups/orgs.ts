@@ -1,9 +1,8 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
+import { apiPath } from '../admin-api.ts';
 import type { CommandSpec } from '../command-spec.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'ORGANISATION', member: 'id' },
@@ -31,13 +30,13 @@ const get: CommandSpec = {
 
 const create: CommandSpec<{ readonly name: string }> = {
   usage: 'create',
-  summary: 'Make an organisation',
-  details: 'Its id is made by the service. The first person to add is an owner: see "sealgate people add --help".',
+  summary: 'Create an organisation',
+  details: 'The service generates its id. Add an owner first: see "sealgate people add --help".',
   examples: ["sealgate orgs create --name 'Acme Ltd'"],
-  options: [new Option('--name <text>', 'what it is called').makeOptionMandatory()],
+  options: [new Option('--name <text>', 'its name').makeOptionMandatory()],
   run: async (session, _args, { name }) => {
     const answer = await session.api.json({ method: 'POST', path: apiPath`/orgs`, body: { name } });
-    session.show(answer, (row) => `The organisation was made.\n\n${rowFields(row)}`);
+    session.show(answer, (row) => `The organisation was created.\n\n${rowFields(row)}`);
   },
 };
 

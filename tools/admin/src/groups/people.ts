@@ -1,14 +1,10 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { cellText, type Format } from '../cell-text.ts';
-import { integerOption, listOption, yesOption, type CommandSpec } from '../command-spec.ts';
-import { given } from '../given.ts';
-import { isObject, textOf, type JsonObject } from '../json-object.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { printable } from '../printable.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
-import { UsageError } from '../usage-error.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, integerOption, listOption, yesOption } from '../command-spec.ts';
+import { UsageError } from '../errors.ts';
+import { given, isObject, type JsonObject, textOf } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { cellText, type Column, type Format, printable, rowFields } from '../row-table.ts';
 import { identityCommands } from './identities.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -34,7 +30,7 @@ const scopeText: Format = (value) => {
   if (!isObject(value)) return cellText(value);
   const { unrestricted, departments, canReadSensitive } = value;
   const rows = unrestricted === true ? 'all rows' : `own rows, and departments ${cellText(departments)}`;
-  return `${rows}; sensitive ones ${canReadSensitive === true ? 'too' : 'only by role, or their own'}`;
+  return `${rows}; sensitive ones ${canReadSensitive === true ? 'included' : 'only by role, or own ones'}`;
 };
 
 const personText = (row: JsonObject): string => rowFields(row, { scope: scopeText });
@@ -43,9 +39,9 @@ const roleOption = (): Option =>
   listOption('--role <name>', 'owner, admin, risk_manager, auditor, contributor, viewer or partner_read');
 
 const scopeOptions = (): Option[] => [
-  listOption('--department <name>', 'a department whose rows are seen'),
-  new Option('--unrestricted', 'rows of every department are seen'),
-  new Option('--sensitive', 'sensitive rows are seen too'),
+  listOption('--department <name>', 'a department whose rows are visible; repeatable'),
+  new Option('--unrestricted', 'rows of all departments are visible'),
+  new Option('--sensitive', 'sensitive rows are visible, too'),
 ];
 
 interface ScopeOptions {
@@ -67,7 +63,7 @@ const list: CommandSpec<PageOptions> = {
 
 const get: CommandSpec = {
   usage: 'get <orgId> <personId>',
-  summary: 'Read somebody: roles and scope as they were set',
+  summary: 'Read a person with roles and scope',
   examples: ['sealgate people get org_01 per_01'],
   run: async (session, [orgId = '', personId = '']) => {
     session.show(
@@ -85,17 +81,17 @@ interface AddOptions extends ScopeOptions {
 
 const add: CommandSpec<AddOptions> = {
   usage: 'add <orgId>',
-  summary: 'Add somebody to an organisation',
+  summary: 'Add a person to an organisation',
   details:
-    'Without a role nothing may be done but asking who one is. A machine for partners (--machine --role partner_read) sees\n' +
-    'every row that is not sensitive. Somebody needs a key too: see "sealgate people mint --help".',
+    'Without a role a person can only call whoami. A machine of a partner (--machine --role partner_read) sees\n' +
+    'every row that is not sensitive. The person also needs a key: see "sealgate people mint --help".',
   examples: [
     "sealgate people add org_01 --name 'Head of risk' --role owner",
     "sealgate people add org_01 --name 'Warehouse' --role contributor --department warehouse",
     "sealgate people add org_01 --name 'Partner GmbH' --machine --role partner_read",
   ],
   options: [
-    new Option('--name <text>', 'what they are called').makeOptionMandatory(),
+    new Option('--name <text>', 'the name of the person').makeOptionMandatory(),
     new Option('--machine', 'a machine, not a human'),
     roleOption(),
     ...scopeOptions(),
@@ -112,10 +108,10 @@ const add: CommandSpec<AddOptions> = {
 
 const roles: CommandSpec<{ readonly role?: string[]; readonly roles: boolean }> = {
   usage: 'roles <orgId> <personId>',
-  summary: 'Say which roles somebody has; they hold from the next request on',
-  details: 'The roles that are named take the place of all others.',
+  summary: 'Set the roles of a person, from the next request on',
+  details: 'The given roles replace all others.',
   examples: ['sealgate people roles org_01 per_01 --role auditor', 'sealgate people roles org_01 per_01 --no-roles'],
-  options: [roleOption(), new Option('--no-roles', 'none at all')],
+  options: [roleOption(), new Option('--no-roles', 'remove all roles')],
   run: async (session, [orgId = '', personId = ''], options) => {
     if ((options.role === undefined) === options.roles) throw new UsageError('Give either --role or --no-roles.');
     const path = apiPath`/orgs/${orgId}/people/${personId}/roles`;
@@ -126,8 +122,8 @@ const roles: CommandSpec<{ readonly role?: string[]; readonly roles: boolean }> 
 
 const scope: CommandSpec<ScopeOptions> = {
   usage: 'scope <orgId> <personId>',
-  summary: 'Say which rows somebody may see; it holds from the next request on',
-  details: 'What is not named is taken away.',
+  summary: 'Set which rows a person may see, from the next request on',
+  details: 'Options that are not given are removed.',
   examples: [
     'sealgate people scope org_01 per_01 --department it --department finance',
     'sealgate people scope org_01 per_01 --unrestricted --sensitive',
@@ -148,13 +144,13 @@ const scope: CommandSpec<ScopeOptions> = {
 
 const remove: CommandSpec = {
   usage: 'remove <orgId> <personId>',
-  summary: 'Remove somebody from an organisation; their keys end at once',
+  summary: 'Remove a person from an organisation; their keys are revoked immediately',
   examples: ['sealgate people remove org_01 per_01', 'sealgate people remove org_01 per_01 --yes'],
   options: [yesOption()],
   run: async (session, [orgId = '', personId = '']) => {
-    await session.confirm(`Remove ${personId} from ${orgId}? Their keys end at once, for ever.`);
+    await session.confirm(`Remove ${personId} from ${orgId}? Their keys are revoked permanently.`);
     await session.api.nothing({ method: 'DELETE', path: apiPath`/orgs/${orgId}/people/${personId}` });
-    session.say(`${personId} is removed: their keys are refused from the next request on.`);
+    session.say(`${personId} is removed: their keys are rejected from the next request on.`);
   },
 };
 
@@ -166,16 +162,16 @@ interface MintOptions {
 
 const mint: CommandSpec<MintOptions> = {
   usage: 'mint <orgId> <personId>',
-  summary: 'Mint a key for somebody; its raw form is shown this once',
-  details: 'A key may do what its person may, at any time. For the tool protocol it is the same key.',
+  summary: 'Create a key for a person; the raw key is shown only once',
+  details: 'A key always has the rights of its person. The same key works for MCP.',
   examples: [
     "sealgate people mint org_01 per_01 --label 'reporting'",
     "sealgate people mint org_01 per_01 --label 'reporting' --replaces key_01 --overlap-seconds 86400",
   ],
   options: [
-    new Option('--label <text>', 'what it is for').makeOptionMandatory(),
-    new Option('--replaces <keyId>', 'the live key of this person that it succeeds'),
-    integerOption('--overlap-seconds <n>', 'how long the key that it replaces stays valid (default: 0)'),
+    new Option('--label <text>', 'its purpose').makeOptionMandatory(),
+    new Option('--replaces <keyId>', 'the live key of this person that it replaces'),
+    integerOption('--overlap-seconds <n>', 'how long the replaced key stays valid (default: 0)'),
   ],
   run: async (session, [orgId = '', personId = ''], { label, replaces, overlapSeconds }) => {
     const path = apiPath`/orgs/${orgId}/people/${personId}/keys`;
@@ -186,7 +182,7 @@ const mint: CommandSpec<MintOptions> = {
 
 const keys: CommandSpec<PageOptions> = {
   usage: 'keys <orgId> <personId>',
-  summary: 'List the keys of somebody, newest first, without their raw form',
+  summary: 'List the keys of a person, newest first, without the raw keys',
   examples: ['sealgate people keys org_01 per_01'],
   options: pageOptions(),
   run: (session, [orgId = '', personId = ''], options) => {
@@ -196,7 +192,7 @@ const keys: CommandSpec<PageOptions> = {
 };
 
 function mintedText({ rawKey, ...row }: JsonObject): string {
-  return `The key was minted:
+  return `The key was created:
 
   ${printable(textOf(rawKey))}
 

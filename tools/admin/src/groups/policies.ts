@@ -1,13 +1,9 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { yesOption, type CommandSpec } from '../command-spec.ts';
-import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { given } from '../given.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { readJsonFile } from '../read-json-file.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Format } from '../cell-text.ts';
-import type { Column } from '../row-table.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, environmentOption, type EnvironmentOptions, yesOption } from '../command-spec.ts';
+import { given, readJsonFile } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, type Format, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'VERSION', member: 'policy_version' },
@@ -45,12 +41,12 @@ const get: CommandSpec<EnvironmentOptions> = {
 
 const create: CommandSpec<EnvironmentOptions & { rules?: string; active?: true }> = {
   usage: 'create <policyVersion>',
-  summary: 'Make a policy version; a draft unless it is to be active at once',
-  details: 'Without --rules a decision under it has to name its outcome. Rules are frozen once it is active.',
+  summary: 'Create a policy version, as a draft or active',
+  details: 'Without --rules each decision must state its outcome. Rules are immutable once it is active.',
   examples: ['sealgate policies create 2030-01', 'sealgate policies create 2030-01 --active --environment test'],
   options: [
     new Option('--rules <file>', 'its rules as JSON: {"rules": [{when, decision, reason_codes}], "default": {...}}'),
-    new Option('--active', 'it may be decided under at once'),
+    new Option('--active', 'make it active at once'),
     environmentOption(),
   ],
   run: async (session, [version = ''], { rules, active, environment }) => {
@@ -58,13 +54,13 @@ const create: CommandSpec<EnvironmentOptions & { rules?: string; active?: true }
     const read = rules === undefined ? undefined : readJsonFile(rules);
     const body = { policy_version: version, ...given({ environment, status, rules: read }) };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/policies`, body });
-    session.show(answer, (row) => `The policy version was made.\n\n${rowFields(row, { rules: rulesText })}`);
+    session.show(answer, (row) => `The policy version was created.\n\n${rowFields(row, { rules: rulesText })}`);
   },
 };
 
 const activate: CommandSpec<EnvironmentOptions> = {
   usage: 'activate <policyVersion>',
-  summary: 'Let cases be decided under a draft; its rules are frozen from then on',
+  summary: 'Activate a draft for decisions; its rules become immutable',
   examples: ['sealgate policies activate 2030-01'],
   options: [environmentOption()],
   run: async (session, [version = ''], { environment }) => {
@@ -81,12 +77,12 @@ const activate: CommandSpec<EnvironmentOptions> = {
 
 const retire: CommandSpec<EnvironmentOptions> = {
   usage: 'retire <policyVersion>',
-  summary: 'Let nothing more be decided under a version, for ever; what was decided stays',
+  summary: 'Retire a version permanently; earlier decisions stay',
   examples: ['sealgate policies retire 2029-12', 'sealgate policies retire 2029-12 --yes'],
   options: [environmentOption(), yesOption()],
   run: async (session, [version = ''], { environment }) => {
     const path = apiPath`/policies/${version}`;
-    await session.confirm(`Retire the policy version ${version}? Nothing can be decided under it again.`);
+    await session.confirm(`Retire the policy version ${version}? It can never be used for decisions again.`);
     const answer = await session.api.json({
       method: 'PATCH',
       path,

@@ -103,23 +103,23 @@ describe('people', () => {
   ])('%s', async (line, wanted) => {
     const { code, out } = await run(line);
     expect({ code, sent: sent() }).toEqual({ code: 0, sent: wanted });
-    expect(out).toContain('own rows, and departments it, hr; sensitive ones only by role, or their own');
+    expect(out).toContain('own rows, and departments it, hr; sensitive ones only by role, or own ones');
   });
 
-  it('people roles wants one or the other', async () => {
+  it('people roles requires one of its options', async () => {
     expect((await run('people roles org_01 per_01')).code).toBe(2);
     expect((await run('people roles org_01 per_01 --role a --no-roles')).code).toBe(2);
     expect(api.seen).toEqual([]);
   });
 
-  it('people remove asks first', async () => {
+  it('people remove asks for confirmation', async () => {
     expect((await run('people remove org_01 per_01')).code).toBe(2);
     expect(api.seen).toEqual([]);
     api.answer(() => ({ status: 204 }));
     const { code, out } = await run('people remove org_01 per_01 --yes');
     expect({ code, out, sent: sent() }).toEqual({
       code: 0,
-      out: 'per_01 is removed: their keys are refused from the next request on.\n',
+      out: 'per_01 is removed: their keys are rejected from the next request on.\n',
       sent: { method: 'DELETE', path: `${at}/per_01` },
     });
   });
@@ -143,7 +143,7 @@ describe('frameworks', () => {
   beforeEach(() => api.answer(() => ({ status: 201, body: FRAMEWORK })));
   const base = "frameworks create org_01 --name 'House rules' --framework-version 1";
 
-  it('takes requirements one by one and from a file', async () => {
+  it('reads requirements from options and from a file', async () => {
     const file = join(folder, 'rules.txt');
     writeFileSync(file, 'H.2 Close the windows\n\n  H.3   Feed the cat \n');
     const { code, out } = await run(`${base} --requirement 'H.1=Lock the door = always' --requirements ${file}`);
@@ -204,7 +204,7 @@ describe('people identities', () => {
       /IDENTITY +ISSUER +SUBJECT +INVITED.*\nidn_01 +https:\/\/login\.example\.com +ada/,
     );
     api.answer(() => ({ status: 200, body: { items: [], nextCursor: null } }));
-    expect((await run('people identities list org_01 per_01')).out).toContain('They cannot sign in');
+    expect((await run('people identities list org_01 per_01')).out).toContain('this person cannot sign in');
   });
 
   it('people identities unlink', async () => {
@@ -212,22 +212,22 @@ describe('people identities', () => {
     const { code, out } = await run('people identities unlink org_01 per_01 idn_01');
     expect({ code, out, sent: sent() }).toEqual({
       code: 0,
-      out: 'idn_01 is gone: its tokens are refused from the next request on.\n',
+      out: 'idn_01 is removed: its tokens are rejected from the next request on.\n',
       sent: { method: 'DELETE', path: `${path}/idn_01` },
     });
   });
 
-  it('want to know who, and tell of themselves', async () => {
+  it('require their options, and print help', async () => {
     for (const line of ['link org_01 per_01 --subject ada', 'invite org_01 per_01', 'unlink org_01 per_01', 'show'])
       expect((await run(`people identities ${line}`)).code).toBe(2);
     expect(api.seen).toEqual([]);
-    expect((await run('people --help')).out).toMatch(/identities +Whom somebody signs in as at an identity provider/);
+    expect((await run('people --help')).out).toMatch(/identities +Identities of a person at an identity provider/);
     expect((await run('people identities link --help')).out).toContain(
       'sealgate people identities link [options] <orgId>',
     );
   });
 
-  it('say why an identity is refused', async () => {
+  it('print the reason of a rejected identity', async () => {
     api.answer(() => ({ status: 409, body: { code: 'ALREADY_EXISTS', detail: 'It is somebody else.' } }));
     const { code, err } = await run('people identities invite org_01 per_01 --email ada@example.com');
     expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('ALREADY_EXISTS') });

@@ -17,7 +17,7 @@ async function made(line: string): Promise<Record<string, string>> {
 }
 
 describe('sealgate secrets new', () => {
-  it('makes each kind in the form that its variable takes, asking nobody', async () => {
+  it('generates each kind in the format of its variable, without a request', async () => {
     const { SERVER_SECRETS: one = '' } = await made('server-secret');
     expect(ServerSecrets.parse(one).ids[0]).toMatch(/^s-[0-9a-f]{8}$/);
     const { SERVER_SECRETS: named = '' } = await made('server-secret --id y2030');
@@ -30,7 +30,7 @@ describe('sealgate secrets new', () => {
 
     const document = await made('document-signing-key');
     const { keys } = JSON.parse(document['DOCUMENT_RETIRED_KEYS']!) as { keys: unknown[] };
-    // On one line, as its variable may be written.
+    // On one line, as in its variable.
     expect(keys).toEqual([documentSigner(document['DOCUMENT_SIGNING_KEY']!.replaceAll('\\n', '\n')).jwk]);
 
     const token = await made('admin-token');
@@ -42,13 +42,13 @@ describe('sealgate secrets new', () => {
     expect((await made('database-password'))['password']).toMatch(/^[\w-]{43}$/);
   });
 
-  it('prints a key that can be copied as it stands', async () => {
+  it('prints a key that can be copied', async () => {
     const { out } = await runLine('secrets new document-signing-key');
     const [, pem = ''] = /^DOCUMENT_SIGNING_KEY +(.*)$/m.exec(out) ?? [];
     expect(documentSigner(pem.replaceAll('\\n', '\n')).jwk).toMatchObject({ kty: 'OKP' });
   });
 
-  it('makes another one each time, and prints it once', async () => {
+  it('generates another one each time, and prints it once', async () => {
     const [first, second] = [await runLine('secrets new admin-token'), await runLine('secrets new admin-token')];
     expect(first.out).not.toBe(second.out);
     expect(first.out.trim().split('\n')).toHaveLength(2);
@@ -56,12 +56,12 @@ describe('sealgate secrets new', () => {
   });
 
   it.each([
-    ['nothing', 'There is no such kind of secret: it is one of server-secret, '],
-    ['ledger-signing-key', 'Say whose key it is'],
+    ['nothing', 'Unknown kind of secret. Kinds: server-secret, '],
+    ['ledger-signing-key', '--name is required'],
     ["server-secret --id 'a,b'", '--id takes 1-32 letters'],
-    ['constructor', 'There is no such kind of secret'],
+    ['constructor', 'Unknown kind of secret'],
     ['api-key --family a:b', '--family takes'],
-  ])('refuses %s', async (line, text) => {
+  ])('rejects %s', async (line, text) => {
     expect(await runLine(`secrets new ${line}`)).toMatchObject({
       code: 2,
       out: '',
@@ -96,37 +96,37 @@ describe('sealgate secrets status', () => {
     ],
   };
 
-  it('says of each secret who has it, what needs it and until when', async () => {
+  it('shows for each secret which processes have it, what needs it and until when', async () => {
     expect(await ask('status', during)).toEqual({
       code: 0,
       err: '',
       out: [
-        'new: of 2 processes 2 make with it, 0 accept it',
-        'old: of 2 processes 2 accept it, last made with at 2030-01-01T00:00:00.000Z',
-        '  needed for 3 subjects, until they are made again with the new one',
+        'new: of 2 processes 2 use it, 0 accept it',
+        'old: of 2 processes 2 accept it, last used at 2030-01-01T00:00:00.000Z',
+        '  needed for 3 subjects, until they are recreated with the new one',
         '  needed for 7 claims on Idempotency-Keys, until 2030-02-01T00:00:00.000Z',
         '',
       ].join('\n'),
     });
   });
 
-  it('refuses with exit code 1 that a secret goes which is needed, and says for what and until when', async () => {
+  it('exits with 1 if a secret to remove is still needed, with the reason and the time', async () => {
     const refused = await ask('status --retire old', during);
     expect(refused.code).toBe(1);
     expect(refused.out).toContain(
       'old must stay in SERVER_SECRETS.\n' +
-        'old is needed for 3 subjects, until they are made again with the new one.\n' +
+        'old is needed for 3 subjects, until they are recreated with the new one.\n' +
         'old is needed for 7 claims on Idempotency-Keys, until 2030-02-01T00:00:00.000Z.\n',
     );
     expect(await ask('status --retire new', during)).toMatchObject({ code: 1 });
     const free = { ...during, secrets: [during.secrets[0], secret('old', { checks: 2, lastMadeAt: used })] };
     expect(await ask('status --retire old', free)).toMatchObject({
       code: 0,
-      out: expect.stringContaining('old can be taken out of SERVER_SECRETS.'),
+      out: expect.stringContaining('old can be removed from SERVER_SECRETS.'),
     });
   });
 
-  it('exits with 1 where a process does not have what is needed, or what others make with', async () => {
+  it('exits with 1 if a process lacks a secret that is needed, or used by others', async () => {
     const gone = {
       processes: processes('new'),
       secrets: [secret('old', { unaware: 1, lastMadeAt: used, needs: rows })],
@@ -135,7 +135,7 @@ describe('sealgate secrets status', () => {
     expect(missing.code).toBe(1);
     expect(missing.out).toContain('1 of 1 processes do not have old, which is needed for 3 subjects');
     const ahead = { processes: processes('new,old', 'old'), secrets: [secret('new', { makes: 1, unaware: 1 })] };
-    expect(await ask('status', ahead)).toMatchObject({ code: 1, out: expect.stringContaining('others make with') });
+    expect(await ask('status', ahead)).toMatchObject({ code: 1, out: expect.stringContaining('others use') });
   });
 
   describe('of tokens and keys', () => {
@@ -150,17 +150,17 @@ describe('sealgate secrets status', () => {
     const late = token('11111111', { lastUsedAt: '2030-01-01T12:00:01.000Z' });
     const fresh = token('22222222');
 
-    it('says who accepts each, and when it was last presented', async () => {
+    it('shows which processes accept each, and when it was last used', async () => {
       const { code, out } = await ask('status', told(late, token('22222222', { accepts: 1, unaware: 1 })));
       expect({ code, out }).toEqual({
         code: 0,
         out:
-          '11111111 of ADMIN_TOKEN_HASHES: of 2 processes 2 accept it, last presented at 2030-01-01T12:00:01.000Z\n' +
-          '22222222 of ADMIN_TOKEN_HASHES: of 2 processes 1 accept it, never presented\n',
+          '11111111 of ADMIN_TOKEN_HASHES: of 2 processes 2 accept it, last used at 2030-01-01T12:00:01.000Z\n' +
+          '22222222 of ADMIN_TOKEN_HASHES: of 2 processes 1 accept it, never used\n',
       });
     });
 
-    it('exits with 1 where a process refuses one that is in use', async () => {
+    it('exits with 1 if a process rejects one that is in use', async () => {
       const { code, out } = await ask('status', told({ ...late, accepts: 1, unaware: 1 }));
       expect(code).toBe(1);
       expect(out).toContain('1 of 2 processes do not accept 11111111 of ADMIN_TOKEN_HASHES, which is in use.');
@@ -168,16 +168,16 @@ describe('sealgate secrets status', () => {
 
     it.each([
       [
-        'nobody presented it for a day, and all accept another',
+        'it was not used for a day, and all accept another',
         told(early, fresh),
         0,
-        '11111111 can be taken out of ADMIN_TOKEN_HASHES.',
+        '11111111 can be removed from ADMIN_TOKEN_HASHES.',
       ],
       [
-        'it was presented within the day',
+        'it was used within the day',
         told(late, fresh),
         1,
-        '11111111 was presented within the last day, at 2030-01-01T12:00:01.000Z.',
+        '11111111 was used within the last day, at 2030-01-01T12:00:01.000Z.',
       ],
       ['there is no other', told(early), 1, 'ADMIN_TOKEN_HASHES has no other that every process accepts.'],
       [
@@ -187,12 +187,12 @@ describe('sealgate secrets status', () => {
         'has no other that every process accepts',
       ],
       ['the other is of another variable', told(early, { ...fresh, variable: 'API_KEY_HASHES' }), 1, 'has no other'],
-    ])('says whether one can go where %s', async (_, report, code, text) => {
+    ])('reports whether one can be removed if %s', async (_, report, code, text) => {
       expect(await ask('status --retire 11111111', report)).toMatchObject({ code, out: expect.stringContaining(text) });
     });
   });
 
-  it('gives the answer itself with --json', async () => {
+  it('prints the response with --json', async () => {
     expect(await ask('status --json', during)).toEqual({ code: 0, err: '', out: `${JSON.stringify(during)}\n` });
   });
 });
@@ -200,7 +200,7 @@ describe('sealgate secrets status', () => {
 describe('sealgate secrets rotate', () => {
   it.each([
     ['Wait two minutes', [], []],
-    ['Accept: make a secret', processes('old', 'old'), [secret('old', { makes: 2, lastMadeAt: used })]],
+    ['Accept: generate a secret', processes('old', 'old'), [secret('old', { makes: 2, lastMadeAt: used })]],
     ['Wait: the processes have different lists (old and old,new)', processes('old', 'old,new'), []],
     [
       'Make: move new to the front of SERVER_SECRETS (new,old)',
@@ -213,16 +213,16 @@ describe('sealgate secrets rotate', () => {
       [secret('new', { makes: 1, lastMadeAt: used }), secret('old', { checks: 1, lastMadeAt: used, needs: rows })],
     ],
     [
-      'Retire: take old out',
+      'Retire: remove old',
       processes('new,old'),
       [secret('new', { makes: 1, lastMadeAt: used }), secret('old', { checks: 1, lastMadeAt: used })],
     ],
-  ])('says of server secrets what is next: %s', async (text, told, secrets) => {
+  ])('shows the next step for server secrets: %s', async (text, told, secrets) => {
     const { code, out } = await ask('rotate server-secret', { processes: told, secrets });
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(text) });
   });
 
-  it('tells the steps of every other kind, asking nobody', async () => {
+  it('shows the steps of every other kind, without a request', async () => {
     for (const kind of ['ledger-signing-key', 'document-signing-key', 'admin-token', 'api-key', 'database-password']) {
       const { code, out, err } = await runLine(`secrets rotate ${kind}`);
       expect({ code, err }).toEqual({ code: 0, err: '' });

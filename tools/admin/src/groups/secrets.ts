@@ -2,15 +2,13 @@ import { hash, randomBytes } from 'node:crypto';
 import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
 import { generateNoteKey } from '@sealgate/merkle';
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
+import { apiPath } from '../admin-api.ts';
 import type { CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../errors.ts';
 import type { JsonObject } from '../json-object.ts';
-import { printable } from '../printable.ts';
-import { rowFields } from '../row-fields.ts';
-import { UsageError } from '../usage-error.ts';
+import { printable, rowFields } from '../row-table.ts';
 
-/** What `GET /admin/v1/secrets` answers; see `SecretReport`. */
+/** Response of `GET /admin/v1/secrets`; see `SecretReport`. */
 interface Report {
   readonly processes: readonly { readonly process: string; readonly ids: readonly string[]; readonly seenAt: string }[];
   readonly secrets: readonly Secret[];
@@ -35,7 +33,7 @@ interface Accepted {
   readonly lastUsedAt: string | null;
 }
 
-/** Whoever uses a token once a day has been seen in this time. */
+/** A token that is used once a day has been used within this time. */
 const UNUSED_MS = 86_400_000;
 
 interface NewOptions {
@@ -48,9 +46,9 @@ const randomText = (): string => randomBytes(32).toString('base64url');
 const hashed = (text: string): string => hash('sha256', text, 'hex');
 
 interface Kind {
-  /** The variable that takes the secret, then what else is known of it. */
+  /** The variable of the secret, then related values. */
   readonly make: (options: NewOptions) => Readonly<Record<string, string>>;
-  /** What to do, one step after the other; each waits until every process has taken the one before. */
+  /** The steps of a rotation; each waits until every process has applied the previous one. */
   readonly steps: readonly string[];
 }
 
@@ -66,30 +64,30 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'ledger-signing-key': {
     make: ({ name }) => {
-      if (name === undefined) throw new UsageError('Say whose key it is: --name and the LEDGER_ORIGIN.');
+      if (name === undefined) throw new UsageError('--name is required: the LEDGER_ORIGIN.');
       const { privateKey, verifierKey } = generateNoteKey(name);
       return { LEDGER_SIGNING_KEY: privateKey, LEDGER_VERIFIER_KEYS: verifierKey };
     },
     steps: [
-      'Accept: add the new verifier key to LEDGER_VERIFIER_KEYS of every surface, beside that of the present key. Give it to those who pin keys.',
+      'Accept: add the new verifier key to LEDGER_VERIFIER_KEYS of every surface, in addition to the current one. Give it to everyone who pins keys.',
       'Make: set LEDGER_SIGNING_KEY of the integrator to "NEW,OLD", so that both sign.',
-      'When those who pin keys have the new one: set LEDGER_SIGNING_KEY to NEW alone, and destroy OLD.',
-      'The old verifier key stays in LEDGER_VERIFIER_KEYS for good: stored proofs and kept checkpoints carry its signature.',
+      'Once everyone who pins keys has the new one: set LEDGER_SIGNING_KEY to NEW only, and destroy OLD.',
+      'The old verifier key stays in LEDGER_VERIFIER_KEYS permanently: stored proofs and saved checkpoints have its signature.',
     ],
   },
   'document-signing-key': {
     make: () => {
       const pem = generateDocumentKey();
       return {
-        // On one line, which its variable takes as well: line feeds are no part of what is printed.
+        // On one line, which its variable also accepts.
         DOCUMENT_SIGNING_KEY: pem.trim().replaceAll('\n', '\\n'),
         DOCUMENT_RETIRED_KEYS: JSON.stringify(jwksOf([documentSigner(pem).jwk])),
       };
     },
     steps: [
-      'Accept: add the public half of the new key (its JWK) to DOCUMENT_RETIRED_KEYS of the case gate, so that every process publishes it before one signs with it.',
+      'Accept: add the public half of the new key (its JWK) to DOCUMENT_RETIRED_KEYS of the case gate, so that every process publishes it before any process signs with it.',
       'Make: set DOCUMENT_SIGNING_KEY to the new key, and add the public half of the old one to DOCUMENT_RETIRED_KEYS.',
-      'Destroy the old key. Its public half stays in DOCUMENT_RETIRED_KEYS for good: packs that it signed are checked with it.',
+      'Destroy the old key. Its public half stays in DOCUMENT_RETIRED_KEYS permanently: it verifies the packs that it signed.',
     ],
   },
   'admin-token': {
@@ -98,9 +96,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
       return { SEALGATE_ADMIN_TOKEN: token, ADMIN_TOKEN_HASHES: hashed(token) };
     },
     steps: [
-      'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma. Where that names a file, it is read again within a second; otherwise restart the processes one by one.',
-      'Make: once "sealgate secrets status" says that every process accepts it, give the new token to whoever has the old one (SEALGATE_ADMIN_TOKEN).',
-      'Retire: when "sealgate secrets status --retire ID" says that nobody presents the old one any more (ID: the first 8 digits of its hash), take its hash out.',
+      'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma. If that is a file, it is reloaded within a second; otherwise restart the processes one by one.',
+      'Make: once "sealgate secrets status" shows that every process accepts it, give the new token to the users of the old one (SEALGATE_ADMIN_TOKEN).',
+      'Retire: when "sealgate secrets status --retire ID" shows that the old one is no longer used (ID: the first 8 digits of its hash), remove its hash.',
     ],
   },
   'api-key': {
@@ -111,16 +109,16 @@ const KINDS: Readonly<Record<string, Kind>> = {
       return { 'X-Api-Key': key, API_KEY_HASHES: `${family === undefined ? '' : `${family}:`}${hashed(key)}` };
     },
     steps: [
-      'Accept: make the key with --family of the old one (what stands before its hash in API_KEY_HASHES, or the first 16 digits of the hash where nothing does), so that jobs and Idempotency-Keys go on under it, and add it to API_KEY_HASHES of the ledger peer, separated by a comma. Where that names a file, it is read again within a second; otherwise restart the processes one by one.',
-      'Make: once "sealgate secrets status" says that every process accepts it, give the new key to the sender.',
-      'Retire: when "sealgate secrets status --retire ID" says that nobody presents the old one any more (ID: the first 8 digits of its hash), take it out. Never take a family away from a key that stays: it is under it that its requests are known.',
+      'Accept: generate the key with --family of the old one (the part before its hash in API_KEY_HASHES, else the first 16 digits of the hash), so that jobs and Idempotency-Keys stay valid, and add it to API_KEY_HASHES of the ledger peer, separated by a comma. If that is a file, it is reloaded within a second; otherwise restart the processes one by one.',
+      'Make: once "sealgate secrets status" shows that every process accepts it, give the new key to the sender.',
+      'Retire: when "sealgate secrets status --retire ID" shows that the old one is no longer used (ID: the first 8 digits of its hash), remove it. Never remove the family of a remaining key: its requests are identified by it.',
     ],
   },
   'database-password': {
     make: () => ({ password: randomText() }),
     steps: [
-      'Accept: make a second login role with the new password, and run the migration job of the surface with DATABASE_URL naming it, which gives it the same rights.',
-      'Make: write the URL with the new role into the file that DATABASE_URL names (file:///path), or change DATABASE_URL and restart the processes one by one.',
+      'Accept: create a second login role with the new password, and run the migration job of the surface with it in DATABASE_URL, which grants it the same rights.',
+      'Make: write the URL with the new role into the file of DATABASE_URL (file:///path), or change DATABASE_URL and restart the processes one by one.',
       'Retire: drop the old role once pg_stat_activity shows no connection of it.',
     ],
   },
@@ -130,19 +128,19 @@ const kindNames = Object.keys(KINDS).join(', ');
 
 function kindOf(name: string): Kind {
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
-  if (kind === undefined) throw new UsageError(`There is no such kind of secret: it is one of ${kindNames}.`);
+  if (kind === undefined) throw new UsageError(`Unknown kind of secret. Kinds: ${kindNames}.`);
   return kind;
 }
 
 const make: CommandSpec<NewOptions> = {
   usage: 'new <kind>',
-  summary: 'Make a secret in the form that its variable takes; nothing is sent, and it is shown this once',
-  details: `Kinds: ${kindNames}. What is public, or a hash, stands beside it under the variable that takes it.`,
+  summary: 'Generate a secret in the format of its variable; nothing is sent, and it is shown only once',
+  details: `Kinds: ${kindNames}. Its public key or hash is printed with the variable it belongs to.`,
   examples: ['sealgate secrets new server-secret', 'sealgate secrets new ledger-signing-key --name ledger.example.com'],
   options: [
-    new Option('--id <id>', 'of a server secret: it names the secret in logs and tables, and is used once only'),
-    new Option('--family <family>', 'of an api-key: the family of the key that it replaces'),
-    new Option('--name <name>', 'of a ledger signing key: the LEDGER_ORIGIN'),
+    new Option('--id <id>', 'for a server secret: its unique name in logs and tables'),
+    new Option('--family <family>', 'for an api-key: the family of the key it replaces'),
+    new Option('--name <name>', 'for a ledger signing key: the LEDGER_ORIGIN'),
   ],
   isOffline: () => true,
   run: async (session, [kind = ''], options) => {
@@ -153,12 +151,11 @@ const make: CommandSpec<NewOptions> = {
 
 const status: CommandSpec<{ readonly retire?: string }> = {
   usage: 'status',
-  summary:
-    'Say which server secrets the processes have, what each is needed for and until when, and which tokens and keys they accept',
+  summary: 'Show the server secrets of the processes, what needs each and until when, and the accepted tokens and keys',
   details:
-    'Of the surface that is asked; tokens and keys by the first 8 digits of their hashes. Exit code 1 where something needs a secret that a process does not have or, with --retire, where the secret, token or key of that id cannot be taken away yet.',
+    'For the surface of the admin API; tokens and keys by the first 8 digits of their hashes. Exit code 1 if a process lacks a needed secret or, with --retire, if the secret, token or key of that id cannot be removed yet.',
   examples: ['sealgate secrets status', 'sealgate secrets status --retire s1'],
-  options: [new Option('--retire <id>', 'ask whether this secret, token or key can be taken away')],
+  options: [new Option('--retire <id>', 'check whether this secret, token or key can be removed')],
   run: async (session, _args, { retire }) => {
     const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
     const report = reportOf(answer.value);
@@ -171,8 +168,8 @@ const status: CommandSpec<{ readonly retire?: string }> = {
 
 const rotate: CommandSpec = {
   usage: 'rotate <kind>',
-  summary: 'Say what to do next to exchange a secret; nothing is changed',
-  details: `Kinds: ${kindNames}. For a server-secret it goes by where the processes of the surface stand.`,
+  summary: 'Show the next step of a rotation of a secret; nothing is changed',
+  details: `Kinds: ${kindNames}. For a server-secret it depends on the state of the surface's processes.`,
   examples: ['sealgate secrets rotate server-secret'],
   isOffline: ([kind]) => kind !== SERVER_SECRET,
   run: async (session, [kind = '']) => {
@@ -190,20 +187,20 @@ const rotate: CommandSpec = {
 
 export const secretCommands: readonly CommandSpec[] = [make, status, rotate];
 
-/** Members that are not there are empty: an admin API of another version says less. */
+/** Missing members count as empty: an admin API of another version may omit them. */
 function reportOf(value: JsonObject): Report {
   const { processes = [], secrets = [], accepted = [] } = value as unknown as Partial<Report>;
   return { processes, secrets, accepted };
 }
 
-/** What is needed of a secret that some process does not have: there it is refused. */
+/** Secrets that are needed, but missing in some process: there requests fail. */
 function faultsOf({ secrets, accepted }: Report): string[] {
   const refused = accepted.filter(({ unaware, lastUsedAt }) => unaware > 0 && lastUsedAt !== null);
   const missing = secrets
     .filter(({ needs, makes, unaware }) => unaware > 0 && (makes > 0 || needs.length > 0))
     .map(
       (secret) =>
-        `${unawareText(secret)} do not have ${secret.id}, which ${secret.makes > 0 ? 'others make with' : needsText(secret)}`,
+        `${unawareText(secret)} do not have ${secret.id}, which ${secret.makes > 0 ? 'others use' : needsText(secret)}`,
     );
   return [
     ...missing,
@@ -223,7 +220,7 @@ function reasonsToKeep(report: Report, id: string): string[] {
   if (token !== undefined) return reasonsToAccept(report, token);
   const secret = secrets.find((one) => one.id === id);
   if (secret === undefined) return [];
-  const made = secret.makes > 0 ? [`${secret.makes} processes make with ${id}`] : [];
+  const made = secret.makes > 0 ? [`${secret.makes} processes use ${id}`] : [];
   return [...made, ...secret.needs.map((need) => `${id} is needed for ${needText(need)}`)];
 }
 
@@ -234,13 +231,13 @@ function reasonsToAccept({ processes, accepted }: Report, { variable, id, lastUs
   const isUsed = lastUsedAt !== null && Date.parse(lastUsedAt) > nowMs - UNUSED_MS;
   return [
     ...(others.length === 0 ? [`${variable} has no other that every process accepts`] : []),
-    ...(isUsed ? [`${id} was presented within the last day, at ${lastUsedAt}`] : []),
+    ...(isUsed ? [`${id} was used within the last day, at ${lastUsedAt}`] : []),
   ];
 }
 
 function needText({ what, rows, until }: Secret['needs'][number]): string {
   const count = rows === null ? '' : `${rows} `;
-  return `${count}${what}, ${until === null ? 'until they are made again with the new one' : `until ${until}`}`;
+  return `${count}${what}, ${until === null ? 'until they are recreated with the new one' : `until ${until}`}`;
 }
 
 const needsText = ({ needs }: Secret): string => `is needed for ${needs.map(needText).join('; ')}`;
@@ -248,18 +245,18 @@ const needsText = ({ needs }: Secret): string => `is needed for ${needs.map(need
 function statusText({ processes, secrets, accepted }: Report): string {
   const lines = secrets.map((secret) => {
     const { id, makes, checks, lastMadeAt } = secret;
-    const role = makes > 0 ? `${makes} make with it, ${checks} accept it` : `${checks} accept it`;
-    const last = makes === 0 && lastMadeAt !== null ? `, last made with at ${lastMadeAt}` : '';
+    const role = makes > 0 ? `${makes} use it, ${checks} accept it` : `${checks} accept it`;
+    const last = makes === 0 && lastMadeAt !== null ? `, last used at ${lastMadeAt}` : '';
     const needs = secret.needs.map((need) => `\n  needed for ${needText(need)}`).join('');
     return (
       printableLine(`${id}: of ${processes.length} processes ${role}${last}`) + needs.replaceAll(/[^\n]+/g, printable)
     );
   });
   for (const { variable, id, accepts, unaware, lastUsedAt } of accepted) {
-    const used = lastUsedAt === null ? 'never presented' : `last presented at ${lastUsedAt}`;
+    const used = lastUsedAt === null ? 'never used' : `last used at ${lastUsedAt}`;
     lines.push(printable(`${id} of ${variable}: of ${accepts + unaware} processes ${accepts} accept it, ${used}`));
   }
-  return lines.length === 0 ? 'No process has told what it has yet.\n' : `${lines.join('\n')}\n`;
+  return lines.length === 0 ? 'No process has reported yet.\n' : `${lines.join('\n')}\n`;
 }
 
 const printableLine = (text: string): string => printable(text);
@@ -270,17 +267,17 @@ function verdictText(
 ): string {
   const told = faults.map((fault) => `\n${printable(fault)}.`).join('');
   if (retire === undefined) return faults.length === 0 ? '' : `\nA secret is missing.${told}\n`;
-  if (faults.length === 0) return `\n${printable(retire)} can be taken out of ${variable}.\n`;
+  if (faults.length === 0) return `\n${printable(retire)} can be removed from ${variable}.\n`;
   return `\n${printable(retire)} must stay in ${variable}.${told}\n`;
 }
 
-/** By what the processes have told within the last minutes. */
+/** From the reports of the processes in the last minutes. */
 function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
   const [first] = processes;
-  if (first === undefined) return 'No process has told what it has. Wait two minutes and ask again.';
+  if (first === undefined) return 'No process has reported yet. Wait two minutes and try again.';
   const lists = new Set(processes.map(({ ids }) => ids.join(',')));
   if (lists.size > 1)
-    return `Wait: the processes have different lists (${[...lists].join(' and ')}). Go on when all have been restarted.`;
+    return `Wait: the processes have different lists (${[...lists].join(' and ')}). Continue once all have been restarted.`;
   const [making = '', ...others] = first.ids;
   const made = (id: string): boolean => secrets.some((one) => one.id === id && one.lastMadeAt !== null);
   const [next] = others.filter((id) => !made(id));
@@ -288,8 +285,8 @@ function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
     return `Make: move ${next} to the front of SERVER_SECRETS (${[next, making, ...others.filter((id) => id !== next)].join(',')}), and restart the processes one by one. All of them accept it already.`;
   const earlier = secrets.filter(({ id }) => others.includes(id));
   const free = earlier.find(({ needs }) => needs.length === 0);
-  if (free !== undefined) return `Retire: take ${free.id} out of SERVER_SECRETS, and restart the processes one by one.`;
+  if (free !== undefined) return `Retire: remove ${free.id} from SERVER_SECRETS, and restart the processes one by one.`;
   const [waiting] = earlier;
   if (waiting !== undefined) return `Wait: ${waiting.id} ${needsText(waiting)}.`;
-  return `Accept: make a secret (sealgate secrets new server-secret), add it at the end of SERVER_SECRETS (${making},NEW), and restart the processes one by one.`;
+  return `Accept: generate a secret (sealgate secrets new server-secret), add it at the end of SERVER_SECRETS (${making},NEW), and restart the processes one by one.`;
 }

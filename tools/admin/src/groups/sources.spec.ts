@@ -36,7 +36,7 @@ function fileOf(name: string, text: string): string {
 }
 
 describe('sources create', () => {
-  it('makes a secret, shows it once and tells the path', async () => {
+  it('generates a secret, shows it once, and prints the path', async () => {
     const { code, out, err } = await run('sources create acme --name GitHub --scheme github');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const [body] = bodiesSent();
@@ -47,12 +47,12 @@ describe('sources create', () => {
     expect(out).toContain(`/hooks/${SOURCE_ID}`);
   });
 
-  it('makes one in the form of Standard Webhooks for that scheme', async () => {
+  it('generates one in the format of Standard Webhooks for that scheme', async () => {
     await run('sources create acme --name S --scheme standard-webhooks');
     expect(bodiesSent()).toMatchObject([{ secrets: [{ value: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }] }]);
   });
 
-  it('takes the secret of the sender from a file, and shows nothing of it', async () => {
+  it("reads the sender's secret from a file, and does not print it", async () => {
     const path = fileOf('secret', 'whsec_of_the_sender\n');
     const { out } = await run(`sources create acme --name S --scheme stripe --secret-id k9 --secret-file ${path}`);
     expect(bodiesSent()).toMatchObject([{ secrets: [{ id: 'k9', value: 'whsec_of_the_sender' }] }]);
@@ -83,7 +83,7 @@ describe('sources create', () => {
     ['--name S --scheme github --json', '--json needs --secret-file.'],
     ['--name S --scheme github --secret-file /nowhere/x', 'cannot be read (ENOENT)'],
     ['--scheme github', "required option '--name <text>' not specified"],
-  ])('refuses %s', async (options, words) => {
+  ])('rejects %s', async (options, words) => {
     const { code, err } = await run(`sources create acme ${options}`);
     expect(code).toBe(2);
     expect(err).toContain(words);
@@ -92,7 +92,7 @@ describe('sources create', () => {
 });
 
 describe('the secrets of a source', () => {
-  it('are exchanged by two changes that name all of them', async () => {
+  it('are rotated by two changes that list all of them', async () => {
     await run(`sources add-secret acme ${SOURCE_ID} --secret-id k2`);
     const value = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
     expect(api.seen.map(({ method }) => method)).toEqual(['GET', 'PATCH']);
@@ -103,7 +103,7 @@ describe('the secrets of a source', () => {
     expect(bodiesSent()).toEqual([{ secrets: [{ id: 'k2' }] }]);
   });
 
-  it('are not taken away without a word, nor one that is not there', async () => {
+  it('are not removed without confirmation, nor an unknown one', async () => {
     expect((await run(`sources remove-secret acme ${SOURCE_ID} k1`)).code).toBe(2);
     expect((await run(`sources remove-secret acme ${SOURCE_ID} k7 --yes`)).err).toContain(
       'The source has no secret k7.',
@@ -113,10 +113,10 @@ describe('the secrets of a source', () => {
 });
 
 describe('sources', () => {
-  it('change, get, list and delete ask for their paths', async () => {
+  it('change, get, list and delete use their paths', async () => {
     await run(`sources change acme ${SOURCE_ID} --disable --name 'A b'`);
     expect(bodiesSent()).toEqual([{ enabled: false, name: 'A b' }]);
-    expect((await run(`sources change acme ${SOURCE_ID}`)).err).toContain('Say what to change.');
+    expect((await run(`sources change acme ${SOURCE_ID}`)).err).toContain('Nothing to change.');
     expect((await run(`sources get acme ${SOURCE_ID}`)).out).toMatch(/^secrets +k1$/m);
     api.answer(() => ({ body: { items: [ROW], nextCursor: null } }));
     expect((await run('sources list acme')).out).toMatch(/src_A+ +GitHub +github +k1 /);
@@ -125,7 +125,7 @@ describe('sources', () => {
     expect(api.seen).toMatchObject([{ method: 'DELETE', path: `/admin/v1/networks/acme/sources/${SOURCE_ID}` }]);
   });
 
-  it('deliveries tells what became of them', async () => {
+  it('deliveries lists their outcomes', async () => {
     const item = {
       at: 't',
       outcome: 'refused',
@@ -139,7 +139,7 @@ describe('sources', () => {
     expect((await run(`sources deliveries acme ${SOURCE_ID}`)).out).toMatch(/refused +UNAUTHENTICATED +3/);
   });
 
-  it('test says by its exit code whether the delivery was taken', async () => {
+  it('test reports by its exit code whether the delivery was accepted', async () => {
     api.answer(() => ({ body: { status: 200, code: null } }));
     expect((await run(`sources test acme ${SOURCE_ID}`)).code).toBe(0);
     api.answer(() => ({ body: { status: 403, code: 'ASSET_TYPE_NOT_ALLOWED' } }));

@@ -1,21 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Option } from 'commander';
 import type { JsonValue } from '@sealgate/json';
-import { apiPath } from '../api-path.ts';
-import { cellText, grantText, type Format } from '../cell-text.ts';
-import { integerOption, listOption, yesOption, type CommandSpec } from '../command-spec.ts';
-import { errorCode } from '../error-code.ts';
-import { given } from '../given.ts';
-import { isObject, textOf, type JsonObject } from '../json-object.ts';
-import { limitOptions, limitsOf, limitsText, type LimitOptions } from '../limit-options.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { printable } from '../printable.ts';
-import { readJsonFile } from '../read-json-file.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
-import { UsageError } from '../usage-error.ts';
+import { Option } from 'commander';
+import { apiPath } from '../admin-api.ts';
+import {
+  type CommandSpec,
+  integerOption,
+  limitOptions,
+  type LimitOptions,
+  limitsOf,
+  limitsText,
+  listOption,
+  yesOption,
+} from '../command-spec.ts';
+import { errorCode, UsageError } from '../errors.ts';
+import { given, isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { cellText, type Column, type Format, grantText, printable, rowFields } from '../row-table.ts';
 
 const secretIds: Format = (value) =>
   Array.isArray(value) ? value.map((one) => (isObject(one) ? textOf(one['id']) : '')).join(', ') : cellText(value);
@@ -61,13 +63,13 @@ interface SettingOptions extends LimitOptions {
 }
 
 const settingOptions = (): Option[] => [
-  listOption('--channel <name>', "where its records go (default: the network's first)"),
+  listOption('--channel <name>', "the channel of its records (default: the network's first)"),
   new Option('--type <type>', 'the type of every record'),
-  new Option('--type-from <place>', 'where the type is: header:<name> or a JSON pointer'),
-  new Option('--id-from <place>', 'where the id of the record is'),
-  new Option('--owner-from <place>', 'where the owner of the record is'),
-  integerOption('--tolerance-seconds <n>', 'how far a signed timestamp may be from now (default: 300)'),
-  listOption('--allowed-type <type>', 'a type that it may deliver (default: all)'),
+  new Option('--type-from <place>', 'source of the type: header:<name> or a JSON pointer'),
+  new Option('--id-from <place>', 'source of the record id'),
+  new Option('--owner-from <place>', 'source of the record owner'),
+  integerOption('--tolerance-seconds <n>', 'allowed clock skew of a signed timestamp (default: 300)'),
+  listOption('--allowed-type <type>', 'a type it may deliver (default: all)'),
   new Option('--settings <file>', 'further members as JSON: signature of the scheme hmac, token of the scheme token'),
   ...limitOptions(),
 ];
@@ -75,7 +77,7 @@ const settingOptions = (): Option[] => [
 function settingsOf(options: SettingOptions): { [member: string]: JsonValue } {
   const { channel: channels, type, typeFrom, idFrom, ownerFrom, toleranceSeconds, allowedType: allowedTypes } = options;
   const further = options.settings === undefined ? {} : readJsonFile(options.settings);
-  if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} holds no JSON object.`);
+  if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} is not a JSON object.`);
   const limits = limitsOf(options);
   return {
     ...further,
@@ -90,10 +92,13 @@ interface SecretOptions {
 
 const secretOptions = (id: Option): Option[] => [
   id,
-  new Option('--secret-file <file>', 'the secret that the sender has given, or its public key; without it one is made'),
+  new Option('--secret-file <file>', 'the secret from the sender, or its public key; by default one is generated'),
 ];
 
-/** The value, and whether it was made here and is to be shown. It is read from a file: others can see a command line. */
+/**
+ * The value, and whether it was generated here and must be shown. It is read from a file: command lines are visible to
+ * others.
+ */
 function secretFrom({ secretFile }: SecretOptions, scheme: string): { value: string; isNew: boolean } {
   if (secretFile === undefined) {
     const bytes = randomBytes(32);
@@ -142,16 +147,16 @@ interface CreateOptions extends SettingOptions, SecretOptions {
 
 const create: CommandSpec<CreateOptions> = {
   usage: 'create <networkId>',
-  summary: 'Make a source; a secret that is made for it is shown this once',
+  summary: 'Create a source; a generated secret is shown only once',
   details:
-    'Give the sender the path, behind the address of the public listener, and the secret. With --secret-file nothing is\n' +
-    'made: the file holds what the sender has given, such as the signing secret of Stripe or Slack. --json shows no secret, so it needs --secret-file.',
+    'Give the sender the URL of the public listener with the path, and the secret. With --secret-file no secret is\n' +
+    'generated: the file has the secret from the sender, such as the signing secret of Stripe or Slack. --json shows no secret, so it needs --secret-file.',
   examples: [
     "sealgate sources create acme --name 'GitHub of acme' --scheme github",
     'sealgate sources create acme --name Orders --scheme standard-webhooks --allowed-type order.paid --id-from /data/id',
   ],
   options: [
-    new Option('--name <text>', 'a name for people').makeOptionMandatory(),
+    new Option('--name <text>', 'a display name').makeOptionMandatory(),
     new Option(
       '--scheme <scheme>',
       'standard-webhooks, github, stripe, shopify, slack, hmac or token',
@@ -166,7 +171,7 @@ const create: CommandSpec<CreateOptions> = {
     const body = { name, scheme, secrets: [{ id: secretId, value }], ...settingsOf(options) };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/networks/${networkId}/sources`, body });
     const shown = isNew ? shownOnce(value) : '';
-    session.show(answer, (row) => `The source was made.\n${shown}\n${sourceText(row)}`);
+    session.show(answer, (row) => `The source was created.\n${shown}\n${sourceText(row)}`);
   },
 };
 
@@ -179,15 +184,15 @@ interface ChangeOptions extends SettingOptions {
 const change: CommandSpec<ChangeOptions> = {
   usage: 'change <networkId> <sourceId>',
   summary: 'Change name or settings of a source, or enable or disable it',
-  details: 'A member that is null in the file of --settings goes back to what the scheme says.',
+  details: 'A null member in the file of --settings is reset to the default of the scheme.',
   examples: [
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --disable',
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --allowed-type push --allowed-type release',
   ],
   options: [
-    new Option('--name <text>', 'a name for people'),
-    new Option('--enable', 'take its deliveries'),
-    new Option('--disable', 'answer its deliveries with 404').conflicts('enable'),
+    new Option('--name <text>', 'a display name'),
+    new Option('--enable', 'accept its deliveries'),
+    new Option('--disable', 'reject its deliveries with 404').conflicts('enable'),
     ...settingOptions(),
   ],
   run: async (session, [networkId = '', sourceId = ''], options) => {
@@ -196,7 +201,7 @@ const change: CommandSpec<ChangeOptions> = {
       ...settingsOf(options),
       ...given({ name, enabled: enable ?? (disable === true ? false : undefined) }),
     };
-    if (Object.keys(body).length === 0) throw new UsageError('Say what to change.');
+    if (Object.keys(body).length === 0) throw new UsageError('Nothing to change.');
     const answer = await session.api.json({ method: 'PATCH', path: pathOf(networkId, sourceId), body });
     session.show(answer, (row) => `The source was changed.\n\n${sourceText(row)}`);
   },
@@ -204,10 +209,10 @@ const change: CommandSpec<ChangeOptions> = {
 
 const addSecret: CommandSpec<SecretOptions> = {
   usage: 'add-secret <networkId> <sourceId>',
-  summary: 'Give a source another secret, beside those it has; one that is made here is shown this once',
+  summary: 'Add a secret to a source; a generated one is shown only once',
   details:
-    'To exchange a secret: add the new one, give it to the sender, wait until deliveries come with it, then remove the old one.\n' +
-    'Asks for the source first, since a change names all of its secrets.',
+    'To rotate a secret: add the new one, give it to the sender, wait until deliveries use it, then remove the old one.\n' +
+    'Reads the source first, because a change lists all of its secrets.',
   readsFirst: true,
   examples: ['sealgate sources add-secret acme src_AAAAAAAAAAAAAAAAAAAAAA --secret-id k2'],
   options: secretOptions(new Option('--secret-id <id>', 'the name of the secret').makeOptionMandatory()),
@@ -225,8 +230,8 @@ const addSecret: CommandSpec<SecretOptions> = {
 
 const removeSecret: CommandSpec = {
   usage: 'remove-secret <networkId> <sourceId> <secretId>',
-  summary: 'Take a secret away from a source: what is signed with it is refused from the next delivery on',
-  details: 'Asks for the source first, since a change names all of its secrets.',
+  summary: 'Remove a secret from a source: deliveries signed with it are rejected from now on',
+  details: 'Reads the source first, because a change lists all of its secrets.',
   readsFirst: true,
   examples: ['sealgate sources remove-secret acme src_AAAAAAAAAAAAAAAAAAAAAA k1 --yes'],
   options: [yesOption()],
@@ -235,7 +240,7 @@ const removeSecret: CommandSpec = {
     const { value: source } = await session.api.json({ method: 'GET', path });
     const secrets = idsOf(source);
     if (!secrets.some(({ id }) => id === secretId)) throw new UsageError(`The source has no secret ${secretId}.`);
-    await session.confirm(`Take the secret ${secretId} away? Deliveries that are signed with it are refused.`);
+    await session.confirm(`Remove the secret ${secretId}? Deliveries signed with it are rejected.`);
     const body = { secrets: secrets.filter(({ id }) => id !== secretId) };
     const answer = await session.api.json({ method: 'PATCH', path, body });
     session.show(answer, (row) => `The secret ${secretId} is gone.\n\n${sourceText(row)}`);
@@ -244,18 +249,18 @@ const removeSecret: CommandSpec = {
 
 const deliveries: CommandSpec<PageOptions> = {
   usage: 'deliveries <networkId> <sourceId>',
-  summary: 'List what became of the last deliveries to a source, newest first',
+  summary: 'List the outcomes of the last deliveries to a source, newest first',
   examples: ['sealgate sources deliveries acme src_AAAAAAAAAAAAAAAAAAAAAA'],
   options: pageOptions(),
   run: (session, [networkId = '', sourceId = ''], options) => {
     const path = `${pathOf(networkId, sourceId)}/deliveries`;
-    return printList(session, { path, columns: DELIVERY_COLUMNS, none: 'Nothing was delivered lately.' }, options);
+    return printList(session, { path, columns: DELIVERY_COLUMNS, none: 'There are no recent deliveries.' }, options);
   },
 };
 
 const test: CommandSpec = {
   usage: 'test <networkId> <sourceId>',
-  summary: 'Have a sample signed and taken as any other delivery; the record that it writes stays',
+  summary: 'Sign and process a sample delivery; the record it writes stays',
   examples: ['sealgate sources test acme src_AAAAAAAAAAAAAAAAAAAAAA'],
   run: async (session, [networkId = '', sourceId = '']) => {
     const path = `${pathOf(networkId, sourceId)}/test`;
@@ -271,13 +276,13 @@ const remove: CommandSpec = {
   examples: ['sealgate sources delete acme src_AAAAAAAAAAAAAAAAAAAAAA --yes'],
   options: [yesOption()],
   run: async (session, [networkId = '', sourceId = '']) => {
-    await session.confirm(`Delete the source ${sourceId}? Its sender is answered with 404 from then on.`);
+    await session.confirm(`Delete the source ${sourceId}? Its sender then gets 404.`);
     await session.api.nothing({ method: 'DELETE', path: pathOf(networkId, sourceId) });
     session.say(`The source ${sourceId} is deleted. Its records stay in the ledger.`);
   },
 };
 
-/** A list of secrets of a change: those that stay need no value. */
+/** Secrets of a change: existing ones need no value. */
 function idsOf(source: JsonObject): { id: string; value?: string }[] {
   const secrets = source['secrets'];
   return Array.isArray(secrets) ? secrets.filter(isObject).map((one) => ({ id: textOf(one['id']) })) : [];

@@ -1,17 +1,21 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import { integerOption, yesOption, type CommandSpec } from '../command-spec.ts';
-import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { given } from '../given.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
+import { apiPath } from '../admin-api.ts';
+import {
+  type CommandSpec,
+  environmentOption,
+  type EnvironmentOptions,
+  integerOption,
+  yesOption,
+} from '../command-spec.ts';
+import { given } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
 
 type ReasonOptions = EnvironmentOptions & { readonly reason: string };
 
 const reasonOption = (): Option =>
-  new Option('--reason <text>', 'why; it stays in the record and the audit').makeOptionMandatory();
+  new Option('--reason <text>', 'the reason, stored in the record and the audit log').makeOptionMandatory();
 
 const get: CommandSpec<EnvironmentOptions> = {
   usage: 'get <subjectRef>',
@@ -65,13 +69,13 @@ const reinstate: CommandSpec<ReasonOptions> = {
   examples: ["sealgate subjects reinstate subj_ada --reason 'Review 7 is over'"],
   options: [reasonOption(), environmentOption()],
   run: (session, [subjectRef = ''], options) =>
-    act(session, [apiPath`/subjects/${subjectRef}/reinstate`, 'The subject is not suspended any more.'], options),
+    act(session, [apiPath`/subjects/${subjectRef}/reinstate`, 'The subject is no longer suspended.'], options),
 };
 
 const revoke: CommandSpec<ReasonOptions> = {
   usage: 'revoke <subjectRef>',
-  summary: 'Deny a subject at every venue of an environment, for ever',
-  details: 'No check that begins after the answer allows, on any replica. There is no way back.',
+  summary: 'Permanently deny a subject at every venue of an environment',
+  details: 'No check that starts after the response allows the subject, on any replica. It cannot be undone.',
   examples: ["sealgate subjects revoke subj_ada --reason 'Forged papers'"],
   options: [reasonOption(), environmentOption(), yesOption()],
   run: async (session, [subjectRef = ''], options) => {
@@ -95,7 +99,7 @@ const unconfirmed: CommandSpec<PageOptions & EnvironmentOptions> = {
   options: [environmentOption(), ...pageOptions()],
   run: (session, _, options) => {
     const { environment } = options;
-    const none = 'No subject waits for a confirmation.';
+    const none = 'No subject needs a confirmation.';
     const list = { path: '/unconfirmed-subjects', query: { environment }, columns: UNCONFIRMED_COLUMNS, none };
     return printList(session, list, options);
   },
@@ -103,12 +107,12 @@ const unconfirmed: CommandSpec<PageOptions & EnvironmentOptions> = {
 
 const confirm: CommandSpec<ReasonOptions & { readonly recordVersion: number }> = {
   usage: 'confirm <subjectRef>',
-  summary: 'Vouch for the record of a subject after a declared loss of ledger records',
+  summary: 'Confirm the record of a subject after a declared loss of ledger records',
   details:
-    'What the record says counts again, so look at it first (get, history): a revocation or suspension that was lost is not in it. Revoke or suspend instead where one was.',
+    'The record becomes valid again, so check it first (get, history): it does not contain a lost revocation or suspension. In that case, revoke or suspend instead.',
   examples: ["sealgate subjects confirm subj_ada --record-version 4 --reason 'Compared with the case file'"],
   options: [
-    integerOption('--record-version <n>', 'the version that you have looked at').makeOptionMandatory(),
+    integerOption('--record-version <n>', 'the version that you have checked').makeOptionMandatory(),
     reasonOption(),
     environmentOption(),
     yesOption(),

@@ -1,12 +1,10 @@
 import { Option } from 'commander';
-import { apiPath } from '../api-path.ts';
-import type { CommandSpec } from '../command-spec.ts';
-import { environmentOption, type EnvironmentOptions } from '../environment-option.ts';
-import { given } from '../given.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
-import { rowFields } from '../row-fields.ts';
-import type { Column } from '../row-table.ts';
-import { UsageError } from '../usage-error.ts';
+import { apiPath } from '../admin-api.ts';
+import { type CommandSpec, environmentOption, type EnvironmentOptions } from '../command-spec.ts';
+import { UsageError } from '../errors.ts';
+import { given } from '../json-object.ts';
+import { pageOptions, type PageOptions, printList } from '../print-list.ts';
+import { type Column, rowFields } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'VENUE', member: 'venue_id' },
@@ -41,34 +39,34 @@ const get: CommandSpec<EnvironmentOptions> = {
 
 const create: CommandSpec<EnvironmentOptions & { name: string; inactive?: true }> = {
   usage: 'create <venueId>',
-  summary: 'Make a venue',
+  summary: 'Create a venue',
   examples: ["sealgate venues create harbour-hall --name 'Harbour Hall'"],
   options: [
-    new Option('--name <text>', 'a name for people').makeOptionMandatory(),
-    new Option('--inactive', 'nobody may enter yet'),
+    new Option('--name <text>', 'a display name').makeOptionMandatory(),
+    new Option('--inactive', 'deny everyone at first'),
     environmentOption(),
   ],
   run: async (session, [venueId = ''], { name, inactive, environment }) => {
     const body = { venue_id: venueId, name, ...given({ environment, active: inactive === true ? false : undefined }) };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/venues`, body });
-    session.show(answer, (row) => `The venue was made.\n\n${rowFields(row)}`);
+    session.show(answer, (row) => `The venue was created.\n\n${rowFields(row)}`);
   },
 };
 
 const change: CommandSpec<EnvironmentOptions & { name?: string; active?: true; inactive?: true }> = {
   usage: 'change <venueId>',
-  summary: 'Rename, open or close a venue; the gate acts on it at once',
+  summary: 'Rename, open or close a venue, with immediate effect',
   examples: ['sealgate venues change harbour-hall --inactive', "sealgate venues change harbour-hall --name 'Old Hall'"],
   options: [
-    new Option('--name <text>', 'a name for people'),
-    new Option('--active', 'whoever is eligible may enter').conflicts('inactive'),
-    new Option('--inactive', 'nobody may enter'),
+    new Option('--name <text>', 'a display name'),
+    new Option('--active', 'allow eligible subjects').conflicts('inactive'),
+    new Option('--inactive', 'deny everyone'),
     environmentOption(),
   ],
   run: async (session, [venueId = ''], { name, active, inactive, environment }) => {
     const isActive = active === true ? true : inactive === true ? false : undefined;
     const body = given({ name, active: isActive });
-    if (Object.keys(body).length === 0) throw new UsageError('Say what to change: --name, --active or --inactive.');
+    if (Object.keys(body).length === 0) throw new UsageError('Nothing to change: use --name, --active or --inactive.');
     const path = apiPath`/venues/${venueId}`;
     const answer = await session.api.json({ method: 'PATCH', path, query: { environment }, body });
     session.show(answer, (row) => `The venue was changed.\n\n${rowFields(row)}`);

@@ -1,7 +1,7 @@
 import { runCli } from '../cli.ts';
 import type { CliContext } from '../session.ts';
 
-/** The words of a command line as a shell splits them: quotes hold words together, `> file` is the shell's own. */
+/** Splits a command line like a shell: with quotes, without `> file`. */
 export function wordsOf(line: string): string[] {
   const words = [...line.replace(/ > \S+$/, '').matchAll(/'([^']*)'|(\S+)/g)];
   return words.map(([, quoted, plain]) => quoted ?? plain ?? '');
@@ -13,7 +13,7 @@ export interface Ran {
   readonly err: string;
 }
 
-/** Runs one line, without the word `sealgate`, in a place where there is nothing but what is given. */
+/** Runs one line, without the word `sealgate`, with only the given environment. */
 export async function runLine(line: string | readonly string[], context: Partial<CliContext> = {}): Promise<Ran> {
   const written = { out: '', err: '' };
   const code = await runCli(typeof line === 'string' ? wordsOf(line) : line, {

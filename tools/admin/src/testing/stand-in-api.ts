@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as it came. */
+/** A received request. */
 export interface Seen {
   readonly method: string;
   readonly path: string;
@@ -12,19 +12,19 @@ export interface Seen {
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a string unchanged. */
   readonly body?: object | string;
 }
 
 export type Answer = (request: Seen) => Reply | 'cut' | 'silence';
 
-/** A tiny HTTP server in place of an admin API, which keeps what it was asked. */
+/** A stub HTTP server for an admin API, which records its requests. */
 export interface StandInApi {
   readonly url: string;
-  /** With which the command line asks it. */
+  /** The environment for the command line. */
   readonly env: Readonly<Record<string, string>>;
   readonly seen: Seen[];
-  /** What it says from now on; forgets what it has seen. */
+  /** Sets the response from now on; clears recorded requests. */
   answer(with_: Answer): void;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-/** A problem document as the admin API makes them. */
+/** A problem document like those of the admin API. */
 export function problem(status: number, code: string, more: object = {}): Reply {
   const type = `urn:sealgate:problem:${code.toLowerCase().replaceAll('_', '-')}`;
   const members = {
