@@ -1,6 +1,6 @@
 /**
- * What makes chaincode of contracts. The package starts contracts by its own command alone, which looks for them in the
- * folder it is run in and reads settings from the command line; this class is what that command uses.
+ * Makes a chaincode of contracts. The package's only public way to start contracts is its own command, which looks for
+ * them in the working directory and reads settings from the command line; this class is what that command uses.
  */
 declare module 'fabric-shim/lib/contract-spi/chaincodefromcontract.js' {
   import type { Contract } from 'fabric-contract-api';
@@ -11,7 +11,7 @@ declare module 'fabric-shim/lib/contract-spi/chaincodefromcontract.js' {
     readonly serializers: Readonly<Record<string, new () => unknown>>;
   }
 
-  /** `module.exports` of the file, which ES modules meet as the default export. */
+  /** `module.exports` of the file; ES modules import it as the default export. */
   const ChaincodeFromContract: new (
     contracts: (new () => Contract)[],
     serializers: Serializers,

@@ -29,20 +29,20 @@ async function takenPort() {
 }
 
 describe('the chaincode service', () => {
-  it('says what it misses, and ends with 1', () => {
+  it('reports missing settings, and exits with 1', () => {
     const { status, stderr } = spawnSync(process.execPath, [program], { env: {}, encoding: 'utf8' });
     expect(status).toBe(1);
     expect(stderr).toContain('CHAINCODE_SERVER_ADDRESS is missing. CHAINCODE_ID is missing.');
   });
 
-  it('ends with 1 when its address is taken', async () => {
+  it('exits with 1 if its address is in use', async () => {
     const { address, close } = await takenPort();
     const child = run({ CHAINCODE_SERVER_ADDRESS: address, CHAINCODE_ID: 'records:1' });
     expect(await once(child, 'exit')).toEqual([1, null]);
     await close();
   }, 20_000);
 
-  it('greets every peer that comes, again and again, and ends with 0 when asked to', async () => {
+  it('registers with each connecting peer, and exits with 0 on SIGTERM', async () => {
     const { address, close } = await takenPort();
     await close();
     const child = run({ CHAINCODE_SERVER_ADDRESS: address, CHAINCODE_ID: 'records:1' });
@@ -54,7 +54,7 @@ describe('the chaincode service', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   }, 30_000);
 
-  it('speaks TLS, and asks peers for a certificate where it is given a CA', async () => {
+  it('serves TLS, and requires client certificates if a CA is configured', async () => {
     const authority = certificateAuthority('Org1MSP');
     const server = authority.issue('chaincode', { loopback: true });
     const files = { cert: server.cert, key: server.key, ca: authority.cert };

@@ -2,7 +2,7 @@ import { RecordsContract } from './records-contract.ts';
 import { readServerConfig } from './server-config.ts';
 import { serveContracts } from './serve-contracts.ts';
 
-/** Ends by exit code: 0 when asked to by a signal, 1 when it cannot start. */
+/** Exit code: 0 after SIGTERM or SIGINT, 1 if it cannot start. */
 async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0));
   try {

@@ -46,7 +46,7 @@ const refusalOf = async (attempt: Promise<unknown>) => {
 };
 
 describe('the contract on the real shim', () => {
-  it('writes once, and answers the first receipt from then on', async () => {
+  it('writes once, and then returns the first receipt', async () => {
     const [written] = (await submit('createMany', record('once'))) as [{ transactionId: string }];
     expect(written).toMatchObject({ id: 'once', existing: false, version: 1 });
     expect(written.transactionId).toMatch(/^[0-9a-f]{64}$/);
@@ -58,19 +58,19 @@ describe('the contract on the real shim', () => {
     });
   });
 
-  it('lets one of many writers of an id through', async () => {
+  it('lets one of several concurrent writers of an id succeed', async () => {
     const attempts = Array.from({ length: 8 }, (_, n) => submit('createMany', record('raced', { data: `{"n":${n}}` })));
     const settled = await Promise.allSettled(attempts);
     const winners = settled.flatMap((outcome, n) => (outcome.status === 'fulfilled' ? [n] : []));
     expect(winners).toHaveLength(1);
     for (const outcome of settled) {
-      // Endorsed before the winner's block, it is invalid in its own; endorsed behind it, it is refused.
+      // Endorsed before the winner's block, it is invalid in its own; endorsed after it, it is rejected.
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: expect.any(Number) });
     }
     expect(JSON.parse(await evaluate('read', 'raced'))).toMatchObject({ data: { n: winners[0] }, version: 1 });
   });
 
-  it('tells of a conflict in words for programs', async () => {
+  it('reports a conflict in machine-readable form', async () => {
     await submit('createMany', record('taken'));
     expect(await refusalOf(submit('createMany', record('new'), record('taken', { data: '[]' })))).toEqual({
       name: 'EndorseError',
@@ -80,7 +80,7 @@ describe('the contract on the real shim', () => {
     expect(await evaluate('read', 'new')).toBe('');
   });
 
-  it('takes a thousand records, and gives them in a page', async () => {
+  it('accepts a thousand records, and returns them in a page', async () => {
     const type = 'many';
     const records = Array.from({ length: 1000 }, (_, n) => record(`m-${String(n).padStart(4, '0')}`, { type }));
     await submit('createMany', ...records);
@@ -92,7 +92,7 @@ describe('the contract on the real shim', () => {
     );
   }, 30_000);
 
-  it('pages by code points over any characters', async () => {
+  it('pages in code point order over any characters', async () => {
     const ids = ['!', '/', 'a', 'a\u0080', 'aé', 'b', '\ufffd', '\u{10000}', '\u{10ffff}', '\u{10ffff}\u{10ffff}'];
     await submit('createMany', ...ids.toReversed().map((id) => record(id, { type: 'odd/\u{10ffff}' })));
     const seen: string[] = [];
@@ -108,7 +108,7 @@ describe('the contract on the real shim', () => {
     expect(seen).toEqual(ids);
   });
 
-  it('keeps every version, also of a record that changed its type', async () => {
+  it('keeps every version, also of a record whose type changed', async () => {
     await submit('upsertMany', record('grown'));
     await submit('upsertMany', record('grown', { type: 'letter', extra: '{}' }));
     expect(await submit('upsertMany', record('grown', { data: '[]' }))).toMatchObject([
@@ -124,14 +124,14 @@ describe('the contract on the real shim', () => {
     });
   });
 
-  it('is the default contract, and refuses what it has not', async () => {
+  it('is the default contract, and rejects unknown transactions', async () => {
     const unnamed = client.gateway.getNetwork('main').getContract('ledger');
     expect(Buffer.from(await unnamed.evaluateTransaction('read', 'nobody')).toString()).toBe('');
     expect((await refusalOf(contract.evaluateTransaction('transfer', 'x'))).code).toBe(2);
     expect((await refusalOf(contract.evaluateTransaction('read'))).message).toContain('Expected 1 parameters, but 0');
   });
 
-  it('goes on after it was killed', async () => {
+  it('works again after a kill', async () => {
     await submit('createMany', record('before'));
     await peer.chaincode.kill('ledger');
     expect((await refusalOf(contract.evaluateTransaction('read', 'before'))).message).toContain('error in simulation');

@@ -17,7 +17,7 @@ const record = (id: string, changes: object = {}) => ({
   extra: null,
   ...changes,
 });
-/** Canonical JSON text of that many bytes. */
+/** Canonical JSON text of this many bytes. */
 const oneMebibyte = (letter: string) => JSON.stringify(letter.repeat(1024 * 1024 - 2));
 const createMany = (...records: object[]) =>
   ledger.submit((context) => contract.createMany(context, JSON.stringify(records)));
@@ -36,14 +36,14 @@ const page = async (type: string, pageSize: number, bookmark: string) => {
 };
 
 describe('createMany', () => {
-  it('writes what is not there and answers in order', async () => {
+  it('writes missing records and returns receipts in order', async () => {
     expect(JSON.parse(await createMany(record('b'), record('a')))).toEqual([
       { id: 'b', transactionId: 'tx-1', existing: false, version: 1 },
       { id: 'a', transactionId: 'tx-1', existing: false, version: 1 },
     ]);
   });
 
-  it('answers the first receipt for the same content, and writes nothing', async () => {
+  it('returns the first receipt for the same content, and writes nothing', async () => {
     await createMany(record('a'));
     expect(JSON.parse(await createMany(record('a')))).toEqual([
       { id: 'a', transactionId: 'tx-1', existing: true, version: 1 },
@@ -51,7 +51,7 @@ describe('createMany', () => {
     expect(ledger.written).toEqual([]);
   });
 
-  it('writes the new ones beside those that were there', async () => {
+  it('writes new records beside existing ones', async () => {
     await createMany(record('a'));
     expect(JSON.parse(await createMany(record('a'), record('b')))).toEqual([
       { id: 'a', transactionId: 'tx-1', existing: true, version: 1 },
@@ -64,13 +64,13 @@ describe('createMany', () => {
     ['type', { type: 'letter' }],
     ['owner', { owner: 'me' }],
     ['extra', { extra: '{}' }],
-  ])('refuses the whole transaction when an id holds other content: %s', async (_member, change) => {
+  ])('rejects the whole transaction if an id holds other content: %s', async (_member, change) => {
     await createMany(record('a'));
     await expect(createMany(record('b'), record('a', change))).rejects.toThrow('RECORD_CONFLICT:{"id":"a"}');
     expect(await read('b')).toBe('');
   });
 
-  it('names the id in a form that programs read, whatever is in it', async () => {
+  it('returns the id in machine-readable form, whatever characters it has', async () => {
     const id = 'a"}:{\u{10ffff}\\';
     await createMany(record(id));
     const refusal = await createMany(record(id, { data: '[]' })).catch((error: unknown) => (error as Error).message);
@@ -78,14 +78,14 @@ describe('createMany', () => {
     expect(JSON.parse(String(refusal).slice('RECORD_CONFLICT:'.length))).toEqual({ id });
   });
 
-  it('takes the text null for extra as no extra', async () => {
+  it('treats the text null in extra as no extra', async () => {
     await createMany(record('a', { extra: 'null' }));
     expect(JSON.parse(await createMany(record('a')))).toMatchObject([{ existing: true }]);
   });
 });
 
 describe('a transaction', () => {
-  it('writes and answers the same bytes on every peer', async () => {
+  it('writes and returns the same bytes on every peer', async () => {
     const run = async () => {
       const peer = new MemoryLedger();
       const argument = JSON.stringify([record('b', { data: '{"z":1,"é":[2]}' }), record('a', { owner: 'ä' })]);
@@ -105,7 +105,7 @@ describe('a transaction', () => {
 });
 
 describe('upsertMany', () => {
-  it('makes a version of other content, and answers the receipt for the content of the newest', async () => {
+  it('creates a version for other content, and returns the receipt for unchanged content', async () => {
     expect(JSON.parse(await upsertMany(record('a')))).toMatchObject([{ transactionId: 'tx-1', version: 1 }]);
     expect(JSON.parse(await upsertMany(record('a', { data: '{"n":2}' })))).toEqual([
       { id: 'a', transactionId: 'tx-2', existing: false, version: 2 },
@@ -116,7 +116,7 @@ describe('upsertMany', () => {
     expect(JSON.parse(await upsertMany(record('a')))).toMatchObject([{ existing: false, version: 3 }]);
   });
 
-  it('leaves a record that changed its type under the new type alone', async () => {
+  it('lists a record whose type changed under the new type only', async () => {
     await upsertMany(record('a'));
     await upsertMany(record('a', { type: 'letter' }));
     expect(await page('note', 10, '')).toEqual({ ids: [], bookmark: '' });
@@ -126,14 +126,14 @@ describe('upsertMany', () => {
 });
 
 describe('read', () => {
-  it('answers no bytes for an id that was never written', async () => {
+  it('returns no bytes for an unknown id', async () => {
     expect(await read('nobody')).toBe('');
   });
 
-  it('answers the newest version with data and extra as values', async () => {
+  it('returns the newest version with data and extra as values', async () => {
     ledger.time = new Date('2026-03-01T12:00:00.007Z');
     await createMany(record('a', { owner: 'me', data: '{"deep":[1,{"x":null}]}', extra: '["e"]' }));
-    // RFC 8785 by hand: members in order, no blanks.
+    // RFC 8785 by hand: sorted members, no whitespace.
     const content = '{"data":{"deep":[1,{"x":null}]},"extra":["e"],"owner":"me","type":"note"}';
     expect(JSON.parse(await read('a'))).toEqual({
       id: 'a',
@@ -156,7 +156,7 @@ describe('read', () => {
 
 describe('queryByType', () => {
   it('pages by id in code-point order, and has a bookmark on every page but the last', async () => {
-    // UTF-16 would sort U+FFFD behind U+10000; a prefix comes before what it begins.
+    // UTF-16 would sort U+FFFD after U+10000; a prefix sorts before longer ids.
     const ids = [
       '',
       ' ',
@@ -222,13 +222,13 @@ describe('queryByType', () => {
     ['no type', '', '10', ''],
     ['a type that is too long', 't'.repeat(257), '10', ''],
     ['a bookmark that no id is', 'note', '10', '\u0000'],
-  ])('refuses %s', async (_what, type, pageSize, bookmark) => {
+  ])('rejects %s', async (_what, type, pageSize, bookmark) => {
     await expect(query(type, pageSize, bookmark)).rejects.toThrow(/^INVALID_REQUEST:\{"detail":/);
   });
 });
 
 describe('history', () => {
-  it('answers every version, newest first, over changes of the type', async () => {
+  it('returns every version, newest first, across type changes', async () => {
     await upsertMany(record('a'));
     await upsertMany(record('a', { type: 'letter' }));
     await upsertMany(record('a', { data: '{"n":3}' }));
@@ -242,11 +242,11 @@ describe('history', () => {
     });
   });
 
-  it('answers none for an id that was never written', async () => {
+  it('returns none for an unknown id', async () => {
     expect(JSON.parse(await history('nobody'))).toEqual({ versions: [], complete: true });
   });
 
-  it('leaves the oldest out, and says so, when there are more than it answers with', async () => {
+  it('omits the oldest versions above the limit, and reports that', async () => {
     for (let n = 1; n <= 1001; n += 1) await upsertMany(record('a', { data: String(n) }));
     const { versions, complete } = JSON.parse(await history('a')) as {
       versions: { data: number }[];
@@ -255,7 +255,7 @@ describe('history', () => {
     expect([versions.length, versions[0]!.data, versions.at(-1)!.data, complete]).toEqual([1000, 1001, 2, false]);
   });
 
-  it('leaves out what would make the answer too large', async () => {
+  it('omits versions that would make the response too large', async () => {
     for (const letter of ['a', 'b', 'c']) await upsertMany(record('a', { data: oneMebibyte(letter) }));
     await upsertMany(record('a', { data: '0' }));
     const { versions, complete } = JSON.parse(await history('a')) as {
@@ -274,13 +274,13 @@ describe('an id', () => {
     ['holds U+001F', '\u001f'],
     ['holds U+007F', 'a\u007fb'],
     ['is half of a pair', '\ud800'],
-  ])('is refused when it %s', async (_what, id) => {
+  ])('is rejected if it %s', async (_what, id) => {
     await expect(read(id)).rejects.toThrow(/^INVALID_REQUEST:/);
     await expect(history(id)).rejects.toThrow(/^INVALID_REQUEST:/);
   });
 
   it.each([['.'], ['..'], ['\u{10ffff}'.repeat(512)], ['i/61'], ['__proto__'], ['\u0080']])(
-    'may be %j, which surfaces refuse or not as they like',
+    'may be %j, which surfaces may reject',
     async (id) => {
       await createMany(record(id));
       expect(JSON.parse(await read(id))).toMatchObject({ id });

@@ -7,50 +7,50 @@ import type { RecordVersion } from './domain/record.ts';
 import { writeRecords } from './domain/write-records.ts';
 
 /**
- * The contract `records`. Each method is a transaction that clients name; arguments and answers are texts. The same
- * arguments on the same state give the same bytes on every peer: there is no clock, no chance and no locale in here.
+ * The contract `records`. Each method is a transaction; arguments and results are texts. The same arguments on the same
+ * state give the same bytes on every peer: the code uses no clock, randomness or locale.
  */
 export class RecordsContract extends Contract {
   constructor() {
     super('records');
   }
 
-  /** Create-once. @throws Refusal RECORD_CONFLICT, INVALID_REQUEST */
+  /** Create-once: an id holds one content for ever. @throws Refusal RECORD_CONFLICT, INVALID_REQUEST */
   async createMany(ctx: Context, recordsJson: string): Promise<string> {
     return answer(await writeRecords(recordState(ctx.stub), parseRecords(recordsJson), 'refuse'));
   }
 
-  /** Other content makes a new version. @throws Refusal INVALID_REQUEST */
+  /** Other content creates a new version. @throws Refusal INVALID_REQUEST */
   async upsertMany(ctx: Context, recordsJson: string): Promise<string> {
     return answer(await writeRecords(recordState(ctx.stub), parseRecords(recordsJson), 'new version'));
   }
 
-  /** The newest version, or no bytes when the id was never written. @throws Refusal INVALID_REQUEST */
+  /** The newest version, or no bytes for an unknown id. @throws Refusal INVALID_REQUEST */
   async read(ctx: Context, id: string): Promise<string> {
     const found = await readRecord(recordState(ctx.stub), id);
     return found === undefined ? '' : answer(readable(found));
   }
 
-  /** For evaluation: peers refuse pages in a transaction that writes. @throws Refusal INVALID_REQUEST */
+  /** For evaluation: peers reject paged queries in a transaction that writes. @throws Refusal INVALID_REQUEST */
   async queryByType(ctx: Context, type: string, pageSize: string, bookmark: string): Promise<string> {
     const page = await readPage(recordState(ctx.stub), type, pageSize, bookmark);
     return answer({ records: page.records.map(readable), bookmark: page.bookmark });
   }
 
-  /** All records whose id begins with `prefix`, as `queryByType` gives those of a type. @throws Refusal INVALID_REQUEST */
+  /** All records whose id begins with `prefix`, like `queryByType` for a type. @throws Refusal INVALID_REQUEST */
   async list(ctx: Context, prefix: string, pageSize: string, bookmark: string): Promise<string> {
     const page = await readList(recordState(ctx.stub), prefix, pageSize, bookmark);
     return answer({ records: page.records.map(readable), bookmark: page.bookmark });
   }
 
-  /** The versions of an id, newest first; none when it was never written. @throws Refusal INVALID_REQUEST */
+  /** The versions of an id, newest first; empty for an unknown id. @throws Refusal INVALID_REQUEST */
   async history(ctx: Context, id: string): Promise<string> {
     const { versions, complete } = await readHistory(recordState(ctx.stub), id);
     return answer({ versions: versions.map(readable), complete });
   }
 }
 
-/** As clients see it: data and extra as values. */
+/** The form for clients: data and extra as values. */
 function readable({ data, extra, ...rest }: RecordVersion) {
   return {
     ...rest,
@@ -59,7 +59,7 @@ function readable({ data, extra, ...rest }: RecordVersion) {
   };
 }
 
-/** Canonical, so that peers that endorse the same answer sign the same bytes. */
+/** Canonical, so that endorsing peers sign the same bytes. */
 function answer(value: object): string {
   return canonical(value as JsonValue);
 }

@@ -32,7 +32,7 @@ describe('list', () => {
     return [answer.records.map(({ id }) => id), answer.bookmark];
   };
 
-  it('pages over every type, by id, those that begin with the prefix', async () => {
+  it('pages over ids with the prefix, of all types', async () => {
     await createMany(record('a/2'), record('a/1', { type: 'other' }), record('b'), record('a'), record('a/\u{10ffff}'));
     expect(await idsOf('', 10, '')).toEqual([['a', 'a/1', 'a/2', 'a/\u{10ffff}', 'b'], '']);
     expect(await idsOf('a/', 2, '')).toEqual([['a/1', 'a/2'], 'a/2']);
@@ -40,15 +40,15 @@ describe('list', () => {
     expect(await idsOf('c', 2, '')).toEqual([[], '']);
   });
 
-  it('gives the newest version alone of a record that changed its type', async () => {
+  it('returns only the newest version of a record whose type changed', async () => {
     await createMany(record('a'));
     await upsertMany(record('a', { type: 'other' }));
     expect(JSON.parse(await list('', '5', ''))).toMatchObject({ records: [{ id: 'a', type: 'other', version: 2 }] });
   });
 
-  it('refuses what is no page', async () => {
+  it('rejects invalid pages', async () => {
     await expect(list('', '0', '')).rejects.toThrow(/^INVALID_REQUEST:/);
-    // Another prefix's bookmark would begin outside of this one.
+    // A bookmark of another prefix would start outside of this one.
     await expect(list('b', '1', 'a')).rejects.toThrow(/bookmark does not begin with prefix/);
     await expect(list('\u0000', '1', '')).rejects.toThrow(/^INVALID_REQUEST:/);
   });

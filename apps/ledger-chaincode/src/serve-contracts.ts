@@ -4,16 +4,16 @@ import { Shim } from 'fabric-shim';
 import ChaincodeFromContract from 'fabric-shim/lib/contract-spi/chaincodefromcontract.js';
 import type { ServerConfig } from './server-config.ts';
 
-/** How long a peer may stay silent before it is asked whether it is there, and how long it may take to say so. */
+/** Keepalive interval and timeout of idle peer connections. */
 const KEEPALIVE_MS = 110_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
 const UNLIMITED = -1;
 
 /**
- * Serves contracts to peers as one chaincode; the first is the default. Resolves once it listens, rejects when the
- * address cannot be had. It is ended with the process: a transaction that is being simulated then fails at its peer, and
- * nothing has been written.
+ * Serves contracts to peers as one chaincode; the first is the default. Resolves once it is listening, rejects if the
+ * address is not available. Runs until the process exits: a transaction that is being simulated then fails at its peer,
+ * and nothing is written.
  */
 export async function serveContracts(contracts: readonly (new () => Contract)[], config: ServerConfig): Promise<void> {
   const serializers = { transaction: 'json', serializers: { json: JSONSerializer } };
@@ -21,7 +21,7 @@ export async function serveContracts(contracts: readonly (new () => Contract)[],
   const options = {
     ccid: config.chaincodeId,
     address: config.address,
-    // Messages are as large as peers let them be.
+    // No message limit: peers have their own.
     'grpc.max_send_message_length': UNLIMITED,
     'grpc.max_receive_message_length': UNLIMITED,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
@@ -29,7 +29,7 @@ export async function serveContracts(contracts: readonly (new () => Contract)[],
     'grpc.keepalive_permit_without_calls': 1,
     tlsProps: config.tls,
   };
-  // The typings want TLS files of every server; the server does without them.
+  // The typings require TLS files for every server; the server itself does not.
   const server = Shim.server(chaincode, options as Parameters<typeof Shim.server>[1]);
   await server.start();
 }

@@ -14,7 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const file = (name: string) => join(directory, name);
 
 describe('readServerConfig', () => {
-  it('reads nothing that the README does not tell of', () => {
+  it('reads only variables documented in the README', () => {
     const [source, readme] = ['server-config.ts', '../README.md'].map((name) =>
       readFileSync(join(import.meta.dirname, name), 'utf8'),
     );
@@ -23,7 +23,7 @@ describe('readServerConfig', () => {
     for (const name of names) expect(readme).toContain(`\`${name}\``);
   });
 
-  it('serves plaintext where no TLS files are given', () => {
+  it('serves plaintext without TLS files', () => {
     expect(readServerConfig(required)).toEqual({
       address: '127.0.0.1:9999',
       chaincodeId: 'records:abc',
@@ -41,12 +41,12 @@ describe('readServerConfig', () => {
     expect(tls).toEqual({ cert: Buffer.from('cert'), key: Buffer.from('key'), clientCACerts: Buffer.from('ca') });
   });
 
-  it('asks nothing of peers without a CA for them', () => {
+  it('requires no client certificate without a CA', () => {
     const both = { CHAINCODE_TLS_CERT_FILE: file('cert'), CHAINCODE_TLS_KEY_FILE: file('key') };
     expect(readServerConfig({ ...required, ...both }).tls?.clientCACerts).toBeNull();
   });
 
-  it('names every fault at once', () => {
+  it('reports all faults at once', () => {
     expect(() => readServerConfig({ CHAINCODE_SERVER_ADDRESS: '9999', CHAINCODE_TLS_KEY_FILE: file('none') })).toThrow(
       /ADDRESS is not <host>:<port>.*CHAINCODE_ID is missing.*KEY_FILE cannot be read/,
     );
@@ -58,7 +58,7 @@ describe('readServerConfig', () => {
     ['an empty id', { CHAINCODE_ID: '' }, /CHAINCODE_ID is missing/],
     ['a certificate alone', { CHAINCODE_TLS_CERT_FILE: 'cert' }, /CERT_FILE is given without/],
     ['a CA alone', { CHAINCODE_TLS_CLIENT_CA_FILE: 'ca' }, /CLIENT_CA_FILE is given without/],
-  ])('refuses %s', (_what, given, why) => {
+  ])('rejects %s', (_what, given, why) => {
     const environment = Object.fromEntries(
       Object.entries({ ...required, ...given }).map(([name, value]) => [
         name,
@@ -68,7 +68,7 @@ describe('readServerConfig', () => {
     expect(() => readServerConfig(environment)).toThrow(why);
   });
 
-  it.each(['[::1]:9999', 'chaincode.example:7052', '0.0.0.0:1'])('takes %s as an address', (address) => {
+  it.each(['[::1]:9999', 'chaincode.example:7052', '0.0.0.0:1'])('accepts %s as an address', (address) => {
     expect(readServerConfig({ ...required, CHAINCODE_SERVER_ADDRESS: address }).address).toBe(address);
   });
 });

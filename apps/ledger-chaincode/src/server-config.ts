@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 export interface ServerConfig {
   /** `host:port` to listen on. */
   readonly address: string;
-  /** The package id that the peer's lifecycle gave the chaincode: `<label>:<hash>`. */
+  /** The package id from the peer's lifecycle: `<label>:<hash>`. */
   readonly chaincodeId: string;
   /** Undefined: plaintext. */
   readonly tls:
     | {
         readonly key: Buffer;
         readonly cert: Buffer;
-        /** Given: peers must show a certificate of this CA. */
+        /** If set, peers must present a certificate of this CA. */
         readonly clientCACerts: Buffer | null;
       }
     | undefined;
@@ -30,9 +30,8 @@ type Name = (typeof NAMES)[number];
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * A misspelt variable that is required shows by being missing. One that was to turn TLS on would leave it off in silence,
- * so what begins with CHAINCODE_TLS and means nothing here is a fault too.
- * @throws Error that names every fault at once.
+ * A misspelt required variable is reported as missing. A misspelt TLS variable would silently leave TLS off, so unknown
+ * variables that begin with CHAINCODE_TLS are faults, too. @throws Error listing all faults.
  */
 export function readServerConfig(environment: Environment): ServerConfig {
   const faults = Object.keys(environment)

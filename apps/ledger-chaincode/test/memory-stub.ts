@@ -9,18 +9,18 @@ interface Change {
 }
 
 /**
- * The part of the shim that the contract uses, over a map: keys in the order of their UTF-8 bytes, and writes that are seen
- * by the next transaction only, as on a peer. What it cannot show is tested on the real shim.
+ * The part of the shim that the contract uses, over a map: keys in the order of their UTF-8 bytes, and writes visible
+ * from the next transaction on, as on a peer. Other behaviour is tested on the real shim.
  */
 export class MemoryLedger {
   readonly #history = new Map<string, Change[]>();
   #transactions = 0;
-  /** The time that the next transactions are submitted with. */
+  /** The timestamp of the next transactions. */
   time = new Date('2026-03-01T12:00:00.000Z');
   /** Keys written by the last transaction, in order. */
   written: readonly string[] = [];
 
-  /** Runs one transaction; what it wrote counts only when it succeeds. Ids are tx-1, tx-2, ... */
+  /** Runs one transaction; its writes are applied only if it succeeds. Ids are tx-1, tx-2, ... */
   async submit(run: (context: Context) => Promise<string>): Promise<string> {
     this.#transactions += 1;
     const txId = `tx-${this.#transactions}`;
@@ -35,7 +35,7 @@ export class MemoryLedger {
     return [...this.#history.keys()].filter((key) => this.#get(key) !== undefined).sort(byUtf8);
   }
 
-  /** Text of a key in the state. */
+  /** Text of a state key. */
   value(key: string): string | undefined {
     return this.#get(key)?.toString('utf8');
   }

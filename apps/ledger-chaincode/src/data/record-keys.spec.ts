@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { headKey, keysBehind, recordKey } from './record-keys.ts';
 
-/** Any text without surrogates that stand alone. */
+/** Any text without lone surrogates. */
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 8 });
 const codePoints = (value: string) => [...value].map((character) => character.codePointAt(0)!);
 const compareCodePoints = (left: string, right: string): number => {
@@ -14,13 +14,13 @@ const compareCodePoints = (left: string, right: string): number => {
 /** LevelDB compares the bytes of keys. */
 const compareBytes = (left: string, right: string) => Buffer.compare(Buffer.from(left), Buffer.from(right));
 
-describe('the keys of the world state', () => {
+describe('world state keys', () => {
   it('are plain ASCII', () => {
     expect(headKey('a/b')).toBe('i/612f62');
     expect(recordKey('é', '\u{10ffff}')).toBe('r/c3a9/f48fbfbf');
   });
 
-  it('stand in the code-point order of the ids', () => {
+  it('sort by the code points of the ids', () => {
     fc.assert(
       fc.property(text, text, text, (type, left, right) => {
         const order = compareBytes(recordKey(type, left), recordKey(type, right));
@@ -29,7 +29,7 @@ describe('the keys of the world state', () => {
     );
   });
 
-  it('lie in the range behind an id exactly when they are of the type and behind it', () => {
+  it('are in the range after an id exactly if they are of the type and sort after it', () => {
     fc.assert(
       fc.property(text, text, fc.oneof(text, fc.constant('')), text, (type, otherType, afterId, id) => {
         const [from, to] = keysBehind(type, afterId);

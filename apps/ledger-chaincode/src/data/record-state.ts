@@ -7,7 +7,7 @@ import { headKey, headKeysBehind, idOfHeadKey, keysBehind, recordKey } from './r
 
 type ChaincodeStub = Context['stub'];
 
-/** The world state of the running transaction. */
+/** Access to the world state in the running transaction. */
 export function recordState(stub: ChaincodeStub): RecordReader & RecordWriter {
   const head = (id: string) => getJson<RecordHead>(stub, headKey(id));
   return {
@@ -21,7 +21,7 @@ export function recordState(stub: ChaincodeStub): RecordReader & RecordWriter {
       const newHead: RecordHead = { type, version: version.version, contentHash, transactionId };
       await putJson(stub, headKey(id), newHead);
       await putJson(stub, recordKey(type, id), version);
-      // Type is content: a new version may have another, and then lies elsewhere.
+      // Type is content: a new version may have another type, and is then stored under another key.
       if (replaced !== undefined && replaced.type !== type) await stub.deleteState(recordKey(replaced.type, id));
     },
     read: async (id) => {
@@ -50,7 +50,7 @@ export function recordState(stub: ChaincodeStub): RecordReader & RecordWriter {
   };
 }
 
-/** A record that changed its type left versions under each, so its head is asked which there were. */
+/** A record whose type changed has versions under each type; its head lists them. */
 async function versionsOf(stub: ChaincodeStub, id: string, most: number): Promise<RecordVersion[]> {
   const types = new Set((await pastValues<RecordHead>(stub, headKey(id), most)).map(({ type }) => type));
   const found: RecordVersion[] = [];
@@ -58,7 +58,7 @@ async function versionsOf(stub: ChaincodeStub, id: string, most: number): Promis
   return found.sort((left, right) => right.version - left.version).slice(0, most);
 }
 
-/** What a key held, newest first; the loop leaves deletions out and closes the iterator on its way out. */
+/** History of a key, newest first, without deletions. Leaving the loop closes the iterator. */
 async function pastValues<Value>(stub: ChaincodeStub, key: string, most: number): Promise<Value[]> {
   const values: Value[] = [];
   for await (const { isDelete, value } of stub.getHistoryForKey(key)) {
@@ -72,15 +72,12 @@ async function getJson<Value>(stub: ChaincodeStub, key: string): Promise<Value |
   return fromJson<Value>(await stub.getState(key));
 }
 
-/** Absent is no bytes at all. Only this contract writes below its keys, so what is there has the shape it gave it. */
+/** An absent key has no bytes. Only this contract writes these keys, so the value has its shape. */
 function fromJson<Value>(bytes: Uint8Array): Value | undefined {
   return bytes.length === 0 ? undefined : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Value);
 }
 
-/**
- * Data and extra are kept as the texts they came as: CouchDB takes values apart when they are JSON, and would print the
- * numbers inside anew.
- */
+/** Data and extra are stored as JSON strings: CouchDB parses JSON values and would reformat the numbers in them. */
 async function putJson(stub: ChaincodeStub, key: string, value: RecordHead | RecordVersion): Promise<void> {
   await stub.putState(key, Buffer.from(JSON.stringify(value)));
 }

@@ -12,7 +12,7 @@ const refusal = (argument: string): Refusal => {
     if (error instanceof Refusal) return error;
     throw error;
   }
-  throw new Error('It was taken.');
+  throw new Error('It was accepted.');
 };
 
 describe('parseRecords', () => {
@@ -41,32 +41,32 @@ describe('parseRecords', () => {
     ['a number that cannot be kept', JSON.stringify([{ ...good, data: '9007199254740993' }]), /UNSAFE_NUMBER/],
     ['extra with blanks', JSON.stringify([{ ...good, extra: '[ ]' }]), /extra is not in canonical form/],
     ['the same id twice', JSON.stringify([good, { ...good, data: '[]' }]), /records\[1\]\.id stands twice/],
-  ])('refuses %s', (_what, argument, why) => {
+  ])('rejects %s', (_what, argument, why) => {
     expect(refusal(argument).code).toBe('INVALID_REQUEST');
     expect(refusal(argument).facts['detail']).toMatch(why);
   });
 
-  it('refuses an argument that no orderer would take', () => {
+  it('rejects an argument above the limit of an orderer', () => {
     const data = JSON.stringify('x'.repeat(MAX_ARGUMENT_BYTES));
     expect(refusal(JSON.stringify([{ ...good, data }])).facts['detail']).toMatch(/longer than 10485760 bytes/);
   });
 
-  it('says where it is wrong and never what was sent', () => {
+  it('names the location of a fault without quoting the input', () => {
     const { message } = refusal(JSON.stringify([good, { ...good, id: 'b', data: '{"secret" : 1}' }]));
     expect(message).toContain('records[1].data');
     expect(message).not.toContain('secret');
   });
 
-  it('takes exactly 1000 records', () => {
+  it('accepts exactly 1000 records', () => {
     const records = Array.from({ length: 1000 }, (_, n) => ({ ...good, id: String(n) }));
     expect(parseRecords(JSON.stringify(records))).toHaveLength(1000);
   });
 
-  it('gives one hash to one content, whatever the id, and another to any other', () => {
+  it('hashes the content without the id', () => {
     const content = fc.record({
       type: fc.constantFrom('t', 'u'),
       owner: fc.constantFrom(null, 't', 'null'),
-      // A member `__proto__` is refused by strict JSON itself.
+      // Strict JSON itself rejects a member `__proto__`.
       data: fc.jsonValue({ maxDepth: 2 }).filter((value) => !JSON.stringify(value).includes('__proto__')),
       extra: fc.constantFrom(null, '', 't', {}, []),
     });

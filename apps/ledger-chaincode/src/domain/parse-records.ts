@@ -1,18 +1,17 @@
 import { AppError } from '@sealgate/errors';
-import { canonical, canonicalHash, parseStrict, type JsonValue } from '@sealgate/json';
-import { invalid } from './refusal.ts';
+import { canonical, canonicalHash, type JsonValue, parseStrict } from '@sealgate/json';
 import type { NewRecord } from './record.ts';
-import { checkText, ID_LENGTH, OWNER_LENGTH, TYPE_LENGTH } from './text-rules.ts';
+import { invalid } from './refusal.ts';
 
-/** More records in one transaction are refused. */
+/** Maximum number of records in a transaction. */
 const MAX_RECORDS = 1000;
 
-/** A longer argument is refused: it is what an ordering service takes of a whole transaction unless told otherwise. */
+/** Maximum length of an argument: the default limit of an ordering service for a whole transaction. */
 export const MAX_ARGUMENT_BYTES = 10_485_760;
 
 const MEMBERS = ['data', 'extra', 'id', 'owner', 'type'];
 
-/** @throws Refusal INVALID_REQUEST, naming the place by its index; one fault at a time. */
+/** Reports one fault, with its index. @throws Refusal INVALID_REQUEST */
 export function parseRecords(argument: string): NewRecord[] {
   if (Buffer.byteLength(argument) > MAX_ARGUMENT_BYTES) {
     throw invalid(`The argument is longer than ${MAX_ARGUMENT_BYTES} bytes.`);
@@ -45,7 +44,7 @@ function parseRecord(value: JsonValue, index: number): NewRecord {
   return {
     ...checked,
     data: canonical(dataValue),
-    // The text `null` says what null says, so both are one content and are kept alike.
+    // The text `null` and the value null are the same content and are stored alike.
     extra: extraValue === null ? null : canonical(extraValue),
     contentHash: canonicalHash({
       type: checked.type,
@@ -56,7 +55,7 @@ function parseRecord(value: JsonValue, index: number): NewRecord {
   };
 }
 
-/** Reads of a transaction never see its own writes, so a repeated id would be written twice and the first one lost. */
+/** A transaction does not read its own writes, so a repeated id would be written twice and the first write lost. */
 function refuseRepeatedIds(records: readonly NewRecord[]): void {
   const seen = new Set<string>();
   for (const [index, { id }] of records.entries()) {
@@ -65,7 +64,7 @@ function refuseRepeatedIds(records: readonly NewRecord[]): void {
   }
 }
 
-/** Only one text of a value is taken, so that every reader sees the bytes that were hashed. */
+/** Only the canonical text of a value is accepted, so that every reader sees the bytes that were hashed. */
 function parseCanonical(text: JsonValue | undefined, where: string): JsonValue {
   if (typeof text !== 'string') throw invalid(`${where} is not a text of JSON.`);
   const value = parseText(text, where);
@@ -80,4 +79,29 @@ function parseText(text: string, where: string): JsonValue {
     if (error instanceof AppError) throw invalid(`${where} is not strict JSON: ${error.code}.`);
     throw error;
   }
+}
+
+/**
+ * Lengths count code points. Ids and types may be longer than those of surfaces (256 and 128): a driver that maps
+ * several channels to one Fabric channel prefixes both with the channel's name.
+ */
+export const ID_LENGTH = 512;
+export const TYPE_LENGTH = 256;
+const OWNER_LENGTH = 256;
+
+const DELETE = 0x7f;
+
+/** @throws Refusal INVALID_REQUEST unless it is a text of 1 to `most` code points without U+0000-001F and U+007F. */
+export function checkText(value: unknown, where: string, most: number): string {
+  if (typeof value !== 'string') throw invalid(`${where} is not a text.`);
+  if (!value.isWellFormed()) throw invalid(`${where} holds half of a surrogate pair.`);
+  let length = 0;
+  for (const character of value) {
+    const code = character.codePointAt(0)!;
+    if (code < 0x20 || code === DELETE) throw invalid(`${where} holds a control character.`);
+    length += 1;
+    if (length > most) break;
+  }
+  if (length === 0 || length > most) throw invalid(`${where} is not 1 to ${most} code points long.`);
+  return value;
 }

@@ -1,24 +1,24 @@
 import { invalid } from './refusal.ts';
 import type { RecordVersion } from './record.ts';
-import { checkText, ID_LENGTH, TYPE_LENGTH } from './text-rules.ts';
+import { checkText, ID_LENGTH, TYPE_LENGTH } from './parse-records.ts';
 
 const MAX_PAGE_SIZE = 1000;
 
-/** The most versions of one record that `history` answers with. */
+/** Maximum number of versions that `history` returns. */
 const MAX_VERSIONS = 1000;
 
-/** An answer ends before it would hold more of data and extra than this, so that a gRPC client of default settings can take it. */
+/** A response stops before data and extra exceed this, so that a gRPC client with default settings can receive it. */
 const MAX_ANSWER_BYTES = 3_145_728;
 
-/** So many records are read from the ledger at once: of the largest that can be written, a peer can still send them. */
+/** Read from the ledger at once: even with the largest records a peer can still send this many. */
 const STEP = 16;
 
-/** What reading needs of the ledger. */
+/** The reads that the domain needs from the ledger. */
 export interface RecordReader {
   read(id: string): Promise<RecordVersion | undefined>;
-  /** Records of the type behind `afterId` ('' from the first) in code point order, at most `most`. */
+  /** Records of the type after `afterId` ('' from the first) in code point order, at most `most`. */
   page(type: string, afterId: string, most: number): Promise<RecordVersion[]>;
-  /** Records whose id begins with `prefix` ('' for all), of any type, behind `afterId`; in the same order. */
+  /** Records whose id begins with `prefix` ('' for all), of any type, after `afterId`, in the same order. */
   list(prefix: string, afterId: string, most: number): Promise<RecordVersion[]>;
   /** Newest first, at most `most`. */
   versions(id: string, most: number): Promise<RecordVersion[]>;
@@ -26,29 +26,28 @@ export interface RecordReader {
 
 export interface Page {
   readonly records: readonly RecordVersion[];
-  /** The id to go on behind; '' exactly on the last page. */
+  /** Pass it to get the next page; '' exactly on the last page. */
   readonly bookmark: string;
 }
 
 export interface History {
   /** Newest first. */
   readonly versions: readonly RecordVersion[];
-  /** False when there are older ones, which would have been too many or too large. */
+  /** False if older versions were left out because there are too many or they are too large. */
   readonly complete: boolean;
 }
 
 /**
- * One more than the page is read, which alone tells whether there is another. The bookmark is the last id itself, so it
- * stays good whatever is written meanwhile. A page is shorter than asked for when its records are large, and never empty
- * with a bookmark.
- * @throws Refusal INVALID_REQUEST
+ * Reads one more than the page, to know whether there is another. The bookmark is the last id, so it stays valid
+ * whatever is written meanwhile. A page is shorter than requested if its records are large, and never empty with a
+ * bookmark. @throws Refusal INVALID_REQUEST
  */
 export function readPage(ledger: RecordReader, type: string, pageSize: string, bookmark: string): Promise<Page> {
   checkText(type, 'type', TYPE_LENGTH);
   return pageOf((afterId, most) => ledger.page(type, afterId, most), pageSize, bookmark);
 }
 
-/** The same over every type. @throws Refusal INVALID_REQUEST */
+/** The same for all types. @throws Refusal INVALID_REQUEST */
 export function readList(ledger: RecordReader, prefix: string, pageSize: string, bookmark: string): Promise<Page> {
   if (prefix !== '') checkText(prefix, 'prefix', ID_LENGTH);
   if (bookmark !== '' && !bookmark.startsWith(prefix)) throw invalid('bookmark does not begin with prefix.');

@@ -1,4 +1,4 @@
-/** A record as a caller gives it, checked. */
+/** A validated record of a caller. */
 export interface NewRecord {
   readonly id: string;
   readonly type: string;
@@ -11,24 +11,24 @@ export interface NewRecord {
   readonly contentHash: string;
 }
 
-/** One version of a record, as it is kept and read. */
+/** One stored version of a record. */
 export interface RecordVersion extends NewRecord {
   /** From 1. */
   readonly version: number;
   readonly transactionId: string;
-  /** What the submitter said the time was: RFC 3339, UTC, three fraction digits. */
+  /** The submitter's timestamp: RFC 3339, UTC, three fraction digits. */
   readonly at: string;
 }
 
-/** What must be known of the newest version to decide about a write; the rest stays unread. */
+/** The part of the newest version that decides about a write; the rest is not read. */
 export type RecordHead = Pick<RecordVersion, 'type' | 'version' | 'contentHash' | 'transactionId'>;
 
-/** What became of one record of a write. */
+/** Result of one record of a write. */
 export interface Receipt {
   readonly id: string;
   /** The transaction that wrote this content. */
   readonly transactionId: string;
-  /** True: it was there before this transaction, with this content. */
+  /** True if it existed before this transaction, with this content. */
   readonly existing: boolean;
   readonly version: number;
 }

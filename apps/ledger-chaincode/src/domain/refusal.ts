@@ -1,9 +1,9 @@
-/** The codes a transaction may be refused with. They are part of the contract: clients read them. */
+/** Codes of a rejected transaction. They are part of the contract: clients read them. */
 export type RefusalCode = 'RECORD_CONFLICT' | 'INVALID_REQUEST';
 
 /**
- * Refuses the whole transaction. All that a chaincode can give its caller beside a result is one message, so the message
- * is made for programs: the code, a colon, and a JSON object.
+ * Rejects the whole transaction. A chaincode can only return one message on failure, so the message is
+ * machine-readable: the code, a colon, and a JSON object.
  */
 export class Refusal extends Error {
   readonly code: RefusalCode;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The argument is not what the transaction takes. Never quotes what was sent, which may be anything of any length. */
+/** An invalid argument. The detail never quotes the input, which may be anything of any length. */
 export function invalid(detail: string): Refusal {
   return new Refusal('INVALID_REQUEST', { detail });
 }

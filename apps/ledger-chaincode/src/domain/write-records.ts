@@ -1,24 +1,23 @@
 import { Refusal } from './refusal.ts';
 import type { NewRecord, Receipt, RecordHead, RecordVersion } from './record.ts';
 
-/** What a write needs of the ledger. Reads see what was there before the transaction, never its own writes. */
+/** Ledger access of a write. Reads see the state before the transaction, never its own writes. */
 export interface RecordWriter {
   readonly transactionId: string;
-  /** The submitter's time, as a record keeps it. */
+  /** The submitter's timestamp, as stored in a record. */
   readonly at: string;
-  /** The newest version, or undefined when there never was one. */
+  /** The newest version; undefined if the id was never written. */
   head(id: string): Promise<RecordHead | undefined>;
-  /** Makes this the newest version, in place of `replaced`. */
+  /** Stores the newest version, replacing `replaced`. */
   put(version: RecordVersion, replaced: RecordHead | undefined): Promise<void>;
 }
 
-/** What happens to an id that holds other content. */
+/** What to do if the id holds other content. */
 export type OnOtherContent = 'refuse' | 'new version';
 
 /**
- * Writes each record whose content is not there already, and answers for each, in order. All are looked up before the
- * first is written.
- * @throws Refusal RECORD_CONFLICT for the first id that holds other content, where that is refused.
+ * Writes each record whose content is not stored yet, and returns a receipt for each, in order. All are read before the
+ * first is written. @throws Refusal RECORD_CONFLICT for the first id that holds other content, if that is rejected.
  */
 export async function writeRecords(
   ledger: RecordWriter,

@@ -9,8 +9,8 @@ interface Asset {
 }
 
 /**
- * A contract as somebody else would have written it: the transactions and positional arguments that newcomers to Fabric
- * learn first, refusals in words of its own, ids as keys. Our driver must do with it.
+ * A third-party style contract: the transactions and positional arguments of Fabric's tutorials, its own error
+ * messages, ids as keys. Our driver must work with it.
  */
 export class BasicAssetsContract extends Contract {
   constructor() {
