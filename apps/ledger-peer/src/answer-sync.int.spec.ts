@@ -14,20 +14,20 @@ const { peerWith, keep, rows } = suite;
 
 const summaryOf = ({ body }: SyncAnswer) => (JSON.parse(body) as { summary: object }).summary;
 
-/** Something that a test lets happen when it is time. */
+/** Lets a test continue a step at the right moment. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
 }
 
 describe('a plain write', () => {
-  it('costs no row', async () => {
+  it('stores no row', async () => {
     const { answer } = peerWith();
     expect(await answer(writeOf(['a', 'b']))).toMatchObject({ status: 200, replayed: false });
     expect(await rows()).toEqual([]);
   });
 
-  it('is refused whole where a type is not mapped, and asset by asset where errors are passed over', async () => {
+  it('is rejected as a whole for an unmapped type, or per asset with continueOnError', async () => {
     const { answer, ledger } = peerWith();
     const request = writeOf(['a'], { type: 'unmapped' });
     await expect(answer(request)).rejects.toMatchObject({
@@ -42,12 +42,12 @@ describe('a plain write', () => {
   it.each([
     ['unavailable', 'LEDGER_UNAVAILABLE'],
     ['overloaded', 'OVERLOADED'],
-  ] as const)('is refused where the ledger was %s and nothing was sent', async (outcome, code) => {
+  ] as const)('is rejected if the ledger was %s and nothing was sent', async (outcome, code) => {
     const { answer } = peerWith({ write: () => ({ outcome }) });
     await expect(answer(writeOf(['a']))).rejects.toMatchObject({ code, retryAfterSeconds: 1 });
   });
 
-  it('names the channel that is halted, writes nothing, and goes on under the same key once that is over', async () => {
+  it('names the halted channel, writes nothing, and succeeds under the same key once it is resumed', async () => {
     const { sql } = suite.database;
     const ledger = embeddedLedger({ sql, origin: 'ledger.test', now: Date.now });
     const assets = embeddedAssets({ ledger, sql, settleWithinMs: 100 });
@@ -65,7 +65,7 @@ describe('a plain write', () => {
     await ledger.drain();
   });
 
-  it('says which channel is halted of what was not attempted behind it', async () => {
+  it('names the halted channel for assets not attempted because of it', async () => {
     let calls = 0;
     const halted = { outcome: 'halted', message: 'Channel acme.b is halted.' } as const;
     const { answer } = peerWith({ write: () => ((calls += 1) > 1 ? halted : undefined) });
@@ -74,7 +74,7 @@ describe('a plain write', () => {
     expect(JSON.parse(body)).toMatchObject({ succeeded: ['a'], failed: [failure] });
   });
 
-  it('with continueOnError writes what goes to a channel that is whole, beside one that is halted', async () => {
+  it('with continueOnError writes to a working channel beside a halted one', async () => {
     const { sql } = suite.database;
     const ledger = embeddedLedger({ sql, origin: 'ledger.test', now: Date.now });
     const assets = embeddedAssets({ ledger, sql, settleWithinMs: 100 });
@@ -106,7 +106,7 @@ describe('a plain write', () => {
     await ledger.drain();
   });
 
-  it('says what was not attempted where the ledger was lost half-way', async () => {
+  it('reports assets not attempted if the ledger became unavailable half-way', async () => {
     let calls = 0;
     const { answer } = peerWith({ write: () => ((calls += 1) > 1 ? { outcome: 'unavailable' } : undefined) });
     const given = await answer(writeOf(['a', 'b'], { options: { batchSize: 1 } }));
@@ -119,7 +119,7 @@ describe('a plain write', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  it('need not wait for a lease where its claim was made and the answer to that was lost', async () => {
+  it('does not wait for a lease if its claim was created and the response was lost', async () => {
     const ledger = scriptedLedger();
     const { sql } = suite.database;
     let losing = true;
@@ -127,21 +127,21 @@ describe('an Idempotency-Key', () => {
       const found = await sql.query(statement, options);
       if (!losing || statement.name !== 'peer begin') return found as never[];
       losing = false;
-      throw new DatabaseUnavailableError('The answer was lost.', { sent: true });
+      throw new DatabaseUnavailableError('The response was lost.', { sent: true });
     };
     const peer = keep(testPeer({ sql: { ...sql, query }, ledger, owner: 'deaf' }));
     const other = keep(testPeer({ sql, ledger, owner: 'other' }));
     const request = writeOf(['a'], { key: 'k' });
     await expect(peer.answer(request)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(ledger.writes).toEqual([]);
-    // Another process cannot know that nobody works on it.
+    // Another process cannot know that no process is working on it.
     await expect(other.answer(request)).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
     expect(await peer.answer(request)).toMatchObject({ status: 200, replayed: false });
     expect(await other.answer(request)).toMatchObject({ status: 200, replayed: true });
     expect(ledger.writes).toHaveLength(1);
   });
 
-  it('gets the same bytes again, from any process, and writes once', async () => {
+  it('returns the same bytes again, from any process, and writes once', async () => {
     const first = peerWith();
     const second = peerWith();
     const given = await first.answer(writeOf(['a'], { key: 'k' }));
@@ -152,7 +152,7 @@ describe('an Idempotency-Key', () => {
     expect([...first.ledger.writes, ...second.ledger.writes]).toEqual([['a']]);
   });
 
-  it('is refused for another body, also one whose type is not mapped, and is free for another family', async () => {
+  it('is rejected for another body, even with an unmapped type, and is separate for each key family', async () => {
     const { answer } = peerWith();
     await answer(writeOf(['a'], { key: 'k' }));
     await expect(answer(writeOf(['b'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
@@ -163,7 +163,7 @@ describe('an Idempotency-Key', () => {
     expect(await answer(writeOf(['b'], { key: 'k', caller: others }))).toMatchObject({ replayed: false });
   });
 
-  it('is not taken by a request that nobody can map', async () => {
+  it('is not claimed by a request with an unmapped type', async () => {
     const { answer } = peerWith();
     await expect(answer(writeOf(['a'], { key: 'k', type: 'unmapped' }))).rejects.toMatchObject({
       code: 'UNKNOWN_CHAINCODE',
@@ -171,14 +171,14 @@ describe('an Idempotency-Key', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('must be valid before anything else', async () => {
+  it('is validated first', async () => {
     const { answer } = peerWith();
     await expect(answer({ ...writeOf(['a'], { type: 'unmapped' }), idempotencyKeys: ['a b'] })).rejects.toMatchObject({
       code: 'INVALID_IDEMPOTENCY_KEY',
     });
   });
 
-  it('waits a moment for the first request in another process, then says that it runs', async () => {
+  it('waits briefly for the first request in another process, then reports it as in progress', async () => {
     const { opened, open } = gate();
     const slow = peerWith();
     const ledger = { ...slow.ledger, write: async () => opened.then(() => ({ outcome: 'unavailable' as const })) };
@@ -192,11 +192,11 @@ describe('an Idempotency-Key', () => {
     });
     open();
     expect(await running).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
-    // What failed keeps nothing: the same key can be used at once.
+    // A failed request stores nothing: the key can be reused at once.
     expect(await slow.answer(writeOf(['a'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
   });
 
-  it('is not taken from another body by a request in flight that comes to nothing, here or elsewhere', async () => {
+  it('is not blocked for another body by a request in flight that fails, here or elsewhere', async () => {
     const { opened, open } = gate();
     const other = peerWith();
     const ledger = {
@@ -215,12 +215,12 @@ describe('an Idempotency-Key', () => {
     open();
     expect(await running).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
     expect(await other.answer(writeOf(['b'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
-    // From here on the row says so, to every process.
+    // From here on the row says so to every process.
     await expect(first.answer(writeOf(['a'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
     expect(other.ledger.writes).toEqual([['b']]);
   });
 
-  it('is answered to the body that won, though a loser is still in flight in this process', async () => {
+  it('returns the result to the body that won, while a loser is still in flight in this process', async () => {
     const { opened, open } = gate();
     const { sql } = suite.database;
     let isHeld = false;
@@ -246,7 +246,7 @@ describe('an Idempotency-Key', () => {
     expect(ledger.writes).toEqual([]);
   });
 
-  it('says that it was used with another body once the process that had that in hand is gone', async () => {
+  it('reports reuse with another body once the process that held the claim is gone', async () => {
     const never = new Promise<never>(() => undefined);
     const ledger = { ...scriptedLedger(), write: () => never };
     const dead = testPeer({ sql: suite.database.sql, ledger, owner: 'dead', leaseMs: 300 });
@@ -263,7 +263,7 @@ describe('an Idempotency-Key', () => {
     expect(await alive.answer(writeOf(['a'], { key: 'k' }))).toMatchObject({ status: 200, replayed: false });
   });
 
-  it('is taken over once the process that had it is silent for as long as its lease', async () => {
+  it('is taken over once the lease of its process has expired', async () => {
     const never = new Promise<never>(() => undefined);
     const dead = testPeer({
       sql: suite.database.sql,
@@ -274,7 +274,7 @@ describe('an Idempotency-Key', () => {
     void dead.answer(writeOf(['a'], { key: 'k' }));
     await until(async () => (await rows()).length > 0);
     const alive = peerWith({}, { leaseMs: 300 });
-    // As long as it renews its lease, it is there.
+    // It is alive as long as it renews its lease.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await expect(alive.answer(writeOf(['a'], { key: 'k' }))).rejects.toMatchObject({ code: 'IDEMPOTENCY_IN_PROGRESS' });
     dead.crash();

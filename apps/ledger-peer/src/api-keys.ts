@@ -5,28 +5,28 @@ export interface ConfiguredKey extends HashedSecret {
 }
 
 const ENTRY = /^(?:([a-z0-9][a-z0-9-]{0,62}):)?([0-9a-f]{64})$/i;
-/** Keys are chosen by operators; what is shorter than this was chosen badly, or is none of theirs. */
+/** Operators choose the keys: a shorter one is weak, or not a configured key. */
 const MIN_CHARACTERS = 32;
 const MAX_CHARACTERS = 1024;
 const FAMILY_DIGITS = 16;
 
-/** The keys that an operator configured, by their SHA-256 hashes. */
+/** The configured API keys, by their SHA-256 hashes. */
 export class ConfiguredKeys extends HashedSecrets<ConfiguredKey> {
   /**
-   * Reads `hash` or `family:hash`, separated by commas; the hash is 64 hexadecimal digits. A key without a family is one
-   * by itself, called by the first 16 digits of its hash: so a key that replaces another one names that to go on as it.
-   * @throws Error naming every wrong entry by its position, never by its value.
+   * Parses `hash` or `family:hash`, separated by commas; the hash is 64 hexadecimal digits. A key without a family is
+   * its own family, named by the first 16 digits of its hash: a replacement key names that family to keep its identity.
+   * @throws Error listing invalid entries by position, never by value.
    */
   static of(read: () => string): ConfiguredKeys {
     return new ConfiguredKeys({ read, parse: parseKeys });
   }
 
-  /** The key, or undefined. With none at all the surface asks for no key. */
+  /** The key, or undefined. If none is configured, requests need no key. */
   override find(presented: string): ConfiguredKey | undefined {
     return ConfiguredKeys.mayBe(presented) ? super.find(presented) : undefined;
   }
 
-  /** Whether it could be a key at all: what cannot is refused without being counted where others look. */
+  /** Whether it has the length of a key: other values are rejected without a lookup or a failure count. */
   static mayBe(presented: string): boolean {
     return presented.length >= MIN_CHARACTERS && presented.length <= MAX_CHARACTERS;
   }

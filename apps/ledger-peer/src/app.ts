@@ -20,7 +20,7 @@ import { healthRoutes, type HealthPorts } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
 
-/** What both listeners share. */
+/** Ports of the public routes. */
 export interface PublicPorts {
   readonly assets: AssetsPorts;
   readonly jobs: Parameters<typeof jobRoutes>[0];
@@ -54,7 +54,7 @@ export interface AdminAccess extends AdminSignIn {
   readonly addresses: AddressLimiter;
 }
 
-/** The admin listener. `ledger` undefined: the ledger is another's to administer, and its paths are not here. */
+/** The admin listener. `ledger` undefined: the ledger is administered elsewhere, and its paths do not exist here. */
 export function administration(
   base: AppBase,
   { addresses, ...signIn }: AdminAccess,

@@ -1,20 +1,21 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { jwkOfPoint, type Jwks, jwksOf } from '@sealgate/envelope';
 import type { App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
 import type { LedgerHealth } from '@sealgate/ledger-port';
+import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
 import { cursorCodec } from '@sealgate/paging';
-import { cachedCheck, type Composition, type HostChecks, type Own } from '@sealgate/service-host';
+import { cachedCheck, type Composition, type HostChecks, type Own, StartError } from '@sealgate/service-host';
 import { tellingOutages } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
-import { waitingJobs } from './data/waiting-jobs.ts';
+import { waitingJobs } from './data/jobs-store.ts';
 import { answerSync } from './domain/answer-sync.ts';
-import { logKeys } from './log-keys.ts';
 import { isScraper } from './metrics-access.ts';
 import { publicDescription } from './openapi.ts';
-import { CHECK_WITHIN_MS, LOOK_WITHIN_MS, openParts, planning, type Basics, type Parts } from './parts.ts';
+import { type Basics, CHECK_WITHIN_MS, LOOK_WITHIN_MS, openParts, type Parts, planning } from './parts.ts';
 import { answerMetrics } from './peer-metrics.ts';
 
-/** Opens everything that the surface stands on, and makes its listeners of it. */
+/** Opens all resources and creates both listeners. */
 export async function compose(basics: Basics, own: Own, host: HostChecks): Promise<Composition> {
   const parts = await openParts(basics, own);
   const checks = checksOf(basics, parts);
@@ -28,14 +29,14 @@ export async function compose(basics: Basics, own: Own, host: HostChecks): Promi
         checks.ledger(),
       ]);
       const { ok, problem, contracts } = health;
-      // Where the database is at fault, what the ledger in it says is another way to say so.
+      // If the database is down, the error of the ledger in it would only repeat that.
       const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
       const reasons = new Set(told.filter((reason) => reason !== null));
       const isReady = ok && credentials.ok && fault === undefined;
       const listed = contracts === undefined ? {} : { contracts };
       return {
         ok: isReady,
-        // A ledger that works may still have something to say: a channel that is halted.
+        // A healthy ledger may still report a problem: a halted channel.
         body: {
           status: isReady ? 'healthy' : 'unhealthy',
           ...(reasons.size === 0 ? {} : { reason: [...reasons].join('; ') }),
@@ -68,7 +69,7 @@ function checksOf({ now }: Basics, { ledger, database }: Parts) {
     credentials: cachedCheck({
       ...options,
       check: () => ledger.credentials(),
-      otherwise: { ok: false, problems: ['the credentials could not be looked at in time'] },
+      otherwise: { ok: false, problems: ['the credentials could not be checked in time'] },
     }),
   };
 }
@@ -140,7 +141,7 @@ function publicAppOf(
   });
 }
 
-/** An id of 256 code points, escaped and in base64, with room to spare. */
+/** Fits an id of 256 code points, escaped and in base64. */
 const CURSOR_MAX_BYTES = 4096;
 
 function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App {
@@ -164,4 +165,24 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     newId,
   };
   return administration(appBase, adminAccess, { ledger: administering, ...state });
+}
+
+/**
+ * The public keys of checkpoints as JWKs: those this process signs with, and the configured ones.
+ * @throws StartError if a configured key is invalid.
+ */
+export function logKeys(config: {
+  readonly ledgerSigningKey: string | undefined;
+  readonly ledgerVerifierKeys: readonly string[];
+}): Jwks {
+  const own = config.ledgerSigningKey === undefined ? [] : noteSigner(config.ledgerSigningKey).verifierKeys;
+  try {
+    return jwksOf(
+      [...new Set([...own, ...config.ledgerVerifierKeys])].map((key) =>
+        jwkOfPoint(parseVerifierKey(key).point.toString('base64url')),
+      ),
+    );
+  } catch (cause) {
+    throw new StartError('LEDGER_VERIFIER_KEYS contains an invalid C2SP verifier key.', { cause });
+  }
 }

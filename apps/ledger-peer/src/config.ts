@@ -27,34 +27,34 @@ import { parseMetricsAllow } from './metrics-access.ts';
 const accessFields = {
   apiKeys: customField({
     name: 'API_KEY_HASHES',
-    description: 'Who may call, by `X-Api-Key`. Keys of one family share jobs and Idempotency-Keys.',
-    form: 'SHA-256 hashes in hex, each alone or as `family:hash`, separated by commas; keys have at least 32 characters; or `file:///path` of a file that holds them, read again while it runs',
+    description: 'The API keys that are accepted in `X-Api-Key`. Keys of one family share jobs and Idempotency-Keys.',
+    form: 'SHA-256 hashes in hex, each alone or as `family:hash`, separated by commas; keys have at least 32 characters; or `file:///path` of a file with them, reloaded at run time',
     isSecret: true,
     fallback: { value: ConfiguredKeys.of(() => ''), shown: 'none' },
     parse: (text) => ConfiguredKeys.of(() => listText(text)),
   }),
   allowUnauthenticated: booleanField({
     name: 'ALLOW_UNAUTHENTICATED',
-    description: 'Whether to start without keys although other machines can reach the public listener.',
+    description: 'Allows starting without keys while the public listener is reachable from other machines.',
     default: false,
   }),
   metricsAllow: customField({
     name: 'METRICS_ALLOW',
-    description: 'Whose socket address gets `/metrics` of the public listener, unless a proxy passed the request on.',
+    description: 'Socket addresses that may read `/metrics` on the public listener; forwarded requests may not.',
     form: 'addresses and subnets separated by commas',
     fallback: { value: parseMetricsAllow('127.0.0.0/8,::1'), shown: '`127.0.0.0/8,::1`' },
     parse: parseMetricsAllow,
   }),
   ratePerSecond: integerField({
     name: 'RATE_PER_SECOND',
-    description: 'Requests each second, for each key; for each client address where there are no keys.',
+    description: 'Requests per second for each key, or for each client address if there are no keys.',
     min: 1,
     max: 1_000_000,
     default: 100,
   }),
   rateBurst: integerField({
     name: 'RATE_BURST',
-    description: 'Requests at once, likewise.',
+    description: 'Burst of requests, likewise.',
     min: 1,
     max: 1_000_000,
     default: 200,
@@ -62,21 +62,21 @@ const accessFields = {
   publicLog: customField({
     name: 'PUBLIC_LOG',
     description:
-      'Channels whose log everybody may read without a key: checkpoints, tiles, and the entries with id, type, owner and time of every record. Each is one that a mapping names.',
+      'Channels whose log can be read without a key: checkpoints, tiles, and the entries with id, type, owner and time of every record. A mapping must name each of them.',
     form: '`<networkId>.<name>`, separated by commas',
     fallback: { value: new Set<string>(), shown: 'none' },
     parse: parsePublicLog,
   }),
   logRatePerSecond: integerField({
     name: 'LOG_RATE_PER_SECOND',
-    description: 'Requests for checkpoints, tiles and entries each second, for each key or client address.',
+    description: 'Requests for checkpoints, tiles and entries per second, for each key or client address.',
     min: 1,
     max: 1_000_000,
     default: 1000,
   }),
   logRateBurst: integerField({
     name: 'LOG_RATE_BURST',
-    description: 'Of these at once, likewise.',
+    description: 'Burst of these requests, likewise.',
     min: 1,
     max: 1_000_000,
     default: 2000,
@@ -91,55 +91,58 @@ function parsePublicLog(text: string): ReadonlySet<string> {
 }
 
 const assetFields = {
-  mappingFile: textField({ name: 'MAPPING_FILE', description: 'Which asset types go to which chaincode; see above.' }),
+  mappingFile: textField({
+    name: 'MAPPING_FILE',
+    description: 'The file that maps asset types to chaincodes; see above.',
+  }),
   ledgerNetwork: textField({
     name: 'LEDGER_NETWORK',
-    description: 'The network that LEDGER_CHANNEL has to belong to.',
+    description: 'The network that LEDGER_CHANNEL must belong to.',
     default: undefined,
   }),
   ledgerChannel: textField({
     name: 'LEDGER_CHANNEL',
-    description: 'The channel of mappings that name none, as `<networkId>.<name>`.',
+    description: 'The default channel of mappings, as `<networkId>.<name>`.',
     default: undefined,
   }),
   bodyMaxBytes: integerField({
     name: 'BODY_MAX_BYTES',
-    description: 'Largest request body, after its content encoding was undone.',
+    description: 'Maximum request body, after content decoding.',
     min: 1024,
     max: 8_388_608,
     default: 8_388_608,
   }),
   batchMaxBytes: integerField({
     name: 'BATCH_MAX_BYTES',
-    description: 'Most content of one transaction; a larger asset goes alone.',
+    description: 'Maximum content of one transaction; a larger asset is sent alone.',
     min: 1024,
     max: 4_194_304,
     default: 1_048_576,
   }),
   answerWithinMs: integerField({
     name: 'ANSWER_WITHIN_MS',
-    description: 'How long batches of one request are begun before the rest is answered as not attempted.',
+    description: 'Time limit for starting batches of one request; the rest is reported as not attempted.',
     min: 1000,
     max: 60_000,
     default: 15_000,
   }),
   jobsAtOnce: integerField({
     name: 'JOBS_AT_ONCE',
-    description: 'Jobs that this process runs at the same time.',
+    description: 'Maximum concurrent jobs of this process.',
     min: 1,
     max: 64,
     default: 4,
   }),
   jobsMaxWaiting: integerField({
     name: 'JOBS_MAX_WAITING',
-    description: 'Jobs of all processes that may wait; one more is refused as overload.',
+    description: 'Maximum queued jobs of all processes; more are rejected as overload.',
     min: 1,
     max: 1_000_000,
     default: 10_000,
   }),
 };
 
-/** Every variable of the peer. The table in the README is made from this. */
+/** All variables of the peer; the table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
   ...publicUrlFields,
@@ -154,7 +157,7 @@ type PeerVariables = Config<typeof fields>;
 
 export type PeerConfig = PeerVariables & { readonly mappings: Mappings };
 
-/** @throws ConfigError naming every fault at once, those of the mapping file included. */
+/** @throws ConfigError listing all faults, including those of the mapping file. */
 export function readConfig(env: Environment): PeerConfig {
   let mappings: Mappings | undefined;
   const config = loadConfig(fields, env, {
@@ -173,11 +176,11 @@ export function readConfig(env: Environment): PeerConfig {
       ];
     },
   });
-  if (mappings === undefined) throw new Error('A configuration without a fault has mappings.');
+  if (mappings === undefined) throw new Error('A valid configuration has mappings.');
   return Object.freeze({ ...config, mappings });
 }
 
-/** For the migration job: which channels the role of run time is for. @throws ConfigError */
+/** The channels that the migration job grants to the runtime role. @throws ConfigError */
 export function ledgerChannels(env: Environment): SurfaceChannels {
   const { mappingFile, ledgerDriver, ledgerChannel } = fields;
   let mappings: Mappings | undefined;

@@ -17,7 +17,7 @@ import { openTestLog, testApp } from './testing/open-test-log.ts';
 import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
 
 const hasGo = spawnSync('go', ['version']).status === 0;
-if (!hasGo) process.emitWarning('SKIPPED: no go on the PATH, so the log is not read with the tools of others.');
+if (!hasGo) process.emitWarning('SKIPPED: no go on the PATH, so the log is not checked with third-party tools.');
 
 const ORIGIN = 'ledger.test/sealgate';
 const CHANNEL = 'acme.main';
@@ -31,7 +31,7 @@ const run = promisify(execFile);
 const mapping = { mappings: [{ type: '*', channel: CHANNEL, chaincode: 'records' }] };
 const key = generateNoteKey(ORIGIN);
 const next = generateNoteKey(ORIGIN);
-/** The root keys that sign, the first of them first. */
+/** The signing root keys, the first one first. */
 let signing = [key];
 
 let folder: string;
@@ -45,7 +45,7 @@ let written = 0;
 /** What a test puts between the tools and the log. */
 let between: ((listener: RequestListener) => RequestListener) | undefined;
 
-/** As in a new process: nothing is remembered but what the database and the folder of checkpoints hold. */
+/** Like a new process: only the database and the checkpoint folder remain. */
 async function openLedger(): Promise<RequestListener> {
   const checkpoints = join(folder, 'checkpoints');
   const keys = { signing, believed: [key, next] };
@@ -59,7 +59,7 @@ async function openLedger(): Promise<RequestListener> {
   return testApp({ routes, keyHash: 'ab'.repeat(32), isOpen: true, compress: true });
 }
 
-/** Writes records until the log has so many, and waits until they are signed for. */
+/** Writes records until the log has this size, and waits until they are signed for. */
 async function grow(size: number): Promise<void> {
   while (written < size) {
     const count = Math.min(500, size - written);
@@ -76,13 +76,13 @@ async function grow(size: number): Promise<void> {
   await signed(CHANNEL, size);
 }
 
-/** Where a round of the integrator is at work on the log, `catchUp` leaves it to that. */
+/** If a round of the integrator is running on the log, `catchUp` leaves it to that. */
 async function signed(channel: string, size: number): Promise<void> {
   await integrator.catchUp(channel, size);
   await until(async () => parseCheckpoint((await ledger.checkpoint(channel)) ?? '').size >= size);
 }
 
-/** torchwood joins the log lines of one policy by "all", so each log has a policy of its own; one of them is enough. */
+/** torchwood requires all log lines of one policy, so each log has its own policy; one match is enough. */
 async function checkByPolicies(channel: string, keys: readonly string[]): Promise<string> {
   const files = keys.map((vkey, at) => {
     const file = join(folder, `${at}.policy`);
@@ -93,7 +93,7 @@ async function checkByPolicies(channel: string, keys: readonly string[]): Promis
   return (await run(join(folder, 'foreign-tools'), args, { timeout: RUN_WITHIN_MS })).stdout.trim();
 }
 const logKey = (channel: string, root = key) => noteSigner(root.privateKey).ofLog(`${ORIGIN}/${channel}`).logKeys[0]!;
-/** What an outsider is told, by a statement that the root key signed. */
+/** The log's keys from a statement signed by the root key, as an outsider reads them. */
 async function statedKeys(channel: string, root = key): Promise<string[]> {
   const note = await (await fetch(`${url.replace(CHANNEL, channel)}key`)).text();
   const verdict = checkLogKeys(noteVerifier(root.verifierKey), note, Date.now());
@@ -118,7 +118,7 @@ async function readWithOthers(size: number): Promise<string> {
   return (await run(join(folder, 'foreign-tools'), args, { timeout: RUN_WITHIN_MS })).stdout.trim();
 }
 
-(hasGo ? describe : describe.skip)('the log, read with the unmodified tools of others', () => {
+(hasGo ? describe : describe.skip)('the log, checked with unmodified third-party tools', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'sealgate-foreign-'));
     writeFileSync(join(folder, 'log.vkey'), key.verifierKey);
@@ -159,7 +159,7 @@ async function readWithOthers(size: number): Promise<string> {
   };
 
   it.each(SIZES)(
-    'holds at %i entries: fsck of tessera, the client and proofs of torchwood, formats, note and tlog',
+    'is valid at %i entries: fsck of tessera, the client and proofs of torchwood, formats, note and tlog',
     async (size) => {
       await grow(size);
       await passes(size);
@@ -168,7 +168,7 @@ async function readWithOthers(size: number): Promise<string> {
   );
 
   it(
-    'holds after an erasure and in a new process',
+    'is valid after an erasure and in a new process',
     async () => {
       expect(await ledger.erase(CHANNEL, 'r7', 'asked for')).toBe(true);
       await restart();
@@ -178,7 +178,7 @@ async function readWithOthers(size: number): Promise<string> {
   );
 
   it(
-    'takes a log by its own key and no other, and goes on over an exchange of the root key',
+    'accepts a log by its own key only, and survives a rotation of the root key',
     async () => {
       await expect(checkByPolicies(CHANNEL, [logKey(OTHER)])).rejects.toMatchObject({ code: 1 });
       await expect(checkByPolicies(CHANNEL, [logKey(CHANNEL, next)])).rejects.toMatchObject({ code: 1 });
@@ -189,7 +189,7 @@ async function readWithOthers(size: number): Promise<string> {
       };
       const told = () => `${ORIGIN}/${CHANNEL} ${written}`;
       await turn([next, key]);
-      // Whoever knows one key of the log, the old or the new one, and whoever knows both.
+      // Clients that know the old key of the log, the new one, or both.
       for (const keys of [[logKey(CHANNEL)], [logKey(CHANNEL, next)], await statedKeys(CHANNEL)])
         expect(await checkByPolicies(CHANNEL, [...keys, logKey(OTHER)])).toBe(told());
       await passes(written);
@@ -208,7 +208,7 @@ async function readWithOthers(size: number): Promise<string> {
     ['an entry is another one', 'tile/entries/000', (bytes: Buffer) => bytes.fill('x', 40, 41)],
     ['a hash is another one', 'tile/0/000', (bytes: Buffer) => bytes.fill(7, 40, 41)],
   ])(
-    'is found wrong by them where %s',
+    'is reported as invalid if %s',
     async (_, path, edit) => {
       const asServed = Buffer.from(await (await fetch(url + path)).arrayBuffer());
       between = (listener) => (request, response) => {
@@ -225,10 +225,10 @@ async function readWithOthers(size: number): Promise<string> {
     2 * RUN_WITHIN_MS,
   );
 
-  // Behind the faults: over many entries fsck does not always end once it has failed.
+  // After the faults: over many entries fsck does not always end once it has failed.
   for (const size of LARGE_SIZES) {
     it(
-      `holds at ${size} entries, too`,
+      `is valid at ${size} entries, too`,
       async () => {
         await grow(size);
         await passes(size);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, removalStatement } from '@sealgate/storage';
 import { scansOf, until } from '@sealgate/testing';
-import { oldJobs } from './data/job-retention.ts';
-import { waitingJobs } from './data/waiting-jobs.ts';
+import { oldJobs } from './data/job-statements.ts';
+import { waitingJobs } from './data/jobs-store.ts';
 import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
 import { peerSuite } from './testing/peer-suite.ts';
 import { refusedFor, scriptedLedger, type Script } from './testing/scripted-ledger.ts';
@@ -16,7 +16,7 @@ describe('a write whose outcome is unknown', () => {
     return { write: () => ((calls += 1) === 1 ? { outcome: 'unknown', transactionId: 'tx' } : undefined) };
   };
 
-  it('is pending with a job, which tells what became of it', async () => {
+  it('is pending with a job, which reports the outcome', async () => {
     const { answer, jobs, ledger } = peerWith(unknownOnce());
     const given = await answer(writeOf(['a', 'b', 'c'], { options: { batchSize: 2 } }));
     expect(given.status).toBe(202);
@@ -31,7 +31,7 @@ describe('a write whose outcome is unknown', () => {
     });
     await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
     const done = await jobs.find(given.jobId, 'family');
-    // What the sender was told is not attempted stays so: it is the sender's to send again.
+    // Assets reported as not attempted stay so: the sender must send them again.
     expect(JSON.parse(done?.result ?? '')).toMatchObject({
       summary: { total: 3, succeeded: 2, failed: 1, pending: 0 },
       failed: [{ id: 'c', code: 'NOT_ATTEMPTED' }],
@@ -43,14 +43,14 @@ describe('a write whose outcome is unknown', () => {
     ]);
   });
 
-  it('is the answer of its Idempotency-Key for ever, also when the job is done', async () => {
+  it('stays the response of its Idempotency-Key, also when the job is done', async () => {
     const { answer, jobs } = peerWith(unknownOnce());
     const given = await answer(writeOf(['a'], { key: 'k' }));
     await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
     expect(await answer(writeOf(['a'], { key: 'k' }))).toEqual({ ...given, replayed: true });
   });
 
-  it('counts as waiting until it is known', async () => {
+  it('counts as waiting until its outcome is known', async () => {
     let isKnown = false;
     const { answer, jobs } = peerWith({
       write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
@@ -68,7 +68,7 @@ describe('a write whose outcome is unknown', () => {
     expect(await waitingJobs(sql)).toMatchObject({ count: 0 });
   });
 
-  it('stays running while it is unknown, and is never called failed', async () => {
+  it('stays running while it is unknown, and is never reported as failed', async () => {
     let isKnown = false;
     const { answer, jobs } = peerWith({
       write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
@@ -89,7 +89,7 @@ describe('a write whose outcome is unknown', () => {
     });
   });
 
-  it('is told although the store of jobs is away, and written down once it is back', async () => {
+  it('returns a job id while the job store is unavailable, and stores the job once it is back', async () => {
     let isAway = true;
     const sql = Object.create(suite.database.sql) as typeof suite.database.sql;
     sql.query = async (statement, options) => {
@@ -106,8 +106,8 @@ describe('a write whose outcome is unknown', () => {
   });
 });
 
-describe('a sender that does not wait', () => {
-  /** Gives no answer to the first promise that is written, after it was written or instead. */
+describe('Prefer: respond-async', () => {
+  /** Fails the first INSERT of a job, after writing it or instead. */
   const losing = (sent: boolean, isWritten: boolean): typeof suite.database.sql => {
     const sql = Object.create(suite.database.sql) as typeof suite.database.sql;
     let isLost = false;
@@ -124,7 +124,7 @@ describe('a sender that does not wait', () => {
   it.each([
     ['written', true],
     ['not written', false],
-  ])('has a job where the database does not say that it was, and it was %s', async (_name, isWritten) => {
+  ])('has a job if the database does not answer, and it was %s', async (_name, isWritten) => {
     for (const more of [{}, { key: 'k' }]) {
       const { answer, jobs, ledger } = peerWith({}, { sql: losing(true, isWritten) });
       const given = await answer(writeOf(['a'], { prefersAsync: true, ...more }));
@@ -134,13 +134,13 @@ describe('a sender that does not wait', () => {
     }
   });
 
-  it('is refused where it is known that nothing was promised', async () => {
+  it('is rejected if it is known that no job was stored', async () => {
     const { answer } = peerWith({}, { sql: losing(false, false) });
     await expect(answer(writeOf(['a'], { prefersAsync: true }))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await rows()).toEqual([]);
   });
 
-  it('is told of a job at once, and the job tells everything', async () => {
+  it('returns a job at once, and the job has all results', async () => {
     const { answer, jobs } = peerWith({ write: (ids) => (ids.includes('b') ? refusedFor('b') : undefined) });
     const given = await answer(writeOf(['a', 'b'], { prefersAsync: true }));
     expect(given).toMatchObject({ status: 202, isAsync: true, body: `{"jobId":"${given.jobId}","status":"queued"}` });
@@ -152,7 +152,7 @@ describe('a sender that does not wait', () => {
     expect(await jobs.find(given.jobId, 'another')).toBeUndefined();
   });
 
-  it('gets the same job for the same key', async () => {
+  it('returns the same job for the same key', async () => {
     const { answer, ledger, jobs } = peerWith();
     const given = await answer(writeOf(['a'], { prefersAsync: true, key: 'k' }));
     expect(await answer(writeOf(['a'], { prefersAsync: true, key: 'k' }))).toEqual({ ...given, replayed: true });
@@ -160,7 +160,7 @@ describe('a sender that does not wait', () => {
     expect(ledger.writes).toEqual([['a']]);
   });
 
-  it('has its job waited for while the ledger is away', async () => {
+  it('keeps its job queued while the ledger is unavailable', async () => {
     let isAway = true;
     const { answer, jobs } = peerWith({ write: () => (isAway ? { outcome: 'unavailable' } : undefined) });
     const given = await answer(writeOf(['a'], { prefersAsync: true }));
@@ -170,7 +170,7 @@ describe('a sender that does not wait', () => {
     await until(async () => (await jobs.find(given.jobId, 'family'))?.status === 'done');
   });
 
-  it('has its job run by another process where the first one is gone, from where it was left', async () => {
+  it('has its job continued by another process if the first one is gone', async () => {
     const never = new Promise<never>(() => undefined);
     const first = scriptedLedger();
     const dead = testPeer({
@@ -192,14 +192,14 @@ describe('a sender that does not wait', () => {
     expect(JSON.parse(done?.result ?? '')).toMatchObject({ succeeded: ['a', 'b'] });
   });
 
-  it('is refused as overload where too many jobs wait already', async () => {
+  it('is rejected as overload if too many jobs are queued', async () => {
     const { answer } = peerWith({}, { runsJobs: false, maxWaiting: 2 });
     await answer(writeOf(['a'], { prefersAsync: true }));
     await answer(writeOf(['b'], { prefersAsync: true }));
     await expect(answer(writeOf(['c'], { prefersAsync: true }))).rejects.toMatchObject({ code: 'OVERLOADED' });
   });
 
-  it('finds its result for 24 hours', async () => {
+  it('keeps its result for 24 hours', async () => {
     let nowMs = Date.now();
     const { answer, jobs } = peerWith({}, { now: () => nowMs });
     const removeOld = () => removeOldJobs(suite.database.sql, nowMs);
@@ -213,7 +213,7 @@ describe('a sender that does not wait', () => {
     expect(await removeOld()).toBe(1);
   });
 
-  it('is removed without reading the table whole, however many there are', async () => {
+  it('is removed without a table scan, however many there are', async () => {
     const { sql } = suite.database;
     await sql.query({
       text: `INSERT INTO peer.jobs (job_id, family_id, claim, fingerprint, promised, status, answer_status, created_at, done_at)

@@ -1,14 +1,16 @@
 import { BlockList, isIP } from 'node:net';
 import type { AuthRequest } from '@sealgate/http';
 
-/** Whether a socket address is one of those that an operator named. */
+/** Whether a socket address is one of the configured ones. */
 export type AddressTest = (address: string) => boolean;
 
-/** Reads addresses and subnets (`10.0.0.0/8`), separated by commas. @throws Error naming wrong entries by their position. */
+/**
+ * Parses addresses and subnets (`10.0.0.0/8`), separated by commas. @throws Error listing invalid entries by position.
+ */
 export function parseMetricsAllow(text: string): AddressTest {
   const allowed = new BlockList();
   const wrong = text.split(',').flatMap((entry, index) => (addTo(allowed, entry.trim()) ? [] : [String(index + 1)]));
-  if (wrong.length > 0) throw new Error(`must be addresses and subnets; not so: entry ${wrong.join(', ')}`);
+  if (wrong.length > 0) throw new Error(`must be addresses and subnets; invalid: entry ${wrong.join(', ')}`);
   return (address) => {
     // A dual-stack socket shows IPv4 clients as IPv6 addresses.
     const bare = address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
@@ -32,7 +34,7 @@ function addTo(allowed: BlockList, entry: string): boolean {
   return true;
 }
 
-/** A scraper inside: its socket is of an allowed address, and no proxy says that it speaks for somebody else. */
+/** A direct request from an allowed socket address, without a proxy's forwarding headers. */
 export function isScraper(request: AuthRequest, isAllowed: AddressTest): boolean {
   const passedOn = ['forwarded', 'x-forwarded-for'].some((name) => request.header(name).length > 0);
   return !passedOn && isAllowed(request.socketAddress);

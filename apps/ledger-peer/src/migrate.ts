@@ -2,10 +2,9 @@ import { ledgerGrantsOf } from '@sealgate/ledger-embedded';
 import { main, runMigrations } from '@sealgate/service-host';
 import { migrate, MigrationError } from '@sealgate/storage';
 import { fields, ledgerChannels } from './config.ts';
-import { migrations } from './peer-migrations.ts';
-import { SCHEMA } from './schema.ts';
+import { migrations, SCHEMA } from './peer-migrations.ts';
 
-/** The migration job: run to the end before the services of the same version are started. */
+/** The migration job: must complete before services of the same version start. */
 main('ledger-peer migrate', () =>
   runMigrations({
     sets: migrations,

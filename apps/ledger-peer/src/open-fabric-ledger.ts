@@ -1,15 +1,14 @@
 import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
 import { fabricAssets, probesOf } from './data/fabric-assets.ts';
-import type { OpenLedgerParts } from './ledger-parts.ts';
-import type { OpenedLedger } from './open-ledger.ts';
-import { SCHEMA } from './schema.ts';
+import type { OpenedLedger, OpenLedgerParts } from './open-ledger.ts';
+import { SCHEMA } from './peer-migrations.ts';
 
 const SETTLE_WITHIN_MS = 1000;
 
 /**
- * The gateway of a Fabric network. Loaded only where LEDGER_DRIVER is fabric.
- * @throws StartError naming what is wrong with the connection file, or which mapped channel it does not hold.
+ * Opens the gateway of a Fabric network. Loaded only if LEDGER_DRIVER is fabric.
+ * @throws StartError for an invalid connection file, or a mapped channel that it does not hold.
  */
 export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedgerParts): Promise<OpenedLedger> {
   const { targets } = options.config.mappings;

@@ -2,7 +2,7 @@ import type { Surface } from '@sealgate/audit';
 import type { BodyTurns } from '@sealgate/http';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import { jobRemovals } from './data/job-retention.ts';
+import { jobRemovals } from './data/job-statements.ts';
 import { jobWorker } from './data/job-worker.ts';
 import { jobsStore, type JobsStore } from './data/jobs-store.ts';
 import { leases as openLeases } from './data/leases.ts';
@@ -10,12 +10,12 @@ import { runJob, type RunJobPorts } from './domain/run-job.ts';
 import { jobMetrics } from './peer-metrics.ts';
 
 export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
-  /** Names this process among all that ever ran. */
+  /** Unique among all processes, past and present. */
   readonly owner: string;
   readonly config: { readonly jobsAtOnce: number; readonly jobsMaxWaiting: number };
-  /** What a job needs besides its store. */
+  /** What running a job needs besides its store. */
   readonly running: Omit<RunJobPorts, 'jobs'>;
-  /** Of the bodies of jobs. */
+  /** Limits the job bodies in memory. */
   readonly turns: BodyTurns;
   readonly now: () => number;
   readonly log: Log;
@@ -23,12 +23,12 @@ export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
   readonly own: Own;
 }
 
-/** How long a process may be silent before another one takes over what it had in hand. */
+/** Lease: how long a process may be silent before another one takes over its jobs. */
 const LEASE_MS = 4000;
 const LOOK_EVERY_MS = 1000;
 const SETTLE_WITHIN_MS = 4000;
 
-/** The store of jobs and what runs them in this process, begun. */
+/** Opens the job store and starts the worker of this process. */
 export function openJobs({
   sql,
   retain,
@@ -61,7 +61,7 @@ export function openJobs({
     jobs,
     leases,
     async run(job, mayGoOn) {
-      // A job whose turn does not come is left for later, as in an outage.
+      // A job that gets no turn is left for later, as in an outage.
       const endTurn = await turns.take(job.body.length);
       try {
         return await runJob({ ...running, jobs }, job, mayGoOn);

@@ -1,32 +1,35 @@
 import type { WaitingItem } from '@sealgate/http';
-import { LedgerNotOpenedError, openEmbeddedLedger, type EmbeddedLedger } from '@sealgate/ledger-embedded';
+import { type EmbeddedLedger, LedgerNotOpenedError, openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { LedgerForbiddenError, type LedgerHealth } from '@sealgate/ledger-port';
-import { openedOrStartError, StartError } from '@sealgate/service-host';
+import type { Log, Metrics } from '@sealgate/observability';
+import { openedOrStartError, type Own, StartError } from '@sealgate/service-host';
+import type { Database, DatabaseCheck } from '@sealgate/storage';
+import type { PeerConfig } from './config.ts';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 import type { PublicLog } from './domain/read-assets.ts';
-import type { OpenLedgerParts } from './ledger-parts.ts';
+import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
 
-/** A ledger as this surface needs it, whichever driver stands behind it. */
+/** A ledger as this surface needs it, for any driver. */
 export interface OpenedLedger {
   readonly assets: AssetLedger;
-  /** Undefined where the ledger has no public log. */
+  /** Undefined for a ledger without a public log. */
   readonly log: PublicLog | undefined;
-  /** For the admin listener; undefined where the ledger is not ours to administer. */
+  /** For the admin listener; undefined if the ledger is administered elsewhere. */
   readonly administration: EmbeddedLedger | undefined;
   credentials(): Promise<Credentials>;
-  /** Asks the ledger; ends within a second. */
+  /** Checks the ledger; ends within a second. */
   health(): Promise<LedgerHealth>;
-  /** What is written and not yet done with. Rejects with LedgerUnavailableError, or as its database does. */
+  /** Written but unfinished work. Rejects with LedgerUnavailableError, or with the error of its database. */
   waiting(): Promise<WaitingItem>;
 }
 
 const SETTLE_WITHIN_MS = 1000;
 
 /**
- * Opens the ledger that the configuration names. The Fabric driver is loaded only where it is that one.
- * @throws StartError for what an operator can mend.
+ * Opens the configured ledger. The Fabric driver is loaded only if it is configured.
+ * @throws StartError for errors an operator can fix.
  */
 export async function openLedger(parts: OpenLedgerParts): Promise<OpenedLedger> {
   if (parts.config.ledgerDriver === 'embedded') return openEmbedded(parts);
@@ -62,7 +65,7 @@ async function openEmbedded({
     assets: ledgerMetrics.watch(assets),
     log: embeddedLog(ledger, config.ledgerOrigin),
     administration: ledger.administration,
-    // What opens the embedded ledger is its database.
+    // The credentials of the embedded ledger are those of its database.
     async credentials() {
       const problem = await database.problem();
       return { ok: problem === undefined, problems: problem === undefined ? [] : [problem] };
@@ -73,8 +76,8 @@ async function openEmbedded({
 }
 
 /**
- * So that what is mapped can be listed and queried before its first asset.
- * @throws StartError where the role may not write to what is mapped.
+ * Creates the mapped channels, so that they can be listed and queried before their first asset.
+ * @throws StartError if the role may not write to a mapped channel.
  */
 async function openChannels(
   ledger: EmbeddedLedger,
@@ -88,4 +91,16 @@ async function openChannels(
     }
     throw error;
   }
+}
+
+/** Arguments of every driver. */
+export interface OpenLedgerParts {
+  readonly config: PeerConfig;
+  readonly sql: Database;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly ledgerMetrics: LedgerMetrics;
+  readonly own: Own;
+  readonly database: DatabaseCheck;
 }

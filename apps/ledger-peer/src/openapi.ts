@@ -4,7 +4,7 @@ import { publicRoutes, type PublicPorts } from './app.ts';
 
 const VERSION = '1.0.0';
 
-/** A description needs the routes and none of what stands behind them: that is only reached for by a request. */
+/** A description needs the routes, not their ports: those are only used by requests. */
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener. */
@@ -13,7 +13,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
     title: 'Sealgate ledger peer',
     version: VERSION,
     description:
-      'Domain assets onto the chaincode that is mapped for their types, and the public log they can be checked by. Answers of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and proofs are over the uncompressed content.',
+      'Writes domain assets to the chaincode mapped for their types, and serves the public log to verify them. Responses of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and proofs are over the uncompressed content.',
     routes: publicRoutes({
       assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608, bodyTurns: NO_TURNS }),
       jobs: noPorts(),

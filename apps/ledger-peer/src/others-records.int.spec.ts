@@ -15,7 +15,7 @@ import { publicLogRoutes } from './routes/public-log.ts';
 import { openTestLog, testApp } from './testing/open-test-log.ts';
 import { openTestDatabase, type TestDatabase } from './testing/open-test-peer.ts';
 
-/** A peer that maps `asset` and `demo.*` onto `acme.main`, in a database that other surfaces write to as well. */
+/** A peer that maps `asset` and `demo.*` to `acme.main`, in a database that other surfaces write to as well. */
 const mapping = {
   mappings: [
     { type: 'asset', channel: 'acme.main', chaincode: 'records' },
@@ -74,7 +74,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** As another surface writes it. */
+/** A record written by another surface. */
 async function written(channel: string, type: string, id: string): Promise<void> {
   const record = { id, type, owner: 'the owner', data: '{"pin":"1234"}', extra: '{"beside":"it"}' };
   await ledger.append({ network: 'acme', channel, note: '', records: [record] });
@@ -88,13 +88,13 @@ async function get(path: string): Promise<{ status: number; text: string }> {
 let made = 0;
 const freshId = (): string => `id-${(made += 1)}`;
 
-describe('what other surfaces wrote', () => {
+describe('records of other surfaces', () => {
   it.each([
-    ['a type that nobody mapped, in a mapped channel', 'acme.main', 'invoice'],
-    ['a type that is mapped onto another channel', 'acme.main', 'demo.elsewhere'],
-    ['a type that is mapped, in a channel that is not', 'gate.seals', 'asset'],
+    ['an unmapped type in a mapped channel', 'acme.main', 'invoice'],
+    ['a type mapped to another channel', 'acme.main', 'demo.elsewhere'],
+    ['a mapped type in an unmapped channel', 'gate.seals', 'asset'],
     ['neither a mapped channel nor a mapped type', 'gate.seals', 'case.sealed'],
-  ])('is not told from what is absent: %s', async (_what, channel, type) => {
+  ])('cannot be distinguished from a missing record: %s', async (_what, channel, type) => {
     const id = freshId();
     await written(channel, type, id);
     for (const path of [
@@ -110,7 +110,7 @@ describe('what other surfaces wrote', () => {
     }
   });
 
-  it('costs a caller no wait for a checkpoint either: the type is looked at before anything is proved', async () => {
+  it('does not wait for a checkpoint either: the type is checked before anything is proved', async () => {
     const id = freshId();
     await written('acme.main', 'invoice', id);
     const asked: string[] = [];
@@ -126,11 +126,11 @@ describe('what other surfaces wrote', () => {
       now: Date.now,
     });
     expect(await watching.prove('acme.main', id, (type) => type === 'asset')).toBeUndefined();
-    // The published checkpoint is asked for beside each record, also one that is absent; nothing waits for it.
+    // The published checkpoint is read for each record, also for a missing one; nothing waits for it.
     expect(asked.toSorted()).toEqual(['ledger published', 'ledger record']);
   });
 
-  it('is shown where a mapping serves its channel and type, as before', async () => {
+  it('is shown if a mapping serves its channel and type', async () => {
     const id = freshId();
     await written('acme.main', 'demo.order', id);
     expect((await get(`/api/assets/${id}?type=asset`)).status).toBe(200);
@@ -140,14 +140,14 @@ describe('what other surfaces wrote', () => {
     expect((await get(`/api/assets/${id}?proof=true`)).status).toBe(200);
   });
 
-  it('does not hide what a later mapping serves under the same id', async () => {
+  it('does not hide a record of a later mapping under the same id', async () => {
     const id = freshId();
     await written('acme.main', 'invoice', id);
     await written('acme.other', 'demo.elsewhere', id);
     expect(JSON.parse((await get(`/api/assets/${id}`)).text)).toMatchObject({ id, channel: 'acme.other' });
   });
 
-  it('can be checked by everybody: checkpoints and tiles hold hashes alone', async () => {
+  it('can be verified by anyone: checkpoints and tiles contain only hashes', async () => {
     await written('gate.seals', 'case.sealed', freshId());
     const { channels } = ledger;
     const size = (await channels()).find(({ channel }) => channel === 'gate.seals')?.size ?? 0;

@@ -3,19 +3,18 @@ import { BodyTurns } from '@sealgate/http';
 import { missingRights } from '@sealgate/ledger-embedded';
 import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import type { PeerConfig } from './config.ts';
-import { KEEP_CLAIMS_MS } from './data/job-retention.ts';
+import { KEEP_CLAIMS_MS } from './data/job-statements.ts';
 import { openJobs } from './open-jobs.ts';
 import { openLedger } from './open-ledger.ts';
-import { migrations } from './peer-migrations.ts';
 import { ledgerMetrics } from './peer-metrics.ts';
-import { SCHEMA } from './schema.ts';
+import { migrations, SCHEMA } from './peer-migrations.ts';
 
 export const NAME = 'ledger-peer';
 
 export type Basics = HostBasics<PeerConfig>;
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** What is checked with a server secret after it was made. */
+/** Values that are verified with a server secret after their creation. */
 const SECRET_USES: readonly SecretUse[] = [
   {
     what: 'claims on Idempotency-Keys',
@@ -26,13 +25,15 @@ const SECRET_USES: readonly SecretUse[] = [
   { what: 'cursors of lists', keptMs: 86_400_000 },
 ];
 
-/** Batches of one request, or one job, that are under way at once where one that fails keeps no other back. */
+/** Concurrent batches of one request or job with `continueOnError`. */
 const BATCHES_AT_ONCE = 4;
 export const CHECK_WITHIN_MS = 1000;
-/** Longer, so that a check that takes too long can say itself which one it is. */
+/** Longer, so that a check that times out can report itself which one it is. */
 export const LOOK_WITHIN_MS = CHECK_WITHIN_MS + 200;
 
-/** What a body becomes on the heap is several times its bytes. One of the largest is handled at a time, or many smaller. */
+/**
+ * A body takes several times its bytes on the heap. One of the largest is processed at a time, or many smaller ones.
+ */
 const BODY_TURNS = { atOnceBytes: 8_388_608, waitingBytes: 134_217_728, waitMs: 10_000 } as const;
 
 export const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
@@ -41,7 +42,7 @@ export const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
   batchesAtOnce: BATCHES_AT_ONCE,
 });
 
-/** Everything that is opened, each with how it is let go; released in reverse. */
+/** Opens all resources; each registers its release, run in reverse order. */
 export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const channels = config.mappings.targets.map(({ channel }) => channel);
@@ -52,8 +53,8 @@ export async function openParts(basics: Basics, own: Own) {
   const { sql, database } = surface;
   const opening = { config, sql, database, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) };
   const ledger = await openLedger(opening);
-  await database.problem(); // Said in the log, whether somebody asks for it or not.
-  // Requests and jobs have turns of their own: a job may take long, and no request waits for it.
+  await database.problem(); // Logs the result at startup even if no probe asks.
+  // Requests and jobs have separate turns: a job may take long, and requests must not wait for it.
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const { retain } = surface;

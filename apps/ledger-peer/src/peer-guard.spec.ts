@@ -28,17 +28,17 @@ const bearerOf = (key: string) => (name: string) => (name === 'authorization' ? 
 describe('the guard of the peer', () => {
   const guard = guardWith(hash('sha256', key, 'hex'));
 
-  it('knows the holder of a key, and shows nothing of it', async () => {
+  it('identifies the holder of a key without showing the key', async () => {
     const caller = await guard.authenticate(request(key));
     expect(caller.familyId).toBe(hash('sha256', key, 'hex').slice(0, 16));
     expect(JSON.stringify(guard.describe?.(caller))).not.toContain(key);
   });
 
-  it.each([undefined, '', 'short', 'x'.repeat(32), `${key}=`])('refuses %s', async (presented) => {
+  it.each([undefined, '', 'short', 'x'.repeat(32), `${key}=`])('rejects %s', async (presented) => {
     await expect(guard.authenticate(request(presented))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('charges each key its own bucket', async () => {
+  it('has a rate limit bucket for each key', async () => {
     const caller = await guard.authenticate(request(key));
     expect(await guard.charge(caller, 1, testExchange())).toMatchObject({
       admitted: true,
@@ -48,7 +48,7 @@ describe('the guard of the peer', () => {
     expect(await guard.charge(caller, 1, testExchange())).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
   });
 
-  it('charges addresses where there are no keys, a /64 of IPv6 as one', async () => {
+  it('limits by address without keys, with an IPv6 /64 as one address', async () => {
     const open = guardWith('');
     const [one, other, neighbour] = await Promise.all([
       open.authenticate(request(undefined, '2001:db8::1')),
@@ -61,7 +61,7 @@ describe('the guard of the peer', () => {
   });
 
   it.each(['/checkpoint', '/tile/0/000', '/tile/entries/000', '/e1/tile/0/000', ''])(
-    'reads /ledger/{channel}%s also by a bearer token, from a bucket of its own',
+    'also accepts a bearer token for /ledger/{channel}%s, with its own bucket',
     async (rest) => {
       const bearer = { ...request(undefined), path: `/ledger/acme.main${rest}`, header: bearerOf(key) };
       const caller = await guard.authenticate(bearer);
@@ -73,14 +73,14 @@ describe('the guard of the peer', () => {
   );
 
   it.each(['/api/assets', '/ledger/acme.open/records/r1/proof', '/ledger', '/health'])(
-    'takes no bearer token for %s, and asks for a key',
+    'accepts no bearer token for %s, and requires a key',
     async (path) => {
       const refused = expect(guard.authenticate({ ...request(undefined), path, header: bearerOf(key) })).rejects;
       await refused.toMatchObject({ code: 'UNAUTHENTICATED' });
     },
   );
 
-  it('reads a public log without a key, by address, and no other', async () => {
+  it('serves only a public log without a key, limited by address', async () => {
     const at = (path: string, presented?: string) => guard.authenticate({ ...request(presented), path });
     const caller = await at('/ledger/acme.open/tile/0/000');
     expect((await guard.charge(caller, 1, testExchange())).headers['RateLimit-Policy']).toBe('"address";q=2000;w=2');
@@ -93,7 +93,7 @@ describe('the guard of the peer', () => {
       await expect(at(path)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('slows down whoever guesses, by address', async () => {
+  it('limits key guessing by address', async () => {
     const guessing = guardWith(hash('sha256', key, 'hex'));
     for (let times = 0; times < 100; times += 1)
       expect(await guessing.failedAuthentication?.(request('x'), testExchange())).toBeUndefined();

@@ -5,12 +5,12 @@ import { ConfiguredKeys } from './api-keys.ts';
 import type { PeerCaller } from './domain/caller.ts';
 
 export interface PeerGuardPorts {
-  /** With none, everybody may call, and limits are kept by client address. */
+  /** If empty, calls need no key, and limits are by client address. */
   readonly keys: ConfiguredKeys;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly rate: Rate;
-  /** Reading of the public log, which has buckets of its own. */
+  /** Reads of the public log have their own buckets. */
   readonly log: { readonly rate: Rate; readonly isOpen: (channel: string) => boolean };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -21,12 +21,12 @@ interface Rate {
   readonly burst: number;
 }
 
-/** The family of those who need no key: they share their jobs and Idempotency-Keys. */
+/** The family of callers without a key: they share their jobs and Idempotency-Keys. */
 const ANYBODY = 'anybody';
 
 /**
- * How surface C knows its callers: `X-Api-Key` where keys are configured; for checkpoints, tiles and entries of the public log
- * also the same key as a bearer token, and nothing where the log of that channel is open. Each request costs 1.
+ * Authentication of surface C: `X-Api-Key` if keys are configured; for checkpoints, tiles and entries of the log also
+ * the same key as a bearer token, or no key if the channel's log is public. Each request costs 1.
  */
 export function peerGuard({ keys, limits, addresses, rate, log, now }: PeerGuardPorts): Guard<PeerCaller> {
   const limitersOf = (name: 'address' | 'key') => ({
@@ -57,24 +57,27 @@ export function peerGuard({ keys, limits, addresses, rate, log, now }: PeerGuard
   };
 }
 
-/** Enough of a hash to tell keys apart, and too little to look for them by it. */
+/** Enough of a hash to distinguish keys, and too little to search for them. */
 const BUCKET_BYTES = 8;
 
-/** Empty where there is none; a header that is there twice was refused before. */
+/** Empty if absent; repeated headers are rejected earlier. */
 function presentedKey(request: AuthRequest): string {
   const [key] = request.header('x-api-key');
   if (key !== undefined || channelOfLog(request.path) === undefined) return key ?? '';
   return /^bearer +(\S+)$/i.exec(request.header('authorization')[0] ?? '')?.[1] ?? '';
 }
 
-/** The channel whose checkpoint, tiles, entries or logs a path names. What proves a record holds its salt, and is not meant. */
+/**
+ * The channel of a path to checkpoint, tiles, entries or logs. Proofs of a record contain its salt, so they are
+ * excluded.
+ */
 function channelOfLog(path: string): string | undefined {
   const [, channel, rest] = /^\/ledger\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
   if (channel === undefined || rest === 'records') return undefined;
   try {
     return decodeURIComponent(channel);
   } catch {
-    // decodeURIComponent fails in one way only: the path is malformed, and no channel has such a name.
+    // decodeURIComponent fails only for malformed paths, which name no channel.
     return undefined;
   }
 }

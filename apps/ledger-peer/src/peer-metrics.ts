@@ -4,28 +4,28 @@ import type { AssetLedger } from './domain/asset-ledger.ts';
 const OUTCOMES = ['committed', 'refused', 'failed', 'unknown', 'halted', 'unavailable', 'overloaded', 'again'] as const;
 
 export interface LedgerMetrics {
-  /** The same ledger, each of whose calls is counted and timed. */
+  /** Wraps a ledger: counts and times its calls. */
   watch(ledger: AssetLedger): AssetLedger;
 }
 
-/** How the ledger is doing, as this surface meets it. What a driver knows besides, it counts itself. */
+/** Metrics of the ledger as seen by this surface. Drivers have further metrics. */
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const seconds = metrics.histogram({
     name: 'ledger_call_duration_seconds',
-    help: 'Seconds of a call of the ledger, from asking to knowing.',
+    help: 'Duration of a ledger call in seconds.',
     labels: { call: ['write', 'settle', 'read', 'query'] },
   });
   const outcomes = metrics.counter({
     name: 'ledger_writes_total',
-    help: 'Transactions by what became of them.',
+    help: 'Transactions by outcome.',
     labels: { outcome: OUTCOMES },
   });
   const assets = metrics.counter({
     name: 'ledger_assets_total',
-    help: 'Assets in transactions by what became of them.',
+    help: 'Assets in transactions by outcome.',
     labels: { outcome: OUTCOMES },
   });
-  const underWay = { name: 'ledger_calls_in_flight', help: 'Calls under way.', aggregator: 'sum' } as const;
+  const underWay = { name: 'ledger_calls_in_flight', help: 'Ledger calls in flight.', aggregator: 'sum' } as const;
   const inFlight = metrics.gauge(underWay).child({});
   const byCall = {
     write: seconds.child({ call: 'write' }),
@@ -73,11 +73,11 @@ export interface AnswerMetrics {
   }) => void;
 }
 
-/** What writes were answered with. */
+/** Metrics of the responses to writes. */
 export function answerMetrics(metrics: Metrics): AnswerMetrics {
   const answers = metrics.counter({
     name: 'peer_writes_answered_total',
-    help: 'Writes answered with a 2xx: done, pending, queued for a sender that does not wait, or answered before.',
+    help: 'Writes answered with 2xx: done, pending, queued (respond-async), or repeated.',
     labels: { answer: ['done', 'pending', 'queued', 'replayed'] },
   });
   for (const answer of ['done', 'pending', 'queued', 'replayed'] as const) answers.child({ answer });
@@ -89,8 +89,8 @@ export function answerMetrics(metrics: Metrics): AnswerMetrics {
   };
 }
 
-/** How many jobs this process runs. */
+/** Number of running jobs of this process. */
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
-  const gauge = { name: 'peer_jobs_running', help: 'Jobs that this process has in hand.', labels: {} };
+  const gauge = { name: 'peer_jobs_running', help: 'Jobs running in this process.', labels: {} };
   metrics.gauge({ ...gauge, aggregator: 'sum', collect: (running) => running.set({}, worker.running) });
 }

@@ -2,9 +2,11 @@ import { auditMigrations } from '@sealgate/audit';
 import { ledgerMigrations } from '@sealgate/ledger-embedded';
 import { fabricMigrations } from '@sealgate/ledger-fabric/migrations';
 import { migrationSet, type MigrationSet } from '@sealgate/storage';
-import { SCHEMA } from './schema.ts';
 
-/** Everything that must be in the database before the peer starts, in order; the same whichever ledger it writes to. */
+/** The PostgreSQL schema of this surface. No other surface reads it. */
+export const SCHEMA = 'peer';
+
+/** All migrations that must be applied before the peer starts, in order; the same for every driver. */
 export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,
   auditMigrations(SCHEMA),

@@ -22,8 +22,8 @@ const asset = (id: string, data: JsonValue): NewAsset => ({ id, type: 't', data,
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 const asked = { type: 't', limit: 2, after: undefined };
 
-describe('the arguments of a contract of others', () => {
-  it('are filled in: texts as they are, everything else as JSON', () => {
+describe('the arguments of a third-party contract', () => {
+  it('are filled in: strings unchanged, everything else as JSON', () => {
     const write = [
       '{id}',
       '{type}',
@@ -49,12 +49,12 @@ describe('the arguments of a contract of others', () => {
     ]);
   });
 
-  it('are never filled in from what an object merely inherits', () => {
+  it('are never filled in from inherited members', () => {
     const words = wordsOf({ write: ['{data.constructor}'] });
     expect(() => words.writeArguments([asset('1', {})])).toThrow(MissingMemberError);
   });
 
-  it('hold many assets where one argument takes them', () => {
+  it('hold many assets if an argument has {assets}', () => {
     const words = wordsOf({ write: ['{assets}'] });
     expect(words.takesMany).toBe(true);
     expect(JSON.parse(words.writeArguments([asset('1', { x: 1 }), asset('2', {})])[0] ?? '')).toEqual([
@@ -63,14 +63,14 @@ describe('the arguments of a contract of others', () => {
     ]);
   });
 
-  it('of a query say type, limit and bookmark', () => {
+  it('of a query contain type, limit and bookmark', () => {
     const words = wordsOf({ query: ['{type}', '{limit}', '{bookmark}', 'x'] });
     expect(words.queryArguments({ type: 't', limit: 7, after: 'b' })).toEqual(['t', '7', 'b', 'x']);
     expect(words.queryArguments(asked)).toEqual(['t', '2', '', 'x']);
   });
 });
 
-describe('the answers of a contract of others', () => {
+describe('the results of a third-party contract', () => {
   it.each<[string, unknown, string | undefined]>([
     ['JSON', { ID: '1' }, '{"ID":"1"}'],
     ['text', 'plain', '"plain"'],
@@ -80,7 +80,7 @@ describe('the answers of a contract of others', () => {
     expect(wordsOf({}).asset(bytes(answer))?.text).toBe(expected);
   });
 
-  it('keep numbers of which a double would make others', () => {
+  it('keep numbers that a double cannot represent', () => {
     const numbers = '{"ID":9007199254740993,"big":1e400,"small":[1.10,-0,0.12345678901234567890],"text":"1e400"}';
     expect(wordsOf({}).asset(bytes(numbers))?.text).toBe(numbers);
     const page = wordsOf({}).page(bytes(`[${numbers},{"ID":9007199254740992}]`), { ...asked, limit: 1 });
@@ -91,7 +91,7 @@ describe('the answers of a contract of others', () => {
     expect(JSON.stringify(paged.assets)).toBe(`[${numbers}]`);
   });
 
-  it('are its own words, in one line of bounded length', () => {
+  it('are reported as its own message, in one line of bounded length', () => {
     const { refusal, saysAbsent } = wordsOf({});
     expect(refusal('the asset 1 already exists')).toEqual({
       code: 'RECORD_CONFLICT',
@@ -105,7 +105,7 @@ describe('the answers of a contract of others', () => {
     expect(saysAbsent('access denied')).toBe(false);
   });
 
-  it('are paged by itself where it takes a bookmark', () => {
+  it('are paged by the contract if it accepts a bookmark', () => {
     const words = wordsOf({ query: ['{bookmark}'] });
     const page = (value: unknown): AssetPage => words.page(bytes(value), asked);
     expect(page({ records: [{ ID: 'z' }, { ID: 'a' }], bookmark: 'more' })).toEqual({
@@ -115,7 +115,7 @@ describe('the answers of a contract of others', () => {
     expect(page({ records: [], bookmark: '' })).toEqual({ assets: [], next: undefined });
   });
 
-  it('are sorted and paged here otherwise, also where an asset has no id', () => {
+  it('are otherwise sorted and paged here, also if an asset has no id', () => {
     const page = (value: unknown, after?: string) => wordsOf({}).page(bytes(value), { ...asked, after });
     const all = [{ ID: 'c' }, { ID: 'a' }, { ID: 7 }, 'text'];
     const first = page(all);
@@ -127,8 +127,8 @@ describe('the answers of a contract of others', () => {
   });
 });
 
-describe('our own contract on a channel that it shares', () => {
-  it('keeps ids and types of each channel apart', () => {
+describe('our own contract on a shared channel', () => {
+  it('separates ids and types of each channel', () => {
     const [argument] = ours.writeArguments([asset('1', { x: 1 })]);
     expect(JSON.parse(argument ?? '')).toEqual([
       { id: 'acme.main/1', type: 'acme.main/t', owner: null, data: '{"x":1}', extra: null },
@@ -144,7 +144,7 @@ describe('our own contract on a channel that it shares', () => {
     expect(() => ours.asset(bytes({ id: 'acme.other/1', type: 'x' }))).toThrow('another channel');
   });
 
-  it('tells what it refuses beside conflicts in its own words', () => {
+  it('reports rejections other than conflicts with its own message', () => {
     expect(ours.refusal('INVALID_REQUEST:{"detail":"too long"}')).toEqual({
       code: 'INVALID_REQUEST',
       message: 'INVALID_REQUEST:{"detail":"too long"}',

@@ -5,39 +5,39 @@ import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
 import { withBareNames } from './record-text.ts';
 
-/** How a contract is spoken to, and what its answers mean. */
+/** Encodes the calls of a contract and decodes its results. */
 export interface ContractWords {
-  /** Whether one transaction takes several assets. */
+  /** Whether one transaction accepts several assets. */
   readonly takesMany: boolean;
-  /** @throws MissingMemberError where an asset lacks what the contract asks for. */
+  /** @throws MissingMemberError if an asset lacks a member that is an argument. */
   writeArguments(assets: readonly NewAsset[]): string[];
   readArguments(id: string): string[];
   queryArguments(query: AssetQuery): string[];
-  /** Which transaction holds each asset after a write; undefined: the one of the write. */
+  /** The transaction that holds each asset after a write; undefined: that of the write. */
   receipts(
     result: Buffer,
     assets: readonly NewAsset[],
   ): { readonly id: string; readonly transactionId: string | undefined }[];
-  /** What it said no to. */
+  /** Decodes a rejection. */
   refusal(message: string): { readonly code: FailureCode; readonly message: string; readonly id?: string };
   saysAbsent(message: string): boolean;
-  /** Undefined: there is none. */
+  /** Undefined: no such asset. */
   asset(answer: Buffer): FoundAsset | undefined;
   page(answer: Buffer, query: AssetQuery): AssetPage;
 }
 
-/** An asset that cannot be sent: its data lacks a member that is an argument of the mapped transaction. */
+/** The asset cannot be sent: its data lacks a member that is an argument of the mapped transaction. */
 export class MissingMemberError extends Error {
   override readonly name = 'MissingMemberError';
   readonly assetId: string;
 
   constructor(assetId: string, member: string) {
-    super(`The mapped transaction needs ${member} of the data, which is not there.`);
+    super(`The mapped transaction needs the member ${member} of the data, which is missing.`);
     this.assetId = assetId;
   }
 }
 
-/** @param place.prefix what stands before ids and types of our own contract, where the Fabric channel is shared. */
+/** @param place.prefix added to ids and types of our own contract if the Fabric channel is shared. */
 export function contractWords({ shape }: Target, place: { readonly prefix: string }): ContractWords {
   return shape.kind === 'records' ? recordsWords(place.prefix) : positionalWords(shape);
 }
@@ -58,7 +58,7 @@ const OUR_REFUSAL = /(RECORD_CONFLICT|INVALID_REQUEST):(\{.*\})/s;
 /** Our own contract; see the README of `apps/ledger-chaincode`. */
 function recordsWords(prefix: string): ContractWords {
   const bare = (text: string): string => {
-    if (!text.startsWith(prefix)) throw new Error('The contract answered with a record of another channel.');
+    if (!text.startsWith(prefix)) throw new Error('The contract returned a record of another channel.');
     return text.slice(prefix.length);
   };
   const shown = (record: ContractRecord): JsonValue => ({ ...record, id: bare(record.id), type: bare(record.type) });
@@ -114,7 +114,7 @@ function recordsWords(prefix: string): ContractWords {
 
 type Positional = Extract<ContractShape, { kind: 'positional' }>;
 
-/** Anybody's contract, as the mapping describes it. */
+/** A third-party contract, as described by the mapping. */
 function positionalWords(shape: Positional): ContractWords {
   const { write, read, query, idMember, absentWords, existsWords } = shape;
   const says = (words: readonly string[], message: string): boolean => words.some((word) => message.includes(word));
@@ -138,7 +138,7 @@ function positionalWords(shape: Positional): ContractWords {
     saysAbsent: (message) => says(absentWords, message),
     asset(answer) {
       const text = answer.toString('utf8');
-      // A contract that answers nothing, or null, has no such asset.
+      // A contract that returns nothing, or null, has no such asset.
       if (text === '' || text === 'null') return undefined;
       return { text: isJson(text) ? text : JSON.stringify(text), type: undefined };
     },
@@ -161,7 +161,7 @@ function writeArgument(text: string, assets: readonly NewAsset[]): string {
   return member === undefined ? text : memberOf(asset, member);
 }
 
-/** A text goes as it is, everything else as JSON. */
+/** A string is passed unchanged, everything else as JSON. */
 function memberOf({ id, data }: NewAsset, member: string): string {
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
   const value = isObject && Object.hasOwn(data, member) ? data[member] : undefined;
@@ -169,7 +169,7 @@ function memberOf({ id, data }: NewAsset, member: string): string {
   return typeof value === 'string' ? value : canonical(value);
 }
 
-/** A contract that pages by itself: `{records, bookmark}`, as ours does. */
+/** A contract that pages itself: `{records, bookmark}`, like ours. */
 function bookmarkedPage(value: JsonValue): AssetPage | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isObject || !Array.isArray(value['records'])) return undefined;
@@ -177,7 +177,7 @@ function bookmarkedPage(value: JsonValue): AssetPage | undefined {
   return { assets: records, next: typeof bookmark === 'string' && bookmark !== '' ? bookmark : undefined };
 }
 
-/** A contract that answers all at once is sorted and paged here. */
+/** A contract that returns everything: sorted and paged here. */
 function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & { idMember: string }): AssetPage {
   const idOf = (asset: JsonValue): string => {
     const isObject = typeof asset === 'object' && asset !== null && !Array.isArray(asset);
@@ -191,7 +191,7 @@ function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & {
   return { assets: shown.map(({ asset }) => asset), next: rest.length > limit ? shown.at(-1)?.id : undefined };
 }
 
-/** What a contract answered, to be printed as JSON again: text that is none is a JSON string. */
+/** Output of a contract as JSON: text that is not JSON becomes a JSON string. */
 function valueOf(text: string): JsonValue {
   if (!isJson(text)) return text;
   return JSON.parse(text, LONG_NUMBER.test(text) ? (asWritten as Reviver) : undefined) as JsonValue;
@@ -206,24 +206,24 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Only such a number may be another one as a double; what is found in a text by mistake costs time alone. */
+/** Only such numbers may change as a double; a false match inside a string costs only time. */
 const LONG_NUMBER = /[\d.]{16}|\d[eE]/;
 
 type Reviver = (name: string, value: unknown) => unknown;
 
-/** TypeScript's libraries do not know `JSON.parse` with source text access yet. */
+/** TypeScript's libraries do not type the source text access of `JSON.parse` yet. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-/** Contracts count in integers of 64 bits and more, so a number that is not the double's own spelling is kept as it is. */
+/** Contracts use integers of 64 bits and more, so a number that a double would change keeps its text. */
 function asWritten(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
   return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 }
 
 const MAX_MESSAGE = 500;
 
-/** A contract's own words, cut to a length that an answer can hold, and without what would break a line. */
+/** A contract's message, truncated, and without line breaks or control characters. */
 function inItsWords(message: string): string {
-  // eslint-disable-next-line no-control-regex -- the control characters are what is replaced
+  // eslint-disable-next-line no-control-regex -- control characters are what is being replaced
   const line = message.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').toWellFormed();
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}...` : line;
 }

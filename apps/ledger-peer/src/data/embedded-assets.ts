@@ -19,24 +19,24 @@ import { textOfStored } from './record-text.ts';
 
 export interface EmbeddedAssetsOptions {
   readonly ledger: EmbeddedLedger;
-  /** For asking where a transaction begins. */
+  /** To find where a transaction begins. */
   readonly sql: Sql;
-  /** How long `settle` waits for what this process sent. */
+  /** How long `settle` waits for appends of this process. */
   readonly settleWithinMs: number;
 }
 
 export interface EmbeddedAssets extends AssetLedger {
-  /** To be told every result that the ledger learns after its caller was answered. */
+  /** Receives results that arrive after the caller was answered. */
   readonly onResult: OnResult;
 }
 
-/** The most records one unit of append may hold, of any surface: how far back a transaction can begin. */
+/** Maximum records of one append unit, of any surface: the distance to the beginning of a transaction. */
 const MOST_IN_UNIT = 1000;
 
-/** Content of a page; as much as one asset can hold, so that a page costs no more memory than reading one. */
+/** Maximum content of a page: that of the largest asset, so that a page costs no more memory. */
 const MOST_IN_PAGE_BYTES = 8_388_608;
 
-/** Assets as records of the embedded ledger. The id of an asset is given once in a channel, whichever surface gave it. */
+/** Assets as records of the embedded ledger. An id is unique in a channel, across surfaces. */
 export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
   const { ledger, sql, settleWithinMs } = options;
   const late = new LateResults();
@@ -56,7 +56,7 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
       }
     },
     async settle(_target, _assets, transactionId): Promise<SettleOutcome> {
-      // While this process still sends the same bytes again, it is not sent under another name.
+      // While this process resends the same bytes, they are not sent under another name.
       const isOver = await late.isOver(transactionId, settleWithinMs);
       return isOver ? { outcome: 'again' } : { outcome: 'unknown', transactionId };
     },
@@ -74,7 +74,7 @@ export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
   };
 }
 
-/** The log that outsiders check by. */
+/** The public transparency log. */
 export function embeddedLog(ledger: EmbeddedLedger, origin: string): PublicLog {
   return {
     prove: (channel, id, serves) => ledger.prove(channel, id, serves),
@@ -106,7 +106,7 @@ function unitOf({ network, channel }: Target, assets: readonly NewAsset[]): Appe
 
 interface Numbering {
   readonly sql: Sql;
-  /** The database numbers records throughout a channel, receipts state places in a log. */
+  /** The database numbers records across a channel; receipts use positions in one log. */
   readonly epochs: Epochs;
 }
 
@@ -114,7 +114,7 @@ async function outcomeOf(numbering: Numbering, unit: AppendUnit, result: UnitRes
   if (result.outcome === 'conflict') {
     return { outcome: 'refused', code: 'RECORD_CONFLICT', message: 'The id is taken by other content.', id: result.id };
   }
-  if (result.outcome === 'reused') throw new Error('A unit without a claim cannot meet one.');
+  if (result.outcome === 'reused') throw new Error('A unit without a claim cannot reuse one.');
   const { transactionId, records } = result;
   if (result.outcome === 'written' && records.every(({ existing }) => !existing)) {
     const assetIds = unit.records.map(({ id }) => id);
@@ -132,7 +132,7 @@ function numberOf({ epochs }: Numbering, receipt: RecordReceipt | undefined): nu
   return epochs.position(channel, { index, ...(epoch === undefined ? {} : { epoch }) });
 }
 
-/** Where records were there before, each shows the transaction that wrote it. */
+/** Each existing record shows the transaction that wrote it. */
 async function transactionsOf(
   numbering: Numbering,
   channel: string,
@@ -149,7 +149,7 @@ async function transactionsOf(
   );
 }
 
-/** The new records of a transaction stand together, so it begins where the one before it ends. */
+/** New records of a transaction are contiguous, so it begins where the previous one ends. */
 async function firstIndexOf(
   sql: Sql,
   channel: string,
@@ -171,7 +171,7 @@ async function firstIndexOf(
     const end = rows.findIndex((row) => row.transaction_id !== transactionId);
     return Number((end < 0 ? rows.at(-1) : rows[end - 1])?.idx ?? index);
   } catch (error) {
-    // The assets are known to be written; only where their transaction begins cannot be asked now.
+    // The assets are written; only the beginning of their transaction cannot be read now.
     if (error instanceof DatabaseUnavailableError) return null;
     throw error;
   }
@@ -185,7 +185,7 @@ function failureOf(error: unknown): WriteOutcome {
   throw error;
 }
 
-/** An asset as this surface shows it. A record that another surface wrote shows its owner and what stood beside its data. */
+/** An asset for clients. A record that another surface wrote shows its owner and its extra. */
 function assetOf(record: StoredRecord): JsonValue {
   const { id, type, owner, data, extra, channel, index, epoch, transactionId, at, erased } = record;
   if (erased) return { id, type, data: null, erased: true };
@@ -203,7 +203,7 @@ function assetOf(record: StoredRecord): JsonValue {
   };
 }
 
-/** Units whose caller was told "unknown", and that this process goes on sending. */
+/** Units that were answered as "unknown" and that this process keeps resending. */
 class LateResults {
   readonly #open = new Map<
     string,
@@ -213,7 +213,7 @@ class LateResults {
   await(transactionId: string, unit: AppendUnit): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#open.set(transactionId, { unit, over: promise, end: resolve });
-    // The ledger gives up after two minutes without telling; what is open for longer is over too.
+    // The ledger gives up silently after two minutes, so older ones are finished, too.
     const timer = setTimeout(() => this.#end(transactionId), FORGET_AFTER_MS);
     timer.unref();
   }

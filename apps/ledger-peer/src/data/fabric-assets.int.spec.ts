@@ -9,7 +9,7 @@ import type { AssetLedger, NewAsset } from '../domain/asset-ledger.ts';
 import type { Mappings, Target } from '../domain/mapping.ts';
 import { parseMappings } from '../domain/parse-mappings.ts';
 import { writeBatch } from '../domain/write-batch.ts';
-import { SCHEMA } from '../schema.ts';
+import { SCHEMA } from '../peer-migrations.ts';
 import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
 import { fabricAssets, probesOf } from './fabric-assets.ts';
 
@@ -93,7 +93,7 @@ const freshId = () => `f-${(made += 1)}`;
 const car = (id: string) => asset(id, 'vehicle', { color: 'blue', size: 5, owner: 'Tom', value: 1.5 });
 
 describe('our own contract', () => {
-  it('takes many assets in one transaction, and gives the first receipt for the same content', async () => {
+  it('writes many assets in one transaction, and returns the first receipt for the same content', async () => {
     const ids = [freshId(), freshId()];
     const assets = ids.map((id) => asset(id, 'ours.x', { is: id }));
     const first = await ledger.write(target('ours.x'), assets);
@@ -106,7 +106,7 @@ describe('our own contract', () => {
     expect(await ledger.write(target('ours.x'), assets)).toEqual(first);
   });
 
-  it('names the asset whose id is taken, and its neighbours are written', async () => {
+  it('names the asset whose id is taken, and writes its neighbours', async () => {
     const [taken, free] = [freshId(), freshId()];
     await ledger.write(target('ours.x'), [asset(taken, 'ours.x', { v: 1 })]);
     const assets = [asset(taken, 'ours.x', { v: 2 }), asset(free, 'ours.x')];
@@ -120,7 +120,7 @@ describe('our own contract', () => {
     expect(results.get(free)).toMatchObject({ state: 'succeeded' });
   });
 
-  it('is read as it answers, and knows what is not there', async () => {
+  it('returns what the contract returns, and reports missing assets', async () => {
     const id = freshId();
     await ledger.write(target('ours.x'), [asset(id, 'ours.x', { a: ['é', null] })]);
     const found = await ledger.read(target('ours.x'), id);
@@ -129,7 +129,7 @@ describe('our own contract', () => {
     expect(await ledger.read(target('ours.x'), 'nobody')).toBeUndefined();
   });
 
-  it('is queried page by page', async () => {
+  it('is queried in pages', async () => {
     const ids = ['q1', 'q2', 'q3'];
     await ledger.write(
       target('ours.q'),
@@ -142,7 +142,7 @@ describe('our own contract', () => {
     expect(second).toMatchObject({ assets: [{ id: 'q3' }], next: undefined });
   });
 
-  it('keeps versions where the mapping says upsert, on a Fabric channel that it shares', async () => {
+  it('keeps versions with upsert, on a shared Fabric channel', async () => {
     const id = freshId();
     const kept = target('kept.x');
     for (const v of [1, 2])
@@ -160,8 +160,8 @@ describe('our own contract', () => {
   });
 });
 
-describe('a contract of others', () => {
-  it('is given its arguments one by one, and an asset a transaction', async () => {
+describe('a third-party contract', () => {
+  it('gets positional arguments, and one asset per transaction', async () => {
     const ids = [freshId(), freshId()];
     const { results } = await writeBatch({ ledger }, target('vehicle'), ids.map(car));
     const transactions = ids.map((id) => results.get(id));
@@ -175,7 +175,7 @@ describe('a contract of others', () => {
     });
   });
 
-  it('says in its own words that an id is taken, and that there is no such asset', async () => {
+  it('reports a taken id and a missing asset with its own messages', async () => {
     const id = freshId();
     await ledger.write(target('vehicle'), [car(id)]);
     expect(await ledger.write(target('vehicle'), [car(id)])).toEqual({
@@ -186,7 +186,7 @@ describe('a contract of others', () => {
     expect(await ledger.read(target('vehicle'), 'nobody')).toBeUndefined();
   });
 
-  it('is not sent what lacks an argument', async () => {
+  it('is not sent an asset that lacks an argument', async () => {
     const wrong = asset(freshId(), 'vehicle', { color: 'blue' });
     expect(await ledger.write(target('vehicle'), [wrong])).toMatchObject({
       outcome: 'refused',
@@ -195,7 +195,7 @@ describe('a contract of others', () => {
     });
   });
 
-  it('is sorted and paged where it answers all at once', async () => {
+  it('is sorted and paged here if it returns everything', async () => {
     const ids = ['z～', 'z😀', 'z1'];
     for (const id of ids) await ledger.write(target('vehicle'), [car(id)]);
     const seen: string[] = [];
@@ -208,7 +208,7 @@ describe('a contract of others', () => {
     expect(seen).toEqual(['z1', 'z～', 'z😀']);
   });
 
-  it('finds what an earlier run of a job has sent, and does not call it taken', async () => {
+  it('recognises what an earlier run of a job has sent', async () => {
     const id = freshId();
     const first = await ledger.write(target('vehicle'), [car(id)], 'job_1');
     expect(first).toMatchObject({ outcome: 'committed' });
@@ -217,8 +217,8 @@ describe('a contract of others', () => {
   });
 });
 
-describe('a network in trouble', () => {
-  it('is unknown where no block comes, and settled once one does', async () => {
+describe('a failing network', () => {
+  it('gives unknown without a block, and settles with one', async () => {
     const id = freshId();
     peer.orderer.hold();
     const outcome = await ledger.write(target('ours.x'), [asset(id, 'ours.x')]);
@@ -235,7 +235,7 @@ describe('a network in trouble', () => {
     });
   }, 30_000);
 
-  it('is unavailable where no peer answers, and says so to readers too', async () => {
+  it('is unavailable for writers and readers if no peer answers', async () => {
     await peer.stop();
     try {
       expect(await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).toEqual({ outcome: 'unavailable' });
@@ -254,7 +254,7 @@ describe('a network in trouble', () => {
     );
   }, 40_000);
 
-  it('fails what is mapped to a chaincode that is not there, and never calls an asset of it missing', async () => {
+  it('fails writes to a missing chaincode, and never reports its assets as missing', async () => {
     expect(await ledger.write(target('nobodys'), [asset('x', 'nobodys')])).toMatchObject({
       outcome: 'failed',
       code: 'LEDGER_UNAVAILABLE',
@@ -264,20 +264,17 @@ describe('a network in trouble', () => {
     await expect(ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
   });
 
-  it.each(['misnamed', 'mistyped'])(
-    'fails what is mapped to a contract or a transaction that is not there: %s',
-    async (type) => {
-      expect(await ledger.write(target(type), [asset('x', type)])).toMatchObject({
-        outcome: 'failed',
-        code: 'LEDGER_UNAVAILABLE',
-        message: expect.stringContaining('no contract of that name'),
-        retryable: false,
-      });
-      await expect(ledger.read(target(type), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
-    },
-  );
+  it.each(['misnamed', 'mistyped'])('fails writes to a missing contract or transaction: %s', async (type) => {
+    expect(await ledger.write(target(type), [asset('x', type)])).toMatchObject({
+      outcome: 'failed',
+      code: 'LEDGER_UNAVAILABLE',
+      message: expect.stringContaining('no contract of that name'),
+      retryable: false,
+    });
+    await expect(ledger.read(target(type), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+  });
 
-  it('looks at each mapped contract once, and at none in vain', async () => {
+  it('probes each mapped contract once', async () => {
     const probes = probesOf(channels, mappings.targets);
     expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
       'main/records',

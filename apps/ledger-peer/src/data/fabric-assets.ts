@@ -21,13 +21,13 @@ import { contractWords, MissingMemberError, type ContractWords } from './contrac
 
 export interface FabricAssetsOptions {
   readonly client: FabricClient;
-  /** Which Fabric channel holds which of ours. */
+  /** Maps our channels to Fabric channels. */
   readonly channels: ChannelMap;
-  /** How long `settle` waits for what is not known yet. */
+  /** How long `settle` waits for an unknown outcome. */
   readonly settleWithinMs: number;
 }
 
-/** Assets through the gateway of a Fabric network, onto whichever contract is mapped for them. */
+/** Assets through the gateway of a Fabric network, in the contracts they are mapped to. */
 export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsOptions): AssetLedger {
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
   const callOf = (target: Target, transaction: string, args: readonly string[]): ContractCall =>
@@ -37,17 +37,17 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       return await client.evaluate(callOf(target, transaction, args));
     } catch (error) {
       if (error instanceof ContractRefusedError || !(error instanceof FabricError)) throw error;
-      throw new LedgerUnavailableError('The ledger cannot be asked.', { cause: error });
+      throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
     }
   };
   const committed = async (target: Target, assets: readonly NewAsset[], done: Committed): Promise<WriteOutcome> => {
     const receipts = wordsOf(target).receipts(done.result, assets);
     return { outcome: 'committed', transactions: await transactionsOf(client, done, receipts) };
   };
-  /** What an earlier run of a job has sent of these assets: undefined where nothing of it can be in the ledger. */
+  /** Outcome of what an earlier run of a job has sent of these assets; undefined if none of it can be in the ledger. */
   const sentBefore = async (target: Target, assets: readonly NewAsset[], reference: string) => {
     for (const earlier of await client.find(reference)) {
-      // What ended a moment ago may not be written down as ended yet.
+      // A transaction that has just ended may not be recorded as ended yet.
       const { transactionId } = earlier;
       const isOpen = earlier.status === 'unknown';
       const known = isOpen ? await client.settle(transactionId, { waitMs: settleWithinMs }) : earlier;
@@ -78,7 +78,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
         if (error instanceof UnavailableError) return { outcome: 'unavailable' };
         throw error;
       }
-      // What the journal does not know was settled long ago, or never sent.
+      // A transaction missing in the journal was settled long ago, or never sent.
       if (settled === undefined || settled.status === 'invalid') return { outcome: 'again' };
       if (settled.status === 'unknown') return { outcome: 'unknown', transactionId };
       if (settled.status === 'committed') return committed(target, assets, settled);
@@ -91,7 +91,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
         if (words.saysAbsent(error.message)) return undefined;
-        throw new LedgerUnavailableError('The contract refused to be read.', { cause: error });
+        throw new LedgerUnavailableError('The contract rejected the read.', { cause: error });
       }
     },
     async query(target, query) {
@@ -100,13 +100,16 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
         return words.page(await evaluate(target, target.transactions.query, words.queryArguments(query)), query);
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
-        throw new LedgerUnavailableError('The contract refused to be queried.', { cause: error });
+        throw new LedgerUnavailableError('The contract rejected the query.', { cause: error });
       }
     },
   };
 }
 
-/** What a look at the health of a target asks: for an asset that is hardly there. One call for each contract on a channel and transaction of it that reads. */
+/**
+ * Health probes of the targets: each reads an asset id that is unlikely to exist. One call for each contract and read
+ * transaction of a channel.
+ */
 export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
   const probes = targets.map((target) => {
     const args = contractWords(target, channels.of(target.channel)).readArguments('health');
@@ -128,13 +131,13 @@ function contractCall(
 
 const NOT_ORDERED = 'The network did not order the transaction; nothing was written.';
 
-/** The same for the same assets of a job, whatever process runs it. */
+/** Derived from the assets of a job: equal in every process that runs it. */
 function referenceOf(jobId: string, assets: readonly NewAsset[]): string {
   const ids = sha256(JSON.stringify(assets.map(({ id }) => id))).toString('base64url');
   return `${jobId}:${ids}`;
 }
 
-/** What was there before shows the transaction that wrote it, with its block as long as our journal remembers it. */
+/** Existing assets show the transaction that wrote them, with its block while the journal has it. */
 async function transactionsOf(
   client: FabricClient,
   { transactionId, blockNumber }: Committed,
@@ -160,13 +163,13 @@ function failureOf(error: unknown, words: ContractWords): WriteOutcome {
   if (error instanceof UnavailableError || error instanceof LedgerUnavailableError) return { outcome: 'unavailable' };
   if (error instanceof OverloadedError) return { outcome: 'overloaded' };
   if (error instanceof InvalidatedError) {
-    const message = `The transaction is in a block and without effect (${error.code}); nothing was written.`;
+    const message = `The transaction is in a block but invalid (${error.code}); nothing was written.`;
     return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: true };
   }
   if (error instanceof MisconfiguredError) {
     const why = error.reason === undefined ? '' : `: ${FABRIC_REASONS[error.reason]}`;
-    const message = `The network does not take this transaction as it is mapped here${why}; nothing was written.`;
-    // The same request fares no better until an operator has mended the mapping, the connection file or the network.
+    const message = `The network does not accept this transaction as mapped${why}; nothing was written.`;
+    // Retrying does not help until an operator fixes the mapping, the connection file or the network.
     return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: false };
   }
   throw error;

@@ -1,12 +1,12 @@
 import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from '../domain/jobs.ts';
 import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
-import type { JobTable } from './job-table.ts';
+import type { JobTable } from './jobs-store.ts';
 
 interface ClaimRow {
   job_id: string;
   fingerprint: string;
   lease_owner: string | null;
-  /** Whether some process has it in hand. */
+  /** Whether a live process holds it. */
   is_held: boolean;
   answer_status: number | null;
   answer_body: string | null;
@@ -41,7 +41,9 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       throw error;
     }
   };
-  /** Nothing was sent yet under a claim whose making went unanswered: the same request need not wait for its lease. */
+  /**
+   * The INSERT of the claim got no answer, and nothing was sent under it: the same request need not wait for the lease.
+   */
   const retake = async (row: ClaimRow, claim: RequestClaim): Promise<string | undefined> => {
     const isLost = row.lease_owner === leases.owner && !leases.holds(row.job_id) && unanswered.has(claim);
     if (!isLost) return undefined;
@@ -56,7 +58,7 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
   return {
     look,
     async begin({ jobId, familyId, claim }) {
-      // A row may be removed between the two questions; then they are asked again.
+      // The row may be removed between the two statements; then both are repeated.
       for (let times = 0; times < TAKES; times += 1) {
         const taken = await take({ jobId, familyId, claim, leases, nowMs: now() });
         if (taken !== undefined) return begun(taken, claim);
@@ -84,16 +86,16 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       leases.drop(jobId);
       const text = `DELETE FROM peer.jobs
                      WHERE job_id = $1 AND lease_owner = $2 AND answer_status IS NULL AND NOT promised`;
-      // Where it cannot be removed now, its lease ends, and the same request takes it over.
+      // If it cannot be removed now, its lease expires, and the same request takes it over.
       await ask({ text, values: [jobId, leases.owner] }).catch(() => undefined);
     },
   };
 }
 
-/** More than that, and the oldest waits for its lease after all. */
+/** Above this, the oldest waits for its lease. */
 const MOST_UNANSWERED = 1000;
 
-/** Claims that this process asked for and got no answer to; one request at a time asks for each. */
+/** Claims that this process tried to create without an answer; one request at a time retries each. */
 class UnansweredClaims {
   readonly #names = new Set<string>();
 
@@ -112,7 +114,7 @@ class UnansweredClaims {
   }
 }
 
-/** What is in hand may come to nothing and leave no claim, so until it is answered nothing was used by it. */
+/** A claim in progress may fail and leave no row, so its key does not count as used until it is answered. */
 function knownClaim(row: ClaimRow, acceptable: readonly string[]): KnownClaim {
   const { job_id: jobId, answer_status: status, answer_body: body, answer_async: isAsync } = row;
   const isAnswered = status !== null && body !== null;

@@ -1,16 +1,15 @@
 import { AppError } from '@sealgate/errors';
 import { DatabaseUnavailableError } from '@sealgate/storage';
 import type { JobStore, JobView, PromisedJob } from '../domain/jobs.ts';
-import { KEEP_RESULTS_MS } from './job-retention.ts';
-import { promiseStatement } from './job-statements.ts';
-import type { JobTable } from './job-table.ts';
+import { KEEP_RESULTS_MS, promiseStatement } from './job-statements.ts';
+import type { JobTable } from './jobs-store.ts';
 
 export interface JobPromisesOptions {
-  /** How many promises may wait; one more is refused. */
+  /** Maximum queued jobs; more are rejected. */
   readonly maxWaiting: number;
-  /** Called when there is a job to run. */
+  /** Called when a job is available. */
   readonly onPromise: () => void;
-  /** Told why a promise could not be written yet. */
+  /** Receives the reason why a job could not be written yet. */
   readonly onDelay: (error: unknown) => void;
 }
 
@@ -18,11 +17,11 @@ const RETRY_EVERY_MS = 200;
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Jobs that somebody was told to ask for. */
+/** Jobs whose id was given to the sender. */
 export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'> {
   readonly #table: JobTable;
   readonly #options: JobPromisesOptions;
-  /** Promises that are not written yet, because the database is away. */
+  /** Jobs not written yet, because the database is unavailable. */
   readonly #unwritten = new Map<string, { readonly job: PromisedJob; readonly written: Promise<void> }>();
 
   constructor(table: JobTable, options: JobPromisesOptions) {
@@ -41,7 +40,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
     try {
       await this.#write(job, 'queued');
     } catch (error) {
-      // It may be a job already, and then it is run: what may happen is not refused, it is made sure of.
+      // The row may exist, and then it is run: a possible write is made certain, not rejected.
       if (!mayBeWritten(error)) throw error;
       await this.follow(job);
     }
@@ -50,7 +49,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
   async follow(job: PromisedJob): Promise<void> {
     const written = this.#insist(job).finally(() => this.#unwritten.delete(job.jobId));
     this.#unwritten.set(job.jobId, { job, written });
-    // A database that answers has it before the sender does.
+    // If the database answers, it has the row before the sender gets the id.
     await Promise.race([written, pause(RETRY_EVERY_MS)]);
   }
 
@@ -70,7 +69,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
     return row === undefined ? undefined : { jobId, status: row.status, result: row.result ?? undefined };
   }
 
-  /** Waits until every promise is written, at most so long. */
+  /** Waits until every job is written, at most `withinMs`. */
   async settle(withinMs: number): Promise<void> {
     const all = Promise.all([...this.#unwritten.values()].map(({ written }) => written));
     await Promise.race([all, pause(withinMs)]);
@@ -95,7 +94,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
   }
 }
 
-/** The database was asked to write it, and has not said what became of that. */
+/** Was sent to the database without an answer. */
 function mayBeWritten(error: unknown): boolean {
   return error instanceof AppError && error.cause instanceof DatabaseUnavailableError && error.cause.sent;
 }

@@ -1,4 +1,4 @@
-import type { Statement } from '@sealgate/storage';
+import { type Removal, removalStep, type RemovalStep, type Sql, type Statement } from '@sealgate/storage';
 import type { PromisedJob, RequestClaim } from '../domain/jobs.ts';
 import type { Leases } from './leases.ts';
 
@@ -10,7 +10,9 @@ export interface Beginning {
   readonly nowMs: number;
 }
 
-/** Takes a claim: a new one, or one whose holder is gone without an answer. No row comes back where it is somebody's. */
+/**
+ * Takes a claim: a new one, or one whose holder is gone without an answer. Returns no row if another process holds it.
+ */
 export function beginStatement({ jobId, familyId, claim, leases, nowMs }: Beginning): Statement {
   return {
     name: 'peer begin',
@@ -33,9 +35,7 @@ export function beginStatement({ jobId, familyId, claim, leases, nowMs }: Beginn
   };
 }
 
-/**
- * Takes a claim that this process has made already without learning of it. No row comes back where it is another's by now.
- */
+/** Takes a claim that this process may have created already. Returns no row if another process holds it. */
 export function retakeStatement(jobId: string, leases: Leases): Statement {
   return {
     text: `UPDATE peer.jobs SET lease_until = now() + $3 * interval '1 ms'
@@ -45,7 +45,7 @@ export function retakeStatement(jobId: string, leases: Leases): Statement {
   };
 }
 
-/** The row may be there: that of the request's own claim, or one whose writing went unanswered. */
+/** The row may exist: the request's own claim, or an earlier INSERT without an answer. */
 export function promiseStatement(
   { jobId, familyId, body, results, answer }: PromisedJob,
   status: string,
@@ -73,7 +73,7 @@ export function promiseStatement(
   };
 }
 
-/** Promises that nobody has in hand, the oldest first; those that others take at the same moment are passed over. */
+/** Takes jobs without a holder, oldest first; rows locked by others are skipped. */
 export function takeStatement(atMost: number, leases: Leases): Statement {
   return {
     name: 'peer take',
@@ -84,5 +84,35 @@ export function takeStatement(atMost: number, leases: Leases): Statement {
                               ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
            RETURNING job_id, body, results`,
     values: [leases.owner, leases.lengthMs, atMost],
+  };
+}
+
+/** Retention of the result of a job, and of the response of an Idempotency-Key. */
+export const KEEP_RESULTS_MS = 86_400_000;
+/** Since a claim was answered, or else created. */
+export const KEEP_CLAIMS_MS = 30 * 86_400_000;
+
+/** Rows that no request can ask for any more. An unfinished job is never removed: it is run until it is done. */
+export function oldJobs(nowMs: number): Record<'results' | 'claims' | 'unanswered', Removal> {
+  const [results, claims] = [new Date(nowMs - KEEP_RESULTS_MS), new Date(nowMs - KEEP_CLAIMS_MS)];
+  const jobs = { table: 'peer.jobs', orderBy: 'done_at' };
+  return {
+    results: { ...jobs, condition: 'claim IS NULL AND done_at < $1', values: [results] },
+    claims: { ...jobs, condition: 'claim IS NOT NULL AND done_at < $1', values: [claims] },
+    unanswered: {
+      ...jobs,
+      condition: 'NOT promised AND answer_status IS NULL AND created_at < $1',
+      orderBy: 'created_at',
+      values: [claims],
+    },
+  };
+}
+
+/** Removal steps by name. */
+export function jobRemovals(sql: Sql, now: () => number): Record<string, RemovalStep> {
+  return {
+    'job results': removalStep(sql, () => oldJobs(now()).results),
+    'job claims': removalStep(sql, () => oldJobs(now()).claims),
+    'unanswered claims': removalStep(sql, () => oldJobs(now()).unanswered),
   };
 }

@@ -6,35 +6,35 @@ import type { Leases } from './leases.ts';
 export interface JobWorkerOptions {
   readonly jobs: Pick<JobsStore, 'take' | 'release' | 'finish'>;
   readonly leases: Leases;
-  /** Brings a job further; true: it is done. */
+  /** Runs a job; true: it is done. */
   readonly run: (job: TakenJob, mayGoOn: () => boolean) => Promise<boolean>;
-  /** Jobs of this process at once. */
+  /** Maximum concurrent jobs of this process. */
   readonly atOnce: number;
-  /** How often waiting jobs are looked for besides when one is made here. */
+  /** Polling interval for jobs of other processes. */
   readonly everyMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 export interface JobWorker {
   start(): void;
-  /** Looks for jobs now. */
+  /** Polls now. */
   kick(): void;
   readonly running: number;
-  /** Takes no more, and waits for those that run to reach a place where another process can go on. */
+  /** Takes no more jobs, and waits until the running ones reach a point where another process can continue. */
   stop(): Promise<void>;
 }
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
-/** A job that was tried so often is given up: something in it cannot be done, and it must not be tried for ever. */
+/** A job is given up after this many attempts, so that a job that always fails is not retried for ever. */
 const MOST_FAILURES = 20;
-/** Jobs whose attempts are remembered; one that another process has finished meanwhile is never asked for again. */
+/** Limit of remembered attempts: a job finished by another process is never removed from them. */
 const MOST_REMEMBERED = 10_000;
 
-/** Runs promised jobs of any process, as many at once as it may. Each is run again, ever later, until it is done. */
+/** Runs jobs of any process, up to `atOnce` concurrently. Each is retried with growing delays until it is done. */
 export function jobWorker({ jobs, leases, run, atOnce, everyMs, onError }: JobWorkerOptions): JobWorker {
   const running = new Map<string, Promise<void>>();
-  /** How often a job was left undone by this process; forgotten once it is done. */
+  /** Failed attempts of each job in this process; removed once it is done. */
   const attempts = new Map<string, { undone: number; failures: number }>();
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
@@ -105,7 +105,7 @@ export function jobWorker({ jobs, leases, run, atOnce, everyMs, onError }: JobWo
   };
 }
 
-/** What ends by itself is no reason to give a job up. */
+/** Temporary errors do not count as failed attempts. */
 function isOutage(error: unknown): boolean {
   return error instanceof Error && 'status' in error && error.status === 503;
 }

@@ -1,20 +1,22 @@
-import type { Sql } from '@sealgate/storage';
-import type { JobStore } from '../domain/jobs.ts';
+import { AppError } from '@sealgate/errors';
+import type { WaitingItem } from '@sealgate/http';
+import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
+import type { AssetResult } from '../domain/asset-result.ts';
+import type { JobStore, RunningJobs, TakenJob } from '../domain/jobs.ts';
 import { jobClaims } from './job-claims.ts';
 import { JobPromises, type JobPromisesOptions } from './job-promises.ts';
-import { jobTable } from './job-table.ts';
+import { takeStatement } from './job-statements.ts';
 import type { Leases } from './leases.ts';
-import { jobQueue, type JobQueue } from './running-jobs.ts';
 
-export interface JobsStoreOptions extends JobPromisesOptions {
+interface JobsStoreOptions extends JobPromisesOptions {
   readonly sql: Sql;
   readonly leases: Leases;
   readonly now: () => number;
 }
 
-/** Jobs in PostgreSQL, for whoever answers requests and for whoever runs jobs. */
+/** Jobs in PostgreSQL, for requests and for the job worker. */
 export interface JobsStore extends JobStore, JobQueue {
-  /** Waits until every promise is written, at most so long. */
+  /** Waits until every job is written, at most `withinMs`. */
   settle(withinMs: number): Promise<void>;
 }
 
@@ -28,5 +30,85 @@ export function jobsStore(options: JobsStoreOptions): JobsStore {
     follow: (job) => promises.follow(job),
     find: (jobId, familyId) => promises.find(jobId, familyId),
     settle: (withinMs) => promises.settle(withinMs),
+  };
+}
+
+/** The queue of jobs for the worker. */
+interface JobQueue extends RunningJobs {
+  /** Takes jobs without a holder, oldest first. */
+  take(atMost: number): Promise<TakenJob[]>;
+  /** Releases an unfinished job, and delays its next run. */
+  release(jobId: string, forMs: number): Promise<void>;
+}
+
+function jobQueue({ ask, leases, now }: JobTable): JobQueue {
+  return {
+    async take(atMost) {
+      const rows = await ask<{ job_id: string; body: string; results: string | null }>(takeStatement(atMost, leases));
+      for (const { job_id: jobId } of rows) leases.hold(jobId);
+      return rows.map(({ job_id: jobId, body, results }) => ({ jobId, body, results: resultsOf(results) }));
+    },
+    async release(jobId, forMs) {
+      leases.drop(jobId);
+      const text = `UPDATE peer.jobs
+                       SET lease_owner = NULL, lease_until = NULL, not_before = now() + $3 * interval '1 ms'
+                     WHERE job_id = $1 AND lease_owner = $2`;
+      await ask({ text, values: [jobId, leases.owner, forMs] });
+    },
+    async saveResults(jobId, results) {
+      const text = 'UPDATE peer.jobs SET results = $3 WHERE job_id = $1 AND lease_owner = $2';
+      await ask({ text, values: [jobId, leases.owner, JSON.stringify(results)] });
+    },
+    async finish(jobId, result) {
+      const text = `UPDATE peer.jobs SET status = 'done', result = $3, results = NULL, body = NULL, lease_owner = NULL,
+                           done_at = to_timestamp($4 / 1000.0)
+                     WHERE job_id = $1 AND lease_owner = $2`;
+      await ask({ text, values: [jobId, leases.owner, result, now()] });
+      leases.drop(jobId);
+    },
+  };
+}
+
+/** Results as `saveResults` wrote them: JSON has no undefined. */
+function resultsOf(text: string | null): (AssetResult | undefined)[] {
+  if (text === null) return [];
+  const results = JSON.parse(text) as (AssetResult | null)[]; // Written by `saveResults` only.
+  return results.map((result) => result ?? undefined);
+}
+
+/** Unfinished jobs whose id was given to the sender, of all processes. */
+export async function waitingJobs(sql: Sql): Promise<WaitingItem> {
+  const [row] = await sql.query<{ count: string; oldest: Date | null }>({
+    text: `SELECT count(*) AS count, min(created_at) AS oldest FROM peer.jobs WHERE promised AND status <> 'done'`,
+  });
+  return {
+    what: 'jobs',
+    description: 'Unfinished jobs',
+    count: Number(row?.count ?? 0),
+    oldestAt: row?.oldest ?? undefined,
+  };
+}
+
+/** Shared access to the jobs table. */
+export interface JobTable {
+  /** @throws AppError UNAVAILABLE if the database does not answer. */
+  readonly ask: <Row extends object>(statement: Statement) => Promise<Row[]>;
+  readonly leases: Leases;
+  readonly now: () => number;
+}
+
+function jobTable({ sql, leases, now }: { sql: Sql; leases: Leases; now: () => number }): JobTable {
+  return {
+    leases,
+    now,
+    async ask<Row extends object>(statement: Statement) {
+      try {
+        return await sql.query<Row>(statement);
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailableError)) throw error;
+        const options = { retryAfterSeconds: 1, cause: error };
+        throw new AppError('UNAVAILABLE', 'The job store cannot be reached.', options);
+      }
+    },
   };
 }

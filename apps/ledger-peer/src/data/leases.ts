@@ -2,24 +2,24 @@ import type { Sql } from '@sealgate/storage';
 
 export interface LeasesOptions {
   readonly sql: Sql;
-  /** Names this process among all that ever ran. */
+  /** Unique among all processes, past and present. */
   readonly owner: string;
   readonly lengthMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** What this process has in its hands, told to the database again and again, so that nobody takes it meanwhile. */
+/** Claims and jobs held by this process. Their leases are renewed, so that no other process takes them. */
 export interface Leases {
   readonly owner: string;
   readonly lengthMs: number;
   hold(jobId: string): void;
   drop(jobId: string): void;
-  /** Whether this process has it still, as far as it knows. */
+  /** Whether this process still holds it, as far as it knows. */
   holds(jobId: string): boolean;
   close(): void;
 }
 
-/** A lease is renewed several times before it ends, so that one lost renewal costs nothing. */
+/** Renewals within the length of a lease, so that a lost renewal does no harm. */
 const RENEWALS = 3;
 
 export function leases({ sql, owner, lengthMs, onError }: LeasesOptions): Leases {

@@ -7,10 +7,10 @@ const bare = (text: string): string => text.slice(2);
 const textOf = (value: unknown): string | undefined =>
   withBareNames(Buffer.from(canonical(value as JsonValue)), bare)?.text;
 
-describe('what our contract answers', () => {
+describe('the result of our contract', () => {
   const json = fc.jsonValue().filter((value) => !JSON.stringify(value).includes('__proto__'));
 
-  it('is the same but for its id and its type, whatever it holds', () => {
+  it('keeps everything except id and type', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), json, json, (id, type, data, extra) => {
         const record = { at: 'now', data, extra, owner: null, transactionId: 'ab', version: 1 };
@@ -20,7 +20,7 @@ describe('what our contract answers', () => {
     );
   });
 
-  it('keeps the bytes of all the rest, and what has the same names in it', () => {
+  it('keeps the bytes of the rest, including nested members of the same names', () => {
     const data = '{"9":1,"10":{"a":0,"id":"p/deep"},"q":",\\"id\\":\\"p/x\\"","z":[1e+30,"}",{}]}';
     const owner = '",\\"id\\":\\"p/x\\""';
     const found = withBareNames(Buffer.from(`{"data":${data},"id":"p/é","owner":${owner},"type":"p/t"}`), bare);
@@ -35,16 +35,16 @@ describe('what our contract answers', () => {
     ['an id before other content', '{"a":1,"id":"p/a","type":"p/t","z":{"a":1,"id":"p/b"}}'],
     ['no type behind its id', '{"a":"t","id":"p/a"}'],
     ['an id that is a number', '{"a":1,"id":7,"type":"p/t"}'],
-  ])('is to be parsed where it has %s', (_what, answer) => {
+  ])('must be parsed if it has %s', (_what, answer) => {
     expect(JSON.parse(answer)).toBeDefined();
     expect(withBareNames(Buffer.from(answer), bare)).toBeUndefined();
   });
 
-  it('of millions of values costs no more than its bytes', () => {
+  it('with millions of values costs no more than its bytes', () => {
     const answer = Buffer.from(`{"data":[${'{},'.repeat(2_500_000)}{}],"id":"p/a","type":"p/t"}`);
     const before = process.cpuUsage();
     expect(withBareNames(answer, bare)?.text).toHaveLength(answer.length - 4);
-    // To parse and print it takes a second and more.
+    // Parsing and printing it takes more than a second.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(200);
   });
 });
@@ -64,18 +64,18 @@ describe('a stored record as text', () => {
     ...more,
   });
 
-  it('holds its data byte for byte', () => {
+  it('contains its data byte for byte', () => {
     expect(textOfStored(row({ b: [1.5, 'é'], a: {} }, { owner: 'o', extra: '{"x":1}' }), { index: 7 })).toBe(
       '{"id":"a\\"b","type":"asset","data":{"a":{},"b":[1.5,"é"]},"owner":"o","extra":{"x":1},"channel":"acme.main",' +
         `"index":7,"transactionId":"${'ab'.repeat(32)}","at":"2026-01-02T03:04:05.678Z"}`,
     );
   });
 
-  it('shows in which epoch it stands', () => {
+  it('shows its epoch', () => {
     expect(textOfStored(row({}), { index: 2, epoch: 1 })).toContain('"channel":"acme.main","index":2,"epoch":1,');
   });
 
-  it('shows that it was erased, and nothing of what it held', () => {
+  it('shows that it was erased, and none of its content', () => {
     expect(textOfStored(row(null, { data: null, erased: true }), { index: 7 })).toBe(
       '{"id":"a\\"b","type":"asset","data":null,"erased":true}',
     );

@@ -2,18 +2,18 @@ import type { Place } from '@sealgate/ledger-embedded';
 import type { FoundAsset } from '../domain/asset-ledger.ts';
 
 /**
- * Assets as JSON text, made without parsing what they hold: a ledger keeps and gives data as canonical text already, and to
- * parse eight mebibytes of it into values takes the event loop for seconds where they are very many.
+ * Builds assets as JSON text without parsing their content: ledgers store canonical text, and parsing eight mebibytes
+ * with very many values would block the event loop for seconds.
  */
 
-/** What an asset shows of a row of the embedded ledger. */
+/** The part of an embedded ledger row that an asset shows. */
 export interface StoredText {
   readonly channel: string;
   readonly idx: string;
   readonly id: string;
   readonly type: string;
   readonly owner: string | null;
-  /** Canonical JSON; null of an erased record. */
+  /** Canonical JSON; null for an erased record. */
   readonly data: string | null;
   readonly extra: string | null;
   readonly erased: boolean;
@@ -21,7 +21,7 @@ export interface StoredText {
   readonly at_ms: string;
 }
 
-/** `where`: its place in its log. A record that another surface wrote shows its owner and what stood beside its data. */
+/** `where`: its place in its log. A record that another surface wrote shows its owner and its extra. */
 export function textOfStored({ id, type, data, ...row }: StoredText, where: Place): string {
   const named = `{"id":${JSON.stringify(id)},"type":${JSON.stringify(type)}`;
   if (row.erased) return `${named},"data":null,"erased":true}`;
@@ -38,11 +38,11 @@ export function textOfStored({ id, type, data, ...row }: StoredText, where: Plac
 const BEFORE_ID = Buffer.from(',"id":');
 
 /**
- * What our own contract answered, with `bare` applied to its id and its type. Its members are in canonical order, so behind
- * the id, which is the last one of that name, come only texts and numbers: those are parsed, and what stands before them is
- * taken as it is. Quotes within a text are escaped, so no text can hold what is looked for.
+ * Applies `bare` to id and type in the output of our own contract. Its members are in canonical order, so only strings
+ * and numbers follow the last id: these are parsed, and the text before is kept. Quotes inside strings are escaped, so
+ * no string contains the searched text.
  *
- * Undefined where the answer is made otherwise: then it is to be parsed.
+ * Undefined if the output has another form: then it must be parsed.
  */
 export function withBareNames(answer: Buffer, bare: (text: string) => string): FoundAsset | undefined {
   const at = answer.lastIndexOf(BEFORE_ID);
@@ -54,7 +54,7 @@ export function withBareNames(answer: Buffer, bare: (text: string) => string): F
   return { text: `${answer.toString('utf8', 0, at + 1)}${named.slice(1)}`, type };
 }
 
-/** Undefined where it is none, as when the id that was found is one of something deeper. */
+/** Undefined if it does not match, for example if the id found is nested deeper. */
 function objectOf(text: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(text) as Record<string, unknown>;

@@ -11,7 +11,7 @@ import { planBatches, type Plan, type SentAsset } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
 import { runPlan } from './run-plan.ts';
 
-/** A write that has the right shape. */
+/** A write with valid syntax. */
 export interface SyncRequest {
   readonly caller: PeerCaller;
   readonly assets: readonly SentAsset[];
@@ -19,12 +19,12 @@ export interface SyncRequest {
   readonly continueOnError: boolean;
   /** `Prefer: respond-async`. */
   readonly prefersAsync: boolean;
-  /** The values of the Idempotency-Key header as they came. */
+  /** The values of the Idempotency-Key header as received. */
   readonly idempotencyKeys: readonly string[];
   readonly method: string;
   readonly path: string;
   readonly body: JsonValue;
-  /** The bytes of the body after its content encoding was undone. */
+  /** The request body after content decoding. */
   readonly rawBody: Buffer;
 }
 
@@ -43,9 +43,9 @@ export interface AnswerSyncPorts {
   readonly pause: (ms: number) => Promise<void>;
   readonly batchMaxBytes: number;
   readonly batchesAtOnce: number;
-  /** How long batches of one request are begun; what is not begun by then is not attempted. */
+  /** Time limit for starting batches of one request; later ones are not attempted. */
   readonly answerWithinMs: number;
-  /** Told of each answer, and whether it was given before. */
+  /** Called for each response, with whether it was repeated. */
   readonly onAnswer: (answer: SyncAnswer) => void;
 }
 
@@ -55,7 +55,7 @@ const MOST_FAULTS = 100;
 
 /**
  * Answers one write: idempotency, then mapping, then the ledger. A request that must be known later has a row: one with
- * an Idempotency-Key, one whose sender does not wait, and one whose outcome is not known when it is answered.
+ * an Idempotency-Key, one with `respond-async`, and one whose outcome is unknown when it is answered.
  *
  * @throws AppError INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, UNKNOWN_CHAINCODE,
  * LEDGER_UNAVAILABLE, OVERLOADED, UNAVAILABLE: nothing was sent by this request.
@@ -99,7 +99,7 @@ async function lead(
   const refusal = unmappedRefusal(request, plan);
   for (;;) {
     const known = refusal === undefined ? await begin(ports, request, claim) : await ports.jobs.look(claim);
-    if (known === undefined) throw refusal ?? new Error('A claim that was asked for is known or begun.');
+    if (known === undefined) throw refusal ?? new Error('A claim is either known or begun.');
     if (known.kind === 'begun') return answerBegun(ports, request, { plan, jobId: known.jobId, claim });
     const answer = replayOf(known);
     if (answer !== undefined) return answer;
@@ -112,7 +112,7 @@ function begin(ports: AnswerSyncPorts, { caller }: SyncRequest, claim: RequestCl
   return ports.jobs.begin({ jobId: ports.newJobId(), familyId: caller.familyId, claim });
 }
 
-/** Undefined: the first request is running. */
+/** Undefined: the first request is still running. */
 function replayOf(known: KnownClaim): SyncAnswer | undefined {
   if (known.kind === 'reused') {
     throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
@@ -143,7 +143,7 @@ async function answerBegun(ports: AnswerSyncPorts, request: SyncRequest, begun: 
     throw error;
   }
   if (answer.status === 202) return { ...answer, replayed: false };
-  // Whatever becomes of the row now, the assets are written; the same request finds them again.
+  // The assets are written whatever happens to the row; the same request finds them again.
   const isOurs = await jobs.keep(answer).catch(() => true);
   const theirs = isOurs ? undefined : await jobs.look(claim).catch(() => undefined);
   return theirs?.kind === 'kept' ? { ...theirs.answer, replayed: false } : { ...answer, replayed: false };
@@ -161,7 +161,7 @@ const jobOf = ({ caller, rawBody }: SyncRequest, jobId: string) => ({
   body: rawBody.toString('utf8'),
 });
 
-/** Sends everything and says what is known by then. */
+/** Sends everything and returns the results known by the deadline. */
 async function write(
   ports: AnswerSyncPorts,
   request: SyncRequest,
@@ -170,7 +170,7 @@ async function write(
   const endAtMs = ports.now() + ports.answerWithinMs;
   const { results, lost, halted, sent } = await runPlan(plan, {
     ledger: ports.ledger,
-    // Whoever takes the claim over goes on under the same id, and finds what this process has sent.
+    // A process that takes the claim over continues under the same id, and finds what this process has sent.
     jobId: claim === undefined ? undefined : jobId,
     continueOnError: request.continueOnError,
     batchesAtOnce: ports.batchesAtOnce,
@@ -197,7 +197,7 @@ function planOf({ mappings, batchMaxBytes }: AnswerSyncPorts, { assets, batchSiz
   return planBatches(assets, mappings, { batchSize, maxBytes: batchMaxBytes });
 }
 
-/** Without `continueOnError` nothing of a request is written that names a type nobody mapped. */
+/** Without `continueOnError`, a request with an unmapped type is rejected as a whole. */
 function unmappedRefusal({ continueOnError }: SyncRequest, { unmapped }: Plan): AppError | undefined {
   if (continueOnError || unmapped.length === 0) return undefined;
   const detail = 'No chaincode is mapped for this type.';

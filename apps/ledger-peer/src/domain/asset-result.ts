@@ -2,10 +2,10 @@ import type { ErrorCode, ItemCode } from '@sealgate/errors';
 import type { WrittenTransaction } from './asset-ledger.ts';
 import type { Target } from './mapping.ts';
 
-/** A transaction as the answer shows it. */
+/** A transaction as shown in the response. */
 export type CommittedTransaction = Omit<WrittenTransaction, 'assetIds'> & Pick<Target, 'channel' | 'chaincode'>;
 
-/** Every code that an asset can fail with. OpenAPI lists them from here. */
+/** All codes that an asset can fail with. OpenAPI lists them from here. */
 export const FAILURE_CODES = [
   'RECORD_CONFLICT',
   'INVALID_REQUEST',
@@ -16,7 +16,7 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** What became of one asset of a request. */
+/** Result of one asset of a request. */
 export type AssetResult =
   | { readonly state: 'succeeded'; readonly transaction: CommittedTransaction }
   | { readonly state: 'pending'; readonly transactionId: string }
@@ -33,8 +33,8 @@ export const NOT_ATTEMPTED = failed('NOT_ATTEMPTED', 'It was not sent to the led
 
 export const UNKNOWN_CHAINCODE = failed('UNKNOWN_CHAINCODE', 'No chaincode is mapped for its type.', false);
 
-/** How a write that found no ledger is told. */
+/** Errors of a write without an available ledger. */
 export const OUTAGES: Readonly<Record<'unavailable' | 'overloaded', { code: ErrorCode; detail: string }>> = {
   unavailable: { code: 'LEDGER_UNAVAILABLE', detail: 'The ledger cannot be reached; nothing was written.' },
-  overloaded: { code: 'OVERLOADED', detail: 'The ledger is given more than it takes; nothing was written.' },
+  overloaded: { code: 'OVERLOADED', detail: 'The ledger is overloaded; nothing was written.' },
 };

@@ -1,9 +1,9 @@
-/** Who asks: the holder of a configured key, or anybody where none is configured. */
+/** The caller: the holder of a configured key, or anyone if none is configured. */
 export interface PeerCaller {
-  /** Keys of one family share their jobs and Idempotency-Keys, so that both survive a rotation. */
+  /** Keys of one family share their jobs and Idempotency-Keys, so that both survive a key rotation. */
   readonly familyId: string;
-  /** What the limits are charged to. */
+  /** The rate limit bucket. */
   readonly bucket: string;
-  /** By which of the limits: those of the log are many times higher. */
+  /** Which limit applies: those of the log are many times higher. */
   readonly limit: 'calls' | 'log';
 }

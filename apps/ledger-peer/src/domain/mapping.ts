@@ -1,4 +1,4 @@
-/** What a contract calls the three things that are asked of it. */
+/** The contract's names of the three transactions. */
 export interface Transactions {
   readonly write: string;
   readonly read: string;
@@ -6,8 +6,9 @@ export interface Transactions {
 }
 
 /**
- * How arguments are written and answers read.
- * - `records`: our own contract (see `apps/ledger-chaincode`), and the embedded ledger; many assets are one transaction.
+ * How arguments are encoded and results decoded.
+ * - `records`: our own contract (see `apps/ledger-chaincode`), and the embedded ledger; many assets are one
+ *   transaction.
  * - `positional`: any other contract; each argument is a text in which `{id}`, `{type}`, `{data}`, `{data.<member>}`,
  *   `{assets}`, `{limit}` and `{bookmark}` are filled in. Without `{assets}` each asset is a transaction of its own.
  */
@@ -18,15 +19,15 @@ export type ContractShape =
       readonly write: readonly string[];
       readonly read: readonly string[];
       readonly query: readonly string[];
-      /** The member of an asset, as the contract returns it, that holds its id. */
+      /** The member with the id in an asset returned by the contract. */
       readonly idMember: string;
-      /** The contract's own words: a refusal that holds one of them means that there is no such asset. */
+      /** The contract's own messages: an error that contains one of them means that there is no such asset. */
       readonly absentWords: readonly string[];
       /** Likewise: the id is taken. */
       readonly existsWords: readonly string[];
     };
 
-/** Where assets go: one contract on one channel. Mappings that agree in all of it share one target. */
+/** Destination of assets: one contract on one channel. Mappings that agree in all of it share one target. */
 export interface Target {
   /** `<networkId>.<name>`. */
   readonly channel: string;
@@ -36,18 +37,18 @@ export interface Target {
   readonly contract: string | undefined;
   readonly transactions: Transactions;
   readonly shape: ContractShape;
-  /** `create`: an id is given once. `upsert`: other content is a new version. */
+  /** `create`: an id is written once. `upsert`: other content is a new version. */
   readonly write: 'create' | 'upsert';
 }
 
-/** A line of the mapping file: which types go where. */
+/** An entry of the mapping file: types and their target. */
 export interface Mapping {
   /** A type, `prefix*`, or `*`. */
   readonly type: string;
   readonly target: Target;
 }
 
-/** Finds the target of a type; the most specific mapping wins: the very type, the longest prefix, `*`. */
+/** Finds the target of a type; the most specific mapping wins: the exact type, the longest prefix, `*`. */
 export class Mappings {
   /** Distinct, in the order of the file. */
   readonly targets: readonly Target[];
@@ -66,18 +67,18 @@ export class Mappings {
       .sort((one, other) => other.prefix.length - one.prefix.length);
   }
 
-  /** Undefined where no mapping names the type. */
+  /** Undefined if no mapping matches the type. */
   find(type: string): Target | undefined {
     return this.#exact.get(type) ?? this.#prefixes.find(({ prefix }) => type.startsWith(prefix))?.target;
   }
 
-  /** Whether a record of this type, found in this place, is one that this peer serves: others may write there too. */
+  /** Whether this peer serves a record of this type at this place: others may write there too. */
   serves(type: string, { channel, chaincode }: { readonly channel: string; readonly chaincode?: string }): boolean {
     const target = this.find(type);
     return target?.channel === channel && (chaincode === undefined || target.chaincode === chaincode);
   }
 
-  /** Whether every record of the channel is one that this peer serves, whatever its type. */
+  /** Whether this peer serves every record of the channel, whatever its type. */
   servesAll(channel: string): boolean {
     const isEvery = this.#mappings.some(({ type }) => type === '*');
     return isEvery && this.#mappings.every(({ target }) => target.channel === channel);

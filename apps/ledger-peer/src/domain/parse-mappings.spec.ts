@@ -27,7 +27,7 @@ function faultsOf(text: string, rules: MappingRules): readonly string[] {
 }
 
 describe('a mapping file', () => {
-  it('names our own contract in few words', () => {
+  it('needs few members for our own contract', () => {
     expect(parseMappings(textOf(ours), embedded).find('asset')).toEqual({
       channel: 'acme.main',
       network: 'acme',
@@ -41,7 +41,7 @@ describe('a mapping file', () => {
     expect(upsert).toMatchObject({ write: 'upsert', contract: 'records', transactions: { write: 'upsertMany' } });
   });
 
-  it('says how a contract of others is spoken to, and what it says', () => {
+  it('describes calls and messages of a third-party contract', () => {
     expect(parseMappings(textOf(foreign), fabric).find('vehicle')?.shape).toEqual({
       kind: 'positional',
       write: ['{id}', '{data.color}'],
@@ -59,7 +59,7 @@ describe('a mapping file', () => {
     });
   });
 
-  it('lets mappings that agree share a target', () => {
+  it('shares a target between equal mappings', () => {
     const mappings = parseMappings(
       textOf(ours, { ...ours, type: 'demo.*' }, { ...ours, type: 'x', channel: 'acme.x' }),
       embedded,
@@ -68,7 +68,7 @@ describe('a mapping file', () => {
     expect(mappings.find('demo.1')).toBe(mappings.find('asset'));
   });
 
-  it('of the demo maps exactly what it says', () => {
+  it('of the demo has the expected mappings', () => {
     const text = readFileSync(join(import.meta.dirname, '../../demo/mapping.json'), 'utf8');
     const mappings = parseMappings(text, embedded);
     for (const type of ['asset', 'demo.', 'demo.x']) expect(mappings.find(type)?.channel).toBe('demo.main');
@@ -161,11 +161,11 @@ describe('a mapping file', () => {
       fabric,
       'mappings/0/idMember: must be the name of a member',
     ],
-  ])('is refused for %s', (_, text, rules, fault) => {
+  ])('is rejected for %s', (_, text, rules, fault) => {
     expect(faultsOf(text, rules)).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('tells all its faults at once', () => {
+  it('reports all faults at once', () => {
     expect(faultsOf(textOf({ ...ours, type: '*a' }, { ...ours, chaincode: '-' }, 'x'), embedded)).toHaveLength(3);
   });
 });
@@ -183,7 +183,7 @@ describe('the mappings of a channel', () => {
       false,
     ],
     [[{ ...ours, type: '*', channel: 'acme.other' }], false],
-  ])('serve all of it only where no type is left out: %j', (mappings, isAll) => {
+  ])('serve all of it only if no type is excluded: %j', (mappings, isAll) => {
     expect(parseMappings(textOf(...mappings), embedded).servesAll('acme.main')).toBe(isAll);
   });
 });

@@ -3,11 +3,11 @@ import { Mappings, type ContractShape, type Mapping, type Target } from './mappi
 
 export interface MappingRules {
   readonly driver: 'embedded' | 'fabric';
-  /** For mappings that name no channel; undefined: each has to. */
+  /** Channel of mappings that name none; undefined: each must name one. */
   readonly defaultChannel: string | undefined;
 }
 
-/** The file does not say where assets go. The message has a line for each fault. */
+/** The mapping file is invalid. The message has a line for each fault. */
 export class MappingError extends Error {
   override readonly name = 'MappingError';
   readonly faults: readonly string[];
@@ -23,7 +23,7 @@ type Members = Readonly<Record<string, unknown>>;
 const MAX_MAPPINGS = 1000;
 const MAX_ARGUMENTS = 64;
 const MAX_TYPE_CODE_POINTS = 128;
-/** What Fabric takes as the name of a chaincode; ours for contracts and transactions too, which it leaves open. */
+/** Fabric's syntax of chaincode names; we also use it for contracts and transactions, for which Fabric has no rule. */
 const CHAINCODE = /^[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*$/;
 const NAME = /^[A-Za-z0-9_.:-]{1,128}$/;
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
@@ -39,8 +39,9 @@ const PLACEHOLDERS = {
 } as const;
 
 /**
- * Reads a mapping file: `{"mappings": [{type, channel?, chaincode, contract?, write?, transactions?, arguments?, ...}]}`.
- * @throws MappingError naming every fault at once, each by its place in the file.
+ * Parses a mapping file: `{"mappings": [{type, channel?, chaincode, contract?, write?, transactions?, arguments?,
+ * ...}]}`.
+ * @throws MappingError listing all faults with their JSON paths.
  */
 export function parseMappings(text: string, rules: MappingRules): Mappings {
   const faults: string[] = [];
@@ -163,7 +164,7 @@ function shapeOf(entry: Members, at: string, faults: string[]): ContractShape {
   };
 }
 
-/** A list of texts, each a placeholder that this transaction can fill, or sent as it is. */
+/** A list of texts, each a placeholder that this transaction can fill, or a constant. */
 function templateOf(value: unknown, name: keyof typeof PLACEHOLDERS, at: string, faults: string[]): string[] {
   if (!isTexts(value) || value.length > MAX_ARGUMENTS) {
     faults.push(`${at}: must be a list of at most ${MAX_ARGUMENTS} texts`);
@@ -227,7 +228,9 @@ function repeatedTypes(mappings: readonly Mapping[]): string[] {
   return [...repeated].map((type) => `mappings: ${JSON.stringify(type)} is mapped twice`);
 }
 
-/** Ids are unique within a chaincode, and in the embedded ledger within a channel: there, a channel has one chaincode. */
+/**
+ * Ids are unique within a chaincode, and in the embedded ledger within a channel: there, a channel has one chaincode.
+ */
 function embeddedFaults(mappings: readonly Mapping[]): string[] {
   const chaincodes = Map.groupBy(mappings, ({ target }) => target.channel);
   const crowded = [...chaincodes].filter(([, on]) => new Set(on.map(({ target }) => target.chaincode)).size > 1);

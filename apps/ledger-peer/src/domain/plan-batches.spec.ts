@@ -35,11 +35,11 @@ describe('mappings', () => {
     ['xyz', other],
     ['x', other],
     ['z', any],
-  ])('find the most specific one for %s, wherever it stands', (type, expected) => {
+  ])('find the most specific one for %s, in any order', (type, expected) => {
     expect(all.find(type)).toBe(expected);
   });
 
-  it('find none for a type nobody mapped', () => {
+  it('find none for an unmapped type', () => {
     expect(mappings.find('c')).toBeUndefined();
     expect(mappings.find('b')).toBeUndefined();
   });
@@ -58,7 +58,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('cuts batches by number and by bytes, and lets a large asset go alone', () => {
+  it('limits batches by count and bytes, and sends a large asset alone', () => {
     const many = Array.from({ length: 5 }, (_, at) => asset(String(at)));
     expect(planBatches(many, mappings, { ...limits, batchSize: 2 }).batches.map(({ indexes }) => indexes)).toEqual([
       [0, 1],
@@ -73,28 +73,28 @@ describe('a plan', () => {
     ]);
   });
 
-  it('writes the same content twice in a request once, however its members are ordered', () => {
+  it('writes repeated content once, whatever the order of its members', () => {
     const plan = planBatches([asset('1', 'a', { x: 1, y: 2 }), asset('1', 'a', { y: 2, x: 1 })], mappings, limits);
     expect(plan.batches[0]?.indexes).toEqual([0]);
     expect([...plan.repeats]).toEqual([[1, 0]]);
   });
 
-  it('refuses other content under an id of the request; the type is content', () => {
+  it('rejects other content under an id of the request; the type is content', () => {
     const plan = planBatches([asset('1'), asset('1', 'b.special.x'), asset('1', 'a', { x: 1 })], mappings, limits);
     expect(plan.batches).toHaveLength(1);
     expect(plan.batches[0]).toMatchObject({ indexes: [0], refusedIndexes: [1, 2] });
   });
 
-  it('takes one id for two channels, where it is two assets', () => {
+  it('treats one id in two channels as two assets', () => {
     const plan = planBatches([asset('1'), asset('1', 'b.x')], mappings, limits);
     expect(plan.batches.map(({ indexes }) => indexes)).toEqual([[0], [1]]);
   });
 
-  it('knows what is not mapped', () => {
+  it('reports unmapped assets', () => {
     expect(planBatches([asset('1', 'nope'), asset('2')], mappings, limits).unmapped).toEqual([0]);
   });
 
-  it('has a place for every asset, and no id twice in a batch', () => {
+  it('places every asset, and no id twice in a batch', () => {
     const anAsset = fc.record({
       id: fc.constantFrom('1', '2', '3'),
       type: fc.constantFrom('a', 'b.x', 'b.special.x', 'nope'),

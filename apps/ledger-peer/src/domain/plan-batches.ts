@@ -2,7 +2,7 @@ import { canonical, type JsonValue } from '@sealgate/json';
 import type { NewAsset } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
 
-/** An asset as it was sent to us. */
+/** An asset of a request. */
 export interface SentAsset {
   readonly id: string;
   readonly type: string;
@@ -10,20 +10,20 @@ export interface SentAsset {
 }
 
 export interface BatchLimits {
-  /** Most assets of one batch. */
+  /** Maximum assets of one batch. */
   readonly batchSize: number;
-  /** Most bytes of content of one batch; an asset that is larger goes alone. */
+  /** Maximum bytes of content of one batch; a larger asset is sent alone. */
   readonly maxBytes: number;
 }
 
-/** What goes to one target together, as far as its contract lets it. */
+/** Assets sent to one target together, if its contract allows it. */
 export interface Batch {
   readonly target: Target;
   /** To be written; no id twice. */
   readonly assets: readonly NewAsset[];
-  /** Where each of them stands in the request. */
+  /** Index of each in the request. */
   readonly indexes: readonly number[];
-  /** Where the assets stand that lost their id to other content earlier in the request. */
+  /** Indexes of assets that lost their id to other content earlier in the request. */
   readonly refusedIndexes: readonly number[];
 }
 
@@ -32,9 +32,9 @@ export interface Plan {
   readonly ids: readonly string[];
   /** In the order of their first assets. */
   readonly batches: readonly Batch[];
-  /** Where the assets stand whose type is not mapped. */
+  /** Indexes of assets with an unmapped type. */
   readonly unmapped: readonly number[];
-  /** Assets that say the same as an earlier one of the request: their index, and the earlier one's. */
+  /** Assets equal to an earlier one of the request: their index, and the earlier one's. */
   readonly repeats: ReadonlyMap<number, number>;
 }
 
@@ -48,21 +48,21 @@ interface OpenBatch {
   readonly indexes: number[];
   readonly refusedIndexes: number[];
   bytes: number;
-  /** Assets of the request that stand in it, those included that are not written. */
+  /** Assets of the request in this batch, including those that are not written. */
   places: number;
 }
 
-/** What a batch counts for an asset besides its texts. */
+/** Counted for each asset in addition to its texts. */
 const OVERHEAD_BYTES = 64;
 
 /**
- * Sorts the assets of a request into batches. One id never stands in a batch twice: the same content again is a repeat of
- * the first, other content is refused. Ids are compared within a channel and chaincode, where they are unique.
+ * Sorts the assets of a request into batches. An id occurs once in a batch: repeated equal content refers to the first,
+ * other content is rejected. Ids are compared within a channel and chaincode, where they are unique.
  */
 export function planBatches(assets: readonly SentAsset[], mappings: Mappings, limits: BatchLimits): Plan {
   const planner = new Planner(limits);
   const unmapped: number[] = [];
-  /** A request names few types, and many assets of each. */
+  /** A cache: a request has few types, and many assets of each. */
   const targets = new Map<string, Target | undefined>();
   const targetOf = (type: string): Target | undefined => {
     const known = targets.get(type);
@@ -85,7 +85,7 @@ class Planner {
   readonly repeats = new Map<number, number>();
   readonly #limits: BatchLimits;
   readonly #open = new Map<Target, OpenBatch>();
-  /** By chaincode: ids are unique within one, whichever contract of it writes them. */
+  /** By chaincode: ids are unique within one, across its contracts. */
   readonly #firsts = new Map<string, FirstAssets>();
 
   constructor(limits: BatchLimits) {

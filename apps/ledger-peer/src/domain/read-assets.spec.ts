@@ -50,27 +50,27 @@ const away = (): never => {
 };
 
 describe('reading an asset', () => {
-  it('asks the mapped contracts in the order of the file, until one knows it', async () => {
+  it('queries the mapped contracts in the order of the file, until one has it', async () => {
     const { ports, asked } = portsWith((channel) => (channel === 'acme.second' ? '{"is":2}' : undefined));
     expect(await readAsset(ports, 'a', undefined)).toBe('{"is":2}');
     expect(asked).toEqual(['acme.first', 'acme.second']);
   });
 
-  it('asks the one of its type alone', async () => {
+  it('queries only the contract of its type', async () => {
     const { ports, asked } = portsWith(() => undefined);
     await expect(readAsset(ports, 'a', 'second')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect(asked).toEqual(['acme.second']);
     await expect(readAsset(ports, 'a', 'third')).rejects.toMatchObject({ code: 'UNKNOWN_CHAINCODE' });
   });
 
-  it('never takes a ledger that is away for an asset that is absent, nor one that comes later for it', async () => {
+  it('never reports a missing asset while a ledger is unavailable, nor skips that ledger', async () => {
     const { ports } = portsWith((channel) => (channel === 'acme.first' ? away() : '{"is":2}'));
     await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
     const { ports: others } = portsWith((channel) => (channel === 'acme.second' ? away() : undefined));
     await expect(readAsset(others, 'a', undefined)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('proves it in the channel where it was found, and says where nothing can be proved', async () => {
+  it('proves it in the channel where it was found, and reports ledgers without proofs', async () => {
     const proved: string[] = [];
     const log = {
       prove: async (channel: string) => {
@@ -98,7 +98,7 @@ describe('reading an asset', () => {
 });
 
 describe('querying assets', () => {
-  it('goes on where the page before ended, for the same type alone', async () => {
+  it('continues after the previous page, for the same type only', async () => {
     const { ports, queries } = portsWith(() => undefined);
     const first = await queryAssets(ports, { type: 'first', limit: 1, cursor: undefined });
     expect(first).toMatchObject({ assets: [{ id: 'a' }], count: 1 });
@@ -118,7 +118,7 @@ describe('querying assets', () => {
 });
 
 describe('code point order', () => {
-  it('is that of the numbers of code points, which UTF-16 is not', () => {
+  it('is by code point, unlike UTF-16', () => {
     expect(['😀', '～', 'a'].toSorted(byCodePoints)).toEqual(['a', '～', '😀']);
     const numbers = (text: string) => Array.from(text, (character) => character.codePointAt(0) ?? 0);
     const compare = (one: number[], other: number[]): number => {

@@ -9,32 +9,34 @@ import type { Mappings, Target } from './mapping.ts';
 export interface PublicLogEpoch {
   readonly epoch: number;
   readonly origin: string;
-  /** Null of the log that the channel began with. */
+  /** Null for the first log of a channel. */
   readonly declaration: Declaration | null;
 }
 
-/** What outsiders check by; undefined on a ledger without a public log. */
+/** The public transparency log; undefined on a ledger without one. */
 export interface PublicLog {
-  /** Undefined also where `serves` says no to the type of the record: it is told before anything is proved. */
+  /** Also undefined if `serves` rejects the type of the record, which is asked before anything is proved. */
   prove(
     channel: string,
     id: string,
     serves: (type: string) => boolean,
   ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
-  /** Of a channel, or of its log of a later epoch: `<channel>/e<epoch>`. */
+  /** A channel, or its log of a later epoch: `<channel>/e<epoch>`. */
   checkpoint(log: string): Promise<string | undefined>;
-  /** Which keys sign for a log, as a note of the root key; undefined where nothing is signed for. */
+  /** The signing keys of a log, as a note of the root key; undefined if nothing is signed for. */
   logKeys(log: string): Promise<string | undefined>;
-  /** The logs of a channel, oldest first: it goes on in the last one. None where nothing is signed for. */
+  /** The logs of a channel, oldest first; the last one is current. Empty if nothing is signed for. */
   logs(channel: string): Promise<readonly PublicLogEpoch[]>;
-  /** What an epoch begins with, and the proof of it; undefined where there is none that is signed for. */
+  /** The first entry of an epoch with its proof; undefined if none is signed for. */
   declaration(
     channel: string,
     epoch: number,
   ): Promise<{ statement: Declaration; inclusionPath: string[]; treeSize: number; checkpoint: string } | undefined>;
-  /** The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined where the newest checkpoint has no such tile. */
+  /**
+   * The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined if the newest checkpoint has no such tile.
+   */
   tile(log: string, path: string): Promise<Buffer | undefined>;
-  /** Likewise, what the leaves of a tile are hashed over: `tile/entries/x001/067`. It holds id, type and owner of each record. */
+  /** The preimages of the leaves of a tile: `tile/entries/x001/067`. They contain id, type and owner of each record. */
   entries(log: string, path: string): Promise<Buffer | undefined>;
 }
 
@@ -42,21 +44,22 @@ export interface ReadAssetsPorts {
   readonly ledger: AssetLedger;
   readonly mappings: Mappings;
   readonly log: PublicLog | undefined;
-  /** Of the pages of a query. */
+  /** Cursors of query pages. */
   readonly cursors: CursorCodec;
 }
 
 /**
- * The asset as its read query returned it, as JSON text. Without a type every target is asked, in the order of the file.
- * @throws AppError NOT_FOUND, UNKNOWN_CHAINCODE, LEDGER_UNAVAILABLE: never one for the other.
+ * The asset as returned by its read query, as JSON text. Without a type all targets are queried, in the order of the
+ * file.
+ * @throws AppError NOT_FOUND, UNKNOWN_CHAINCODE, LEDGER_UNAVAILABLE: never one in place of another.
  */
 export async function readAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
   return (await find(ports, id, type)).text;
 }
 
 /**
- * The asset with its receipt and the proof that it is in the public log, as JSON text.
- * @throws AppError as `readAsset`, and INVALID_REQUEST where the ledger has no public log.
+ * The asset with its receipt and its inclusion proof, as JSON text.
+ * @throws AppError as `readAsset`, and INVALID_REQUEST if the ledger has no public log.
  */
 export async function proveAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
   const { log } = ports;
@@ -68,9 +71,8 @@ export async function proveAsset(ports: ReadAssetsPorts, id: string, type: strin
 }
 
 /**
- * The receipt of a record and its proof; undefined where there is none, and for every record that no mapping serves: its
- * salt, owner and extra are for those who wrote it.
- * @throws AppError LEDGER_UNAVAILABLE.
+ * The receipt of a record and its proof; undefined if there is none, and for records that no mapping serves: their
+ * salt, owner and extra are for their writers. @throws AppError LEDGER_UNAVAILABLE.
  */
 export async function proveRecord(
   { log, mappings }: { readonly log: PublicLog; readonly mappings: Mappings },
@@ -92,18 +94,18 @@ export async function queryAssets(
   return { assets, count: assets.length, nextCursor: next === undefined ? null : cursors.make(binding, next) };
 }
 
-/** What cannot be asked or read now is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED. */
+/** A temporary failure is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED. */
 export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer;
   } catch (error) {
     if (error instanceof LedgerArchivedError) {
-      throw new AppError('RECORD_ARCHIVED', 'The record lies in an archive that this process cannot read.', {
+      throw new AppError('RECORD_ARCHIVED', 'The record is in an archive that this process cannot read.', {
         cause: error,
       });
     }
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be asked.', { retryAfterSeconds: 1, cause: error });
+    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached.', { retryAfterSeconds: 1, cause: error });
   }
 }
 
@@ -119,7 +121,7 @@ async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: str
   throw new AppError('NOT_FOUND', NO_ASSET);
 }
 
-/** A record that no mapping serves is as one that is not there, also where it cannot be read. */
+/** A record that no mapping serves is reported as missing, also if it cannot be read. */
 const undefinedUnlessServed =
   (mappings: Mappings, target: Target) =>
   (error: unknown): undefined => {
@@ -139,7 +141,7 @@ function noPublicLog(): AppError {
   return new AppError('INVALID_REQUEST', detail, { faults: [{ in: 'query', pointer: '/proof', detail }] });
 }
 
-/** Compares texts by code points, which is how ledgers order ids. */
+/** Compares texts by code points, the order of ids in ledgers. */
 export function byCodePoints(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

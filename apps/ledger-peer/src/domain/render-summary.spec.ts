@@ -13,8 +13,8 @@ const succeeded = (transactionId: string, blockNumber?: number | null): AssetRes
   transaction: transaction(transactionId, blockNumber),
 });
 
-describe('the answer of a write', () => {
-  it('tells each asset once, in the order of the request, and each transaction with what it holds', () => {
+describe('the response of a write', () => {
+  it('lists each asset once, in the order of the request, and each transaction with its assets', () => {
     const ids = ['a"', 'b', 'c', 'a"', 'd', 'e'];
     const results: AssetResult[] = [
       succeeded('t1'),
@@ -38,11 +38,11 @@ describe('the answer of a write', () => {
       ],
       jobId: 'job_1',
     });
-    // Rendered by hand, and still what JSON.stringify makes of it.
+    // Rendered by hand, and equal to JSON.stringify.
     expect(text).toBe(JSON.stringify(answer));
   });
 
-  it('has no jobId where nothing is open', () => {
+  it('has no jobId if nothing is pending', () => {
     expect(JSON.parse(renderSummary([], []))).toEqual({
       summary: { total: 0, succeeded: 0, failed: 0, pending: 0 },
       succeeded: [],

@@ -6,11 +6,11 @@ interface ShownTransaction extends CommittedTransaction {
 }
 
 /**
- * The answer of a write as JSON text. Rendered here and not by JSON.stringify because each id is needed twice and
- * everything else is hex, numbers and names; a test holds the two together.
+ * The response of a write as JSON text. Not by JSON.stringify, because each id is needed twice and everything else is
+ * hex, numbers and names; a test compares the two.
  *
- * @param results one for each place of the request.
- * @param jobId of an answer that is not the last word.
+ * @param results one for each asset of the request.
+ * @param jobId of a response with pending assets.
  */
 export function renderSummary(ids: readonly string[], results: readonly AssetResult[], jobId?: string): string {
   const succeeded: string[] = [];
@@ -41,10 +41,10 @@ export function renderSummary(ids: readonly string[], results: readonly AssetRes
   );
 }
 
-/** The transactions of an answer, each with its assets once, also with one that the request names twice. */
+/** The transactions of a response, each with its assets once, also for an asset repeated in the request. */
 class Transactions {
   readonly #shown = new Map<string, ShownTransaction>();
-  /** Results of one write share their transaction, so most are found without making its name. */
+  /** Results of one write share their transaction object, so most are found without building the name. */
   readonly #known = new Map<CommittedTransaction, ShownTransaction>();
 
   list(transaction: CommittedTransaction, id: string): void {

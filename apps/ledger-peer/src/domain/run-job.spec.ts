@@ -49,14 +49,14 @@ const succeeded: AssetResult = {
 const pending: AssetResult = { state: 'pending', transactionId: 'tx' };
 
 describe('running a job', () => {
-  it('sends only what has no result yet', async () => {
+  it('sends only assets without a result', async () => {
     const { ledger, isDone, result } = await run({ ids: ['a', 'b', 'c'], results: [succeeded, undefined, undefined] });
     expect(ledger.writes).toEqual([['b', 'c']]);
     expect(isDone).toBe(true);
     expect(result).toMatchObject({ summary: { total: 3, succeeded: 3 }, succeeded: ['a', 'b', 'c'] });
   });
 
-  it('settles what is unknown, transaction by transaction, before it sends anything', async () => {
+  it('settles unknown outcomes by transaction, before it sends anything', async () => {
     const results: AssetResult[] = [pending, pending, { state: 'pending', transactionId: 'other' }];
     const settle: Script['settle'] = (transactionId, ids) =>
       transactionId === 'tx'
@@ -70,7 +70,7 @@ describe('running a job', () => {
     });
   });
 
-  it.each(['unknown', 'unavailable', 'halted'] as const)('stays undone while it is %s', async (outcome) => {
+  it.each(['unknown', 'unavailable', 'halted'] as const)('is not done while it is %s', async (outcome) => {
     const settle: Script['settle'] = () => ({ outcome, transactionId: 'tx', message: 'Halted.' });
     const { isDone, saved, ledger } = await run({ ids: ['a'], results: [pending] }, { script: { settle } });
     expect(isDone).toBe(false);
@@ -78,7 +78,7 @@ describe('running a job', () => {
     expect(ledger.writes).toEqual([]);
   });
 
-  it('writes down each batch where a contract could not tell a second time from the first', async () => {
+  it('stores each batch if the contract cannot detect a repeated write', async () => {
     const options = { batchSize: 1 };
     const upsert = await run({ ids: ['a', 'b'], options }, { to: target({ write: 'upsert' }) });
     expect(upsert.saved.map((results) => results.filter((one) => one !== undefined).length)).toEqual([1, 2]);
@@ -86,14 +86,14 @@ describe('running a job', () => {
     expect(create.saved).toEqual([]);
   });
 
-  it('keeps what its sender was told is not attempted', async () => {
+  it('keeps results that were reported as not attempted', async () => {
     const notAttempted: AssetResult = { state: 'failed', code: 'NOT_ATTEMPTED', message: 'm', retryable: true };
     const { ledger, result } = await run({ ids: ['a', 'b'], results: [pending, notAttempted] });
     expect(ledger.writes).toEqual([['a']]);
     expect(result).toMatchObject({ succeeded: ['a'], failed: [{ id: 'b', code: 'NOT_ATTEMPTED' }] });
   });
 
-  it('that is given up tells what was never sent', () => {
+  it('that is given up reports what was never sent', () => {
     const text = abandonedResult({ jobId: 'j', body: body(['a', 'b']), results: [succeeded] });
     expect(JSON.parse(text)).toMatchObject({ succeeded: ['a'], failed: [{ id: 'b', code: 'NOT_ATTEMPTED' }] });
   });

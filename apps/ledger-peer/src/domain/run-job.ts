@@ -14,7 +14,7 @@ export interface RunJobPorts {
   readonly batchesAtOnce: number;
 }
 
-/** The documented body of a write; the route has checked it before it was kept. */
+/** The body of a write; the route has validated it. */
 interface KeptBody {
   readonly assets: readonly SentAsset[];
   readonly options?: { readonly batchSize?: number; readonly continueOnError?: boolean };
@@ -25,9 +25,9 @@ export const DEFAULT_BATCH_SIZE = 100;
 type Results = (AssetResult | undefined)[];
 
 /**
- * Brings a job further: asks what became of what is unknown, and sends what was not sent. Safe to run again from wherever
- * a killed process left it: what was sent is settled before anything is sent again, and an id is given once.
- * @returns whether it is done; if not, it is to be run again later.
+ * Continues a job: settles unknown outcomes, and sends the rest. Safe to repeat after a kill at any point: what was
+ * sent is settled before anything is sent again, and an id is written once.
+ * @returns whether it is done; if not, it must be run again later.
  */
 export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => boolean): Promise<boolean> {
   const body = JSON.parse(job.body) as KeptBody;
@@ -51,12 +51,12 @@ export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => b
   return isDone;
 }
 
-/** Where an id is given once, a batch that is sent again finds itself; elsewhere it must be known that it was sent. */
+/** With create-once ids a repeated batch finds itself; otherwise the journal must say that it was sent. */
 function isSafeAgain({ shape, write }: Target): boolean {
   return shape.kind === 'records' && write === 'create';
 }
 
-/** The result of a job that is given up: what was never sent is told so; what is unknown stays so. */
+/** The result of a job that is given up: what was never sent is reported as such; unknown stays unknown. */
 export function abandonedResult(job: TakenJob): string {
   const { assets } = JSON.parse(job.body) as KeptBody;
   const results = assets.map((_, index) => job.results[index] ?? NOT_ATTEMPTED);

@@ -45,7 +45,7 @@ async function run(
 const letters = 'abcdefghijklmnopqrstuvwxyz'.split('');
 
 describe('running a plan', () => {
-  it('fails assets with the codes that are documented, each of which can come about', async () => {
+  it('can fail assets with each documented code', async () => {
     const write: Script['write'] = ([id]) => {
       if (id === 'odd') return { outcome: 'refused', code: 'INVALID_REQUEST', message: 'It is odd.' };
       if (id === 'taken') return refusedFor('taken');
@@ -74,7 +74,7 @@ describe('running a plan', () => {
     expect(states).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 
-  it('finds a refused asset by halving, when the contract does not name it, and writes its neighbours', async () => {
+  it('finds a rejected asset by halving if the contract does not name it, and writes its neighbours', async () => {
     const script: Script = {
       write: (ids) =>
         ids.includes('f') ? { outcome: 'refused', code: 'INVALID_REQUEST', message: 'f is odd' } : undefined,
@@ -82,11 +82,11 @@ describe('running a plan', () => {
     const { states, outcome, ledger } = await run(planOf(letters), script);
     expect(states).toEqual(letters.map((id) => (id === 'f' ? 'INVALID_REQUEST' : 'succeeded')));
     expect(outcome.results[5]).toMatchObject({ message: 'f is odd', retryable: false });
-    // Halving 26 down to one: never more than two writes a level, besides the first.
+    // Halving 26 down to one: at most two writes a level, plus the first.
     expect(ledger.writes.length).toBeLessThanOrEqual(11);
   });
 
-  it('fails many refused assets alone, each with its neighbours written', async () => {
+  it('fails only the rejected assets, and writes their neighbours', async () => {
     await fc.assert(
       fc.asyncProperty(fc.subarray(letters), fc.boolean(), async (bad, names) => {
         const write = (ids: readonly string[]) => {
@@ -100,7 +100,7 @@ describe('running a plan', () => {
     );
   });
 
-  it('attempts nothing behind a batch in which an asset failed', async () => {
+  it('attempts nothing after a batch with a failed asset', async () => {
     const { states, ledger } = await run(planOf(['a', 'b', 'c', 'd'], 2), {
       write: (ids) => (ids.includes('a') ? refusedFor('a') : undefined),
     });
@@ -108,13 +108,13 @@ describe('running a plan', () => {
     expect(ledger.writes).toEqual([['a', 'b'], ['b']]);
   });
 
-  it('goes on behind it where that is asked for', async () => {
+  it('continues after it with continueOnError', async () => {
     const script: Script = { write: (ids) => (ids.includes('a') ? refusedFor('a') : undefined) };
     const { states } = await run(planOf(['a', 'b', 'c', 'd'], 2), script, { continueOnError: true });
     expect(states).toEqual(['RECORD_CONFLICT', 'succeeded', 'succeeded', 'succeeded']);
   });
 
-  it('tells a repeat what became of the first, and refuses other content without sending it', async () => {
+  it('reports a repeated asset like the first, and rejects other content without sending it', async () => {
     const { states, ledger } = await run(planOf(['a=1', 'a=1', 'a=2', 'b'], 2), {});
     expect(states).toEqual(['succeeded', 'succeeded', 'RECORD_CONFLICT', 'succeeded']);
     expect(ledger.writes).toEqual([['a'], ['b']]);
@@ -122,26 +122,29 @@ describe('running a plan', () => {
     expect(failing.states).toEqual(['RECORD_CONFLICT', 'RECORD_CONFLICT']);
   });
 
-  it('says that nothing was sent where the ledger was away from the start', async () => {
+  it('reports that nothing was sent if the ledger was unavailable from the start', async () => {
     const { outcome, states } = await run(planOf(['a', 'b'], 1), { write: () => ({ outcome: 'unavailable' }) });
     expect(outcome).toMatchObject({ sent: false, lost: 'unavailable' });
     expect(states).toEqual(['open', 'open']);
   });
 
-  it.each([false, true])('leaves the rest open where the ledger is lost half-way (continueOnError %s)', async (on) => {
-    let calls = 0;
-    const script: Script = { write: () => ((calls += 1) > 1 ? { outcome: 'overloaded' } : undefined) };
-    const more = { continueOnError: on, batchesAtOnce: 1 };
-    const { outcome, states, ledger } = await run(planOf(['a', 'b', 'c'], 1), script, more);
-    expect(outcome).toMatchObject({ sent: true, lost: 'overloaded' });
-    expect(states).toEqual(['succeeded', 'open', 'open']);
-    expect(ledger.writes).toEqual([['a'], ['b']]);
-  });
+  it.each([false, true])(
+    'leaves the rest open if the ledger becomes unavailable half-way (continueOnError %s)',
+    async (on) => {
+      let calls = 0;
+      const script: Script = { write: () => ((calls += 1) > 1 ? { outcome: 'overloaded' } : undefined) };
+      const more = { continueOnError: on, batchesAtOnce: 1 };
+      const { outcome, states, ledger } = await run(planOf(['a', 'b', 'c'], 1), script, more);
+      expect(outcome).toMatchObject({ sent: true, lost: 'overloaded' });
+      expect(states).toEqual(['succeeded', 'open', 'open']);
+      expect(ledger.writes).toEqual([['a'], ['b']]);
+    },
+  );
 
   it.each([
     [true, ['halted a', 'succeeded', 'halted a', 'succeeded', 'halted a', 'RECORD_CONFLICT']],
     [false, ['halted a', 'halted a', 'halted a', 'halted a', 'halted a', 'halted a']],
-  ])('keeps back what goes to a halted channel, with continueOnError (%s) nothing else', async (on, expected) => {
+  ])('holds back only assets of a halted channel, with continueOnError (%s)', async (on, expected) => {
     const target = mappings.find('a')!;
     const two = new Mappings(['a', 'b'].map((type) => ({ type, target: { ...target, channel: `acme.${type}` } })));
     const assets = ['a1', 'b1', 'a2', 'b2', 'a1', 'b1'].map((id, n) => ({ id, type: id[0]!, data: { is: n === 5 } }));
@@ -155,7 +158,7 @@ describe('running a plan', () => {
     expect(outcome).toMatchObject({ lost: undefined, sent: on });
   });
 
-  it('calls an unknown outcome pending and never failed, and sends nothing behind it', async () => {
+  it('reports an unknown outcome as pending, never as failed, and sends nothing after it', async () => {
     const { states, outcome } = await run(planOf(['a', 'b', 'c'], 2), {
       write: () => ({ outcome: 'unknown', transactionId: 'tx' }),
     });
@@ -163,7 +166,7 @@ describe('running a plan', () => {
     expect(outcome).toMatchObject({ sent: true, lost: 'unknown' });
   });
 
-  it('passes on what was known not to be written, and whether to try again', async () => {
+  it('reports what is known not to be written, and whether to retry', async () => {
     const { outcome } = await run(planOf(['a']), {
       write: () => ({ outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'Invalid.', retryable: true }),
     });
@@ -172,13 +175,13 @@ describe('running a plan', () => {
     ]);
   });
 
-  it('begins no batch once its time is over', async () => {
+  it('starts no batch after the deadline', async () => {
     let left = 1;
     const { states } = await run(planOf(['a', 'b'], 1), {}, { mayGoOn: () => (left -= 1) >= 0 });
     expect(states).toEqual(['succeeded', 'open']);
   });
 
-  it('sends asset by asset where the contract takes one, each failing alone', async () => {
+  it('sends single assets if the contract accepts only one', async () => {
     const { states, ledger } = await run(planOf(['a', 'b', 'c']), {
       takesMany: false,
       write: (ids) => (ids.includes('b') ? refusedFor('b') : undefined),

@@ -4,18 +4,20 @@ import { writeBatch, type BatchOutcome, type BatchWriter } from './write-batch.t
 
 export interface RunOptions extends BatchWriter {
   readonly continueOnError: boolean;
-  /** Batches under way at once where one that fails does not keep the others back. */
+  /** Concurrent batches with `continueOnError`. */
   readonly batchesAtOnce: number;
-  /** Asked before each batch; what is not begun by then is not attempted. */
+  /** Called before each batch; what has not started by then is not attempted. */
   readonly mayGoOn: () => boolean;
-  /** Given the results each time they have grown, and awaited. */
+  /** Awaited with the results each time they have grown. */
   readonly onProgress?: (results: readonly (AssetResult | undefined)[], batch: Batch) => Promise<void>;
 }
 
 export interface RunOutcome extends Pick<BatchOutcome, 'lost' | 'sent'> {
-  /** One for each place of the request. Undefined: not sent, because the ledger was lost or the time was over. */
+  /**
+   * One for each asset of the request. Undefined: not sent, because the ledger was unavailable or the time was over.
+   */
   readonly results: readonly (AssetResult | undefined)[];
-  /** By place, why what has no result was not sent, where that is because its channel is halted. */
+  /** By index, why an asset without a result was not sent, if its channel is halted. */
   readonly halted: ReadonlyMap<number, string>;
 }
 
@@ -26,9 +28,9 @@ const TAKEN_IN_REQUEST = failed(
 );
 
 /**
- * Sends the batches of a plan that have no result yet. Without `continueOnError` they go one after another, and behind a
- * batch in which an asset failed, or whose channel is halted, nothing is attempted; with it several are under way at once, and
- * a halted channel keeps none of another channel back.
+ * Sends the batches of a plan that have no result yet. Without `continueOnError` they run one after another, and
+ * nothing is attempted after a batch with a failed asset or a halted channel; with it several run concurrently, and a
+ * halted channel does not hold back other channels.
  */
 export async function runPlan(
   plan: Plan,
@@ -50,10 +52,10 @@ class Run {
   readonly #options: RunOptions;
   readonly #results: (AssetResult | undefined)[];
   #lost: BatchOutcome['lost'];
-  /** By channel, why it takes nothing. */
+  /** By channel, why it accepts no writes. */
   readonly #halted = new Map<string, string>();
   #sent = false;
-  /** A batch failed, and those behind it are not attempted. */
+  /** A batch failed, so later ones are not attempted. */
   #ended = false;
 
   constructor(plan: Plan, options: RunOptions, known: readonly (AssetResult | undefined)[]) {
@@ -63,7 +65,7 @@ class Run {
     for (const index of plan.unmapped) this.#results[index] = UNKNOWN_CHAINCODE;
   }
 
-  /** False: no further batch is to be sent. */
+  /** False: no further batch is sent. */
   async send(batch: Batch): Promise<boolean> {
     const { continueOnError, mayGoOn, onProgress } = this.#options;
     if (this.#ended) return this.#skip(batch);
@@ -93,7 +95,7 @@ class Run {
     return { results: this.#results, lost: this.#lost, halted, sent: this.#sent };
   }
 
-  /** Why a batch is not sent: its channel is halted or, where batches go one after another, that of one before it. */
+  /** Why a batch is not sent: its channel is halted or, with sequential batches, that of an earlier one. */
   #haltOf({ target }: Batch): string | undefined {
     const [first] = this.#halted.values();
     return this.#options.continueOnError ? this.#halted.get(target.channel) : first;

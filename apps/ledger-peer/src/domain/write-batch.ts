@@ -5,17 +5,17 @@ import type { Target } from './mapping.ts';
 export interface BatchOutcome {
   /** By id. */
   readonly results: ReadonlyMap<string, AssetResult>;
-  /** The ledger was lost meanwhile: some assets were not sent, or their outcome is not known. */
+  /** The ledger became unavailable: some assets were not sent, or their outcome is unknown. */
   readonly lost: 'unavailable' | 'overloaded' | 'unknown' | undefined;
-  /** Why the channel takes nothing, for people: some assets were not sent. Undefined where it does. */
+  /** Why the channel accepts no writes: some assets were not sent. Undefined if it does. */
   readonly halted: string | undefined;
-  /** Something was sent, whatever came of it. */
+  /** Something was sent, whatever its outcome. */
   readonly sent: boolean;
 }
 
 export interface BatchWriter {
   readonly ledger: AssetLedger;
-  /** The job that is run, where it is one. */
+  /** The job that is running, if any. */
   readonly jobId?: string | undefined;
 }
 
@@ -28,8 +28,9 @@ interface Writing extends BatchWriter {
 }
 
 /**
- * Writes a batch as one transaction where the contract takes it. Where it refuses, the assets at fault are found by
- * halving, and fail alone. What is not sent because the ledger was lost, or the channel is halted, has no result.
+ * Writes a batch as one transaction if the contract accepts several assets. If it is rejected, the assets at fault are
+ * found by halving, and fail alone. Assets that are not sent, because the ledger is unavailable or the channel is
+ * halted, have no result.
  */
 export async function writeBatch(
   { ledger, jobId }: BatchWriter,
@@ -44,7 +45,7 @@ export async function writeBatch(
 }
 
 async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Promise<void> {
-  // Once it is lost, more of the same would only make every caller wait for another deadline.
+  // Once the ledger is unavailable, further writes would only make the caller wait for another deadline.
   if (assets.length === 0 || writing.lost !== undefined || writing.halted !== undefined) return;
   const { ledger, jobId, target, results } = writing;
   const result = await ledger.write(target, assets, jobId);
@@ -76,13 +77,13 @@ type KeptBack = Extract<WriteOutcome, { readonly outcome: 'halted' | 'unavailabl
 const isKeptBack = (result: WriteOutcome): result is KeptBack =>
   result.outcome === 'halted' || result.outcome === 'unavailable' || result.outcome === 'overloaded';
 
-/** Nothing was sent, and nothing more is to be. */
+/** Nothing was sent, and nothing more is sent. */
 function keepBack(writing: Writing, result: KeptBack): void {
   if (result.outcome === 'halted') writing.halted ??= result.message;
   else writing.lost ??= result.outcome;
 }
 
-/** The halves run at once: their ids differ, and a ledger that groups writes takes both in one go. */
+/** The halves run concurrently: their ids differ, and a ledger that groups writes commits both together. */
 async function refuse(
   writing: Writing,
   assets: readonly NewAsset[],

@@ -1,12 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, named, routeFor, type BodyTurns, type Reply, type Route } from '@sealgate/http';
+import { type BodyTurns, closedObject, lineOfText, named, type Reply, type Route, routeFor } from '@sealgate/http';
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
 import type { PeerCaller } from '../domain/caller.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
 import { DEFAULT_BATCH_SIZE } from '../domain/run-job.ts';
-import { prefersAsync } from './prefer.ts';
 import { AcceptedJob, AnyJson, FAILURE_CODES_TEXT, Proof, Receipt, Summary } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
@@ -19,7 +18,7 @@ const AssetId = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: '^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]*$',
-  description: 'Neither `.` nor `..`, which no path can name.',
+  description: 'Not `.` or `..`, which cannot be a path segment.',
 });
 const AssetType = lineOfText({ min: 1, max: 128 });
 
@@ -34,10 +33,10 @@ const SyncBody = closedObject({
   options: Type.Optional(
     closedObject({
       batchSize: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 500, default: DEFAULT_BATCH_SIZE, description: 'Assets a batch.' }),
+        Type.Integer({ minimum: 1, maximum: 500, default: DEFAULT_BATCH_SIZE, description: 'Assets per batch.' }),
       ),
       continueOnError: Type.Optional(
-        Type.Boolean({ default: false, description: 'Whether batches behind one in which an asset failed are sent.' }),
+        Type.Boolean({ default: false, description: 'Whether batches after one with a failed asset are sent.' }),
       ),
     }),
   ),
@@ -47,21 +46,19 @@ const QueryBody = closedObject({
   type: AssetType,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: QUERY_LIMIT.max, default: QUERY_LIMIT.default })),
   cursor: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,4096}$', description: 'nextCursor of the page before.' }),
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,4096}$', description: 'nextCursor of the previous page.' }),
   ),
 });
 
 const ReadQuery = Type.Object(
   {
     type: Type.Optional(lineOfText({ min: 1, max: 128 })),
-    proof: Type.Optional(
-      Type.Literal('true', { description: 'Also the receipt, and the proof that it is in the log.' }),
-    ),
+    proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
   },
   { additionalProperties: false },
 );
 
-const AsRead = AnyJson({ description: 'What the read query of the contract returned.' });
+const AsRead = AnyJson({ description: 'Output of the read query of the contract.' });
 const Proved = named(
   'ProvedAsset',
   Type.Object({ asset: AsRead, receipt: Receipt, proof: Proof }, { description: 'With `proof=true`.' }),
@@ -71,7 +68,7 @@ const Page = named(
   'AssetPage',
   Type.Object({
     assets: Type.Array(AsRead),
-    count: Type.Integer({ description: 'How many are in this page.' }),
+    count: Type.Integer({ description: 'Number of assets in this page.' }),
     nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
   }),
 );
@@ -85,7 +82,7 @@ export interface AssetsPorts {
   readonly nextTurn: () => Promise<void>;
 }
 
-/** Assets onto their chaincode, and back. */
+/** Routes that write and read assets. */
 export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
   return [syncRoute(ports), queryRoute(ports), readRoute(ports)];
 }
@@ -95,36 +92,36 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
     method: 'post',
     path: '/api/assets',
     operationId: 'syncAssets',
-    summary: 'Push assets onto the chaincode that is mapped for their types',
+    summary: 'Write assets to the chaincode mapped for their types',
     description:
-      'Each asset is told apart: succeeded, failed, or pending while its outcome is not known. `Prefer: respond-async` ' +
-      'answers at once with a job. The same Idempotency-Key and body get the same answer for 30 days.',
+      'Each asset has its own result: succeeded, failed, or pending while its outcome is unknown. `Prefer: respond-async` ' +
+      'returns a job at once. The same Idempotency-Key and body get the same response for 30 days.',
     permit: 'authenticated',
     charge: 1,
     idempotency: 'in-transaction',
     body: SyncBody,
     bodyMaxBytes,
     bodyTurns,
-    requestHeaders: { Prefer: '`respond-async` (RFC 7240): answer at once with a job, and write afterwards.' },
+    requestHeaders: { Prefer: '`respond-async` (RFC 7240): return a job at once, and write afterwards.' },
     inspect: refuseLargeBatch,
     responses: {
       200: {
-        description: `What became of each asset; all of them may have failed, each with a code of its own.\n${FAILURE_CODES_TEXT}`,
+        description: `The result of each asset; all of them may have failed, each with its own code.\n${FAILURE_CODES_TEXT}`,
         schema: Summary,
       },
       202: {
-        description: `A job: of a sender that does not wait, or for what is pending beside what failed.\n${FAILURE_CODES_TEXT}`,
+        description: `A job: for respond-async, or for assets that are pending.\n${FAILURE_CODES_TEXT}`,
         schema: Type.Union([Summary, AcceptedJob]),
         headers: {
-          Location: 'Where to ask for the job.',
-          'Preference-Applied': '`respond-async`, where it was preferred.',
+          Location: 'The path of the job.',
+          'Preference-Applied': '`respond-async`, if it was requested.',
         },
       },
     },
     errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler(context) {
       const { assets, options = {} } = context.body;
-      // A large body takes its time in several turns of the event loop: parsed in the last, sorted into batches in the next.
+      // A large body takes several turns of the event loop: parsed in one, sorted into batches in the next.
       if (context.rawBody.length > LARGE_BODY_BYTES) await nextTurn();
       const answer = await answerSync({
         caller: context.caller,
@@ -144,7 +141,7 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
   });
 }
 
-/** Said before the shape is looked at: of so many assets it would be looked at in vain. */
+/** Checked before the schema: validating so many assets would be wasted. */
 function refuseLargeBatch(body: JsonValue): void {
   const assets = body !== null && typeof body === 'object' && !Array.isArray(body) ? body['assets'] : undefined;
   if (Array.isArray(assets) && assets.length > MAX_ASSETS) {
@@ -168,7 +165,7 @@ function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<Pe
     operationId: 'queryAssets',
     summary: 'List the assets of a type by id, in code point order',
     description:
-      'A page may hold fewer than `limit` where its assets are large; `nextCursor` alone says whether it is the last.',
+      'A page may hold fewer than `limit` assets if they are large; only `nextCursor` says whether it is the last.',
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
@@ -191,8 +188,8 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     operationId: 'readAsset',
     summary: 'Read an asset as its chaincode returns it',
     description:
-      'Without `type` the mapped contracts are asked in the order of the mapping file. A record of a type that is not ' +
-      'mapped onto the place where it was found is 404, whatever `type` says.',
+      'Without `type` the mapped contracts are queried in the order of the mapping file. A record of a type that is not ' +
+      'mapped to the place where it was found is 404, whatever `type` says.',
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
@@ -210,4 +207,13 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
       return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };
     },
   });
+}
+
+/**
+ * Whether a Prefer header asks not to wait (RFC 7240, section 4.1). Preferences are separated by commas and
+ * case-insensitive; values and parameters are ignored, and so are unknown preferences.
+ */
+export function prefersAsync(prefer: string | undefined): boolean {
+  if (prefer === undefined) return false;
+  return prefer.split(',').some((preference) => /^[\t ]*respond-async[\t ]*(?:[;=]|$)/i.test(preference));
 }

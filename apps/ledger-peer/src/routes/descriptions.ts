@@ -7,13 +7,13 @@ const route = routeFor<PeerCaller>();
 const open = { method: 'get', permit: 'open', charge: 'none', idempotency: 'none', errors: [] } as const;
 
 export interface DescriptionsPorts {
-  /** Made at the first request: it describes every route, itself included. */
+  /** Called at the first request: it describes every route, including its own. */
   describe(): OpenApiDocument;
-  /** The keys that checkpoints are checked with. */
+  /** The public keys of checkpoints. */
   readonly jwks: Jwks;
 }
 
-/** What anybody may know: how to speak to the peer, and which keys its log is checked with. */
+/** Public documents: the OpenAPI description, and the keys of the log. */
 export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<PeerCaller>[] {
   const jwksText = JSON.stringify(jwks);
   let document: Buffer | undefined;
@@ -33,7 +33,7 @@ export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<
       summary: 'The public keys that checkpoints are signed with (RFC 7517, RFC 8037)',
       responses: {
         200: { description: 'A JWK set.', schema: named('JwkSet', Type.Object({ keys: Type.Array(Type.Object({})) })) },
-        304: { description: 'Unchanged since the ETag that was sent.' },
+        304: { description: 'Unchanged since the ETag in the request.' },
       },
       handler: (context) =>
         publicDocument(jwksText, { ifNoneMatch: context.header('if-none-match'), maxAgeSeconds: 60 }),

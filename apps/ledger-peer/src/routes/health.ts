@@ -5,19 +5,19 @@ import type { PeerCaller } from '../domain/caller.ts';
 
 const route = routeFor<PeerCaller>();
 
-/** Whether what opens the ledger to us is in order, as far as it can be told without asking the ledger. */
+/** State of the ledger's credentials, as far as it is known without calling the ledger. */
 export interface Credentials {
   readonly ok: boolean;
-  /** Sentences for people; none of them holds a secret. */
+  /** Sentences for operators, without secrets. */
   readonly problems: readonly string[];
-  /** RFC 3339; absent where nothing expires. */
+  /** RFC 3339; absent if nothing expires. */
   readonly certificateExpiresAt?: string | null;
 }
 
 export interface HealthPorts extends OpsOptions {
   /** Ends within its own deadline. */
   credentials(): Promise<Credentials>;
-  /** Whether /metrics is answered to this request. */
+  /** Whether this request may read /metrics. */
   isScraper(request: AuthRequest): boolean;
 }
 
@@ -59,7 +59,7 @@ export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {
   ];
 }
 
-/** To everybody else the path is not there, whatever the method. */
+/** For others the path does not exist, whatever the method. */
 function forScrapers(metrics: Route<PeerCaller>, { isScraper }: HealthPorts): Route<PeerCaller> {
   return {
     ...metrics,

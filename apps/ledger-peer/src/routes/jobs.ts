@@ -16,21 +16,21 @@ const Job = named(
   }),
 );
 
-/** Jobs, for the key family that made them. */
+/** Jobs, visible to the key family that created them. */
 export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): Route<PeerCaller>[] {
   return [
     route({
       method: 'get',
       path: '/api/jobs/:id',
       operationId: 'getJob',
-      summary: 'What became of a write that was not waited for',
+      summary: 'Get the result of an asynchronous write',
       permit: 'authenticated',
       charge: 1,
       idempotency: 'none',
       params: Type.Object({ id: lineOfText({ min: 1, max: 128 }) }),
       responses: {
         200: {
-          description: `The job; its result once it is done, for 24 hours. The codes of its failed assets:\n${FAILURE_CODES_TEXT}`,
+          description: `The job, with its result for 24 hours once it is done. Codes of failed assets:\n${FAILURE_CODES_TEXT}`,
           schema: Job,
         },
       },

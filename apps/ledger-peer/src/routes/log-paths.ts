@@ -12,7 +12,7 @@ interface LogPlace {
   readonly of: string;
 }
 
-/** The log that a channel begins with, and those behind a declared loss, each with a path of its own: `/ledger/acme.main/e1`. */
+/** The first log of a channel, and those after a declared loss, each with its own path: `/ledger/acme.main/e1`. */
 export const OF_CHANNEL: LogPlace = { path: '/ledger/:channel', params: { channel: Name }, suffix: '', of: '' };
 export const OF_EPOCH: LogPlace = {
   path: '/ledger/:channel/:epoch',
@@ -21,7 +21,9 @@ export const OF_EPOCH: LogPlace = {
   of: ' of an epoch, as `e1`',
 };
 
-/** The paths of tiles by how many groups their index has, so that generated clients need no slash inside a parameter. */
+/**
+ * Paths of tiles by the number of groups in their index, so that generated clients need no slash inside a parameter.
+ */
 export const tileForms = (place: LogPlace): readonly DescribedPath[] => {
   const level = Type.Integer({ minimum: 0, maximum: 63 });
   return [0, 1, 2].flatMap((further) =>
@@ -51,7 +53,7 @@ function forms(place: LogPlace, further: number, { path: of, params: its, name, 
     ...Object.fromEntries(groups.map((group) => [group, Type.String({ pattern: '^x[0-9]{3}$' })])),
     n: Type.String({ pattern: '^[0-9]{3}$', description: 'The last three digits of its index.' }),
   };
-  const width = Type.Integer({ minimum: 1, maximum: 255, description: 'How many it holds.' });
+  const width = Type.Integer({ minimum: 1, maximum: 255, description: 'Number of items in it.' });
   const suffix = `${place.suffix}${further === 0 ? '' : `Of${further + 1}Groups`}`;
   return [
     {

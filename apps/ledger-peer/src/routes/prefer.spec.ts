@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { prefersAsync } from './prefer.ts';
+import { prefersAsync } from './assets.ts';
 
 describe('Prefer', () => {
   it.each([

@@ -54,7 +54,7 @@ const PROOF = {
   inclusionPath: ['ab'.repeat(32)],
   checkpoint: NOTE,
 };
-/** Put together by hand from C2SP tlog-proof. */
+/** Built by hand from C2SP tlog-proof. */
 const PROOF_FILE = `c2sp.org/tlog-proof@v1
 extra ${Buffer.from(
   `{"at":"2030-01-02T03:04:05.678Z","channel":"acme.main","dataHash":"${'1'.repeat(64)}","id":"r1","network":"acme",` +
@@ -74,7 +74,7 @@ const guard: Guard<PeerCaller> = {
     Promise.resolve({ admitted: true, headers: { 'RateLimit-Policy': 'p', RateLimit: 'l' }, retryAfterSeconds: 0 }),
 };
 
-/** A log that has every tile of index 0 and up, and remembers by which paths it was asked. */
+/** A log that has every tile, and records the requested paths. */
 function publicLog({ isOpen = false, showsEntries = true } = {}) {
   const asked: string[] = [];
   const log: PublicLog = {
@@ -114,11 +114,11 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
   return { app, asked };
 }
 
-describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
+describe('the public log over HTTP (C2SP tlog-tiles)', () => {
   it.each([
-    ['a full tile for ever', 'tile/0/x001/067', FULL, 'private, max-age=31536000, immutable'],
+    ['a full tile as immutable', 'tile/0/x001/067', FULL, 'private, max-age=31536000, immutable'],
     ['a partial one for a minute', 'tile/0/000.p/7', PARTIAL, 'private, max-age=60'],
-  ])('lets whoever has a key keep %s, by a strong ETag of its bytes', async (_, path, bytes, caching) => {
+  ])('lets callers with a key cache %s, with a strong ETag', async (_, path, bytes, caching) => {
     const { app } = publicLog();
     const got = await request(app).get(`/ledger/acme.main/${path}`);
     expect(got.status).toBe(200);
@@ -133,17 +133,17 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     expect(head.headers).toMatchObject({ etag: etagOf(bytes), 'content-length': String(bytes.length) });
   });
 
-  it('lets shared caches keep tiles where no key is needed', async () => {
+  it('lets shared caches keep tiles if no key is needed', async () => {
     const { app } = publicLog({ isOpen: true });
     const { headers } = await request(app).get('/ledger/acme.main/tile/0/000');
     expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
   });
 
   it.each([
-    ['a full bundle for ever', 'tile/entries/x001/067', false, 'private, max-age=31536000, immutable'],
+    ['a full bundle as immutable', 'tile/entries/x001/067', false, 'private, max-age=31536000, immutable'],
     ['a partial one for a minute', 'tile/entries/000.p/7', false, 'private, max-age=60'],
-    ['a full one of an open log by everybody', 'tile/entries/000', true, 'public, max-age=31536000, immutable'],
-  ])('lets entries be kept: %s, compressed or not', async (_, path, isOpen, caching) => {
+    ['a full one of an open log in shared caches', 'tile/entries/000', true, 'public, max-age=31536000, immutable'],
+  ])('lets entries be cached: %s, compressed or not', async (_, path, isOpen, caching) => {
     const { app } = publicLog({ isOpen });
     for (const coding of ['gzip', 'identity']) {
       const got = await request(app).get(`/ledger/acme.main/${path}`).set('Accept-Encoding', coding);
@@ -162,7 +162,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     expect(known.status).toBe(304);
   });
 
-  it('has no entries of a channel that holds records of others, and asks for none', async () => {
+  it('serves no entries of a channel that holds records of others, and reads none', async () => {
     const { app, asked } = publicLog({ showsEntries: false });
     for (const path of ['tile/entries/000', 'e1/tile/entries/000', 'tile/entries/000.p/7'])
       expectProblem(await request(app).get(`/ledger/acme.main/${path}`), 'NOT_FOUND');
@@ -173,7 +173,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
   it.each([
     ['checkpoint', NOTE],
     ['key', 'statement of acme.main'],
-  ])('has a %s asked for again each time, and sends it only when it is another', async (what, note) => {
+  ])('has a %s revalidated each time, and sends it only if it has changed', async (what, note) => {
     const { app } = publicLog();
     const ask = (tags?: string) => {
       const asking = request(app).get(`/ledger/acme.main/${what}`);
@@ -194,7 +194,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     expect((await ask('"x"')).status).toBe(200);
   });
 
-  it('never has it kept that something is not there yet', async () => {
+  it('never lets a 404 be cached', async () => {
     const { app } = publicLog({ isOpen: true });
     for (const path of [
       '/ledger/acme.main/tile/0/999',
@@ -209,7 +209,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     }
   });
 
-  it('is described by paths that clients can fill in, each of which asks for the tile it says', async () => {
+  it('is described by path templates that lead to the right tile', async () => {
     const { app, asked } = publicLog();
     const values = { channel: 'acme.main', epoch: 'e1', level: 63, x1: 'x001', x2: 'x234', n: '067', width: 7 };
     const templates = Object.keys(publicDescription()['paths'] as object).filter((path) => path.includes('/tile/'));
@@ -230,7 +230,7 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     ['?format=tlog-proof', 'application/json'],
     ['', 'text/x.tlog-proof'],
     ['', 'application/json, Text/X.tlog-proof;q=0.5'],
-  ])('proves a record by a file that holds no salt: %s with Accept %s', async (query, accept) => {
+  ])('proves a record by a file without a salt: %s with Accept %s', async (query, accept) => {
     const { app } = publicLog();
     const asking = request(app).get(`/ledger/acme.main/records/r1/proof${query}`);
     const got = await (accept === undefined ? asking : asking.set('Accept', accept));
@@ -253,13 +253,13 @@ describe('the public log over HTTP, as C2SP tlog-tiles lays it out', () => {
     expect(got.body).toEqual({ receipt: RECEIPT, proof: PROOF });
   });
 
-  it('has no proof in another format, and none of what it does not serve', async () => {
+  it('has no proof in another format, and none of a record it does not serve', async () => {
     const { app } = publicLog();
     expectProblem(await request(app).get('/ledger/acme.main/records/r1/proof?format=pem'), 'INVALID_REQUEST');
     expectProblem(await request(app).get('/ledger/acme.main/records/r2/proof?format=tlog-proof'), 'NOT_FOUND');
   });
 
-  it('has a path of its own for each log of a channel, and tells the newest', async () => {
+  it('has a path for each log of a channel, and lists the newest', async () => {
     const { app } = publicLog();
     const path = '/ledger/acme.main';
     expect((await request(app).get(path)).body).toEqual({

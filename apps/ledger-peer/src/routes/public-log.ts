@@ -12,15 +12,15 @@ import { Proof, Receipt } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
-/** What hashes and signatures are read by. */
+/** Media types of tiles, notes and proofs. */
 const ofLog = { ...base, otherAccess: ['Bearer', 'nobody'] } as const;
 const Logs = named(
   'ChannelLogs',
   Type.Object({
     channel: Type.String(),
-    epoch: Type.Integer({ description: 'The one that the channel goes on in; 0 before its first declared loss.' }),
-    origin: Type.String({ description: 'Of its checkpoints.' }),
-    path: Type.String({ description: 'Where its checkpoint and its tiles are.' }),
+    epoch: Type.Integer({ description: 'The current epoch of the channel; 0 before its first declared loss.' }),
+    origin: Type.String({ description: 'Origin of its checkpoints.' }),
+    path: Type.String({ description: 'Path of its checkpoint and tiles.' }),
     logs: Type.Array(
       named(
         'ChannelLog',
@@ -31,7 +31,7 @@ const Logs = named(
           declaration: Type.Union([DeclaredLoss, Type.Null()]),
         }),
       ),
-      { description: 'Oldest first. One that ended shows for ever the checkpoint that it ended with.' },
+      { description: 'Oldest first. A closed log keeps its last checkpoint.' },
     ),
   }),
 );
@@ -40,46 +40,49 @@ const ProvedDeclaration = named(
   'ProvedDeclaration',
   Type.Object({
     statement: DeclaredLoss,
-    inclusionPath: Type.Array(Type.String(), { description: 'From entry 0 up.' }),
+    inclusionPath: Type.Array(Type.String(), { description: 'From entry 0 to the root.' }),
     treeSize: Type.Integer(),
     checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
   }),
 );
 
 const FOREVER = 'max-age=31536000, immutable';
-/** Of the right edge, which servers of static files remove once it is full: as long as a monitor may take for a round. */
+/**
+ * A partial tile at the right edge; static file servers remove it once the tile is full. As long as a monitor may take
+ * for a round.
+ */
 const SHORT = 'max-age=60';
-const requestHeaders = { 'If-None-Match': 'ETags that are known already; 304 where one is current.' };
+const requestHeaders = { 'If-None-Match': 'Known ETags; 304 if one is current.' };
 const headers = {
   ETag: 'Strong: over the bytes.',
-  'Cache-Control': '`public` where no key is needed, else `private`.',
+  'Cache-Control': '`public` if no key is needed, else `private`.',
 };
-const weakHeaders = { ...headers, ETag: 'Weak: over the bytes as they are before compression.' };
-const notModified = { description: 'Unchanged since the ETag that was sent.', headers };
+const weakHeaders = { ...headers, ETag: 'Weak: over the uncompressed bytes.' };
+const notModified = { description: 'Unchanged since the ETag in the request.', headers };
 
-/** `log` undefined: there is nothing. `mappings`: of which channels and types this peer shows records. */
+/** `log` undefined: no public log. `mappings`: channels and types whose records this peer shows. */
 export interface PublicLogPorts {
   readonly log: PublicLog | undefined;
   readonly mappings: Mappings;
-  /** Whether no key is needed for the log of a channel, so that what is kept of an answer may be shown to everybody. */
+  /** Whether the log of a channel needs no key, so that shared caches may keep its responses. */
   isOpen(channel: string): boolean;
-  /** Whether whoever may read the log of a channel may read its entries, too. */
+  /** Whether callers that may read the log of a channel may also read its entries. */
   showsEntries(channel: string): boolean;
 }
 
 /**
- * What an outsider checks by, as C2SP tlog-checkpoint and tlog-tiles lay it out. Checkpoints and tiles are hashes, and there
- * for every channel; entries hold id, type and owner of every record, and are there where `showsEntries` says so; a receipt
- * holds what its record was salted with, and is there for what the mappings serve.
+ * The data for verifiers, laid out as in C2SP tlog-checkpoint and tlog-tiles. Checkpoints and tiles are hashes, and
+ * served for every channel; entries contain id, type and owner of every record, and are served if `showsEntries` allows
+ * it; a receipt contains the salt of its record, and is served for records that the mappings serve.
  */
 export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicLogPorts): Route<PeerCaller>[] {
-  // Caches that are shared know Authorization, and not the header of our key.
+  // Shared caches respect Authorization, but do not know our key header.
   const cachedBy = (channel: string, howLong: string) => `${isOpen(channel) ? 'public' : 'private'}, ${howLong}`;
   const logs = route({
     ...ofLog,
     path: '/ledger/:channel',
     operationId: 'getLogs',
-    summary: 'The logs of a channel: after a declared loss it goes on in another one',
+    summary: 'List the logs of a channel: each declared loss starts a new one',
     params: Type.Object({ channel: Name }),
     responses: { 200: { description: 'The logs.', schema: Logs } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -98,7 +101,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     ...ofLog,
     path: '/ledger/:channel/:epoch/declaration',
     operationId: 'getDeclaration',
-    summary: 'What was lost before this epoch, as the offline verifier takes it',
+    summary: 'The declared loss before this epoch, for the offline verifier',
     params: Type.Object({ channel: Name, epoch: EpochName }),
     responses: { 200: { description: 'The statement and its proof.', schema: ProvedDeclaration } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -117,10 +120,10 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     {
       name: 'key',
       operationId: 'getLogKeys',
-      summary: (of: string) => `Which keys sign the checkpoints${of}, signed by the root key of the ledger`,
+      summary: (of: string) => `The keys that sign the checkpoints${of}, signed by the root key of the ledger`,
       description:
         'A signed note. Its text: `sealgate-log-keys/v1`, the origin, and a line for each key: `key <vkey> from <time>`, for a ' +
-        'key from before an exchange of the root key with `until <time>`. The first signs now.',
+        'key from before a rotation of the root key with `until <time>`. The first is the current one.',
       read: (from: PublicLog, of: string) => from.logKeys(of),
     },
   ].flatMap(({ name, operationId, summary, read, ...more }) =>
@@ -159,14 +162,14 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
       operationId: `getTile${place.suffix}`,
       summary: `Hashes of the Merkle tree${place.of} (C2SP tlog-tiles)`,
       description:
-        'The index of a tile is written in groups of three digits, all but the last behind an `x`: 1234067 is ' +
-        '`x001/x234/067`. Larger ones than a thousand million go on in the same way.',
+        'The index of a tile is written in groups of three digits, all but the last prefixed with `x`: 1234067 is ' +
+        '`x001/x234/067`. Larger indexes have further groups.',
       describedAs: tileForms(place),
       params: Type.Object({ ...place.params, tile: Name }),
       requestHeaders,
       responses: {
         200: {
-          description: 'Hashes of 32 bytes: 256 of a full tile, else as many as its width.',
+          description: 'Hashes of 32 bytes: 256 in a full tile, else as many as its width.',
           contentType: 'application/octet-stream',
           schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }),
           headers,
@@ -188,17 +191,17 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
       ...ofLog,
       path: `${place.path}/tile/entries/*bundle`,
       operationId: `getEntries${place.suffix}`,
-      summary: `What the leaves of the Merkle tree${place.of} are hashed over (C2SP tlog-tiles)`,
+      summary: `Preimages of the leaves of the Merkle tree${place.of} (C2SP tlog-tiles)`,
       description:
-        'Each entry behind its length in 16 bits, big-endian: canonical JSON of `{v, network, channel, id, type, owner, ' +
-        'dataHash, transactionId, at}`. Served where the mappings of this peer serve every record of the channel, or ' +
-        'where its log is public; else 404. The index is written as that of a tile.',
+        'Each entry, prefixed with its length in 16 bits, big-endian: canonical JSON of `{v, network, channel, id, type, owner, ' +
+        'dataHash, transactionId, at}`. Served if the mappings of this peer serve every record of the channel, or ' +
+        'if its log is public; else 404. The index is written like that of a tile.',
       describedAs: bundleForms(place),
       params: Type.Object({ ...place.params, bundle: Name }),
       requestHeaders,
       responses: {
         200: {
-          description: '256 entries of a full bundle, else as many as its width.',
+          description: '256 entries in a full bundle, else as many as its width.',
           contentType: 'application/octet-stream',
           schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }),
           headers: weakHeaders,
@@ -221,10 +224,10 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     ...base,
     path: '/ledger/:channel/records/:id/proof',
     operationId: 'getProof',
-    summary: 'A receipt and its inclusion proof, as the offline verifier takes them',
+    summary: 'A receipt and its inclusion proof, for the offline verifier',
     description:
-      'Of records whose channel and type a mapping of this peer serves; every other one is 404. As a C2SP tlog-proof file, ' +
-      `by \`format\` or by Accept: ${LOG_PROOF_TYPE}, it holds the entry of the record and not its salt.`,
+      'For records whose channel and type a mapping of this peer serves; others are 404. As a C2SP tlog-proof file, ' +
+      `by \`format\` or by Accept: ${LOG_PROOF_TYPE}, it contains the entry of the record and not its salt.`,
     params: Type.Object({ channel: Name, id: Name }),
     query: Type.Object({ format: Type.Optional(enumOf('ProofFormat', ['json', 'tlog-proof'])) }),
     requestHeaders: { Accept: `${LOG_PROOF_TYPE}: a tlog-proof file, unless \`format\` says otherwise.` },
@@ -249,16 +252,18 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
   return [logs, ...notes, ...tiles, ...entries, declaration, proof];
 }
 
-/** The path of a partial tile or bundle names its width, so its bytes never change either; but it need not stay. */
+/** The path of a partial tile or bundle contains its width, so its bytes never change either, but it may be removed. */
 const keptFor = (path: string): string => (path.includes('.p/') ? SHORT : FOREVER);
 
-/** Nobody names this type who does not want it: whatever else is named, and however much it is liked, it is sent. */
+/** The type is sent only if Accept names it, whatever else Accept names and with whatever weight. */
 function asksForFile(accept: string | undefined): boolean {
   const named = accept?.split(',').find((range) => range.split(';', 1)[0]?.trim().toLowerCase() === LOG_PROOF_TYPE);
   return named !== undefined && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(named);
 }
 
-/** 304 to whoever has these very bytes. What is compressed has a weak ETag, since a strong one would name other bytes. */
+/**
+ * 304 if the client has these bytes. Compressed responses have a weak ETag: a strong one would identify other bytes.
+ */
 function unlessKnown(
   reply: { readonly body: string | Buffer; readonly contentType: string; readonly compresses?: true },
   { ifNoneMatch, ...caching }: { readonly 'Cache-Control': string; readonly ifNoneMatch: string | undefined },
@@ -269,14 +274,14 @@ function unlessKnown(
   return { status: 200, ...reply, headers };
 }
 
-/** The name of the log that a path names. @throws AppError NOT_FOUND. */
+/** The name of the log in a path. @throws AppError NOT_FOUND. */
 function logOf({ channel, epoch }: { readonly channel: string; readonly epoch?: string }): string {
   const log = epoch === undefined ? channel : `${channel}/${epoch}`;
   if (channel.includes('/') || parseLogName(log) === undefined) throw new AppError('NOT_FOUND', NOTHING);
   return log;
 }
 
-const NOTHING = 'The log holds nothing of that name.';
+const NOTHING = 'The log has nothing with that name.';
 
 function found<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new AppError('NOT_FOUND', NOTHING);

@@ -4,13 +4,13 @@ import type { JsonValue } from '@sealgate/json';
 import { Type, type SchemaOptions } from '@sinclair/typebox';
 import { FAILURE_CODES } from '../domain/asset-result.ts';
 
-/** JSON that is handed on as it is. */
+/** JSON that is passed on unchanged. */
 export const AnyJson = (options: SchemaOptions & { readonly type?: string }) => Type.Unsafe<JsonValue>(options);
 
 const Text = Type.String();
 
 const titles = { ...CATALOGUE, ...ITEM_CODES };
-/** The codes of single assets with their titles, for people. */
+/** The failure codes of assets with their titles, for descriptions. */
 export const FAILURE_CODES_TEXT = FAILURE_CODES.map((code) => `\`${code}\`: ${titles[code].title}.`).join('\n');
 const Failure = enumOf('AssetFailureCode', FAILURE_CODES, { description: FAILURE_CODES_TEXT });
 
@@ -28,10 +28,10 @@ const FailedAsset = named(
   'FailedAsset',
   Type.Object({
     id: Text,
-    index: Type.Integer({ description: 'Its place in the request, from 0.' }),
+    index: Type.Integer({ description: 'Its index in the request, from 0.' }),
     code: Failure,
     message: Text,
-    retryable: Type.Boolean({ description: 'Whether the same asset may be taken when it is sent again.' }),
+    retryable: Type.Boolean({ description: 'Whether sending the same asset again may succeed.' }),
   }),
 );
 
@@ -43,7 +43,7 @@ const AssetTransaction = named(
     chaincode: Text,
     blockNumber: Type.Union([Type.Integer(), Type.Null()], {
       description:
-        'The number of its first record in the channel on the embedded ledger, over all epochs; null where it is not known.',
+        'The number of its first record in the channel on the embedded ledger, over all epochs; null if unknown.',
     }),
     assetIds: Type.Array(Text),
   }),
@@ -58,7 +58,7 @@ export const Summary = named(
     succeeded: Type.Array(Text, { description: 'Ids, in the order of the request.' }),
     failed: Type.Array(FailedAsset),
     pending: Type.Array(PendingAsset, {
-      description: 'It may have been written; the job tells once it is known.',
+      description: 'It may have been written; the job reports the outcome once it is known.',
     }),
     transactionIds: Type.Array(Text),
     transactions: Type.Array(AssetTransaction),
@@ -87,7 +87,7 @@ export const Receipt = named(
     at: Text,
     index: Type.Integer(),
     epoch: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Of which log: present once the channel has declared a loss.' }),
+      Type.Integer({ minimum: 1, description: 'Epoch of the log; present once the channel has declared a loss.' }),
     ),
   }),
 );
@@ -99,14 +99,14 @@ export const Proof = named(
     index: Type.Integer(),
     leafHash: Hex,
     treeSize: Type.Integer(),
-    inclusionPath: Type.Array(Hex, { description: 'From the leaf up.' }),
+    inclusionPath: Type.Array(Hex, { description: 'From the leaf to the root.' }),
     checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
     epoch: Type.Optional(Type.Integer({ minimum: 1 })),
     origin: Type.Optional(Text),
     declaration: Type.Optional(
       Type.Object(
         { statement: DeclaredLoss, inclusionPath: Type.Array(Hex) },
-        { description: 'What the log of that epoch begins with: entry 0 under the same checkpoint.' },
+        { description: 'The first entry of the log of that epoch: entry 0 under the same checkpoint.' },
       ),
     ),
   }),

@@ -14,14 +14,14 @@ type NoteKeyPair = ReturnType<typeof generateNoteKey>;
 export interface TestLogOptions {
   readonly sql: Database;
   readonly origin: string;
-  /** Of checkpoints. */
+  /** Origin of the checkpoints. */
   readonly folder: string;
-  /** The root keys that sign, the first of them first, and those that are believed. */
+  /** The signing root keys, the first one first, and the trusted ones. */
   readonly signing: readonly NoteKeyPair[];
   readonly believed: readonly NoteKeyPair[];
 }
 
-/** The embedded ledger with an integrator, as a new process opens it on what the database and the folder hold. */
+/** The embedded ledger with an integrator, opened like a new process on the database and the folder. */
 export async function openTestLog({ sql, origin, folder, signing, believed }: TestLogOptions) {
   const verifier = anyOf(believed.map(({ verifierKey }) => noteVerifier(verifierKey)))!;
   const integrator = new Integrator({
@@ -42,14 +42,14 @@ export async function openTestLog({ sql, origin, folder, signing, believed }: Te
 
 export interface TestAppOptions {
   readonly routes: readonly Route<PeerCaller>[];
-  /** SHA-256 of the key, in hex; empty: none is needed. */
+  /** SHA-256 of the key, in hex; empty: no key is needed. */
   readonly keyHash: string;
-  /** Whether the log is open to everybody. */
+  /** Whether the log is public. */
   readonly isOpen: boolean;
   readonly compress?: boolean;
 }
 
-/** The public listener with these routes, limits out of reach, and a log that nobody reads. */
+/** The public listener with these routes, high limits, and no other log readers. */
 export function testApp({ routes, keyHash, isOpen, compress = false }: TestAppOptions): App {
   const limits = memoryLimits({ now: Date.now });
   const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };

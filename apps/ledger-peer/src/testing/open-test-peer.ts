@@ -2,7 +2,7 @@ import { ServerSecrets } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
 import { migrate, openDatabase, removeInSteps, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { jobRemovals } from '../data/job-retention.ts';
+import { jobRemovals } from '../data/job-statements.ts';
 import { jobWorker, type JobWorker } from '../data/job-worker.ts';
 import { jobsStore, type JobsStore } from '../data/jobs-store.ts';
 import { leases, type Leases } from '../data/leases.ts';
@@ -12,7 +12,7 @@ import { Mappings } from '../domain/mapping.ts';
 import { runJob } from '../domain/run-job.ts';
 import { migrations } from '../peer-migrations.ts';
 
-/** A mapping of everything onto our own contract. */
+/** Maps everything to our own contract. */
 export const anyMapping = new Mappings([
   {
     type: 'asset*',
@@ -55,20 +55,20 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Removes what is too old; how many rows went. */
+/** Runs the removal of old rows and returns their number. */
 export async function removeOldJobs(sql: Database, nowMs: number): Promise<number> {
   let removed = 0;
   for (const step of Object.values(jobRemovals(sql, () => nowMs))) removed += await removeInSteps(step);
   return removed;
 }
 
-/** What one process of the peer holds to answer writes and to run jobs. */
+/** One process of the peer that answers writes and runs jobs. */
 export interface TestPeer {
   readonly answer: AnswerSync;
   readonly jobs: JobsStore;
   readonly leases: Leases;
   readonly worker: JobWorker;
-  /** Ends it as a crash would: nothing is let go of, nothing is renewed any more. */
+  /** Simulates a crash: nothing is released, and leases are no longer renewed. */
   crash(): void;
   close(): Promise<void>;
 }
@@ -139,7 +139,7 @@ export function testPeer(options: TestPeerOptions): TestPeer {
     crash: () => {
       crashed = true;
       held.close();
-      // What it has in hand may never end.
+      // Its running job may never end.
       void worker.stop();
     },
     close: async () => {
@@ -150,7 +150,7 @@ export function testPeer(options: TestPeerOptions): TestPeer {
   };
 }
 
-/** A write of assets of type `asset`, with what a test cares about. */
+/** A write of assets of type `asset`, with the given parts. */
 export function writeOf(
   ids: readonly string[],
   more: Partial<Pick<SyncRequest, 'prefersAsync' | 'caller'>> & {

@@ -8,12 +8,12 @@ import {
 } from './open-test-peer.ts';
 import { scriptedLedger, type Script, type ScriptedLedger } from './scripted-ledger.ts';
 
-/** A database for the tests of a file, and peers on it that are gone after each test. */
+/** A database for the tests of a file, and peers on it that are closed after each test. */
 export interface PeerSuite {
   readonly database: TestDatabase;
-  /** A process of its own, over a ledger that follows the script. */
+  /** A separate process, on a scripted ledger. */
   peerWith(script?: Script, more?: Partial<TestPeerOptions>): TestPeer & { readonly ledger: ScriptedLedger };
-  /** To be closed after the test. */
+  /** Registers a resource to be closed after the test. */
   keep(peer: TestPeer): TestPeer;
   rows(): Promise<object[]>;
 }

@@ -1,15 +1,15 @@
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
 
-/** A ledger that refuses, loses and settles as it is told, and takes everything else; it remembers what was sent. */
+/** A ledger that rejects, loses and settles writes as scripted, and accepts all others; it records what was sent. */
 export interface ScriptedLedger extends AssetLedger {
-  /** The ids of each write, in the order in which they came. */
+  /** The ids of each write, in order of arrival. */
   readonly writes: string[][];
   readonly settled: string[];
 }
 
 export interface Script {
   readonly takesMany?: boolean;
-  /** Undefined: it is taken. */
+  /** Undefined: accepted. */
   readonly write?: (ids: readonly string[], assets: readonly NewAsset[]) => WriteOutcome | undefined;
   readonly settle?: (transactionId: string, ids: readonly string[]) => SettleOutcome;
 }

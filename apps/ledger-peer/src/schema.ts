@@ -1,2 +1,0 @@
-/** The PostgreSQL schema of this surface. No other surface reads it. */
-export const SCHEMA = 'peer';
