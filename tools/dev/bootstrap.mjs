@@ -1,6 +1,6 @@
 /**
- * The one thing that runs on whatever Node is there (20 or later), without any dependency: it installs what is
- * missing, then hands over to the Node that the workspace pins. Usage: node tools/dev/bootstrap.mjs <command> [...].
+ * Runs on any Node from 20 on, without dependencies: installs the packages if needed, then runs the command with the Node
+ * that the workspace pins. Usage: node tools/dev/bootstrap.mjs <command> [...].
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -31,7 +31,7 @@ function lockHash() {
   return createHash('sha256').update(readFileSync(lockFile)).digest('hex');
 }
 
-/** By our own stamp, or by what npm says that it installed: somebody ran it himself, or only our own version changed. */
+/** By our stamp, or by npm's record of what it installed: `npm ci` was run by hand, or only our own version changed. */
 function isInstalled() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lockHash()) return true;
   const left = join(modules, '.package-lock.json');
@@ -49,12 +49,12 @@ function isInstalled() {
   return true;
 }
 
-/** By where they lie. npm keeps the same form in the lock file and, once all is in place, beside what it installed. */
+/** Packages by path. npm writes the same format to the lock file and, after installing, to node_modules. */
 function packagesIn(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
   } catch {
-    return {}; // Cut short, or no lock file: nothing in it fits, and npm says what is wrong.
+    return {}; // Truncated, or missing: nothing matches, and npm reports the error.
   }
 }
 
@@ -62,19 +62,19 @@ function stamp() {
   try {
     writeFileSync(stampFile, lockHash());
   } catch {
-    // A read-only checkout works as well; it only costs the look at the files again.
+    // A read-only checkout works, too; it only repeats this check at each start.
   }
 }
 
 function install() {
-  process.stdout.write('Installing what is missing (npm ci); this takes a minute or two the first time.\n');
+  process.stdout.write('Installing packages (npm ci); this takes a minute or two the first time.\n');
   // The tools are devDependencies, so NODE_ENV=production must not leave them out.
   const result = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: 'inherit',
     shell: process.platform === 'win32',
   });
-  if (result.status !== 0) fail('npm ci failed: what it said stands above.');
+  if (result.status !== 0) fail('npm ci failed; see its output above.');
   stamp();
 }
 
@@ -86,7 +86,7 @@ function chooseNode() {
   );
 }
 
-/** Every signal is passed on and the end is waited for, so that whoever stops this stops all of it, in order. */
+/** Forwards signals and waits for the exit, so that stopping this process stops everything in order. */
 function run(program, parameters) {
   const path = [dirname(program), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
   const child = spawn(program, ['--disable-warning=ExperimentalWarning', ...parameters], {

@@ -2,18 +2,17 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { workspaceRoot } from './src/workspace.ts';
 
-/** What pages of an app were made of. */
+/** Inputs of the pages of an app. */
 export interface BuiltPages {
-  /** As esbuild tells of a bundle: which files of which packages are in it. */
+  /** esbuild's format of a bundle: which files of which packages are in it. */
   readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, { bytesInOutput: number }>> }>>;
   /** Files and folders, absolute. */
   readonly inputs: readonly string[];
 }
 
 /**
- * Makes the pages of an app that has `web/vite.config.ts`, in `<place>/web`. Vite is loaded only then: it is large, and a
- * start stays for days.
- * @throws Error where they do not build.
+ * Builds the pages of an app with `web/vite.config.ts` into `<place>/web`. Vite is loaded only then: it is large, and
+ * `npm start` runs for days. @throws Error if the build fails.
  */
 export async function buildPages(app: string, place: string): Promise<BuiltPages> {
   const web = join(app, 'web');
@@ -22,16 +21,16 @@ export async function buildPages(app: string, place: string): Promise<BuiltPages
   const { build } = await import('vite');
   const outDir = join(place, 'web');
   const environment = process.env['NODE_ENV'];
-  // Under any other value, that of a test or of a developer's shell, React's development build would be deployed.
+  // Any other value, from a test or a shell, would build React's development version.
   process.env['NODE_ENV'] = 'production';
-  // The native loader writes no file of its own beside packages, where a plain user may not.
+  // The native loader writes no file beside packages, where a plain user may have no write access.
   const built = await build({
     configFile,
     configLoader: 'native',
     logLevel: 'error',
     build: { outDir, emptyOutDir: true, write: true },
   }).finally(() => {
-    // Whoever builds goes on: to tests, or to people of a demo.
+    // Restored for the code that runs after the build: tests, or the demo.
     if (environment === undefined) delete process.env['NODE_ENV'];
     else process.env['NODE_ENV'] = environment;
   });
@@ -49,7 +48,7 @@ export async function buildPages(app: string, place: string): Promise<BuiltPages
   return { outputs, inputs: [configFile, ...sourcesIn(web), ...ownModules(outputs)] };
 }
 
-/** A file that appears, or goes, changes its folder. */
+/** Added and removed files change the mtime of their folder. */
 function sourcesIn(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   return [folder, ...entries.map(({ parentPath, name }) => join(parentPath, name))];

@@ -10,11 +10,11 @@ import { generateClients } from './src/generate-clients.ts';
 import { bundled } from './src/surfaces/bundled.ts';
 import { appsWith, workspaceRoot } from './src/workspace.ts';
 
-/** Everything that is bundled: the surfaces, and the contract, which is a service without a database. */
+/** All bundles: the surfaces, and the contract, which is a service without a database. */
 const surfaces = appsWith('src/main.ts');
 const withMigrations = appsWith('src/migrate.ts');
 
-/** What a program without any setting asks for, where that is no database. */
+/** The required setting that a program without a database reports. */
 const NEEDED: Readonly<Record<string, RegExp>> = { 'ledger-chaincode': /CHAINCODE_ID/, console: /OIDC_ISSUER/ };
 
 interface Bill {
@@ -29,12 +29,12 @@ const notSelfContained = /ERR_MODULE_NOT_FOUND|is not defined|is not a function/
 
 describe('the bundle of a surface', () => {
   it.each(surfaces)(
-    '%s runs where nothing is installed, and brings its migrations',
+    '%s runs without installed packages, and contains its migrations',
     async (name) => {
       expect(
         await generateClients([name].filter((app) => appsWith('prisma/schema.prisma').includes(app))),
       ).toMatchObject({ ok: true });
-      // As a build does: Vite reads its configuration by imports that Jest's modules do not know.
+      // In a separate process: Vite reads its configuration by imports that Jest's modules do not support.
       const program = [join(workspaceRoot, 'tools/dev/src/main.ts'), 'bundle', name];
       const built = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 100_000 });
       expect({ status: built.status, said: built.stderr }).toMatchObject({ status: 0 });
@@ -42,7 +42,7 @@ describe('the bundle of a surface', () => {
       for (const set of withMigrations.includes(name) ? readdirSync(join(dist, 'migrations')) : []) {
         expect(readdirSync(join(dist, 'migrations', set))).toContainEqual(expect.stringMatching(/^0001_\w+\.sql$/));
       }
-      // Without any setting it says which are missing, and does nothing else.
+      // Without settings it lists the missing ones, and exits.
       for (const program of ['main.js', 'migrate.js'].filter((file) => existsSync(join(dist, file)))) {
         const ended = spawnSync(process.execPath, [join(dist, program)], {
           cwd: '/',
@@ -54,7 +54,7 @@ describe('the bundle of a surface', () => {
         expect(ended.stdout + ended.stderr).toMatch(NEEDED[name] ?? /DATABASE_URL/);
         expect(ended.stdout + ended.stderr).not.toMatch(notSelfContained);
       }
-      // A thread's program finds all it needs too, and says that it is no program to start.
+      // A worker's program finds its imports too, and reports that it cannot be started directly.
       for (const program of readdirSync(dist).filter((file) => file.endsWith('-worker.js'))) {
         const parameters = [...NODE_OPTIONS, join(dist, program)];
         const ended = spawnSync(process.execPath, parameters, { cwd: '/', env: {}, encoding: 'utf8' });
@@ -67,7 +67,7 @@ describe('the bundle of a surface', () => {
     120_000,
   );
 
-  it('is made again by a start only where a file of it has changed', async () => {
+  it('is rebuilt by a start only if one of its files has changed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sealgate-bundle-'));
     const source = join(folder, 'source.ts');
     const { build } = bundled('ledger-chaincode');
@@ -96,7 +96,7 @@ describe('the bundle of a surface', () => {
     }
   }, 60_000);
 
-  it('says what is in it, with the licence of each package, and holds no sources', async () => {
+  it('lists its packages with their licences, and contains no sources', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sealgate-bundle-'));
     const dist = join(folder, 'dist');
     await bundleSurface('ingest-gateway', dist);
@@ -108,7 +108,7 @@ describe('the bundle of a surface', () => {
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' });
     const names = bill.components.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['express', 'ioredis', 'pg', '@grpc/grpc-js']));
-    // What only tests and tools use is not deployed.
+    // Packages used only by tests and tools are not deployed.
     expect(names).not.toEqual(expect.arrayContaining(['jest']));
     const notices = readFileSync(join(dist, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
     for (const { name, version, licenses } of bill.components) {
@@ -120,7 +120,7 @@ describe('the bundle of a surface', () => {
     rmSync(folder, { recursive: true });
   }, 60_000);
 
-  it('of the console loads at most 250 KiB of script at first, each other page when it is opened, and verify.html nothing', () => {
+  it('of the console loads at most 250 KiB of script at first, other pages on demand, and verify.html nothing', () => {
     const web = join(workspaceRoot, 'apps/console/dist/web');
     const first = new Set<string>();
     for (const [, file = ''] of readFileSync(join(web, 'index.html'), 'utf8').matchAll(/="\/assets\/([^"]+\.js)"/g))
@@ -153,14 +153,14 @@ describe('the bundle of a surface', () => {
     expect(page.match(/<(?:script|link|img)[^>]*(?:src|href)=/g)).toBeNull();
   });
 
-  it('is refused for what is no surface', async () => {
+  it('rejects an unknown surface', async () => {
     await expect(bundleSurface('nowhere')).rejects.toThrow(
       'There is no surface nowhere: apps/nowhere/src/main.ts is missing.',
     );
   });
 });
 
-/** The chunks that come with one, itself among them: what it imports, and not what it imports when that is needed. */
+/** The chunks loaded together with one: its static imports, without dynamic imports. */
 function addImports(assets: string, file: string, found: Set<string>): void {
   if (found.has(file)) return;
   found.add(file);

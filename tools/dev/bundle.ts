@@ -6,25 +6,25 @@ import { buildPages } from './build-pages.ts';
 import { billOfMaterials, bundledPackages, noticesOf, type PackagedOutputs } from './bundled-packages.ts';
 import { workspaceRoot } from './src/workspace.ts';
 
-/** Bundled CommonJS asks for Node's own modules through `require`, which an ES module does not have. */
+/** Bundled CommonJS loads Node's modules through `require`, which an ES module does not have. */
 const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
 const require = createRequireOfBundle(import.meta.url);`;
 
-/** Asked for by pg and by Fabric's gateway client only where they are installed; we never use them. */
+/** Optional dependencies of pg and of Fabric's gateway client; never used here. */
 const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
-/** Commands that are handed out as bundles too, beside the surfaces: folders in `tools`. */
+/** Commands that are released as bundles besides the surfaces: folders in `tools`. */
 export const BUNDLED_TOOLS = ['admin', 'verify'];
 
 /**
- * Makes `apps/<name>/dist`, or `tools/<name>/dist` of a command, or another output folder: main.js, migrate.js and the
- * programs of its threads where the app has them, and below `migrations/<set name>` the SQL of every migration set of the app; beside them what else is in there:
- * LICENSE, THIRD-PARTY-NOTICES.txt and sbom.cdx.json; below `web` the pages of an app that has any. A surface is
- * deployed by copying that folder. It is made
- * beside its place and then exchanged, so that whoever starts the surface meanwhile finds either the old one or the new one.
- * Source maps are made for files that lie in `mapsAt`: whatever is to be the same wherever it is made names one place.
- * Returns the files and folders that it was made of.
- * Throws Error when the app has no main.ts, the code does not bundle, or two sets share a name.
+ * Builds `apps/<name>/dist`, `tools/<name>/dist` for a command, or another output folder: main.js, migrate.js and the
+ * worker programs if the app has them, the SQL of all its migration sets in `migrations/<set name>`, LICENSE,
+ * THIRD-PARTY-NOTICES.txt and sbom.cdx.json, and the pages of the app in `web`. A surface is deployed by copying that
+ * folder. It is built in a temporary folder and then swapped in, so that a surface starting meanwhile finds either the
+ * old or the new one. Source maps are relative to `mapsAt`: reproducible builds use a fixed folder.
+ *
+ * Returns the files and folders it was built from. @throws Error if the app has no main.ts, the code does not bundle,
+ * or two sets share a name.
  */
 export async function bundleSurface(name: string, output?: string, mapsAt = output): Promise<string[]> {
   const app = join(workspaceRoot, BUNDLED_TOOLS.includes(name) ? 'tools' : 'apps', name);
@@ -71,8 +71,8 @@ function writeInventory(name: string, parts: readonly PackagedOutputs[], folder:
 }
 
 /**
- * Nothing is written yet: the source maps are made for where the files will lie. The process that esbuild works in is
- * ended: it would stay as long as we do, and a start stays for days.
+ * Builds in memory: source maps refer to the final folder. The esbuild process is stopped: otherwise it would live as
+ * long as `npm start`, which runs for days.
  */
 async function runEsbuild(app: string, place: string): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
   try {
@@ -91,23 +91,23 @@ const esbuild = (app: string, place: string) =>
     bundle: true,
     platform: 'node',
     format: 'esm',
-    // What is imported on demand (a ledger's driver, say) is a file of its own, read only by those who need it.
+    // Dynamic imports (such as a ledger driver) are separate chunks, loaded on demand.
     splitting: true,
     target: 'node24',
-    // V8 keeps the text of what it runs: without blanks and comments a process idles some MiB lower. Names stay, for stacks.
+    // V8 keeps the source text: minified, a process idles some MiB lower. Names stay, for stacks.
     minifyWhitespace: true,
     sourcemap: true,
     define: buildDefinitions(),
-    // Maps say where a line stood, which is all that a stack needs; the sources themselves are not deployed.
+    // Source maps contain positions, enough for stacks; the sources are not deployed.
     sourcesContent: false,
-    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them whole.
-    logLevel: 'silent', // What is wrong comes as the error that it throws.
+    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them in full.
+    logLevel: 'silent', // Errors are thrown.
     metafile: true,
     banner: { js: banner },
     external,
   });
 
-/** What the build says of itself: the version of the workspace, and the commit where SEALGATE_COMMIT names it. */
+/** Build information: the version of the workspace, and the commit from SEALGATE_COMMIT. */
 function buildDefinitions(): Record<string, string> {
   const { version } = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as { version: string };
   return {
@@ -118,7 +118,7 @@ function buildDefinitions(): Record<string, string> {
 
 const filesIn = (folder: string): string[] => readdirSync(folder).map((file) => join(folder, file));
 
-/** `main.ts`, `migrate.ts`, and each `*-worker.ts` beside them: what a thread runs is a file of its own. */
+/** `main.ts`, `migrate.ts`, and each `*-worker.ts` beside them: a worker thread needs its own file. */
 function programsOf(folder: string): string[] {
   const isProgram = (file: string) => /^(main|migrate|[a-z-]+-worker)\.ts$/.test(file);
   return readdirSync(folder)
@@ -126,7 +126,7 @@ function programsOf(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** What `<app>/src/*-migrations.ts` exports as `migrations`: the sets of the app and of the libs that it stands on. */
+/** The `migrations` exported by `<app>/src/*-migrations.ts`: the sets of the app and of its libs. */
 async function migrationSetsOf(app: string): Promise<Map<string, string>> {
   const source = readdirSync(join(app, 'src')).find((file) => file.endsWith('-migrations.ts'));
   if (source === undefined) return new Map();

@@ -1,22 +1,22 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** An npm package of which something is in a bundle. */
+/** An npm package with code in a bundle. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** An SPDX expression, as the package itself says it. */
+  /** An SPDX expression, from its package.json. */
   readonly licence: string;
-  /** Its licence and notice files. Empty where it ships none. */
+  /** Its licence and notice files. Empty if it ships none. */
   readonly texts: readonly string[];
-  /** Of what the registry hands out, as the lock file pins it: `sha512-<base64>`. */
+  /** Digest of the registry's tarball, from the lock file: `sha512-<base64>`. */
   readonly integrity?: string | undefined;
 }
 
 const FOLDER = /^(.*node_modules\/(?:@[^/]+\/)?[^/@][^/]*)\//;
 const TEXT = /^(?:un)?licen[cs]e|^copying|^notice/i;
 
-/** The outputs of a bundler, as esbuild's metafile tells of them: which files are in each, by their paths from the root. */
+/** Outputs of a bundler in esbuild's metafile format: the input files of each, by their paths from the root. */
 export interface PackagedOutputs {
   readonly outputs: Readonly<
     Record<string, { readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>> }>
@@ -24,9 +24,8 @@ export interface PackagedOutputs {
 }
 
 /**
- * The packages whose code is in the outputs of bundlers, by name and version. Each copy of a package counts by itself, and
- * only what was not shaken out.
- * @throws Error where a package does not say its name, version or licence.
+ * The packages with code in the outputs, by name and version. Each copy of a package counts, and only code that was not
+ * tree-shaken. @throws Error if a package has no name, version or licence.
  */
 export function bundledPackages(parts: readonly PackagedOutputs[], root: string): BundledPackage[] {
   const all = parts.flatMap(({ outputs }) => Object.values(outputs));
@@ -49,20 +48,20 @@ export function bundledPackages(parts: readonly PackagedOutputs[], root: string)
 
 function packageAt(folder: string): BundledPackage {
   const file = join(folder, 'package.json');
-  if (!existsSync(file)) throw new Error(`${folder} is bundled and is no package.`);
+  if (!existsSync(file)) throw new Error(`${folder} is bundled but not a package.`);
   const { name, version, license } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
   if (typeof name !== 'string' || typeof version !== 'string' || typeof license !== 'string')
-    throw new Error(`${file} does not say name, version and license.`);
+    throw new Error(`${file} lacks name, version or license.`);
   const texts = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && TEXT.test(entry.name))
     .map((entry) => readFileSync(join(folder, entry.name), 'utf8').trim());
   return { name, version, licence: license, texts };
 }
 
-/** The name under which the world knows a package: https://github.com/package-url/purl-spec */
+/** Package URL: https://github.com/package-url/purl-spec */
 const purlOf = ({ name, version }: BundledPackage): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** What their licences ask to go with every copy. */
+/** The licence texts that must accompany each copy. */
 export function noticesOf(packages: readonly BundledPackage[]): string {
   const rule = '-'.repeat(80);
   const parts = packages.map(({ name, version, licence, texts }) => {
@@ -78,7 +77,7 @@ function hashesOf({ integrity }: BundledPackage): { hashes?: object[] } {
   return { hashes: [{ alg: 'SHA-512', content: Buffer.from(encoded, 'base64').toString('hex') }] };
 }
 
-/** The same as a bill of materials, CycloneDX 1.6: https://cyclonedx.org/docs/1.6/json/ No date: equal sources make equal files. */
+/** The same as a CycloneDX 1.6 SBOM: https://cyclonedx.org/docs/1.6/json/ No date: equal sources give equal files. */
 export function billOfMaterials(
   surface: string,
   own: { readonly version: string; readonly license: string },

@@ -8,16 +8,16 @@ import { billOfMaterials, bundledPackages, noticesOf } from './bundled-packages.
 import { workspaceRoot } from './src/workspace.ts';
 
 const source = join(workspaceRoot, 'libs/client');
-/** The two programs of the package, by the conditions under which Node and bundlers take them. */
+/** The entry points of the package, by the conditions of Node and bundlers. */
 const outputs = { node: 'index.js', browser: 'browser.js' } as const;
-/** `crypto.hash` came with 20.12. */
+/** The first version with `crypto.hash`. */
 const NODE = '20.12';
 
 /**
- * Makes `libs/client/dist`, the package that is published: one ES module for Node and one for browsers, one declaration
- * file, package.json, README, licences. It depends on no package: what it needs of others is inside. It is made in `tmp`
- * and then put in its place, as the bundles of surfaces are.
- * Throws Error when the sources do not bundle, or a declaration names a file of the workspace.
+ * Builds `libs/client/dist`, the published package: one ES module for Node and one for browsers, one declaration file,
+ * package.json, README, licences. It has no dependencies: they are bundled. Built in `tmp` and then swapped in, like
+ * the bundles of surfaces. @throws Error if the sources do not bundle, or a declaration imports a file of the
+ * workspace.
  */
 export async function packageClient(): Promise<void> {
   const place = join(source, 'dist');
@@ -73,14 +73,14 @@ async function bundle(platform: keyof typeof outputs, folder: string): Promise<M
     target: platform === 'node' ? `node${NODE}` : 'es2022',
     minifySyntax: true,
     minifyWhitespace: true,
-    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them whole.
+    legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them in full.
     logLevel: 'silent',
     metafile: true,
   });
   return metafile;
 }
 
-/** Packages whose types are written out in the declarations. */
+/** Packages whose types are inlined into the declarations. */
 const INSIDE = [
   '@sealgate/envelope',
   '@sealgate/errors',
@@ -90,7 +90,7 @@ const INSIDE = [
   'openapi-typescript-helpers',
 ];
 
-/** Every type that the package exports, in one file. Types of the platform (`Request`) are left to the reader's own. */
+/** All exported types in one file. Platform types (`Request`) are left to the user's TypeScript libs. */
 async function declarations(): Promise<string> {
   const made = await rollup({
     input: join(source, 'src/index.ts'),

@@ -1,21 +1,20 @@
 import { join, resolve } from 'node:path';
+import { runChecks } from './checks/checks.ts';
 import { runFabricChecks } from './checks/fabric-checks.ts';
-import { runChecks } from './checks/run-checks.ts';
+import { runTool } from './checks/run-command.ts';
 import { runFailovers, runRestores, runSoak } from './checks/run-soak.ts';
-import { generateClientTypes } from './generate-client-types.ts';
-import { generateClients } from './generate-clients.ts';
+import { generateClients, generateClientTypes } from './generate-clients.ts';
 import { makeImageTree } from './release/image-tree.ts';
-import { runFabricDemo } from './fabric-demo/run-fabric-demo.ts';
+import { countRequestFiles } from './request-files.ts';
+import { runFabricDemo } from './run-fabric-demo.ts';
 import { runStart } from './start/run-start.ts';
 import { runStop } from './start/run-stop.ts';
-import { countRequestFiles } from './request-files.ts';
-import { runTool } from './run-tool.ts';
 import { UserError } from './start/user-error.ts';
-import { runTour } from './tour/run-tour.ts';
 import { buildSurface } from './surfaces/bundled.ts';
+import { runTour } from './tour/run-tour.ts';
 import { workspaceRoot } from './workspace.ts';
 
-/** Gives its exit code. */
+/** Returns the exit code. */
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const tool =
@@ -35,13 +34,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'soak:restore': runRestores,
   tour: runTour,
   'request-files': countRequestFiles,
-  /** Of an app: its folder dist; of `client`: the package that is published. */
+  /** Builds `dist` of an app; `client`: the published package. */
   async bundle(names) {
     if (names.includes('client')) await (await import('../package-client.ts')).packageClient();
     for (const name of names.filter((one) => one !== 'client')) await buildSurface(name);
     return 0;
   },
-  /** `image <name> <folder>`: what an image holds beside its base, as docker/Dockerfile copies it. */
+  /** `image <name> <folder>`: builds the files of an image without its base, as docker/Dockerfile copies them. */
   async image([name = '', folder = '']) {
     try {
       await makeImageTree(name, resolve(folder));
@@ -52,14 +51,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       return 1;
     }
   },
-  /** Of the libs: the types of `client`; of any app: its database client. */
+  /** Generates the database client of an app; `client`: the types of the client. */
   async generate(names) {
     if (names.includes('client')) await generateClientTypes();
     const { ok, said } = await generateClients(names.filter((name) => name !== 'client'));
     if (!ok) process.stderr.write(said);
     return ok ? 0 : 1;
   },
-  // What makes the client's declarations is large, and a start stays for days.
+  // Loaded on demand: packaging the client needs large modules, and `npm start` runs for days.
   release: async (parameters) => (await import('./release/run-release.ts')).runRelease(parameters),
   async docs() {
     const place = await (await import('./site/build-site.ts')).buildSite();

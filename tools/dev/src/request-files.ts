@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { workspaceRoot } from './workspace.ts';
 
-/** What `npm start` says of what it runs, as far as it is read here. */
+/** The part of dev.json that is used here. */
 interface Started {
   readonly surfaces: Readonly<Record<string, { readonly url: string; readonly pid: number } | undefined>>;
   readonly demo: {
@@ -31,7 +31,7 @@ const REQUESTS = {
   }),
 };
 
-/** Runs in the surface: at each message, which scripts ran a function since the one before. */
+/** Injected into the surface: at each message, reports which scripts ran a function since the previous one. */
 const COUNTER = `
 import { Session } from 'node:inspector/promises';
 const session = new Session();
@@ -48,13 +48,13 @@ process.channel.unref();
 
 const WARM_UP = 20;
 const COUNTED = 10;
-/** Within it is done what a request leaves for after its answer. */
+/** Time for work that continues after a response. */
 const AFTER_ANSWER_MS = 30;
 
 /**
- * `request-files [--data DIR]`: how many of our files run for one write through the gateway and one check of the gate. Each
- * surface that `npm start` runs is started a second time, from its sources and with the same settings, and asked again and
- * again; a file counts that ran for each request, so that what timers do does not.
+ * `request-files [--data DIR]`: counts our source files that run for one write through the gateway and one check of the
+ * gate. Starts a second instance of each running surface, from source and with the same settings, and sends requests; a
+ * file counts if it ran for each request, which excludes timers.
  */
 export async function countRequestFiles(parameters: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...parameters], options: { data: { type: 'string' } } });
@@ -68,7 +68,7 @@ export async function countRequestFiles(parameters: readonly string[]): Promise<
   return 0;
 }
 
-/** Of a running process, as Linux shows it. */
+/** The environment of a running process, from /proc. */
 const environmentOf = (pid: number): Record<string, string> =>
   Object.fromEntries(
     readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -82,7 +82,7 @@ async function filesOf(
   environment: Readonly<Record<string, string>>,
   request: () => { path: string; headers: Record<string, string>; body: object },
 ): Promise<string[]> {
-  // Beside the ports of the one that runs; TLS and admin listeners do not matter here.
+  // Other ports than the running instance; TLS and admin listeners are not needed here.
   const port = String(Number(environment['PORT']) + 500);
   const env = { ...environment, PORT: port, OPS_PORT: String(Number(port) + 50), ADMIN_PORT: '' };
   const program = join(workspaceRoot, 'apps', name, 'src/main.ts');

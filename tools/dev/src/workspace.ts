@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The folder of the checkout. */
+/** The root of the checkout. */
 export const workspaceRoot = resolve(import.meta.dirname, '../../..');
 
-/** A program of the installed packages, as Node is to run it: by its file, so that no PATH and no shell is needed. */
+/** Programs of installed packages by their files, so that Node can run them without PATH and shell. */
 export const programs = {
   eslint: join(workspaceRoot, 'node_modules/eslint/bin/eslint.js'),
   jest: join(workspaceRoot, 'node_modules/jest/bin/jest.js'),
@@ -14,7 +14,7 @@ export const programs = {
   tsc: join(workspaceRoot, 'node_modules/typescript/bin/tsc'),
 } as const;
 
-/** The apps that have the file, by their folder names, in alphabetical order. */
+/** The apps that have the file, by folder name, sorted. */
 export function appsWith(file: string): string[] {
   const apps = join(workspaceRoot, 'apps');
   return readdirSync(apps)

@@ -1,12 +1,10 @@
 import { availableParallelism } from 'node:os';
-import { findRedisServer } from '@sealgate/local-services';
+import { builtRedisFolder, findRedisServer } from '@sealgate/local-services';
 import { programs } from '../workspace.ts';
-import { buildRedis } from './build-redis.ts';
-import { judgeFabric } from './fabric-checks.ts';
-import { hasFabricCommands } from './fabric-network.ts';
-import { runCommand, type CommandResult } from './run-command.ts';
+import { hasFabricCommands, judgeFabric } from './fabric-checks.ts';
+import { type CommandResult, runCommand } from './run-command.ts';
 import { runJest } from './run-jest.ts';
-import { clearTallies, nothing, oneFailure, sum, talliesOf, type Tally } from './tally.ts';
+import { clearTallies, closingLine, nothing, oneFailure, sum, talliesOf, type Tally } from './tally.ts';
 
 export interface Check {
   readonly name: string;
@@ -15,22 +13,22 @@ export interface Check {
 
 const minuteMs = 60_000;
 
-/** Tests on real services wait for them much of the time: two files at once, where there are two cores. */
+/** Integration tests mostly wait for services: two files at once, if there are two cores. */
 const workers = Math.min(2, availableParallelism());
 
-/** A target of Nx that passes without a word, and shows what it said where it fails. */
+/** An Nx target whose output is shown only on failure. */
 const quiet = (name: string, target: string): Check => ({
   name,
   run: async () => {
     const { ok, said } = await runTarget(target, 'kept');
-    // Without the graph of projects the rule of who may import whom is skipped, and says so.
+    // Without the project graph the rule of module boundaries is skipped, with this message.
     const isGood = ok && !said.includes('The rule will be skipped');
     if (!isGood) process.stderr.write(`${said}\n`);
     return isGood ? nothing : oneFailure;
   },
 });
 
-/** Unit tests of every project, each a task of Nx. Nx runs again only those whose files, or files they import, changed. */
+/** Unit tests of all projects, each an Nx task. Nx reruns only those with changed files or changed dependencies. */
 const unitTests = (name: string, target: string): Check => ({
   name,
   run: async () => {
@@ -49,30 +47,30 @@ const runTarget = (target: string, output: 'kept' | 'shown'): Promise<CommandRes
     output,
   });
 
-/** Redis is not needed to run the product, but tests that skip it prove less: where CI is set, that is a failure. */
+/** Redis is optional for the product, but tests are skipped without it: with CI set, that is a failure. */
 async function redis(): Promise<Tally> {
   if (findRedisServer() !== undefined) return nothing;
   const problem = await buildRedis();
   if (problem === undefined) return nothing;
   process.stderr.write(`There is no redis-server on the PATH, and none could be built (${problem}).\n`);
   process.stderr.write(
-    'Tests that need one are skipped. Install it with: apt-get install redis-server, or brew install redis\n',
+    'Tests that need it are skipped. Install it with: apt-get install redis-server, or brew install redis\n',
   );
   return process.env['CI'] === 'true' ? oneFailure : nothing;
 }
 
-/** A real network is not needed to run the product: where Fabric's commands are missing, the stand-in has to do. */
+/** A real network is optional: without Fabric's commands only the stand-in is tested. */
 async function fabric(): Promise<Tally> {
   if (hasFabricCommands(process.env)) return judgeFabric();
-  process.stderr.write('SKIPPED: the stories on a real Fabric network. `npm run test:fabric` says what they need.\n');
+  process.stderr.write('SKIPPED: the tests on a real Fabric network. `npm run test:fabric` prints what they need.\n');
   return nothing;
 }
 
-/** In the order they run: what the later ones need comes first, then the quick ones. */
+/** In the order they run: prerequisites first, then the quick ones. */
 export const checks: readonly Check[] = [
   quiet('generate', 'generate'),
   quiet('format', 'format'),
-  // In one process, which reads the types of the workspace once: by projects it takes five times as long.
+  // In one process, which loads the types of the workspace once: per project it takes five times as long.
   quiet('lint', 'lint-workspace'),
   quiet('types', 'types'),
   quiet('bundles', 'build'),
@@ -86,3 +84,55 @@ export const checks: readonly Check[] = [
   { name: 'e2e', run: () => runJest({ project: 'e2e', workers, timeoutMs: 30 * minuteMs, retryFailed: true }) },
   { name: 'fabric', run: fabric },
 ];
+
+const script = `
+const { RedisBinary } = await import('redis-memory-server');
+await RedisBinary.getPath({ downloadDir: process.argv[1], version: 'stable' });
+`;
+
+/**
+ * Builds Redis from source, once, for machines without it; needs the internet and a C compiler. Returns undefined on
+ * success, else a short reason.
+ */
+async function buildRedis(): Promise<string | undefined> {
+  process.stdout.write('There is no redis-server on the PATH: building one from source, once (a few minutes).\n');
+  const nodeArguments = ['--input-type=module', '--eval', script, builtRedisFolder];
+  const { ok, said } = await runCommand({ nodeArguments, timeoutMs: 8 * 60_000, output: 'kept' });
+  if (ok) return undefined;
+  return (
+    said
+      .split('\n')
+      .find((line) => /error/i.test(line))
+      ?.trim() ?? 'timeout'
+  );
+}
+
+/**
+ * Runs the named checks, or all of them, and prints one line with the totals. Returns the exit code: 1 if anything
+ * failed, or for an unknown check.
+ */
+export async function runChecks(names: readonly string[]): Promise<number> {
+  const known = checks.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    process.stderr.write(`Unknown check: ${unknown.join(', ')}. Checks: ${known.join(', ')}.\n`);
+    return 1;
+  }
+  const tallies: Tally[] = [];
+  const bad: string[] = [];
+  for (const check of checks) {
+    if (names.length > 0 && !names.includes(check.name)) continue;
+    process.stdout.write(`== ${check.name}\n`);
+    const startedMs = performance.now();
+    const tally = await check.run();
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+    process.stdout.write(`== ${check.name}: ${tally.failed === 0 ? 'good' : 'FAILED'} (${seconds} s)\n`);
+    tallies.push(tally);
+    if (tally.failed > 0) bad.push(check.name);
+  }
+  const total = sum(tallies);
+  if (bad.length > 0)
+    process.stdout.write(`\nFailed: ${bad.join(', ')}. Run them alone with: npm test -- ${bad.join(' ')}\n`);
+  process.stdout.write(`\n${closingLine(total)}\n`);
+  return total.failed === 0 ? 0 : 1;
+}

@@ -1,14 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findProgram, foldersOf } from '@sealgate/local-services';
+import { runTool } from './run-command.ts';
 import { buildSurface } from '../surfaces/bundled.ts';
-import { withFabricNetwork, type FabricNetwork } from './fabric-network.ts';
+import { workspaceRoot } from '../workspace.ts';
 import { runJest } from './run-jest.ts';
 import { closingLine, oneFailure, sum, type Tally } from './tally.ts';
 
 const minuteMs = 60_000;
 
-/** Everything that the stories run as a process of its own. */
+/** The surfaces that the tests run as separate processes. */
 const built = ['ledger-chaincode', 'ledger-peer', 'ingest-gateway'];
 
-/** The contract suite of the ledger port and the fault stories of the surfaces, on a network that is up. */
+/** The contract suite of the ledger port and the fault tests of the surfaces, on a running network. */
 async function judge({ data, connectionFile }: FabricNetwork): Promise<Tally> {
   const env = { FABRIC_CONFIG: connectionFile, SEALGATE_FABRIC: data };
   const contract = await runJest({
@@ -28,13 +33,13 @@ async function judge({ data, connectionFile }: FabricNetwork): Promise<Tally> {
   return sum([contract, stories]);
 }
 
-/** For `npm test`, after the bundles were made: one failure where a network cannot be had. */
+/** For `npm test`, after the bundles were built: one failure if no network can be started. */
 export async function judgeFabric(): Promise<Tally> {
   const tally = await withFabricNetwork(judge);
   return typeof tally === 'number' ? oneFailure : tally;
 }
 
-/** `npm run test:fabric`. Gives the exit code: 2 where Fabric's commands are missing, 1 where anything failed. */
+/** `npm run test:fabric`. Returns the exit code: 2 if Fabric's commands are missing, 1 if anything failed. */
 export async function runFabricChecks(parameters: readonly string[]): Promise<number> {
   if (parameters.length > 0) {
     process.stderr.write('test:fabric takes no options.\n');
@@ -47,4 +52,43 @@ export async function runFabricChecks(parameters: readonly string[]): Promise<nu
   if (typeof tally === 'number') return tally;
   process.stdout.write(`\n${closingLine(tally)}\n`);
   return tally.failed === 0 ? 0 : 1;
+}
+
+/** A temporary real Fabric network. */
+export interface FabricNetwork {
+  readonly data: string;
+  /** The value of FABRIC_CONFIG. */
+  readonly connectionFile: string;
+}
+
+const devnet = join(workspaceRoot, 'tools/fabric-devnet/src/main.ts');
+
+/** Exit code of `fabric:up` without Fabric's commands. */
+const MISSING_COMMANDS = 2;
+
+/** Whether Fabric's commands are installed: Docker images are pulled only on request. */
+export function hasFabricCommands(env: NodeJS.ProcessEnv): boolean {
+  const own = env['FABRIC_BIN'];
+  const folders = own ? [own] : foldersOf(env['PATH']);
+  return ['peer', 'orderer', 'configtxgen', 'cryptogen'].every((name) => findProgram(name, folders) !== undefined);
+}
+
+/**
+ * Starts a network in its own folder and on its own ports, runs the work, and stops the network in any case. Returns
+ * the exit code if the network did not start (2: Fabric's commands are missing); the reason was printed.
+ */
+async function withFabricNetwork<Result>(work: (network: FabricNetwork) => Promise<Result>): Promise<Result | number> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealgate-fabric-'));
+  const data = join(folder, 'network');
+  let code = MISSING_COMMANDS;
+  try {
+    const { freePortBase } = await import('@sealgate/fabric-devnet');
+    const base = ['--data', data, '--port-base', String(await freePortBase())];
+    code = await runTool(devnet, ['up', ...base, '--with-basic']);
+    if (code !== 0) return code;
+    return await work({ data, connectionFile: join(data, 'connection.json') });
+  } finally {
+    if (code !== MISSING_COMMANDS) await runTool(devnet, ['down', '--data', data]);
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * What Nx runs as the targets `test` and `browser`: `jest-target.ts <jest project> <project> <pattern of paths>`. It leaves the
- * tally where Nx keeps it, so that tests which Nx need not run again are counted all the same.
+ * The program of the Nx targets `test` and `browser`: `jest-target.ts <jest project> <project> <path pattern>`. It
+ * writes the tally as an output of the task, so that cached tests are counted, too.
  */
 import { runJest } from './run-jest.ts';
 import { writeTally } from './tally.ts';

@@ -6,26 +6,26 @@ import { runCommand } from './run-command.ts';
 import { afterRetry, failedFilesOf, tallyOf, type Tally } from './tally.ts';
 
 export interface JestRun {
-  /** The name of a project in jest.config.mjs. */
+  /** Name of a project in jest.config.mjs. */
   readonly project: string;
-  /** Which of its files, by a part of their paths; all unless said otherwise. */
+  /** Path patterns; all files by default. */
   readonly paths?: readonly string[];
-  /** One worker means: in this process, one file after the other. */
+  /** One worker: in this process, one file after the other. */
   readonly workers: number;
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Runs the files that failed once more, where they are few: on a busy machine a test can fail that passes alone. */
+  /** Reruns failed files once, if they are few: on a busy machine a test may fail that passes alone. */
   readonly retryFailed?: boolean;
 }
 
 /** More failed files than this are a defect, not a busy machine. */
 const MOST_RETRIED = 5;
 
-/** Runs one project of jest with its own output shown, and counts what it reports. */
+/** Runs one project of jest, shows its output, and returns the tally. */
 export async function runJest(run: JestRun): Promise<Tally> {
   const { tally, failedFiles } = await runOnce(run);
   if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED) return tally;
-  process.stderr.write(`\nRunning once more what failed: ${failedFiles.join(', ')}\n`);
+  process.stderr.write(`\nRerunning failed files: ${failedFiles.join(', ')}\n`);
   const retried = await runOnce({ ...run, workers: 1, paths: failedFiles, isRetry: true });
   const after = afterRetry(tally, retried.tally);
   if (after.flaky > 0) process.stderr.write(`FLAKY: ${after.flaky} failed at first and passed alone; see above.\n`);
@@ -42,7 +42,7 @@ async function runOnce({
 }: JestRun & { readonly isRetry?: boolean }): Promise<{ tally: Tally; failedFiles: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-check-'));
   const report = join(folder, 'report.json');
-  // What a failed test left open must not hold up the rest.
+  // Handles left open by a failed test must not block the rest.
   const how = [...(workers === 1 ? ['--runInBand'] : [`--maxWorkers=${workers}`]), ...(isRetry ? ['--forceExit'] : [])];
   const parameters = [
     ...['--selectProjects', project, ...how, ...paths],
@@ -51,14 +51,12 @@ async function runOnce({
   ];
   try {
     const nodeArguments = ['--experimental-vm-modules', programs.jest, ...parameters];
-    // `--json` also prints the whole report to standard output, which says nothing to a person; it is kept and dropped.
+    // `--json` also prints the report to standard output; it is dropped.
     const { ok } = await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
     const written = readReport(report);
     const tally = tallyOf(written);
     if (ok || tally.failed > 0) return { tally, failedFiles: failedFilesOf(written) };
-    process.stderr.write(
-      `The tests passed, but their process had to be ended: something that they opened was not closed.\n`,
-    );
+    process.stderr.write(`The tests passed, but their process had to be killed: a handle was not closed.\n`);
     return { tally: { ...tally, failed: 1 }, failedFiles: [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -69,6 +67,6 @@ function readReport(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return undefined; // jest ended before it wrote one: tallyOf counts that as a failure.
+    return undefined; // jest exited before writing it: tallyOf counts that as a failure.
   }
 }

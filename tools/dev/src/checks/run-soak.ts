@@ -5,10 +5,10 @@ import { runJest } from './run-jest.ts';
 const LONGEST_MS = 6 * 3_600_000;
 
 interface Soak {
-  /** What is run, below apps/e2e, and on which bundle. */
+  /** The spec in apps/e2e, and the bundle that it needs. */
   readonly story: string;
   readonly surface: string;
-  /** The variable that says how often, and how often where nothing is said. */
+  /** The variable with the number of repetitions, and its default. */
   readonly variable: string;
   readonly usual: string;
   readonly count: RegExp;
@@ -20,10 +20,9 @@ const GATE: Soak = {
   count: /^[1-9]\d{0,7}$/,
   usage: `Usage: npm run soak:gate -- [checks]
 
-  So many checks (a million; at most 99999999) at the doors of two processes of the case gate, while processes are killed,
-  connections cut, PostgreSQL and Redis frozen, one after the other. It ends with how much was asked, and fails for one
-  allow that should not have been, one answer that was late or unclear, one seal that is missing or there twice. A million
-  take about half an hour.
+  Runs this many gate checks (default 1000000, at most 99999999) against two processes of the case gate, while processes are
+  killed, connections cut, and PostgreSQL and Redis frozen, one after the other. Prints totals. Fails for any wrong allow,
+  any late or ambiguous response, and any missing or duplicate seal. A million take about half an hour.
 `,
 };
 const FAILOVER: Soak = {
@@ -31,9 +30,9 @@ const FAILOVER: Soak = {
   count: /^[1-9]\d{0,3}$/,
   usage: `Usage: npm run soak:failover -- [promotions]
 
-  So many promotions (20; at most 9999) of a synchronous standby, its primary killed or frozen, under two processes of the
-  ingest gateway that are written to all the time. It ends with what each of them took, as JSON, and fails for one write that
-  was acknowledged and is not there, one that is there twice or at the server of before, and five seconds without a write.
+  Promotes a synchronous standby this many times (default 20, at most 9999), with its primary killed or frozen, during
+  continuous writes to two processes of the ingest gateway. Prints the duration of each as JSON. Fails for any lost or
+  duplicate acknowledged write, any write to the old primary, and five seconds without a write.
 `,
 };
 const RESTORE: Soak = {
@@ -41,20 +40,20 @@ const RESTORE: Soak = {
   count: /^[1-9]\d{0,2}$/,
   usage: `Usage: npm run soak:restore -- [restores]
 
-  So many restores (5; at most 999), in turn of a moment (PITR) and of a dump, taken at random under two processes of the
-  ingest gateway that are written to all the time; then the newer database comes back. It needs an installed PostgreSQL with
-  pg_dump. It ends with what each of them took, as JSON, and fails for one write of before the backup that is not there, one
-  record that is missing and not named, one retry that is answered otherwise than the first time, and one record too many.
+  Restores this many backups (default 5, at most 999), alternately by PITR and from a dump, taken at random times during
+  continuous writes to two processes of the ingest gateway; then the newer database returns. Needs an installed PostgreSQL
+  with pg_dump. Prints the duration of each as JSON. Fails for any lost write from before the backup, any missing record that
+  is not reported, any retry with another response than the first request, and any extra record.
 `,
 };
 
-/** `npm run soak:gate -- [checks]`: the case gate under load while one thing after the other breaks. Gives the exit code. */
+/** `npm run soak:gate -- [checks]`: the case gate under load during faults. Returns the exit code. */
 export const runSoak = (parameters: readonly string[]): Promise<number> => run(GATE, parameters);
 
-/** `npm run soak:failover -- [promotions]`: the ingest gateway while PostgreSQL fails over. Gives the exit code. */
+/** `npm run soak:failover -- [promotions]`: the ingest gateway during PostgreSQL failovers. Returns the exit code. */
 export const runFailovers = (parameters: readonly string[]): Promise<number> => run(FAILOVER, parameters);
 
-/** `npm run soak:restore -- [restores]`: the ingest gateway while older backups are restored. Gives the exit code. */
+/** `npm run soak:restore -- [restores]`: the ingest gateway during restores of older backups. Returns the exit code. */
 export const runRestores = (parameters: readonly string[]): Promise<number> => run(RESTORE, parameters);
 
 async function run(

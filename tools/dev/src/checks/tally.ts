@@ -2,12 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { workspaceRoot } from '../workspace.ts';
 
-/** What the last line of a run counts: the tests, and one failure for each check that is not made of tests. */
+/** The totals of a run: tests, plus one failure for each failed check without tests. */
 export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Failed, and passed when their files were run once more; among the passed. */
+  /** Failed, and passed on the retry; included in `passed`. */
   readonly flaky: number;
 }
 
@@ -26,7 +26,7 @@ export function sum(tallies: readonly Tally[]): Tally {
   );
 }
 
-/** `12 passed, 0 failed`, then `, 3 skipped` and `, 1 flaky` where any was. */
+/** `12 passed, 0 failed`, then `, 3 skipped` and `, 1 flaky` if not zero. */
 export function closingLine({ passed, failed, skipped, flaky }: Tally): string {
   const also = [
     [skipped, 'skipped'],
@@ -36,13 +36,16 @@ export function closingLine({ passed, failed, skipped, flaky }: Tally): string {
   return `${passed} passed, ${failed} failed${named.join('')}`;
 }
 
-/** A run of all files and a second run of the files that failed in it: what passed then counts as passed, and as flaky. */
+/**
+ * Combines a run of all files and a retry of the failed files: tests that passed on the retry count as passed and as
+ * flaky.
+ */
 export function afterRetry(first: Tally, second: Tally): Tally {
   const flaky = Math.max(0, first.failed - second.failed);
   return { ...first, passed: first.passed + flaky, failed: second.failed, flaky };
 }
 
-/** The paths of the files in which a test failed, or that broke before their tests ran, as `jest --json` wrote them. */
+/** Paths of files with a failed test, or that failed before their tests ran, from the report of `jest --json`. */
 export function failedFilesOf(report: unknown): string[] {
   const results: unknown =
     typeof report === 'object' && report !== null ? Reflect.get(report, 'testResults') : undefined;
@@ -53,8 +56,8 @@ export function failedFilesOf(report: unknown): string[] {
 }
 
 /**
- * Counts what `jest --json` wrote. A suite that broke before its tests ran has no failed test of its own, so it counts
- * as one; no report at all (jest itself broke, or ran out of time) counts as one too.
+ * Reads the report of `jest --json`. A file that failed before its tests ran counts as one failure; so does a missing
+ * report (jest crashed or timed out).
  */
 export function tallyOf(report: unknown): Tally {
   if (typeof report !== 'object' || report === null) return oneFailure;
@@ -70,7 +73,7 @@ export function tallyOf(report: unknown): Tally {
   };
 }
 
-/** Named as outputs in nx.json: Nx puts them back with the tasks that it need not run again. */
+/** Declared as outputs in nx.json, so that Nx restores them for cached tasks. */
 const TALLIES = join(workspaceRoot, 'tmp/tallies');
 
 export function writeTally(kind: string, project: string, tally: Tally): void {
@@ -78,7 +81,7 @@ export function writeTally(kind: string, project: string, tally: Tally): void {
   writeFileSync(join(TALLIES, `${kind}-${project}.json`), JSON.stringify(tally));
 }
 
-/** What the projects counted, one tally for each. */
+/** The tallies of all projects. */
 export function talliesOf(kind: string): Tally[] {
   return filesOf(kind).map((file) => JSON.parse(readFileSync(file, 'utf8')) as Tally);
 }

@@ -1,19 +1,18 @@
 import { basename } from 'node:path';
-import { projectFiles, readProjectFile } from '../rules/project-files.ts';
-import { readYaml } from './yaml-file.ts';
+import { projectFiles, readProjectFile, readYaml } from '../rules/project-files.ts';
 
-/** The surfaces that have a values file. */
+/** The surfaces with a values file. */
 export const chartSurfaces = projectFiles()
   .filter((path) => path.startsWith('infra/helm/values/'))
   .map((path) => basename(path, '.yaml'));
 
-/** Those that have a database: they are migrated, and can build the ledger's tree. */
+/** The surfaces with a database: they have migrations, and can be the integrator. */
 export const migratedSurfaces = chartSurfaces.filter(
   (surface) => 'DATABASE_URL' in (readYaml(`infra/helm/values/${surface}.yaml`) as ValuesFile).secrets,
 );
 
 const NAMED = /^kind: (\w+)\nmetadata:\n\s+name: (\S*?)\{\{ include "sealgate\.(\w+)" [.$] \}\}([\w-]*)$/gm;
-/** `sealgate.name`, and what is made of it, as templates/_names.tpl says. */
+/** Values of `sealgate.name` and derived names, as in templates/_names.tpl. */
 const PARTS: Readonly<Record<string, (release: string) => string>> = {
   name: (release) => release,
   checkpointClaim: (release) => `checkpoints-${release}-integrator-0`,
@@ -21,8 +20,8 @@ const PARTS: Readonly<Record<string, (release: string) => string>> = {
 };
 
 /**
- * What the chart makes where a release is called like its surface, as our pages take it to be: names by kind. Read from the
- * templates, since helm need not be there; a test with helm holds both together.
+ * Names of the chart's resources by kind, for a release named like its surface, as the operators' pages assume. Read
+ * from the templates, because helm may not be installed; a test with helm compares them.
  */
 export function namesOfRelease(surface: string): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Map<string, Set<string>>();
@@ -45,7 +44,7 @@ interface ValuesFile {
   readonly files?: readonly { readonly secret?: string; readonly configMap?: string }[];
 }
 
-/** What has to be there before a release: the Secrets and ConfigMaps that the values files name. */
+/** The Secrets and ConfigMaps that must exist before a release: those named in the values files. */
 export function namesOfValues(): { readonly secrets: ReadonlySet<string>; readonly configMaps: ReadonlySet<string> } {
   const files = chartSurfaces.map((surface) => readYaml(`infra/helm/values/${surface}.yaml`) as ValuesFile);
   const secrets = files.flatMap(({ secrets: own, migration, tls, integrator, files: mounted = [] }) => [

@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { readProjectFile } from '../rules/project-files.ts';
+import { readProjectFile, readYaml } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { chartValuesTable } from './chart-values.ts';
-import { readYaml } from './yaml-file.ts';
 
 const FILE = 'infra/helm/VALUES.md';
 const page = (): string => `# Values of the chart
@@ -14,12 +13,12 @@ Generated from [values.yaml](values.yaml) and [values.schema.json](values.schema
 ${chartValuesTable()}
 `;
 
-it('the page of values is as values and schema are', () => {
+it('VALUES.md matches values.yaml and its schema', () => {
   if (process.env['UPDATE_DOCUMENTS'] === '1') writeFileSync(join(workspaceRoot, FILE), page());
   expect(readFileSync(join(workspaceRoot, FILE), 'utf8')).toBe(page());
 });
 
-it('the page of values has each of them, with what a reader has to know', () => {
+it('VALUES.md has all values with their descriptions', () => {
   const rows = readProjectFile(FILE)
     .split('\n')
     .filter((line) => line.startsWith('| `'));

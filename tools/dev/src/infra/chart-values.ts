@@ -17,7 +17,7 @@ const schema = JSON.parse(readProjectFile('infra/helm/values.schema.json')) as S
 const deref = (found: Schema | undefined): Schema | undefined =>
   found?.$ref === undefined ? found : schema.definitions?.[found.$ref.replace('#/definitions/', '')];
 
-/** A row for each value of the chart: its path, what the schema takes, its default, and what values.yaml says of it. */
+/** A row for each value of the chart: path, type, default, and its comment in values.yaml. */
 export function chartValuesTable(): string {
   const document = parseDocument(readProjectFile('infra/helm/values.yaml'));
   const rows = rowsOf(document.contents as YAMLMap, schema, '');

@@ -1,7 +1,7 @@
 import { readProjectFile } from '../rules/project-files.ts';
 import { appsWith } from '../workspace.ts';
 
-/** A variable as the README of its surface tells it. */
+/** A variable in the README of its surface. */
 export interface Variable {
   readonly name: string;
   readonly isSecret: boolean;
@@ -11,7 +11,7 @@ export interface Variable {
 const BETWEEN = /<!-- config:begin -->([\s\S]*?)<!-- config:end -->/;
 const ROW = /^\| `([A-Z0-9_]+)` \|.*\|([^|]*)\|([^|]*)\|$/;
 
-/** The configuration of the app, from the generated table in its README; undefined where it has none. */
+/** The variables in the generated table of the app's README; undefined without a table. */
 function configTableOf(app: string): Variable[] | undefined {
   const [, table] = BETWEEN.exec(readProjectFile(`apps/${app}/README.md`)) ?? [];
   return table?.split('\n').flatMap((line) => {
@@ -22,7 +22,7 @@ function configTableOf(app: string): Variable[] | undefined {
   });
 }
 
-/** The surfaces that say how they are configured, by their folders. */
+/** The surfaces with a configuration table, by their folders. */
 export const configuredSurfaces = appsWith('README.md').flatMap((app) => {
   const variables = configTableOf(app);
   return variables === undefined ? [] : [{ app, variables }];

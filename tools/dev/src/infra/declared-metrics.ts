@@ -1,11 +1,11 @@
 import ts from 'typescript';
 import { projectFiles, readProjectFile } from '../rules/project-files.ts';
 
-/** What the sources say about metrics. */
+/** Metrics declared in the sources. */
 export interface DeclaredMetrics {
-  /** Labels by the name of a metric. */
+  /** Labels by metric name. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
-  /** Every text that could be a label's value: the string literals of the sources. */
+  /** All possible label values: the string literals of the sources. */
   readonly texts: ReadonlySet<string>;
 }
 
@@ -15,9 +15,9 @@ const DECLARES =
 const METRIC_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/;
 
 /**
- * Finds the metrics of all surfaces in their sources, since no process has them all: what a Fabric driver counts is not
- * there where the ledger is embedded. A name counts where it is `name` of an object with `help`, with the keys of its
- * `labels`; or, without labels, where it is the first of two texts that a local function is called with.
+ * Finds the metrics of all surfaces in their sources, because no process has them all: a Fabric driver's metrics are
+ * absent with the embedded ledger. A declaration is an object with `name` and `help`, with the keys of its `labels`;
+ * or, without labels, the first of two strings in a call of a local function.
  */
 export function declaredMetrics(): DeclaredMetrics {
   const labels = new Map<string, readonly string[]>();

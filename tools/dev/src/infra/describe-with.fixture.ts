@@ -11,7 +11,7 @@ export interface CommandRun {
 
 export type RunCommand = (parameters: readonly string[]) => CommandRun;
 
-/** Outside the checkout, where there is Go. */
+/** To be installed outside the checkout, with Go. */
 const HOW_TO_GET_IT: Readonly<Record<string, string>> = {
   helm: 'go install helm.sh/helm/v3/cmd/helm@latest',
   promtool:
@@ -19,18 +19,20 @@ const HOW_TO_GET_IT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Tests that need a command which npm does not bring. Where it is not on the PATH, one skipped test says so: the project
- * may need nothing but Node, and what is deployed is checked by whoever has the commands to deploy it.
+ * Tests that need a command that npm does not install. If it is not on the PATH, one skipped test reports that: the
+ * project needs only Node, and deployments are checked on machines with these commands.
  */
 export function describeWith(command: string, tests: (run: RunCommand) => void): void {
   const found = findProgram(command, foldersOf(process.env['PATH']));
   if (found === undefined) {
-    process.stderr.write(`SKIPPED: what needs ${command}, which is not on the PATH. ${HOW_TO_GET_IT[command] ?? ''}\n`);
-    it.skip(`what needs ${command}: it is not on the PATH`, () => undefined);
+    process.stderr.write(
+      `SKIPPED: tests that need ${command}, which is not on the PATH. ${HOW_TO_GET_IT[command] ?? ''}\n`,
+    );
+    it.skip(`tests that need ${command}: it is not on the PATH`, () => undefined);
   } else describe(`with ${command}`, () => tests((parameters) => runFound(found, parameters)));
 }
 
-/** Runs it in the checkout to its end, for half a minute at most. */
+/** Runs it in the checkout, for at most 30 seconds. */
 function runFound(command: string, parameters: readonly string[]): CommandRun {
   const { status, stdout, stderr } = spawnSync(command, parameters, {
     cwd: workspaceRoot,

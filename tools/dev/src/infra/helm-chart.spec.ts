@@ -4,13 +4,13 @@ import { configuredSurfaces } from './config-tables.ts';
 import { describeWith } from './describe-with.fixture.ts';
 import { envOf, named, podsOf, policyOf, renderWith, templateOf } from './helm-render.fixture.ts';
 
-/** What lets the console reach the admin listener. */
+/** Settings that let the console reach the admin listener. */
 const adminService = ['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]'];
 
 describeWith('helm', (helm) => {
   const render = (surface: string, ...settings: string[]) => renderWith(helm, surface, ...settings);
 
-  it.each(surfaces)('gives %s pods that may do nothing they need not', (surface) => {
+  it.each(surfaces)('runs pods of %s with the least privileges', (surface) => {
     expect(helm(['lint', 'infra/helm', '-f', `infra/helm/values/${surface}.yaml`]).ok).toBe(true);
     const isMigrated = migratedSurfaces.includes(surface);
     const pods = podsOf(
@@ -35,17 +35,20 @@ describeWith('helm', (helm) => {
     }
   });
 
-  it.each(configuredSurfaces)('sets for $app what it knows, each once, and no secret as text', ({ app, variables }) => {
-    const known = new Map(variables.map((variable) => [variable.name, variable]));
-    for (const { spec } of podsOf(render(app))) {
-      const { env } = spec.containers[0];
-      expect(env.filter(({ name }) => !known.has(name))).toEqual([]);
-      expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
-      expect(env.filter(({ name, value }) => value !== undefined && known.get(name)?.isSecret === true)).toEqual([]);
-    }
-  });
+  it.each(configuredSurfaces)(
+    'sets only known variables of $app, each once, and no secret as text',
+    ({ app, variables }) => {
+      const known = new Map(variables.map((variable) => [variable.name, variable]));
+      for (const { spec } of podsOf(render(app))) {
+        const { env } = spec.containers[0];
+        expect(env.filter(({ name }) => !known.has(name))).toEqual([]);
+        expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
+        expect(env.filter(({ name, value }) => value !== undefined && known.get(name)?.isSecret === true)).toEqual([]);
+      }
+    },
+  );
 
-  it('gives the right to change tables to the migration alone, before everything else', () => {
+  it('gives the migration role only to the migration job, which runs first', () => {
     const rendered = render('ingest-gateway');
     const job = rendered.find(({ kind }) => kind === 'Job');
     expect(job?.metadata.annotations).toMatchObject({
@@ -57,7 +60,7 @@ describeWith('helm', (helm) => {
       'LEDGER_ORIGIN',
       'MIGRATION_DATABASE_URL',
     ]);
-    // Who integrates and what is mapped decide what the role of the peer may do.
+    // The integrator and the mapping decide the grants of the peer's role.
     const ofPeer = render('ledger-peer', 'secrets.ADMIN_DATABASE_URL.name=x');
     expect(envOf(ofPeer, 'Job')).toMatchObject({ LEDGER_INTEGRATOR: 'true', MAPPING_FILE: expect.any(String) });
     expect(Object.keys(envOf(ofPeer, 'Job'))).toContain('ADMIN_DATABASE_URL');
@@ -71,7 +74,7 @@ describeWith('helm', (helm) => {
     expect(policies.filter((found) => found?.['helm.sh/hook-weight'] === '-1')).toHaveLength(1);
   });
 
-  it('gives the signing key and a volume to one process that serves nobody', () => {
+  it('gives the signing key and a volume to one process that serves no requests', () => {
     const rendered = render('ledger-peer');
     expect(envOf(rendered, 'StatefulSet')).toMatchObject({
       HOST: '127.0.0.1',
@@ -92,7 +95,7 @@ describeWith('helm', (helm) => {
     expect(pod?.metadata.labels).toMatchObject({ 'app.kubernetes.io/component': 'integrator' });
   });
 
-  it('leaves time for the drain, and tells the service of it', () => {
+  it('allows time for the drain, and configures the service with it', () => {
     const rendered = render('ingest-gateway', 'drain.delaySeconds=15', 'drain.timeoutSeconds=100');
     expect(envOf(rendered, 'Deployment')).toMatchObject({ DRAIN_DELAY_MS: '15000', DRAIN_TIMEOUT_MS: '100000' });
     expect(podsOf(rendered).find(({ kind }) => kind === 'Deployment')?.spec).toMatchObject({
@@ -100,7 +103,7 @@ describeWith('helm', (helm) => {
     });
   });
 
-  it('counts for the limits what may run', () => {
+  it('sets REPLICAS to the maximum number of replicas', () => {
     expect(envOf(render('case-gate', 'replicas=4'), 'Deployment')).toMatchObject({ REPLICAS: '4' });
     const scaled = render('case-gate', 'autoscaling.enabled=true', 'autoscaling.maxReplicas=9');
     expect(envOf(scaled, 'Deployment')).toMatchObject({ REPLICAS: '9' });
@@ -109,7 +112,7 @@ describeWith('helm', (helm) => {
     expect(named(render('case-gate', 'replicas=1'), 'PodDisruptionBudget')).toEqual([]);
   });
 
-  it('gives servers the workers that are asked for, the integrator one, and the console none', () => {
+  it('gives servers the configured workers, the integrator one, and the console none', () => {
     expect(envOf(render('ledger-peer'), 'Deployment')).toMatchObject({ WORKERS: '1' });
     const several = render('ledger-peer', 'workers=4');
     expect(envOf(several, 'Deployment')).toMatchObject({ WORKERS: '4' });
@@ -118,19 +121,19 @@ describeWith('helm', (helm) => {
     expect(() => render('console', 'workers=2')).toThrow('workers');
   });
 
-  it('keeps the label by which rules know a surface', () => {
+  it('keeps the label that alert rules use', () => {
     const monitor = render('risk-partner', 'serviceMonitor.enabled=true').find(({ kind }) => kind === 'ServiceMonitor');
     expect(monitor?.spec).toMatchObject({ jobLabel: 'app.kubernetes.io/part-of', endpoints: [{ honorLabels: true }] });
   });
 
-  it('speaks TLS in the pod or says that a proxy does', () => {
+  it('serves TLS in the pod, or sets TLS_TERMINATED_UPSTREAM', () => {
     expect(envOf(render('case-gate'), 'Deployment')).toMatchObject({ TLS_CERT_FILE: '/etc/sealgate/tls/tls.crt' });
     const upstream = envOf(render('case-gate', 'tls.secretName=', 'tls.terminatedUpstream=true'), 'Deployment');
     expect(upstream).toMatchObject({ HOST: '0.0.0.0', TLS_TERMINATED_UPSTREAM: 'true' });
     expect(upstream).not.toHaveProperty('TLS_CERT_FILE');
   });
 
-  it('lets the console alone reach the admin listener of servers, where that is wanted', () => {
+  it('lets only the console reach the admin listener of servers, if enabled', () => {
     const plain = render('ledger-peer');
     expect(named(plain, 'Service')).not.toContain('shop-ledger-peer-admin');
     expect(envOf(plain, 'Deployment')).toMatchObject({ ADMIN_HOST: '127.0.0.1' });
@@ -174,45 +177,45 @@ describeWith('helm', (helm) => {
   });
 
   it.each([
-    ['a value that there is not', ['replica=3']],
+    ['an unknown value', ['replica=3']],
     ['a public listener without TLS', ['tls.secretName=']],
     ['TLS in both places', ['tls.terminatedUpstream=true']],
     ['a secret as text', ['env.SERVER_SECRETS=s1:x']],
-    ['what the chart sets itself', ['env.HOST=0.0.0.0']],
-    ['the key that changes tables, for the service', ['secrets.MIGRATION_DATABASE_URL.name=x']],
+    ['a variable that the chart sets itself', ['env.HOST=0.0.0.0']],
+    ['the migration URL for the service', ['secrets.MIGRATION_DATABASE_URL.name=x']],
     ['the value of a secret', ['secrets.DATABASE_URL.value=x']],
     ['a migration without its URL', ['migration.databaseUrl=null']],
     ['an integrator without its key', ['integrator.enabled=true']],
     [
-      'an integrator whose servers know no key of the log',
+      'an integrator without verifier keys for its servers',
       ['integrator.enabled=true', 'integrator.signingKey.name=key', 'verifierKeys.configMap='],
     ],
     ['keys of the log from two places', ['env.LEDGER_VERIFIER_KEYS=x']],
     ['an image of half a digest', ['image.digest=sha256:abcd']],
-    ['an authority from two places', ['ca.secret=a', 'ca.configMap=b']],
-    ['a label by which the chart finds its pods', ['podLabels.app\\.kubernetes\\.io/name=x']],
-    ['an Ingress to no name', ['ingress.enabled=true']],
-    ['a route of no Gateway', ['httpRoute.enabled=true']],
+    ['a CA from two places', ['ca.secret=a', 'ca.configMap=b']],
+    ["a label of the chart's selectors", ['podLabels.app\\.kubernetes\\.io/name=x']],
+    ['an Ingress without a host', ['ingress.enabled=true']],
+    ['a route without a Gateway', ['httpRoute.enabled=true']],
     ['a secret for the migration as text', ['migration.env.MIGRATION_DATABASE_URL=x']],
     [
-      'an integrator over Fabric',
+      'an integrator with Fabric',
       ['integrator.enabled=true', 'integrator.signingKey.name=key', 'env.LEDGER_DRIVER=fabric'],
     ],
-    ['an admin listener that nobody may use', ['secrets.ADMIN_TOKEN_HASHES=null']],
+    ['an admin listener without tokens', ['secrets.ADMIN_TOKEN_HASHES=null']],
     ['an archive in two places', ['archive.enabled=true', 'env.LEDGER_ARCHIVE_DIR=/a']],
-    ['an archive over Fabric', ['archive.enabled=true', 'env.LEDGER_DRIVER=fabric']],
+    ['an archive with Fabric', ['archive.enabled=true', 'env.LEDGER_DRIVER=fabric']],
     ['an archive of a surface that reads none', ['surface=case-gate', 'archive.enabled=true']],
-    ['an archive that nobody can write', ['archive.enabled=true', 'archive.accessMode=ReadOnlyMany']],
-    ['a surface that there is not', ['surface=wallet']],
+    ['a read-only archive', ['archive.enabled=true', 'archive.accessMode=ReadOnlyMany']],
+    ['an unknown surface', ['surface=wallet']],
     ['a surface without its database', ['secrets.DATABASE_URL=null']],
-    ['a Service of the admin listener for people whom nobody names', ['admin.service.enabled=true']],
-    ['one whose people no rule gives a role', ['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]']],
-    ['one that is told of no rule', [...adminService, 'env.ADMIN_OIDC=']],
+    ['a Service of the admin listener without an issuer', ['admin.service.enabled=true']],
+    ['one without a rule for roles', ['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]']],
+    ['one with an empty rule', [...adminService, 'env.ADMIN_OIDC=']],
     ['one without TLS in the pod', [...adminService, 'tls.secretName=', 'tls.terminatedUpstream=true']],
     ['one without a network policy', [...adminService, 'networkPolicy.enabled=false']],
-    ['one of an admin listener that is off', [...adminService, 'admin.enabled=false']],
+    ['one of a disabled admin listener', [...adminService, 'admin.enabled=false']],
     ['an admin listener of the console', ['surface=console', 'migration.enabled=false']],
-  ])('refuses %s', (_what, settings) => {
+  ])('rejects %s', (_what, settings) => {
     const { ok, errors } = templateOf(helm, 'ingest-gateway', settings);
     expect(ok).toBe(false);
     expect(errors).toMatch(/schema/);

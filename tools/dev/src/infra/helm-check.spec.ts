@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { readProjectFile } from '../rules/project-files.ts';
 
-/** What `helm test` runs, as its pod runs it. */
+/** The script of `helm test`, run as its pod runs it. */
 const program = readProjectFile('infra/helm/files/check.mjs');
 const servers: Server[] = [];
 
@@ -15,7 +15,7 @@ async function serve(status: number, body: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Not in this process's turn of the event loop: the servers that it asks are here. */
+/** Asynchronous: the servers that it calls are in this process. */
 function check(env: Record<string, string>): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     env,
@@ -32,17 +32,17 @@ afterEach(() => {
 
 const problem = '{"type":"urn:sealgate:problem:not-found"}';
 
-it('passes where every process is ready and the public listener answers as ours do', async () => {
+it('passes if every process is ready and the public listener answers like ours', async () => {
   const env = { OPS: await serve(200, '{"status":"ready"}'), PUBLIC: await serve(404, problem) };
   expect(await check(env)).toMatchObject({ code: 0, said: expect.stringContaining('127.0.0.1 ready: 200') });
 });
 
-it('fails with what a process says that is not ready', async () => {
+it('fails with the reason of a process that is not ready', async () => {
   const env = { OPS: await serve(503, '{"status":"starting"}'), PUBLIC: await serve(404, problem) };
   expect(await check(env)).toMatchObject({ code: 1, said: expect.stringContaining('503 {"status":"starting"}') });
 });
 
-it('fails where somebody else answers in front, or nobody', async () => {
+it('fails if another server answers, or none', async () => {
   const ops = await serve(200, '{}');
   expect(await check({ OPS: ops, PUBLIC: await serve(404, '<html>') })).toMatchObject({ code: 1 });
   expect(await check({ OPS: ops, PUBLIC: 'http://127.0.0.1:1' })).toMatchObject({ code: 1 });

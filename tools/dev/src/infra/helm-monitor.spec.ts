@@ -21,7 +21,7 @@ const monitorOf = (rendered: readonly Rendered[]): MonitorPod => {
 describeWith('helm', (helm) => {
   const render = (...settings: string[]) => renderWith(helm, 'ledger-peer', ...settings);
 
-  it('tells the integrator alone of its witnesses', () => {
+  it('configures witnesses for the integrator only', () => {
     const rendered = render(...witnessed);
     expect(envOf(rendered, 'StatefulSet')).toMatchObject({
       LEDGER_WITNESS_POLICY: 'file:///etc/sealgate/witnesses/witnesses.policy',
@@ -39,7 +39,7 @@ describeWith('helm', (helm) => {
     expect(envOf(render(), 'StatefulSet')).not.toHaveProperty('LEDGER_WITNESS_POLICY');
   });
 
-  it('runs a monitor that no Service, no budget and no test takes for a server', () => {
+  it('runs a monitor that no Service, PodDisruptionBudget or test selects as a server', () => {
     expect(JSON.stringify(render())).not.toContain('-monitor');
     const rendered = render(...monitored, 'serviceMonitor.enabled=true');
     const pod = podsOf(rendered).find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'monitor');
@@ -61,7 +61,7 @@ describeWith('helm', (helm) => {
     expect(service?.metadata).toMatchObject({ labels: matchLabels });
   });
 
-  it('starts it as the verifier is started, with all that it mounts', () => {
+  it("starts it with the verifier's options, and mounts their files", () => {
     const { containers, volumes } = monitorOf(
       render(...monitored, 'monitor.policy.configMap=w', 'monitor.bearer.name=b', 'ca.configMap=authority'),
     );
@@ -71,14 +71,14 @@ describeWith('helm', (helm) => {
     for (const [, path = ''] of args.join('\n').matchAll(/=(\/etc\/[^\n]*|\/state\/[^\n]*)/g))
       expect(volumeMounts.map(({ mountPath }) => mountPath)).toContain(path.slice(0, path.lastIndexOf('/')));
     expect(args.slice(0, 3)).toEqual(['main.js', 'monitor', 'https://peer.example/ledger/acme.main']);
-    // The command line knows every option: what fails is that the files of the pod are not here.
+    // The command line accepts all options; it fails because the files of the pod do not exist here.
     const program = join(workspaceRoot, 'tools/verify/src/main.ts');
     const { status, stderr } = spawnSync(process.execPath, [program, ...args.slice(1)], { encoding: 'utf8', cwd: '/' });
     expect(status).toBe(2);
     expect(stderr).toContain('monitor: /etc/sealgate/log/LEDGER_VERIFIER_KEYS cannot be read: ENOENT.\n');
   });
 
-  it('looks by a CronJob where that is wanted, without a listener', () => {
+  it('runs as a CronJob without a listener if configured', () => {
     const rendered = render(...monitored, 'monitor.schedule=*/10 * * * *');
     expect(named(rendered, 'CronJob')).toEqual(['shop-ledger-peer-monitor']);
     expect(named(rendered, 'Deployment')).toEqual(['shop-ledger-peer']);
@@ -93,14 +93,14 @@ describeWith('helm', (helm) => {
   });
 
   it.each([
-    ['a monitor of no log', ['monitor.enabled=true']],
-    ['a monitor that trusts no key', [...monitored, 'verifierKeys.configMap=']],
-    ['a log that is no URL', ['monitor.enabled=true', 'monitor.logs={acme.main}']],
-    ['a schedule that cron does not know', [...monitored, 'monitor.schedule=sometimes']],
+    ['a monitor without a log', ['monitor.enabled=true']],
+    ['a monitor without a key', [...monitored, 'verifierKeys.configMap=']],
+    ['a log that is not a URL', ['monitor.enabled=true', 'monitor.logs={acme.main}']],
+    ['an invalid cron schedule', [...monitored, 'monitor.schedule=sometimes']],
     ['witnesses without an integrator', [...witnessed, 'integrator.enabled=false']],
     ['witnesses from two places', [...witnessed, 'env.LEDGER_WITNESS_POLICY=x']],
-    ['a wait that the service refuses', ['integrator.witnesses.waitMs=99']],
-  ])('refuses %s', (_what, settings) => {
+    ['a wait that the service rejects', ['integrator.witnesses.waitMs=99']],
+  ])('rejects %s', (_what, settings) => {
     const { ok, errors } = templateOf(helm, 'ledger-peer', settings);
     expect(ok).toBe(false);
     expect(errors).toMatch(/schema/);

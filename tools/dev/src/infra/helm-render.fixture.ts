@@ -1,5 +1,5 @@
 import type { RunCommand } from './describe-with.fixture.ts';
-import { parseYaml } from './yaml-file.ts';
+import { parseYaml } from '../rules/project-files.ts';
 
 export interface Variable {
   readonly name: string;
@@ -41,7 +41,7 @@ interface IngressRule {
   readonly from?: readonly object[];
 }
 
-/** Who may reach the pods of a component. */
+/** Ingress rules of the NetworkPolicy of a component. */
 export const policyOf = (rendered: readonly Rendered[], component: string): readonly IngressRule[] => {
   const policy = rendered.find(
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${component}`),
@@ -49,14 +49,14 @@ export const policyOf = (rendered: readonly Rendered[], component: string): read
   return policy?.spec?.['ingress'] as readonly IngressRule[];
 };
 
-/** Settings of one member, as `--set` takes them, or of a whole tree as JSON. */
+/** Settings of single values, as in `--set`, or of a tree as JSON. */
 export const templateOf = (helm: RunCommand, surface: string, settings: readonly string[], release = 'shop') =>
   helm([
     ...['template', release, 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
     ...settings.flatMap((setting) => [/^\w+=[[{]|=\d+\.\d+$/.test(setting) ? '--set-json' : '--set', setting]),
   ]);
 
-/** What the chart makes of a release called `shop`. Throws Error with what helm said where it refuses. */
+/** Renders the chart for a release called `shop`. @throws Error with helm's output if it is rejected. */
 export function renderWith(helm: RunCommand, surface: string, ...settings: string[]): Rendered[] {
   const { ok, output, errors } = templateOf(helm, surface, settings);
   if (!ok) throw new Error(errors);

@@ -1,16 +1,15 @@
 import { expect, it } from '@jest/globals';
-import { readProjectFile } from '../rules/project-files.ts';
+import { parseYaml, readProjectFile } from '../rules/project-files.ts';
 import { migratedSurfaces as surfaces, namesOfRelease } from './chart-names.ts';
 import { describeWith } from './describe-with.fixture.ts';
-import { envOf, named, podsOf, renderWith, templateOf, type Container, type Rendered } from './helm-render.fixture.ts';
-import { parseYaml } from './yaml-file.ts';
+import { type Container, envOf, named, podsOf, type Rendered, renderWith, templateOf } from './helm-render.fixture.ts';
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
 
 describeWith('helm', (helm) => {
   const render = (surface: string, ...settings: string[]) => renderWith(helm, surface, ...settings);
 
-  it('keeps checkpoints on a claim that can grow and outlives the release', () => {
+  it('keeps checkpoints on a claim that can grow and is kept after the release', () => {
     const rendered = render('ledger-peer', 'integrator.checkpoints.size=50Gi');
     const claim = rendered.find(({ kind }) => kind === 'PersistentVolumeClaim');
     expect(claim?.metadata).toMatchObject({
@@ -26,7 +25,7 @@ describeWith('helm', (helm) => {
     });
   });
 
-  it('keeps the archive on a claim that outlives the release, which the integrator alone writes', () => {
+  it('keeps the archive on a claim that is kept after the release, and that only the integrator writes', () => {
     const rendered = render(
       'ledger-peer',
       'archive.enabled=true',
@@ -63,7 +62,7 @@ describeWith('helm', (helm) => {
     expect(envOf(render('ledger-peer'), 'StatefulSet')).not.toHaveProperty('LEDGER_ARCHIVE_DIR');
   });
 
-  it('sends spans to a collector where one is named, and lets them out', () => {
+  it('sends spans to a configured collector, and allows that egress', () => {
     const traced = render('ledger-peer', 'tracing.endpoint=http://collector:4318', 'tracing.share=0.1');
     expect(envOf(traced, 'Deployment')).toMatchObject({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
@@ -77,12 +76,12 @@ describeWith('helm', (helm) => {
     expect(() => render('ledger-peer', 'tracing.endpoint=collector:4318')).toThrow('tracing');
   });
 
-  it.each(surfaces)('tells every pod of %s the keys of the log', (surface) => {
+  it.each(surfaces)('configures every pod of %s with the keys of the log', (surface) => {
     for (const { kind, spec } of podsOf(render(surface, 'integrator.enabled=true', 'integrator.signingKey.name=key')))
       expect(spec.containers[0].env.map(({ name }) => name).includes('LEDGER_VERIFIER_KEYS')).toBe(kind !== 'Job');
   });
 
-  it('gives the migration what the service has: files of either kind, settings, an authority and volumes', () => {
+  it("gives the migration the service's files, settings, CA and volumes", () => {
     const rendered = render(
       'ledger-peer',
       'files=[{"path":"/a","secret":"a"},{"path":"/b","configMap":"b"}]',
@@ -112,12 +111,12 @@ describeWith('helm', (helm) => {
     expect(envOf(rendered, 'Deployment')).not.toHaveProperty('LOG_LEVEL');
   });
 
-  it('takes an image by its digest, in every pod', () => {
+  it('uses an image digest in every pod', () => {
     for (const { spec } of podsOf(render('ledger-peer', `image.digest=${DIGEST}`, 'image.tag=v9')))
       expect(spec.containers[0]['image']).toBe(`sealgate/ledger-peer@${DIGEST}`);
   });
 
-  it('lets pods be labelled, placed, accompanied and exchanged as is wanted', () => {
+  it('lets labels, placement, sidecars and the update strategy of pods be configured', () => {
     const rendered = render(
       'ledger-peer',
       'podLabels.team=evidence',
@@ -148,7 +147,7 @@ describeWith('helm', (helm) => {
     });
   });
 
-  it('leads to the public listener by an Ingress or a Gateway', () => {
+  it('routes to the public listener by an Ingress or a Gateway', () => {
     const rendered = render(
       'case-gate',
       'ingress={"enabled":true,"hosts":["gate.example.com"],"tlsSecretName":"front"}',
@@ -166,7 +165,7 @@ describeWith('helm', (helm) => {
     expect(named(render('case-gate'), 'Ingress')).toEqual([]);
   });
 
-  it('is tested by a pod that may reach its processes, and is no server', () => {
+  it('is tested by a pod that may reach its processes, and is not a server', () => {
     const rendered = render('case-gate');
     const pod = rendered.find(({ kind }) => kind === 'Pod');
     expect(pod?.metadata).toMatchObject({ name: 'shop-case-gate-test', annotations: { 'helm.sh/hook': 'test' } });
@@ -181,7 +180,7 @@ describeWith('helm', (helm) => {
     expect(JSON.stringify(server?.spec?.['ingress'])).toContain('case-gate-test');
   });
 
-  it.each(surfaces)('names what it makes for %s as the pages for operators do', (surface) => {
+  it.each(surfaces)('names the resources of %s as in the pages for operators', (surface) => {
     const settings = ['integrator.enabled=true', 'integrator.signingKey.name=key', 'ingress.enabled=true'];
     const isArchived = surface === 'ledger-peer' || surface === 'ingest-gateway';
     settings.push('ingress.hosts={a.example.com}', `archive.enabled=${isArchived}`);

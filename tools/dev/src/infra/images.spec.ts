@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '@sealgate/service-host';
 import { codeBlocksOf } from '../rules/markdown.ts';
-import { readProjectFile } from '../rules/project-files.ts';
+import { readProjectFile, readYaml } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { configuredSurfaces, type Variable } from './config-tables.ts';
-import { readYaml } from './yaml-file.ts';
 
 interface Service {
   readonly build?: { readonly args: { readonly SURFACE: string } };
@@ -27,21 +26,21 @@ const { services, configs, volumes } = readYaml('docker/compose.services.yaml') 
 describe('the Dockerfile', () => {
   const dockerfile = readProjectFile('docker/Dockerfile');
 
-  it('starts Node as a service is meant to be started', () => {
+  it('starts Node with the options of a service', () => {
     const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
     expect(JSON.parse(entry)).toEqual(['node', ...NODE_OPTIONS]);
   });
 
-  it('stands on the Node of the project, twice, where no release names another by its digest', () => {
+  it('is based on the Node version of the project in both stages, unless a release sets a digest', () => {
     const wanted = `docker.io/library/node:${readProjectFile('.node-version').trim()}-slim`;
     expect([...dockerfile.matchAll(/^ARG NODE_IMAGE=(\S+)/gm)].map(([, image]) => image)).toEqual([wanted]);
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)).toEqual(Array(2).fill('${NODE_IMAGE}'));
-    // A digest that stands here would be invented, or old.
+    // A digest written here would be invented or outdated.
     expect(dockerfile).not.toMatch(/@sha256:[0-9a-f]/);
     expect(dockerfile).toContain('org.opencontainers.image.base.name="${NODE_IMAGE}"');
   });
 
-  it('keeps the rules that hadolint has for such a file', () => {
+  it("keeps hadolint's rules", () => {
     const lines = dockerfile.replaceAll(/\\\n\s*/g, '').split('\n');
     const given = (name: string) => lines.filter((line) => line.startsWith(`${name} `));
     expect(lines.filter((line) => /^[a-z]+ /.test(line))).toEqual([]);
@@ -54,27 +53,27 @@ describe('the Dockerfile', () => {
     expect(given('CMD')).toHaveLength(1);
     expect(given('ENTRYPOINT')).toHaveLength(1);
     expect(given('RUN').filter((line) => /\bsudo\b|\bcd \/|(?:^|\s)apt |[^|]\|[^|]/.test(line))).toEqual([]);
-    // The stage that is deployed runs nothing: it holds the base, our tree and what describes both.
+    // The final stage runs no command: it contains the base, our tree, and metadata of both.
     const deployed = lines.slice(lines.lastIndexOf('FROM ${NODE_IMAGE}'));
     expect(deployed.filter((line) => /^(RUN|ADD|VOLUME|ONBUILD|SHELL|HEALTHCHECK) /.test(line))).toEqual([]);
     expect(deployed.filter((line) => line.startsWith('COPY '))).toEqual(['COPY --from=build /image/ /']);
   });
 
-  it('makes that tree by the command that the tests make it by', () => {
+  it('builds the tree with the command that the tests use', () => {
     expect(dockerfile).toContain('node tools/dev/bootstrap.mjs image "$SURFACE" /image');
     expect(readProjectFile('tools/dev/src/release/images.int.spec.ts')).toContain(
       "'tools/dev/bootstrap.mjs'), 'image',",
     );
   });
 
-  it('carries the version of the project, and a revision that the build says', () => {
+  it('has the version of the project, and the revision of the build', () => {
     const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
     expect(dockerfile).toContain(`org.opencontainers.image.version="${version}"`);
     expect(dockerfile).toContain('org.opencontainers.image.revision="${REVISION}"');
     expect(dockerfile).not.toContain('org.opencontainers.image.licenses');
   });
 
-  it('runs as the user that the chart asks for, and no other', () => {
+  it('runs as the user that the chart requires', () => {
     const [, user] = /^USER (\d+):\d+$/m.exec(dockerfile) ?? [];
     expect(readProjectFile('infra/helm/templates/_pod.tpl')).toContain(`runAsUser: ${user}\n`);
   });
@@ -88,13 +87,13 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
 
   const isMigrated = hasDatabase(variables);
 
-  it('are made from that surface', () => {
+  it('are built from that surface', () => {
     expect(service?.build?.args.SURFACE).toBe(app);
     expect(migration?.build?.args.SURFACE).toBe(isMigrated ? app : undefined);
     expect(migration?.command).toEqual(isMigrated ? ['migrate.js'] : undefined);
   });
 
-  it('are told what it knows, and all that it cannot start without', () => {
+  it('set only known variables, and all required ones', () => {
     const told = Object.keys(service?.environment ?? {});
     const known = variables.map(({ name }) => name);
     expect(told.filter((name) => !known.includes(name))).toEqual([]);
@@ -103,7 +102,7 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
       .map(({ name }) => name);
     expect(missing).toEqual(isMigrated ? ['MIGRATION_DATABASE_URL'] : []);
     if (!isMigrated) return;
-    // What decides which channels its role gets is told to both.
+    // Variables that decide the grants of the role are set for both.
     const shared = Object.entries(migration?.environment ?? {}).filter(([name]) => name !== 'MIGRATION_DATABASE_URL');
     expect(shared.map(([name]) => name)).toEqual(expect.arrayContaining(['DATABASE_URL', 'LEDGER_ORIGIN']));
     expect(service?.environment).toMatchObject(Object.fromEntries(shared));
@@ -111,12 +110,12 @@ describe.each(configuredSurfaces)('the containers of $app', ({ app, variables })
 });
 
 describe('the containers', () => {
-  it('know the keys of the log, those that serve and the one that signs', () => {
+  it('have the keys of the log, both servers and the integrator', () => {
     for (const { app } of configuredSurfaces.filter(({ variables }) => hasDatabase(variables)))
       expect(services[app]?.environment).toHaveProperty('LEDGER_VERIFIER_KEYS');
   });
 
-  it('are given files that exist', () => {
+  it('mount existing files', () => {
     const files = Object.values(services)
       .flatMap(({ volumes = [] }) => volumes)
       .filter((volume) => volume.startsWith('../'))
@@ -125,9 +124,9 @@ describe('the containers', () => {
     expect(files.filter((file) => !existsSync(join(workspaceRoot, 'docker', file)))).toEqual([]);
   });
 
-  it('have one integrator among them, and no secret written down', () => {
+  it('have exactly one integrator, and no secret in the file', () => {
     const integrators = Object.entries(services).filter(([, { environment }]) => environment?.['LEDGER_INTEGRATOR']);
-    // And the job that gives its role the right to.
+    // And the job that grants its role these rights.
     expect(integrators.map(([name]) => name)).toEqual(['ledger-peer-migrate', 'ledger-peer']);
     const secrets = new Set(
       configuredSurfaces

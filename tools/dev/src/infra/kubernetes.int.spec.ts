@@ -11,7 +11,7 @@ import { templateOf } from './helm-render.fixture.ts';
 const BUILD_WITHIN_MS = 900_000;
 const source = join(workspaceRoot, 'tools/dev/src/infra/kubernetes-check');
 
-/** Of each surface: as it is installed alone, and with all that it can be asked for. */
+/** Settings for each surface: the default installation, and one with all features. */
 const everything: Readonly<Record<string, readonly string[]>> = {
   'case-gate': ['autoscaling.enabled=true'],
   console: ['ingress={"enabled":true,"hosts":["console.example.com"],"tlsSecretName":"front"}'],
@@ -26,7 +26,7 @@ const everything: Readonly<Record<string, readonly string[]>> = {
     'httpRoute={"enabled":true,"parentRefs":[{"name":"edge"}]}',
   ],
 };
-/** Of operators that a cluster may have; Kubernetes itself does not know them. */
+/** Custom resources of operators, which Kubernetes itself does not know. */
 const foreign = ['skipped HTTPRoute', 'skipped ServiceMonitor'];
 
 let folder = '';
@@ -41,8 +41,8 @@ beforeAll(() => {
     timeout: BUILD_WITHIN_MS,
   });
   if (built.status !== 0)
-    problem = built.error?.message ?? built.stderr.trim().split('\n').at(-1) ?? 'it did not build';
-  if (problem !== undefined) process.stderr.write(`SKIPPED: what Kubernetes says of the chart: ${problem}\n`);
+    problem = built.error?.message ?? built.stderr.trim().split('\n').at(-1) ?? 'the build failed';
+  if (problem !== undefined) process.stderr.write(`SKIPPED: validation of the chart by Kubernetes: ${problem}\n`);
 }, BUILD_WITHIN_MS);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -58,18 +58,15 @@ describeWith('helm', (helm) => {
       [surface, []],
       [surface, everything[surface] ?? []],
     ]),
-  )(
-    'Kubernetes takes what the chart makes of %s with %j, and runs its pods under "restricted"',
-    (surface, settings) => {
-      if (problem !== undefined) return;
-      const { ok, output, errors } = templateOf(helm, surface, settings);
-      expect({ ok, errors }).toMatchObject({ ok: true });
-      expect(check(output)).toEqual([]);
-      expect(output.match(/^kind: /gm)?.length).toBeGreaterThan(5);
-    },
-  );
+  )('Kubernetes accepts the resources of %s with %j, and admits its pods under "restricted"', (surface, settings) => {
+    if (problem !== undefined) return;
+    const { ok, output, errors } = templateOf(helm, surface, settings);
+    expect({ ok, errors }).toMatchObject({ ok: true });
+    expect(check(output)).toEqual([]);
+    expect(output.match(/^kind: /gm)?.length).toBeGreaterThan(5);
+  });
 
-  it('would refuse a field that there is not, a field twice, and a pod that may too much', () => {
+  it('would reject an unknown field, a duplicate field, and a privileged pod', () => {
     if (problem !== undefined) return;
     const { output } = templateOf(helm, 'case-gate', []);
     expect(check(output.replace('  maxUnavailable: 1\n', '  maxUnavailable: 1\n  maxAvailable: 1\n'))).toEqual([

@@ -2,14 +2,12 @@ import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { CATALOGUE } from '@sealgate/errors';
 import { Metrics, REQUEST_SECONDS } from '@sealgate/observability';
-import { projectFiles, readProjectFile } from '../rules/project-files.ts';
-import { dashboardFiles, ruleFiles, rules, ruleTestFiles } from './alert-rules.ts';
+import { projectFiles, readProjectFile, readYaml } from '../rules/project-files.ts';
+import { dashboardFiles, namesOfPromql, ruleFiles, rules, ruleTestFiles } from './alert-rules.ts';
 import { declaredMetrics } from './declared-metrics.ts';
 import { describeWith } from './describe-with.fixture.ts';
-import { namesOfPromql } from './promql-names.ts';
-import { readYaml } from './yaml-file.ts';
 
-/** What others expose: Prometheus itself, kube-state-metrics and the kubelet. */
+/** Metrics of third parties: Prometheus itself, kube-state-metrics and the kubelet. */
 const foreign = [
   'up',
   'ALERTS',
@@ -17,9 +15,9 @@ const foreign = [
   'kubelet_volume_stats_available_bytes',
   'kubelet_volume_stats_capacity_bytes',
 ];
-/** What the registry, Prometheus and Kubernetes put on every series, and what those foreign ones have. */
+/** Labels added by the registry, Prometheus and Kubernetes, and those of third parties. */
 const commonLabels = ['service', 'instance', 'job', 'namespace', 'pod', 'le', 'condition', 'persistentvolumeclaim'];
-/** Values that do not come from our sources. */
+/** Values that are not in our sources. */
 const foreignValues = ['sealgate', 'true'];
 
 interface Panel {
@@ -49,7 +47,7 @@ const kebab = (alert: string): string =>
     .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`)
     .toLowerCase();
 
-/** The names under which a scrape shows what was declared; `processText` is a scrape of what every process has. */
+/** The names of declared metrics in a scrape; `processText` is a scrape of the metrics of every process. */
 async function shownNames(): Promise<Set<string>> {
   const processText = await new Metrics('any').text();
   const shown = [...processText.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
@@ -59,7 +57,7 @@ async function shownNames(): Promise<Set<string>> {
 }
 
 describe('rules and dashboards', () => {
-  it('name metrics that the services expose', async () => {
+  it('use metrics that the services expose', async () => {
     const known = new Set([...(await shownNames()), ...foreign, ...rules.map(({ record }) => record)]);
     const unknown = expressions.flatMap(({ place, expr }) =>
       namesOfPromql(expr)
@@ -69,7 +67,7 @@ describe('rules and dashboards', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('name labels and values that these metrics have', () => {
+  it('use labels and values that these metrics have', () => {
     const unknown = expressions.flatMap(({ place, expr }) => {
       const { metrics, labels: used, values } = namesOfPromql(expr);
       const bases = metrics.flatMap((name) => [name, name.replace(/_(?:bucket|sum|count)$/, '')]);
@@ -83,7 +81,7 @@ describe('rules and dashboards', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('would be caught with one that does not exist', () => {
+  it('would be caught with an unknown one', () => {
     expect(labels.get('http_requests_total')).toEqual(['route', 'method', 'status']);
     expect(labels.get('ledger_checkpoints_total')).toEqual([]);
     expect(labels.get('ledger_waiting_units')).toEqual([]);
@@ -92,7 +90,7 @@ describe('rules and dashboards', () => {
     expect(texts.has('50x')).toBe(false);
   });
 
-  it('promise a time that the histograms can tell, to every surface', () => {
+  it('use latency objectives that are bucket bounds, for every surface', () => {
     const promised = rules.filter(({ record }) => record === 'service_le:latency:promised').map(({ labels: of }) => of);
     for (const le of promised.map((of) => Number(of?.['le']))) {
       expect(REQUEST_SECONDS).toContain(le);
@@ -102,7 +100,7 @@ describe('rules and dashboards', () => {
     expect(promised.map((of) => of?.['service']).sort()).toEqual(values.map((path) => basename(path, '.yaml')).sort());
   });
 
-  it('have dashboards that Grafana can tell apart', () => {
+  it('have dashboards with unique ids', () => {
     expect(dashboards.map(({ board }) => `infra/observability/dashboards/${board.uid}.json`)).toEqual(
       dashboards.map(({ path }) => path),
     );
@@ -116,7 +114,7 @@ describe('alerts', () => {
   const names = [...new Set(alerts.map(({ alert = '' }) => alert))].sort();
   const pages = projectFiles().filter((path) => /^infra\/runbooks\/(?!README)/.test(path));
 
-  it('say how urgent they are, what is wrong, and where to read on', () => {
+  it('have a severity, a summary, a description and a runbook', () => {
     for (const { alert = '', labels: of, annotations } of alerts) {
       expect(['page', 'ticket']).toContain(of?.['severity']);
       expect(annotations?.['summary']).toMatch(/\S/);
@@ -124,11 +122,11 @@ describe('alerts', () => {
     }
   });
 
-  it('have a page each, and each page its alert', () => {
+  it('have a runbook each, and each runbook an alert', () => {
     expect(pages).toEqual(names.map((name) => `infra/runbooks/${kebab(name)}.md`).sort());
   });
 
-  it.each(pages)('%s answers the same four questions', (path) => {
+  it.each(pages)('%s has the four standard sections', (path) => {
     const page = readProjectFile(path);
     const [, alert = ''] = /^# (\w+)$/m.exec(page) ?? [];
     expect(`infra/runbooks/${kebab(alert)}.md`).toBe(path);
@@ -140,14 +138,14 @@ describe('alerts', () => {
     ]);
   });
 
-  it('are each tried by a test of rules', () => {
+  it('are each covered by a rule test', () => {
     const tests = ruleTestFiles.map((path) => JSON.stringify(readYaml(path))).join('\n');
     expect(names.filter((name) => !tests.includes(name))).toEqual([]);
   });
 });
 
 describeWith('promtool', (promtool) => {
-  it('takes the rules, and their tests pass', () => {
+  it('accepts the rules, and their tests pass', () => {
     expect(promtool(['check', 'rules', ...ruleFiles])).toMatchObject({ ok: true });
     expect(promtool(['test', 'rules', ...ruleTestFiles])).toMatchObject({ ok: true });
   }, 60_000);

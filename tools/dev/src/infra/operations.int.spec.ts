@@ -18,7 +18,7 @@ const upgrade = readProjectFile('infra/operations/upgrade-and-downgrade.md');
 
 const ORIGIN = 'ledger.example.com';
 const surfaces = ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'];
-/** What the page calls the roles of each. */
+/** The names of the roles of each surface in the page. */
 const shortNames: Readonly<Record<string, string>> = {
   'case-gate': 'gate',
   'ingest-gateway': 'ingest',
@@ -42,7 +42,7 @@ async function runSql(url: string, text: string): Promise<object[]> {
   }
 }
 
-/** The variables that decide what a role may do in the ledger. */
+/** The variables that decide the grants of a role in the ledger. */
 function serviceEnv(surface: string): Record<string, string> {
   return {
     LEDGER_ORIGIN: ORIGIN,
@@ -64,7 +64,7 @@ function migrate(surface: string, owner: string, database: string, from = dist(s
   return { status, said: stdout + stderr };
 }
 
-/** Whose the tables, sequences and functions of a schema are. */
+/** The owners of the tables, sequences and functions of a schema. */
 const ownersIn = (database: string, schema: string) =>
   runSql(
     Object.assign(new URL(server.url), { pathname: `/${database}` }).href,
@@ -87,20 +87,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('the page that installs', () => {
+describe('the installation page', () => {
   const made: Record<string, string> = {};
 
-  it('makes roles with which every surface can migrate the ledger that they share', async () => {
+  it('creates roles with which every surface can migrate the shared ledger', async () => {
     const [, schema = ''] = codeBlocksOf(install, 'sql');
     await runSql(Object.assign(new URL(server.url), { pathname: '/sealgate' }).href, schema);
-    // Twice, since each finds at the second time what others have made.
+    // Twice: the second time each finds what the others have created.
     for (const surface of [...surfaces, ...surfaces])
       expect(migrate(surface, `${shortNames[surface]}_migrate`, 'sealgate')).toMatchObject({ status: 0 });
     expect(await ownersIn('sealgate', 'ledger')).toEqual([{ owner: 'sealgate_ledger' }]);
     expect(await ownersIn('sealgate', 'gate')).toEqual([{ owner: 'gate_migrate' }]);
   }, 120_000);
 
-  it('makes secrets in the forms that services take', () => {
+  it('creates secrets in the formats of the services', () => {
     const [shell = ''] = codeBlocksOf(install, 'sh');
     const commands = shell.split('\n').flatMap((line) => /^npx sealgate (secrets [^#]*)/.exec(line)?.[1] ?? []);
     for (const command of commands) {
@@ -117,7 +117,7 @@ describe('the page that installs', () => {
     );
   }, 60_000);
 
-  it('ends with a peer that integrates, under roles that may not change tables', async () => {
+  it('ends with a peer as integrator, with roles that may not change tables', async () => {
     const base = await freePortBase();
     const peer = startSurface({
       name: 'ledger-peer',
@@ -144,7 +144,7 @@ describe('the page that installs', () => {
     await expect(runSql(as('peer_app', 'sealgate'), 'CREATE TABLE peer.mine ()')).rejects.toThrow(/permission denied/);
   }, 120_000);
 
-  it('names every variable that is required or secret', () => {
+  it('mentions every required or secret variable', () => {
     const needed = configuredSurfaces.flatMap(({ variables }) =>
       variables.filter(({ isSecret, isRequired }) => isSecret || isRequired).map(({ name }) => name),
     );
@@ -154,8 +154,8 @@ describe('the page that installs', () => {
   });
 });
 
-describe('the page that upgrades', () => {
-  it('lets a job of the version before run later, and changes nothing', () => {
+describe('the upgrade page', () => {
+  it('lets a job of the previous version run later without changes', () => {
     const before = join(folder, 'before');
     cpSync(dist('ingest-gateway'), before, { recursive: true });
     const files = readdirSync(join(before, 'migrations/ledger')).sort();
@@ -178,7 +178,7 @@ describe('the page that upgrades', () => {
       ),
     ],
   ])(
-    'makes indexes over %s ahead of the job, which then finds them',
+    'creates indexes over %s before the job, which then finds them',
     async (what, set, since, block, indexes) => {
       const before = join(folder, `before-${what}`);
       cpSync(dist('ingest-gateway'), before, { recursive: true });
@@ -200,7 +200,7 @@ describe('the page that upgrades', () => {
     60_000,
   );
 
-  it('hands over what one role made to the roles of a new installation', async () => {
+  it('transfers objects owned by one role to the roles of a new installation', async () => {
     const admin = Object.assign(new URL(await server.newDatabase()));
     const database = admin.pathname.slice(1);
     await runSql(
@@ -221,7 +221,7 @@ describe('the page that upgrades', () => {
     );
     const [, , hand = ''] = codeBlocksOf(upgrade, 'sql');
     await runSql(admin.href, hand);
-    // As a later version would: a new file of the ledger that replaces a function.
+    // Like a later version: a new ledger migration that replaces a function.
     const later = join(folder, 'later');
     cpSync(dist('case-gate'), later, { recursive: true });
     writeFileSync(

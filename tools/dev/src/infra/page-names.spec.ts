@@ -18,9 +18,9 @@ const KINDS: Readonly<Record<string, string>> = {
   configmap: 'ConfigMap',
   pod: 'Pod',
 };
-/** What a reader fills in. */
+/** Placeholders for the reader. */
 const BLANK = /^<(?:surface|pod)>$/;
-/** Of labels that pages select by. */
+/** Placeholders in label selectors. */
 const LABELS = ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component'];
 
 const known = new Map<string, Set<string>>();
@@ -30,9 +30,9 @@ known.set('Secret', new Set([...namesOfValues().secrets, '<surface>', '<surface>
 known.set('ConfigMap', new Set(namesOfValues().configMaps));
 for (const name of known.get('StatefulSet') ?? []) known.get('Pod')?.add(`${name}-0`);
 
-/** The commands of a page that begin with one of these words: in blocks of code and in sentences. */
+/** Commands of a page that begin with one of these words, in code blocks and in code spans. */
 function commandsOf(markdown: string): string[] {
-  // In a loop over all of them, a surface is a variable.
+  // In a loop over all of them, the surface is a variable.
   const joined = markdown.replaceAll(/\\\n\s*/g, ' ').replaceAll('$surface', '<surface>');
   return [...joined.matchAll(/(?:^\s*|`|\| |&& |\$\()((?:kubectl|helm) [^`\n|;]*)/gm)].map(
     ([, command = '']) => command,
@@ -74,14 +74,14 @@ function faultsOfKubectl(words: readonly string[]): string[] {
 }
 
 describe('the pages for operators', () => {
-  it.each(pages)('%s names what the chart makes', (path) => {
+  it.each(pages)("%s uses the names of the chart's resources", (path) => {
     const page = readProjectFile(path);
     const faults = commandsOf(page).flatMap((command) => faultsOf(command).map((fault) => `${command}: ${fault}`));
     expect(faults).toEqual([]);
     expect(page).not.toContain('<release>');
   });
 
-  it('would be caught with a name that there is not', () => {
+  it('would be caught with an unknown name', () => {
     expect(
       commandsOf('```sh\nfor surface in a b; do\n  kubectl create secret tls "$surface-x"\ndone\n```').flatMap(
         faultsOf,
@@ -97,7 +97,7 @@ describe('the pages for operators', () => {
     expect(faultsOf('kubectl scale deployment/case-gate deployment/ledger-peer --replicas 0')).toEqual([]);
   });
 
-  it('read the templates as they are', () => {
+  it('are read from the templates correctly', () => {
     expect(
       Object.fromEntries([...namesOfRelease('ledger-peer')].map(([kind, names]) => [kind, [...names].sort()])),
     ).toMatchObject({

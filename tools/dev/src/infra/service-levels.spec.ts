@@ -4,7 +4,7 @@ import { rules } from './alert-rules.ts';
 
 const page = readProjectFile('infra/operations/service-levels.md');
 
-/** The rows of a table between its markers, without the head. */
+/** The rows of a table between its markers, without the header. */
 function rowsOf(name: string): string[][] {
   const [, part = ''] = new RegExp(`<!-- ${name}:begin -->(.*)<!-- ${name}:end -->`, 's').exec(page) ?? [];
   const rows = part.split('\n').filter((line) => line.startsWith('|'));
@@ -18,7 +18,7 @@ function rowsOf(name: string): string[][] {
 
 const burning = rules.filter(({ alert = '' }) => alert.endsWith('BudgetBurning'));
 
-/** What may fail: the number behind the burn rate in the first comparison of each alert of that name. */
+/** Error budget: the number after the burn rate in the first comparison of each alert of that name. */
 const allowedBy = (alert: string): string[] => [
   ...new Set(burning.filter((rule) => rule.alert === alert).map(({ expr }) => /> [\d.]+ \* ([\d.]+)/.exec(expr)![1]!)),
 ];
@@ -26,8 +26,8 @@ const allowedBy = (alert: string): string[] => [
 /** 0.001 as 99.9 %. */
 const promised = (alert: string): string => `${Number((100 - 100 * Number(allowedBy(alert)[0])).toFixed(3))} %`;
 
-describe('the page of service levels', () => {
-  it('tells the objectives of the rules', () => {
+describe('the service level page', () => {
+  it('has the objectives of the rules', () => {
     expect(allowedBy('SealgateAvailabilityBudgetBurning')).toHaveLength(1);
     expect(allowedBy('SealgateLatencyBudgetBurning')).toHaveLength(1);
     const availability = `${promised('SealgateAvailabilityBudgetBurning')} of answers are not 5xx`;
@@ -38,7 +38,7 @@ describe('the page of service levels', () => {
     );
   });
 
-  it('tells how fast each alert lets the budget burn, and over which windows', () => {
+  it('has the burn rate and windows of each alert', () => {
     const rows = burning.map(({ alert = '', expr, labels, annotations }) => {
       const comparisons = [...expr.matchAll(/rate(\w+) \/ \S+:rate(\w+) > ([\d.]+) \*/g)];
       expect(comparisons.map(([, failed, all]) => failed === all)).toEqual([true, true]);
@@ -51,7 +51,7 @@ describe('the page of service levels', () => {
     expect(rowsOf('burn')).toEqual(rows);
   });
 
-  it('names alerts that there are, with their runbooks', () => {
+  it('lists existing alerts, with their runbooks', () => {
     const named = [...page.matchAll(/\[(Sealgate\w+)\]\(\.\.\/(runbooks\/[\w-]+\.md)\)/g)];
     const runbookOf = new Map(rules.map(({ alert, annotations }) => [alert, annotations?.['runbook']]));
     const faults = named.filter(([, alert, runbook]) => runbookOf.get(alert) !== `infra/${runbook}`);

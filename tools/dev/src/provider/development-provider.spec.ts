@@ -9,7 +9,7 @@ import { pickPerson, until } from '@sealgate/testing';
 import * as client from 'openid-client';
 import { dataFolder, type DataFolder } from '../start/data-folder.ts';
 import { openSecrets, type Secrets } from '../start/secrets.ts';
-import { DEMO_IDENTITIES } from './demo-people.ts';
+import { DEMO_IDENTITIES } from './provider-configuration.ts';
 import { CONSOLE_CLIENT_SECRET, startDevelopmentProvider, type DevelopmentProvider } from './development-provider.ts';
 
 const [SHARED, API, ADMIN] = ['urn:example:demo', 'http://127.0.0.1:9/api', 'http://127.0.0.1:9/admin'];
@@ -74,7 +74,7 @@ describe('the development provider', () => {
     rmSync(data.path, { recursive: true, force: true });
   });
 
-  it('signs in whoever is picked, by code flow with PKCE, and says who it is in both tokens', async () => {
+  it('signs in the selected person by code flow with PKCE, with the identity in both tokens', async () => {
     const tokens = await signIn(await discovered(), { subject: 'demo-operator', resources: [ADMIN] });
     expect(tokens.claims()).toMatchObject({ sub: 'demo-operator', email: 'demo-operator@example.com' });
     expect(headerOf(tokens.access_token)).toMatchObject({ typ: 'at+jwt', alg: 'ES256' });
@@ -87,7 +87,7 @@ describe('the development provider', () => {
     });
   });
 
-  it('gives each token one audience, and none that it does not know', async () => {
+  it('gives each token one known audience', async () => {
     const config = await discovered();
     const { access_token: token } = await signIn(config, { resources: [ADMIN] });
     expect(await checks(API).check(token)).toBeUndefined();
@@ -98,14 +98,14 @@ describe('the development provider', () => {
     });
   });
 
-  it('lets everybody be picked, each time anew', async () => {
+  it('offers all people at each sign-in', async () => {
     const config = await discovered();
     for (const { subject, email } of DEMO_IDENTITIES)
       expect((await signIn(config, { subject })).claims()).toMatchObject({ sub: subject, email });
-    await expect(signIn(config, { subject: 'demo-nobody' })).rejects.toThrow('Who do you want to be?');
+    await expect(signIn(config, { subject: 'demo-nobody' })).rejects.toThrow('Choose a person');
   });
 
-  it('refreshes tokens for each audience that was asked for, each refresh token once', async () => {
+  it('refreshes tokens for each requested audience, each refresh token once', async () => {
     const config = await discovered(
       'sealgate-console',
       client.ClientSecretBasic(secrets.secret(CONSOLE_CLIENT_SECRET)),
@@ -123,7 +123,7 @@ describe('the development provider', () => {
     });
   });
 
-  it('refuses a code without PKCE, another place to return to and a client that cannot prove itself', async () => {
+  it('rejects a code without PKCE, an unknown redirect URI and an unauthenticated client', async () => {
     const config = await discovered();
     const plain = client.buildAuthorizationUrl(config, { redirect_uri: CALLBACK, scope: 'openid', state: 'state' });
     const returned = await pickPerson(plain, 'demo-viewer');
@@ -135,7 +135,7 @@ describe('the development provider', () => {
     await expect(signIn(impostor, { redirectUri: `${CONSOLE}/signed-in` })).rejects.toMatchObject({ status: 401 });
   });
 
-  it('keeps its key, refresh tokens and registered clients over a restart', async () => {
+  it('keeps its key, refresh tokens and registered clients across a restart', async () => {
     const registered = await client.dynamicClientRegistration(
       new URL(provider.issuer),
       { client_name: 'A tool client', redirect_uris: ['http://localhost:6274/oauth/callback'] },
@@ -147,7 +147,7 @@ describe('the development provider', () => {
     await provider.stop();
     expect(statSync(data.providerFile).mode & 0o777).toBe(0o600);
     provider = await start();
-    // Connections of before the restart are met once more, and found closed.
+    // Connections from before the restart are reused once, and found closed.
     await until(async () => (await fetch(provider.issuer).catch(() => undefined))?.ok === true);
     expect(await checks(API).check(before.access_token)).toMatchObject({ subject: 'demo-viewer' });
     const after = await client.refreshTokenGrant(await discovered(), before.refresh_token!);
@@ -155,13 +155,13 @@ describe('the development provider', () => {
     expect(readFileSync(data.providerFile, 'utf8')).toContain(id);
   });
 
-  it('goes on, and says so, where it cannot keep what it knows', async () => {
+  it('keeps running, with a message, if it cannot write its store', async () => {
     mkdirSync(data.providerFile);
     await signIn(await discovered());
-    await until(() => said.some((line) => line.startsWith('The development provider forgets who signed in')));
+    await until(() => said.some((line) => line.startsWith('The development provider cannot store sign-ins')));
   });
 
-  it('ends what has expired', async () => {
+  it('drops expired entries', async () => {
     const { refresh_token: token } = await signIn(await discovered());
     skewMs = 15 * 24 * 3_600_000;
     await expect(client.refreshTokenGrant(await discovered(), token!)).rejects.toMatchObject({
@@ -169,7 +169,7 @@ describe('the development provider', () => {
     });
   });
 
-  it('has pages that need no script, in no frame, and say what it is', async () => {
+  it('has pages without scripts and frames, with a development notice', async () => {
     const about = await fetch(provider.issuer);
     expect(await about.text()).toContain('For development only');
     const url = client.buildAuthorizationUrl(await discovered(), {
@@ -185,7 +185,7 @@ describe('the development provider', () => {
     expect((await fetch(`${provider.issuer}/sign-in/none`)).status).toBe(400);
   });
 
-  it('answers under its own address alone', async () => {
+  it('answers only under its own address', async () => {
     const status = await new Promise((done) =>
       request(provider.issuer, { headers: { host: 'evil.example' } }, (response) => {
         done(response.statusCode);
@@ -195,8 +195,8 @@ describe('the development provider', () => {
     expect(status).toBe(421);
   });
 
-  it('does not run in production', async () => {
-    await expect(start({ NODE_ENV: 'production' })).rejects.toThrow(/does not run with NODE_ENV=production/);
+  it('does not start in production', async () => {
+    await expect(start({ NODE_ENV: 'production' })).rejects.toThrow(/does not start with NODE_ENV=production/);
   });
 });
 

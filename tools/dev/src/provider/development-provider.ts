@@ -1,23 +1,22 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { errors, Provider, type JWK } from 'oidc-provider';
+import { errors, type JWK, Provider } from 'oidc-provider';
 import type { Secrets } from '../start/secrets.ts';
 import { UserError } from '../start/user-error.ts';
-import { DEMO_IDENTITIES } from './demo-people.ts';
-import { CLI_CLIENT, isLocalUrl, providerConfiguration } from './provider-configuration.ts';
+import { CLI_CLIENT, DEMO_IDENTITIES, isLocalUrl, providerConfiguration } from './provider-configuration.ts';
 import { providerStore } from './provider-store.ts';
 import { aboutPage, pageOf, pickPage, sendPage } from './sign-in-page.ts';
 
 export interface DevelopmentProviderOptions {
   readonly port: number;
-  /** What tokens can be for; the first is what a token is for that was asked for without saying. */
+  /** The allowed token audiences; the first is the default. */
   readonly audiences: readonly [string, ...string[]];
-  /** Where the console is, without a trailing slash. */
+  /** The console's address, without a trailing slash. */
   readonly consoleUrl: string;
-  /** Keeps the signing key, so that tokens survive a restart. */
+  /** Stores the signing key, so that tokens survive a restart. */
   readonly secrets: Secrets;
-  /** Keeps refresh tokens and registered clients. */
+  /** Stores refresh tokens and registered clients. */
   readonly storeFile: string;
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => number;
@@ -29,16 +28,17 @@ export interface DevelopmentProvider {
   stop(): Promise<void>;
 }
 
-/** The secret of the console's client is remembered under this name. */
+/** The secret's name of the console's client. */
 export const CONSOLE_CLIENT_SECRET = 'provider.consoleClientSecret';
 
 /**
- * An OpenID Connect provider on loopback where anybody may be anybody of the demo. @throws UserError in production.
+ * An OpenID Connect provider on loopback in which anyone can sign in as any person of the demo. @throws UserError in
+ * production.
  */
 export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
   const { port, secrets, audiences, consoleUrl, storeFile, env, now, tell } = options;
   if (env['NODE_ENV'] === 'production')
-    throw new UserError('The development provider lets anybody be anybody: it does not run with NODE_ENV=production.');
+    throw new UserError('The development provider has no authentication: it does not start with NODE_ENV=production.');
   const issuer = `http://127.0.0.1:${port}`;
   const provider = new Provider(issuer, {
     ...providerConfiguration({
@@ -108,7 +108,7 @@ interface Exchange {
 }
 
 async function answer(provider: Provider, { request, response, about }: Exchange): Promise<void> {
-  // A page whose name was made to point here must not sign in for somebody else.
+  // Prevents DNS rebinding: a page with another host name must not sign anyone in.
   if (request.headers.host !== new URL(provider.issuer).host)
     return sendPage(response, 421, pageOf('Another address', `<p>This is ${provider.issuer}.</p>`));
   const { pathname } = new URL(request.url ?? '/', provider.issuer);
@@ -127,7 +127,7 @@ async function answer(provider: Provider, { request, response, about }: Exchange
 
 const FORM_MAX_BYTES = 1024;
 
-/** The subject of the form, where there is such a person. */
+/** The selected person; undefined if unknown. */
 async function pickedIn(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? Infinity) > FORM_MAX_BYTES) return undefined;
   const subject = new URLSearchParams(await text(request)).get('subject');
@@ -137,9 +137,9 @@ async function pickedIn(request: IncomingMessage): Promise<string | undefined> {
 function refuse(response: ServerResponse, error: unknown, tell: (line: string) => void): void {
   const isOver = error instanceof errors.SessionNotFound;
   const said = isOver
-    ? 'This sign-in is over, or was begun in another browser. Begin again where you came from.'
+    ? 'This sign-in has expired, or was started in another browser. Start again in the application.'
     : 'It failed.';
   if (response.headersSent) response.destroy();
-  else sendPage(response, isOver ? 400 : 500, pageOf('This sign-in cannot go on', `<p>${said}</p>`));
+  else sendPage(response, isOver ? 400 : 500, pageOf('This sign-in cannot continue', `<p>${said}</p>`));
   if (!isOver) tell(`The development provider failed: ${String(error)}`);
 }

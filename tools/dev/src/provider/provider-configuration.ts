@@ -1,18 +1,17 @@
 import { safeUrl } from '@sealgate/auth';
-import { errors, interactionPolicy, type ClientMetadata, type Configuration, type JWK } from 'oidc-provider';
-import type { DemoIdentity } from './demo-people.ts';
+import { type ClientMetadata, type Configuration, errors, interactionPolicy, type JWK } from 'oidc-provider';
 import { escaped, PAGE_HEADERS, pageOf } from './sign-in-page.ts';
 
-/** The client of scripts and command lines: public, with PKCE, sent back to any port and path on loopback. */
+/** The public client of scripts and command lines: with PKCE, and any loopback redirect URI. */
 export const CLI_CLIENT = 'sealgate-cli';
 /** The client of the console's server. */
 export const CONSOLE_CLIENT = 'sealgate-console';
 
-export interface ConfigurationOptions {
+interface ConfigurationOptions {
   readonly people: readonly DemoIdentity[];
-  /** What tokens can be asked for, by the parameter `resource` (RFC 8707). */
+  /** The audiences, requested by the parameter `resource` (RFC 8707). */
   readonly audiences: readonly string[];
-  /** Of a token that was asked for without one. */
+  /** The audience of a token requested without one. */
   readonly defaultAudience: string;
   readonly consoleClient: { readonly url: string; readonly secret: string };
   readonly signingKey: JWK;
@@ -25,8 +24,8 @@ const OIDC_SCOPES = 'openid profile email offline_access';
 const RESOURCE_SCOPE = 'sealgate';
 
 /**
- * What the provider does: code flow with PKCE alone, access tokens (RFC 9068) for one audience each, refresh tokens that
- * are good once, and clients that register themselves (RFC 7591), as those of MCP do. Nobody is asked for consent.
+ * Configuration of the provider: code flow with PKCE only, access tokens (RFC 9068) for one audience each, single-use
+ * refresh tokens, and dynamic client registration (RFC 7591), as MCP clients need. There is no consent step.
  */
 export function providerConfiguration(options: ConfigurationOptions): Configuration {
   const { people, signingKey, cookieSecret } = options;
@@ -40,7 +39,7 @@ export function providerConfiguration(options: ConfigurationOptions): Configurat
     responseTypes: ['code'],
     scopes: OIDC_SCOPES.split(' '),
     claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'] },
-    conformIdTokenClaims: false, // The claims of a scope stand in the ID token: access tokens are not for userinfo.
+    conformIdTokenClaims: false, // Scope claims go into the ID token: access tokens are not for userinfo.
     interactions: { policy: alwaysAsk(), url: (_ctx, { uid }) => `/sign-in/${uid}` },
     features: { ...featuresOf(options) },
     clientBasedCORS: (_ctx, origin) => isLocalUrl(origin),
@@ -65,7 +64,7 @@ export function providerConfiguration(options: ConfigurationOptions): Configurat
     rotateRefreshToken: true,
     renderError: (ctx, { error, error_description: description = '' }) => {
       ctx.set(PAGE_HEADERS);
-      ctx.body = pageOf('This sign-in cannot go on', `<p>${escaped(`${error}: ${description}`)}</p>`);
+      ctx.body = pageOf('This sign-in cannot continue', `<p>${escaped(`${error}: ${description}`)}</p>`);
     },
     ttl: {
       ...{ AccessToken: HOUR_SECONDS, IdToken: HOUR_SECONDS, AuthorizationCode: 60, Interaction: HOUR_SECONDS },
@@ -74,7 +73,7 @@ export function providerConfiguration(options: ConfigurationOptions): Configurat
   };
 }
 
-/** Who is remembered would be signed in without a word; here everybody picks again, and can be somebody else. */
+/** A remembered person would be signed in silently; here the person is selected at each sign-in. */
 function alwaysAsk(): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   const { Check } = interactionPolicy;
@@ -133,7 +132,7 @@ function featuresOf({ audiences, defaultAudience }: ConfigurationOptions): NonNu
       defaultResource: (_ctx, _client, oneOf) => (oneOf === undefined ? defaultAudience : [oneOf].flat()[0]!),
       useGrantedResource: () => true,
       getResourceServerInfo(_ctx, resource) {
-        if (!audiences.includes(resource)) throw new errors.InvalidTarget('there is no such resource here');
+        if (!audiences.includes(resource)) throw new errors.InvalidTarget('unknown resource');
         return {
           ...{ scope: RESOURCE_SCOPE, audience: resource, accessTokenTTL: HOUR_SECONDS },
           ...{ accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } } },
@@ -145,5 +144,36 @@ function featuresOf({ audiences, defaultAudience }: ConfigurationOptions): NonNu
 
 const claimsOf = ({ email, name, groups }: DemoIdentity) => ({ email, email_verified: true, name, groups });
 
-/** Whether the address is one of this machine, by http. */
+/** Whether it is an http URL on loopback. */
 export const isLocalUrl = (text: string): boolean => safeUrl(text)?.protocol === 'http:';
+
+/** A person of the development provider. */
+export interface DemoIdentity {
+  /** A role of surface A, or `operator`: the operator role on the admin listeners. */
+  readonly role: string;
+  /** `sub` of the tokens. */
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Values of the claim `groups` that grant a role on the admin listeners. */
+export const ADMIN_GROUPS = { operator: 'sealgate-operators', viewer: 'sealgate-viewers' } as const;
+
+const person = (role: string, name: string, groups: readonly string[] = []): DemoIdentity => {
+  const subject = `demo-${role.replaceAll('_', '-')}`;
+  return { role, subject, email: `${subject}@example.com`, name, groups };
+};
+
+/** One person for each role of surface A, and an operator, who belongs to no organisation. */
+export const DEMO_IDENTITIES: readonly DemoIdentity[] = [
+  person('operator', 'Operator (demo)', [ADMIN_GROUPS.operator]),
+  person('owner', 'Owner (demo)'),
+  person('admin', 'Administrator (demo)'),
+  person('risk_manager', 'Risk manager (demo)'),
+  person('auditor', 'Auditor (demo)'),
+  person('contributor', 'Contributor (demo)'),
+  person('viewer', 'Viewer (demo)', [ADMIN_GROUPS.viewer]),
+  person('partner_read', 'Partner machine (demo)'),
+];

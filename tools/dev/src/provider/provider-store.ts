@@ -4,22 +4,22 @@ import { messageOf } from '../start/user-error.ts';
 
 interface Kept {
   readonly payload: AdapterPayload;
-  /** Milliseconds since the epoch; null: for ever. */
+  /** Milliseconds since the epoch; null: never. */
   readonly expiresAtMs: number | null;
 }
 
 export interface ProviderStoreOptions {
-  /** Where it is kept, so that refresh tokens and registered clients survive a restart. */
+  /** The file that keeps refresh tokens and registered clients across a restart. */
   readonly file: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told where the file cannot be written; what is in memory stays good. */
+  /** Called if the file cannot be written; the data in memory stays valid. */
   readonly tell: (line: string) => void;
-  /** What was written first goes first once there is more. */
+  /** Above this the oldest entries are dropped. */
   readonly maxEntries?: number;
 }
 
-/** What the provider remembers: sessions, grants, refresh tokens, registered clients. Everything expires but clients. */
+/** The provider's store: sessions, grants, refresh tokens, registered clients. Everything expires except clients. */
 export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderStoreOptions): AdapterFactory {
   const entries = new Map<string, Kept>(readKept(file));
   let writing: NodeJS.Immediate | undefined;
@@ -29,7 +29,7 @@ export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderSt
       try {
         writeJsonFile(file, { entries: [...entries] });
       } catch (error) {
-        tell(`The development provider forgets who signed in once it stops: ${messageOf(error)}`);
+        tell(`The development provider cannot store sign-ins across a restart: ${messageOf(error)}`);
       }
     });
   };
@@ -54,7 +54,7 @@ export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderSt
     };
     return {
       async upsert(id, payload, expiresInSeconds) {
-        entries.delete(keyOf(id)); // So that it stands last, as the newest.
+        entries.delete(keyOf(id)); // Re-inserted last, as the newest.
         const expiresAtMs = expiresInSeconds === undefined ? null : now() + expiresInSeconds * 1000;
         entries.set(keyOf(id), { payload, expiresAtMs });
         makeRoom();
@@ -87,7 +87,7 @@ export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderSt
   };
 }
 
-/** What lies there is our own; a file of another form is forgotten, because everybody can sign in again. */
+/** A file of another format is ignored: people only need to sign in again. */
 function readKept(file: string): [string, Kept][] {
   const entries = readJsonFile(file)?.['entries'];
   return Array.isArray(entries) ? (entries as [string, Kept][]) : [];

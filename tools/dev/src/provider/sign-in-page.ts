@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { DemoIdentity } from './demo-people.ts';
+import type { DemoIdentity } from './provider-configuration.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -18,10 +18,10 @@ dt { font-weight: 600; } dd { margin: 0 0 .75rem; }
 .note { border-left: .25rem solid light-dark(#9a5b00, #e0a84a); padding-left: .75rem; }
 `;
 
-// No form-action: browsers hold the redirect to the client against it as well.
+// No form-action: browsers also apply it to the redirect to the client.
 const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'; base-uri 'none'`;
 
-/** Headers of every page: no script, nothing from elsewhere, in no frame, kept nowhere. */
+/** Headers of every page: no scripts, no third-party content, no frames, no cache. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': POLICY,
@@ -31,9 +31,9 @@ export const PAGE_HEADERS = {
 } as const;
 
 const NOTE =
-  '<p class="note">For development only: whoever reaches this page may be anybody. It runs on this machine alone, and never in production.</p>';
+  '<p class="note">For development only: anyone who reaches this page can sign in as anyone. It runs on this machine only, never in production.</p>';
 
-/** A whole document. `title` is text, `body` is HTML. */
+/** An HTML document. `title` is text, `body` is HTML. */
 export const pageOf = (title: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${STYLE}</style></head><body><main><h1>${escaped(title)}</h1>${body}${NOTE}</main></body></html>`;
 
@@ -41,19 +41,19 @@ export function sendPage(response: ServerResponse, status: number, page: string)
   response.writeHead(status, PAGE_HEADERS).end(page);
 }
 
-/** One button for each person; picking one is all there is to do. */
+/** One button for each person. */
 export function pickPage(clientName: string, people: readonly DemoIdentity[]): string {
   const buttons = people.map(
     ({ subject, name, email }) =>
       `<li><button name="subject" value="${escaped(subject)}">${escaped(name)}<span>${escaped(email)}</span></button></li>`,
   );
   return pageOf(
-    'Who do you want to be?',
+    'Choose a person',
     `<p>${escaped(clientName)} asks you to sign in.</p><form method="post"><ul>${buttons.join('')}</ul></form>`,
   );
 }
 
-/** What somebody sees who opens the provider's address itself. */
+/** The start page of the provider. */
 export function aboutPage(facts: Readonly<Record<string, string>>): string {
   const rows = Object.entries(facts).map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`);
   return pageOf('Sign-in for development', `<dl>${rows.join('')}</dl>`);
@@ -67,5 +67,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text as it may stand in an element or between quotes. */
+/** Text escaped for HTML elements and attributes. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);

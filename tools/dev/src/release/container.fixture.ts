@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
-  chownSync,
   chmodSync,
+  chownSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -13,9 +13,10 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { readProjectFile } from '../rules/project-files.ts';
 
-/** What docker/Dockerfile says of how a container of ours starts. */
-export interface ImageConfig {
+/** The start command of docker/Dockerfile. */
+interface ImageConfig {
   readonly user: number;
   readonly workingFolder: string;
   readonly entrypoint: readonly string[];
@@ -33,17 +34,17 @@ export function imageConfigOf(dockerfile: string): ImageConfig {
 }
 
 /**
- * Why nothing can be started here as a container engine starts it: a tree with nothing else beside it, read-only, process 1 of
- * its own numbering, no capability. Undefined where it can.
+ * Why a container cannot be simulated on this machine: a chroot with only the tree, read-only, PID 1 in its namespace,
+ * no capabilities. Undefined if it can.
  */
 export function whyNoContainers(): string | undefined {
-  if (process.platform !== 'linux') return 'namespaces are of Linux';
-  if (process.getuid?.() !== 0) return 'it takes root to mount a tree read-only for another user';
+  if (process.platform !== 'linux') return 'namespaces need Linux';
+  if (process.getuid?.() !== 0) return 'mounting a tree read-only for another user needs root';
   const tried = spawnSync('unshare', ['--mount', '--pid', '--fork', 'setpriv', '--reuid', '1', 'true']);
   return tried.status === 0 ? undefined : 'unshare or setpriv of util-linux is missing, or not allowed';
 }
 
-/** Runs a program in the tree: what the machine lends are its C library, its Node and its names of hosts. */
+/** Runs a program in the tree, with the C library, Node and resolver files of this machine. */
 const SCRIPT = `set -e
 root=$1 tree=$2 node=$3 user=$4 folder=$5; shift 5
 mount --make-rprivate /
@@ -69,26 +70,26 @@ export interface Mount {
   readonly mode: 'ro' | 'rw';
 }
 
-export interface ContainerOptions {
-  /** What an image holds beside its base. */
+interface ContainerOptions {
+  /** The tree of an image without its base. */
   readonly tree: string;
   readonly image: ImageConfig;
-  /** In place of the image's own command. */
+  /** Replaces the image's command. */
   readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
 }
 
 export interface Container {
-  /** As this machine counts it. In the container it is 1. */
+  /** Its pid on this machine. In the container it is 1. */
   pid(): number;
   said(): string;
-  /** Its exit code, as a shell counts it. */
+  /** Its exit code; 128 plus the signal number if it was killed. */
   readonly ended: Promise<number | null>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts it. Who does not wait for `ended` leaves folders behind. */
+/** Starts it. Await `ended`, or temporary folders are left. */
 export function startContainer({ tree, image, command, env = {}, mounts = [] }: ContainerOptions): Container {
   const root = mkdtempSync(join(tmpdir(), 'sealgate-container-'));
   const script = join(root, 'start.sh');
@@ -114,12 +115,12 @@ export function startContainer({ tree, image, command, env = {}, mounts = [] }: 
   const ended = new Promise<number | null>((done) => child.once('close', (code) => done(code))).finally(() =>
     rmSync(root, { recursive: true, force: true }),
   );
-  // The first and only child of unshare; it becomes Node without a new process between.
+  // The only child of unshare; it becomes Node by exec.
   const pid = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim());
   return { pid, said: () => said, ended, kill: (signal) => process.kill(pid(), signal) };
 }
 
-/** What a process has used since its start. The kernel counts processor time in hundredths of a second. */
+/** Resource usage of a process since its start. The kernel counts CPU time in hundredths of a second. */
 export function usageOf(pid: number): { readonly cpuMs: number; readonly mebibytes: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const [utime = 0, stime = 0] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14).map(Number);
@@ -127,7 +128,7 @@ export function usageOf(pid: number): { readonly cpuMs: number; readonly mebibyt
   return { cpuMs: (utime + stime) * 10, mebibytes: Math.round(Number(kibibytes) / 1024) };
 }
 
-/** A certificate authority and a certificate of it for 127.0.0.1: `ca.crt`, `served.crt` and `served.key` in the folder. */
+/** A CA and its certificate for 127.0.0.1: `ca.crt`, `served.crt` and `served.key` in the folder. */
 export function makeCertificates(folder: string): void {
   const openssl = (...parameters: string[]) => {
     const { status, stderr } = spawnSync('openssl', parameters, { cwd: folder, encoding: 'utf8', timeout: 30_000 });
@@ -141,14 +142,14 @@ export function makeCertificates(folder: string): void {
   openssl('x509', '-req', '-in', 'served.csr', ...signed, '-out', 'served.crt');
 }
 
-/** Copies a file to where another user alone may read it. */
+/** Copies a file so that only another user can read it. */
 export function lend(from: string, to: string, user: number): void {
   copyFileSync(from, to);
   chownSync(to, user, user);
   chmodSync(to, 0o600);
 }
 
-/** What is answered over TLS, by a server that shows a certificate of this authority. */
+/** The response of a TLS server with a certificate of this CA. */
 export const bodyOf = (url: string, ca: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const asked = request(url, { ca, agent: false }, (response) => {
@@ -156,3 +157,43 @@ export const bodyOf = (url: string, ca: Buffer): Promise<string> =>
     });
     asked.on('error', reject).end();
   });
+
+interface Locked {
+  readonly name?: string;
+  readonly version?: string;
+  readonly integrity?: string;
+}
+
+const { packages } = JSON.parse(readProjectFile('package-lock.json')) as { packages: Readonly<Record<string, Locked>> };
+/** `node_modules/a/node_modules/@b/c` is a copy of @b/c. An alias has its own name. */
+const nameAt = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+const digests = new Map(
+  Object.entries(packages).map(([path, { name, version, integrity }]) => [
+    `${name ?? nameAt(path)}@${version}`,
+    integrity,
+  ]),
+);
+
+/** The digest of a package in the lock file, in CycloneDX format. Undefined if it is not there. */
+export function bundledLock(name: string, version: string): object[] | undefined {
+  const integrity = digests.get(`${name}@${version}`);
+  if (integrity === undefined) return undefined;
+  const [, encoded = ''] = /^sha512-(.+)$/.exec(integrity) ?? [];
+  return [{ alg: 'SHA-512', content: Buffer.from(encoded, 'base64').toString('hex') }];
+}
+
+/** Size limits of image trees in MiB: about a tenth above their size. Without the base image. */
+export const BUDGET_MIB: Readonly<Record<string, number>> = {
+  'case-gate': 17,
+  console: 7,
+  'ingest-gateway': 17,
+  'ledger-chaincode': 5,
+  'ledger-peer': 11,
+  'risk-partner': 18,
+  verify: 1,
+};
+
+/** CPU time of a process from its start until it is ready. */
+export const READY_CPU_MS = 1500;
+/** Memory of an idle process. */
+export const IDLE_MIB = 120;

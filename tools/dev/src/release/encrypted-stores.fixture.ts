@@ -7,13 +7,16 @@ import { executeSql, throwawayPostgres, throwawayRedis } from '@sealgate/testing
 import { freePortBase } from '../start/free-port-base.fixture.ts';
 import { lend } from './container.fixture.ts';
 
-/** What services stand on: a provider, and a PostgreSQL and a Redis that speak TLS, by `served.crt` and `served.key` of a folder. */
+/**
+ * Backing services of a test: a provider, and PostgreSQL and Redis with TLS, using `served.crt` and `served.key` of a
+ * folder.
+ */
 export interface EncryptedStores {
-  /** Of a role that may change nothing until a migration gives it rights. */
+  /** A role without rights until a migration grants them. */
   readonly databaseUrl: string;
   readonly migrationUrl: string;
   readonly redisUrl: string;
-  /** Of as much of an OpenID Connect provider as the console asks before it is ready. */
+  /** The OpenID Connect endpoints that the console reads before it is ready. */
   readonly issuer: string;
   stop(): Promise<void>;
 }
@@ -21,7 +24,7 @@ export interface EncryptedStores {
 export async function encryptedStores(folder: string): Promise<EncryptedStores> {
   const [certificate, key] = [join(folder, 'served.crt'), join(folder, 'served.key')];
   const postgres = await throwawayPostgres({ own: true });
-  // A server's key belongs to the user that it runs as.
+  // A server's key must belong to the user that it runs as.
   const server = lstatSync(`/proc/${postgres.pid}`).uid;
   const ofServer = mkdtempSync(join(tmpdir(), 'sealgate-postgres-tls-'));
   chownSync(ofServer, server, server);

@@ -16,24 +16,26 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateDocumentKey } from '@sealgate/envelope';
 import { generateNoteKey } from '@sealgate/merkle';
 import { describeWithRedis, until } from '@sealgate/testing';
-import { bundledLock } from './bundled-lock.fixture.ts';
 import { configuredSurfaces } from '../infra/config-tables.ts';
 import { readProjectFile } from '../rules/project-files.ts';
-import { workspaceRoot } from '../workspace.ts';
 import { freePortBase } from '../start/free-port-base.fixture.ts';
+import { workspaceRoot } from '../workspace.ts';
 import {
   bodyOf,
+  BUDGET_MIB,
+  bundledLock,
+  type Container,
+  IDLE_MIB,
   imageConfigOf,
   lend,
   makeCertificates,
+  type Mount,
+  READY_CPU_MS,
   startContainer,
   usageOf,
   whyNoContainers,
-  type Container,
-  type Mount,
 } from './container.fixture.ts';
 import { encryptedStores, type EncryptedStores } from './encrypted-stores.fixture.ts';
-import { BUDGET_MIB, IDLE_MIB, READY_CPU_MS } from './image-budget.fixture.ts';
 import { imageNames } from './image-tree.ts';
 
 const ORIGIN = 'ledger.example.com';
@@ -44,11 +46,11 @@ const commit = 'c0ffee'.padEnd(40, '0');
 let folder: string;
 const treeOf = (name: string): string => join(folder, 'trees', name);
 
-/** Every file and folder of a tree, by its path in it. */
+/** All files and folders of a tree, by their paths in it. */
 const contentsOf = (tree: string) =>
   readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((path) => ({ path, at: lstatSync(join(tree, path)) }));
 
-/** By the command that docker/Dockerfile runs. */
+/** With the command of docker/Dockerfile. */
 function makeTree(name: string, tree: string) {
   const { status, stderr } = spawnSync(
     process.execPath,
@@ -64,8 +66,8 @@ beforeAll(() => {
 }, 400_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(imageNames())('the tree of the image of %s', (name) => {
-  it('holds the bundle and what belongs to it, and nothing that anybody else may change or run', () => {
+describe.each(imageNames())('the image tree of %s', (name) => {
+  it('contains the bundle and its files, and nothing that others may write or execute', () => {
     const contents = contentsOf(treeOf(name));
     const paths = contents.map(({ path }) => path);
     expect(paths).toEqual(
@@ -79,15 +81,15 @@ describe.each(imageNames())('the tree of the image of %s', (name) => {
     expect(contents.filter(({ at }) => !at.isFile() && !at.isDirectory())).toEqual([]);
   });
 
-  it('stays within its size', () => {
+  it('stays within its size limit', () => {
     const bytes = contentsOf(treeOf(name)).reduce((sum, { at }) => sum + (at.isFile() ? at.size : 0), 0);
     const mib = bytes / 2 ** 20;
-    process.stdout.write(`${name}: ${mib.toFixed(1)} MiB beside the base image.\n`);
+    process.stdout.write(`${name}: ${mib.toFixed(1)} MiB without the base image.\n`);
     expect(mib).toBeLessThanOrEqual(BUDGET_MIB[name] ?? 0);
     expect(mib).toBeGreaterThan((BUDGET_MIB[name] ?? 0) / 3);
   });
 
-  it('has a bill of packages, each by the digest that the lock file holds, none for development', () => {
+  it('has an SBOM with the digests of the lock file, without development packages', () => {
     const bill = JSON.parse(readFileSync(join(treeOf(name), 'app/sbom.cdx.json'), 'utf8')) as {
       readonly metadata: { readonly component: object };
       readonly components: readonly { readonly name: string; readonly version: string; readonly hashes?: object }[];
@@ -99,7 +101,7 @@ describe.each(imageNames())('the tree of the image of %s', (name) => {
 });
 
 describe('the same tree', () => {
-  it('comes from the same sources, wherever it is made', () => {
+  it('is built from the same sources in any folder', () => {
     const other = join(folder, 'elsewhere/a/b');
     expect(makeTree('ledger-peer', other)).toMatchObject({ status: 0 });
     const sums = (tree: string) =>
@@ -115,8 +117,7 @@ describe('the same tree', () => {
 });
 
 const reason = whyNoContainers();
-if (reason !== undefined)
-  process.stderr.write(`SKIPPED: images are not started as an engine starts them: ${reason}.\n`);
+if (reason !== undefined) process.stderr.write(`SKIPPED: images are not started as in a container: ${reason}.\n`);
 
 (reason === undefined ? describeWithRedis : describe.skip)('a container', () => {
   let stores: EncryptedStores | undefined;
@@ -153,7 +154,7 @@ if (reason !== undefined)
       LEDGER_VERIFIER_KEYS: note.verifierKey,
       MIGRATION_DATABASE_URL: stores.migrationUrl,
       OIDC_ISSUER: stores.issuer,
-      // Whatever answers there is reached.
+      // Any response means that it is reachable.
       CONSOLE_SURFACES: JSON.stringify([{ id: 'case-gate', apiUrl: stores.issuer }]),
     };
   }, 120_000);
@@ -162,7 +163,7 @@ if (reason !== undefined)
       try {
         container.kill('SIGKILL');
       } catch {
-        // It has ended.
+        // It has exited.
       }
       await container.ended;
     }
@@ -184,7 +185,7 @@ if (reason !== undefined)
     },
   };
 
-  /** Only what a program knows: it refuses what looks like a setting and is none. */
+  /** Only variables that the program knows: it rejects unknown ones. */
   const envOf = (name: string, more: Record<string, string> = {}): Record<string, string> => {
     const known = configuredSurfaces.find(({ app }) => app === name)?.variables.map((variable) => variable.name) ?? [];
     const all = { ...common, SERVER_SECRETS: `s1:${'x'.repeat(43)}`, ...own[name], ...more };
@@ -194,7 +195,7 @@ if (reason !== undefined)
   };
 
   it.each(configuredSurfaces.map(({ app }) => app))(
-    'of %s migrates, serves as process 1 under another user on a read-only tree, over TLS, and ends by SIGTERM after its drain',
+    'of %s migrates, serves TLS as PID 1 under another user on a read-only tree, and exits on SIGTERM after its drain',
     async (name) => {
       const migration = envOf(name);
       if ('DATABASE_URL' in migration) {
@@ -232,11 +233,11 @@ if (reason !== undefined)
       const readyMs = performance.now() - startedAt;
       const { cpuMs, mebibytes } = usageOf(container.pid());
       process.stdout.write(`${name}: ready after ${Math.round(readyMs)} ms, ${cpuMs} ms of CPU; ${mebibytes} MiB.\n`);
-      // How long it takes is up to who else works here; on an idle core it is little more than what it computes.
+      // Wall time depends on other load; on an idle core it is slightly more than the CPU time.
       expect(cpuMs).toBeLessThanOrEqual(READY_CPU_MS);
       expect(mebibytes).toBeLessThanOrEqual(IDLE_MIB);
       expect(await (await fetch(`${ops}/version`)).json()).toMatchObject({ version, commit });
-      // Process 1, under the user of the image, with no group, no capability and no way to any.
+      // PID 1, under the user of the image, with no groups and no capabilities, and no way to gain any.
       const about = readFileSync(`/proc/${container.pid()}/status`, 'utf8');
       expect(about).toMatch(new RegExp(`^Uid:(\\t${image.user}){4}$`, 'm'));
       expect(about).toMatch(/^NSpid:\t\d+\t1$/m);
@@ -246,21 +247,21 @@ if (reason !== undefined)
       expect(await bodyOf(`${open}/api/helm-test`, authority)).toContain('urn:sealgate:problem:');
       container.kill('SIGTERM');
       await until(async () => (await status(`${ops}/health/ready`)) === 503);
-      // Whoever is still sent here is still answered.
+      // Requests during the drain are still answered.
       expect(await bodyOf(`${open}/api/helm-test`, authority)).toContain('urn:sealgate:problem:');
       expect({ code: await container.ended, said: container.said() }).toMatchObject({ code: 0 });
     },
     180_000,
   );
 
-  it('refuses a PostgreSQL whose certificate it cannot trace to its authority', async () => {
+  it('rejects a PostgreSQL certificate of an unknown CA', async () => {
     const { NODE_EXTRA_CA_CERTS: _left, ...env } = envOf('risk-partner');
     const job = start('risk-partner', { command: ['migrate.js'], env });
     expect(await job.ended).toBe(1);
     expect(job.said()).toMatch(/certificate/);
   }, 60_000);
 
-  it('cannot write anywhere but where a folder is given to it', async () => {
+  it('can only write to mounted folders', async () => {
     const script = `const { writeFileSync } = require('node:fs');
       const told = ['/x', '/app/x', '/app/main.js', '/tmp/x', '/etc/x', '/certificates/x', '/checkpoints/x'].map((path) => {
         try { writeFileSync(path, ''); return 'written'; } catch (error) { return error.code; }
@@ -271,7 +272,7 @@ if (reason !== undefined)
     expect(container.said().trim()).toBe('EROFS EROFS EROFS EROFS EROFS EROFS written');
   }, 30_000);
 
-  it('of the verifier follows a log until it is told to end', async () => {
+  it('of the verifier follows a log until SIGTERM', async () => {
     writeFileSync(join(folder, 'certificates/log.vkey'), note.verifierKey);
     const port = (await freePortBase()) + 2;
     const monitor = start('verify', {
@@ -287,11 +288,11 @@ if (reason !== undefined)
     });
     await until(() => readFileSync(join(folder, 'checkpoints/seen.json'), 'utf8').includes('"v": 1'));
     monitor.kill('SIGTERM');
-    // The code of its only look: the log could not be read.
+    // The exit code of a single round: the log could not be read.
     expect(await monitor.ended).toBe(2);
   }, 30_000);
 });
 
-it('has a budget for every image, and none for another', () => {
+it('has a size limit for every image, and no other', () => {
   expect(Object.keys(BUDGET_MIB).toSorted()).toEqual(imageNames());
 });

@@ -5,14 +5,14 @@ import type { NoteSigner } from '@sealgate/merkle';
 import { projectFiles, readProjectFile } from '../rules/project-files.ts';
 import { UserError } from '../start/user-error.ts';
 import { packageClient } from '../../package-client.ts';
-import { generateClientTypes } from '../generate-client-types.ts';
+import { generateClientTypes } from '../generate-clients.ts';
 import { buildSurface } from '../surfaces/bundled.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { imageNames, makeImageTree } from './image-tree.ts';
 import { tarGz, type TarEntry } from './tar-file.ts';
 
 export interface ReleaseOptions {
-  /** Replaced as a whole once everything is made. */
+  /** Replaced as a whole once everything is built. */
   readonly output: string;
   /** Undefined for a dry run. */
   readonly signer: NoteSigner | undefined;
@@ -20,15 +20,14 @@ export interface ReleaseOptions {
   readonly committedSeconds: number;
 }
 
-/** What a page of ours can lead to: the pages, what they show and the files for who runs it. */
+/** Files included with the pages: the pages, what they link to, and the files for operators. */
 const DOCUMENTS = /^(?:[A-Z]+(?:\.md)?|(?:docker|infra)\/.*|(?:apps|libs|tools)\/.*(?:\.md|openapi\.json|RESULTS.*))$/;
 const CHART = 'infra/helm/';
 
 /**
- * Makes a release: for each surface what its image holds and its bill of packages, the Dockerfile that makes images of these,
- * the verifier, the admin command, the chart, the pages, the notes of the version, and the list of all with their digests, which
- * is signed. One commit makes the same bytes each time.
- * @throws UserError where the changelog has no section of the version.
+ * Builds a release: for each surface its image tree and SBOM, the Dockerfile that builds images from these, the
+ * verifier, the admin command, the chart, the pages, the notes of the version, and SHA256SUMS of all, which is signed.
+ * One commit always gives the same bytes. @throws UserError if the changelog has no section for the version.
  */
 export async function makeRelease(
   options: ReleaseOptions,
@@ -55,7 +54,7 @@ export async function makeRelease(
     await generateClientTypes();
     await packageClient();
     pack(`sealgate-client-${version}.tgz`, entriesOf(join(workspaceRoot, 'libs/client/dist'), 'package/'));
-    // As Helm names and lays out a chart.
+    // Named and laid out as by Helm.
     pack(`sealgate-${version}.tgz`, chartEntries(commit));
     pack(`sealgate-docs-${version}.tar.gz`, projectEntries(DOCUMENTS, ''));
     add('Dockerfile', releaseDockerfile(readProjectFile('docker/Dockerfile'), { version, commit }));
@@ -88,7 +87,10 @@ const projectEntries = (which: RegExp, prefix: string): TarEntry[] =>
     .filter((path) => which.test(path))
     .map((path) => ({ path: `${prefix}${path}`, bytes: readFileSync(join(workspaceRoot, path)) }));
 
-/** With the commit, which its labels then say. What .helmignore leaves out stays out: values files of surfaces and the page lie in the archive of the pages. */
+/**
+ * With the commit, for the chart's labels. Excludes what .helmignore excludes: values files of surfaces and VALUES.md
+ * are in the archive of the pages.
+ */
 function chartEntries(commit: string): TarEntry[] {
   const ignored = readProjectFile(`${CHART}.helmignore`).split('\n').filter(Boolean);
   const isIgnored = (path: string) =>
@@ -105,8 +107,8 @@ function chartEntries(commit: string): TarEntry[] {
 }
 
 /**
- * The Dockerfile of a release: the stage that is deployed, whose tree comes from the archive of the surface in place of a build. So
- * an image needs neither sources nor a registry of packages, only the base image.
+ * The Dockerfile of a release: the final stage, with the tree from the surface's archive instead of a build. So an
+ * image needs neither sources nor a package registry, only the base image.
  */
 export function releaseDockerfile(
   dockerfile: string,
@@ -119,7 +121,7 @@ export function releaseDockerfile(
     .replace('ARG REVISION=unknown', `ARG REVISION=${commit}`)
     .replace(/^# --build-arg REVISION.*\n/m, '');
   if (stages.length !== 3 || !copied.includes('\nADD ') || !copied.includes(`ARG REVISION=${commit}\n`))
-    throw new Error('docker/Dockerfile has not the stages that a release knows.');
+    throw new Error('docker/Dockerfile does not have the expected stages.');
   const base = /^ARG NODE_IMAGE=.*$/m.exec(stages[0] ?? '')?.[0] ?? '';
   return [
     '# syntax=docker/dockerfile:1',
@@ -131,9 +133,9 @@ export function releaseDockerfile(
   ].join('\n');
 }
 
-/** What changed with the version. @throws UserError where the changelog says nothing of it. */
+/** The changes of the version. @throws UserError if the changelog has no section for it. */
 export function changelogSection(changelog: string, version: string): string {
   const section = changelog.split(/^(?=## \[)/m).find((part) => part.startsWith(`## [${version}]`));
-  if (section === undefined) throw new UserError(`CHANGELOG.md has no section of ${version}.`);
+  if (section === undefined) throw new UserError(`CHANGELOG.md has no section for ${version}.`);
   return `${section.trim()}\n`;
 }

@@ -19,7 +19,7 @@ const bare = readProjectFile('infra/operations/install-from-a-release.md');
 let folder: string;
 const at = (...parts: string[]): string => join(folder, ...parts);
 
-/** In a process of its own: Vite, which makes the console's pages, does not run in this one. */
+/** In a separate process: Vite, which builds the console's pages, does not run in this one. */
 function make(output: string, signingKey: string | undefined): void {
   const program = `
     const { makeRelease } = await import('${join(workspaceRoot, 'tools/dev/src/release/make-release.ts')}');
@@ -42,7 +42,7 @@ const shell = (script: string, cwd: string) => {
   });
   return { status, stdout, stderr };
 };
-/** What is written there goes below our folder. */
+/** Relative paths resolve below our folder. */
 const here = (script: string): string =>
   script.replaceAll('/tmp', at('unpacked')).replaceAll('/opt/sealgate', at('opt'));
 
@@ -56,7 +56,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a release', () => {
-  it('is the same bytes each time, under a signature where it has one', () => {
+  it('is reproducible, and signed if a key is given', () => {
     expect(readFileSync(at('again/SHA256SUMS'), 'utf8')).toBe(readFileSync(at('signed/SHA256SUMS'), 'utf8'));
     const note = readFileSync(at('signed/SHA256SUMS.note'), 'utf8');
     const text = readFileSync(at('signed/SHA256SUMS'), 'utf8');
@@ -65,7 +65,7 @@ describe('a release', () => {
     expect(readdirSync(at('again')).filter((name) => /^\d|\.\d+$/.test(name))).toEqual([]);
   });
 
-  it('holds every part, each of this version', () => {
+  it('contains all parts in this version', () => {
     const parts = [...imageNames(), 'admin'].map((name) => `sealgate-${name}-${version}.tar.gz`);
     const bills = imageNames().map((name) => `sealgate-${name}-${version}.cdx.json`);
     const others = [`sealgate-${version}.tgz`, `sealgate-client-${version}.tgz`, `sealgate-docs-${version}.tar.gz`];
@@ -90,7 +90,7 @@ describe('a release', () => {
     expect(dockerfile.match(/^FROM .*$/gm)).toEqual(['FROM ${NODE_IMAGE}']);
   });
 
-  it('is verified as its page says, by our verifier and by OpenSSL', () => {
+  it('can be verified as documented, with our verifier and with OpenSSL', () => {
     const [, byVerifier = '', byOpenssl = ''] = codeBlocksOf(page, 'sh');
     for (const script of [byVerifier, byOpenssl]) {
       const { status, stdout, stderr } = shell(
@@ -106,7 +106,7 @@ describe('a release', () => {
       expect(shell(here(script.replaceAll('release.vkey', '../release.vkey')), at('again')).status).not.toBe(0);
   });
 
-  it('is installed on a bare machine as its page says', () => {
+  it('can be installed on an empty machine as documented', () => {
     const [unpack = ''] = codeBlocksOf(bare, 'sh');
     expect(unpack).toContain(`-${version}.tar.gz`);
     const { status, stdout, stderr } = shell(here(unpack), at('signed'));
@@ -125,17 +125,17 @@ describe('the command', () => {
   };
 
   it.each([
-    ['nothing', [], 'Say either --key FILE or --unsigned'],
-    ['both', ['--unsigned', '--key', 'x'], 'Say either --key FILE or --unsigned'],
-    ['a file that there is not', ['--key', '/nowhere'], '/nowhere holds no key to sign with'],
-    ['an option that there is not', ['--sign'], "Unknown option '--sign'"],
-  ])('refuses %s', (_what, parameters, said) => {
+    ['nothing', [], 'Use either --key FILE or --unsigned'],
+    ['both', ['--unsigned', '--key', 'x'], 'Use either --key FILE or --unsigned'],
+    ['a missing file', ['--key', '/nowhere'], '/nowhere holds no key to sign with'],
+    ['an unknown option', ['--sign'], "Unknown option '--sign'"],
+  ])('rejects %s', (_what, parameters, said) => {
     expect(release(...parameters)).toMatchObject({ status: 1, stderr: expect.stringContaining(said) });
   });
 
-  it('refuses a key that others can read, and one that is none, without telling it', () => {
+  it('rejects a key that others can read, and an invalid one, without printing it', () => {
     writeFileSync(at('open.key'), key.privateKey, { mode: 0o644 });
-    expect(release('--key', at('open.key')).stderr).toContain('can be read by others than its owner');
+    expect(release('--key', at('open.key')).stderr).toContain('can be read by other users');
     writeFileSync(at('broken.key'), key.privateKey.slice(0, -8), { mode: 0o600 });
     const { status, stderr } = release('--key', at('broken.key'));
     expect(status).toBe(1);
@@ -145,7 +145,7 @@ describe('the command', () => {
 });
 
 describeWith('helm', (helm) => {
-  it('takes the chart of the release, which says of what commit it is', () => {
+  it('accepts the chart of the release, which has its commit', () => {
     const chart = at('signed', `sealgate-${version}.tgz`);
     expect(helm(['lint', chart, '-f', 'infra/helm/values/case-gate.yaml'])).toMatchObject({ ok: true });
     const { output } = helm([

@@ -9,7 +9,7 @@ import { makeRelease } from './make-release.ts';
 
 const HELP = `npm run release -- --key FILE | --unsigned [--output DIR]
 
-  --key FILE    signs SHA256SUMS: a C2SP note key, as \`npx sealgate secrets new ledger-signing-key --name NAME\` prints one
+  --key FILE    signs SHA256SUMS with a C2SP note key, as from \`npx sealgate secrets new ledger-signing-key --name NAME\`
   --unsigned    a dry run: nothing is signed, and changes that are not committed are taken too
   --output DIR  where the release is put, in place of dist/release; what is there is replaced
 `;
@@ -27,8 +27,8 @@ export async function runRelease(parameters: readonly string[]): Promise<number>
     process.stdout.write(`Sealgate ${version} of ${commit}: ${files} files in ${output}.\n`);
     process.stdout.write(
       signer === undefined
-        ? 'UNSIGNED: a dry run. Nobody can verify these files; hand out a release made with --key.\n'
-        : `Signed. Who verifies it pins ${signer.verifierKey}\n`,
+        ? 'UNSIGNED: a dry run. These files cannot be verified; publish only a release made with --key.\n'
+        : `Signed. The verifier key to pin: ${signer.verifierKey}\n`,
     );
     return 0;
   } catch (error) {
@@ -53,18 +53,16 @@ function parseOptions(parameters: readonly string[]): { signer: NoteSigner | und
   }
   if (values.help) return undefined;
   if ((values.key === undefined) === !values.unsigned)
-    throw new UserError(
-      'Say either --key FILE or --unsigned: nothing is signed by default, and nothing left unsigned.',
-    );
+    throw new UserError('Use either --key FILE or --unsigned: there is no default.');
   const signer = values.key === undefined ? undefined : readSigner(resolve(workspaceRoot, values.key));
   return { signer, output: resolve(workspaceRoot, values.output) };
 }
 
-/** The key is in no message. */
+/** Error messages never contain the key. */
 function readSigner(file: string): NoteSigner {
   try {
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
-      throw new UserError(`${file} can be read by others than its owner. Make it 0600 first.`);
+      throw new UserError(`${file} can be read by other users. Make it 0600 first.`);
     return noteSigner(readFileSync(file, 'utf8').trim());
   } catch (error) {
     if (error instanceof UserError) throw error;
@@ -72,17 +70,16 @@ function readSigner(file: string): NoteSigner {
   }
 }
 
-/** What the sources are called, and when they were committed: a release knows no other time. */
+/** Source of the version, and the commit time: the only time in a release. */
 function committed(isDryRun: boolean): { commit: string; committedSeconds: number } {
   const git = (...parameters: string[]): string => {
     const { status, stdout } = spawnSync('git', parameters, { cwd: workspaceRoot, encoding: 'utf8' });
     if (status !== 0)
-      throw new UserError('A release is made of a commit: this is no checkout of Git, or there is no git.');
+      throw new UserError('A release needs a commit: this is not a Git checkout, or git is not installed.');
     return stdout.trim();
   };
   const isChanged = git('status', '--porcelain') !== '';
-  if (isChanged && !isDryRun)
-    throw new UserError('There are changes that are not committed: a release is made of a commit.');
+  if (isChanged && !isDryRun) throw new UserError('There are uncommitted changes: a release needs a commit.');
   const commit = git('rev-parse', 'HEAD');
   return {
     commit: isChanged ? `${commit}-changed` : commit,

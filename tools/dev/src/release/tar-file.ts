@@ -8,14 +8,13 @@ export interface TarEntry {
 
 const BLOCK = 512;
 const OF_A_FILE = 0o644;
-/** POSIX.1-1988 ustar: what every tar reads. */
+/** POSIX.1-1988 ustar, which every tar can read. */
 const NAME_BYTES = 100;
 const PREFIX_BYTES = 155;
 
 /**
- * The files as a gzipped tar: in the order of their paths, all of one time and of root, so that equal files make equal archives on
- * every machine. Folders come with the files in them.
- * @throws Error where a path does not fit a header.
+ * A gzipped tar of the files: sorted by path, with one mtime and owned by root, so that equal files give equal archives
+ * on every machine. It has no entries for folders. @throws Error if a path does not fit a header.
  */
 export function tarGz(entries: readonly TarEntry[], modifiedSeconds: number): Buffer {
   const ordered = entries.toSorted((a, b) => (a.path < b.path ? -1 : 1));
@@ -23,7 +22,7 @@ export function tarGz(entries: readonly TarEntry[], modifiedSeconds: number): Bu
     const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
     return [headerOf(path, bytes.length, modifiedSeconds), bytes, padding];
   });
-  // zlib writes no time and no name into the header of gzip.
+  // zlib writes no time and no name into the gzip header.
   return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 9 });
 }
 
@@ -37,7 +36,7 @@ function headerOf(path: string, size: number, modifiedSeconds: number): Buffer {
   header.write(octal(0, 7), 116); // gid
   header.write(octal(size, 11), 124);
   header.write(octal(modifiedSeconds, 11), 136);
-  header.write(' '.repeat(8), 148); // The sum is made over blanks in its own place.
+  header.write(' '.repeat(8), 148); // The checksum field counts as spaces.
   header.write('0', 156); // a file
   header.write('ustar\0' + '00', 257);
   header.write('root', 265);
@@ -54,5 +53,5 @@ function splitPath(path: string): { prefix: string; name: string } {
     const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
     if (Buffer.byteLength(prefix) <= PREFIX_BYTES && Buffer.byteLength(name) <= NAME_BYTES) return { prefix, name };
   }
-  throw new Error(`${path} is too long for a tar.`);
+  throw new Error(`${path} is too long for a tar header.`);
 }

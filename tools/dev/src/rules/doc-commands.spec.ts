@@ -4,7 +4,7 @@ import { projectFiles, readProjectFile } from './project-files.ts';
 const { scripts }: { scripts: Record<string, string> } = JSON.parse(readProjectFile('package.json'));
 const pages = projectFiles().filter((path) => path.endsWith('.md'));
 
-/** The scripts that a page tells to run, be it in a sentence or in a block of code. */
+/** The npm scripts that a page mentions, in text or in code blocks. */
 const scriptsOf = (markdown: string): string[] =>
   [...markdown.matchAll(/\bnpm (?:run ([\w:-]+)|(start|stop|test)\b)/g)].map(([, named, own]) => named ?? own ?? '');
 
@@ -15,14 +15,16 @@ const projects = new Map(
     .map(({ name, targets = {} }) => [name, Object.keys(targets)]),
 );
 
-/** Targets of Nx that a page tells to run, each with its project: `npx nx test case-gate`, `npx nx run client:generate`. */
+/**
+ * The Nx targets that a page mentions, each with its project: `npx nx test case-gate`, `npx nx run client:generate`.
+ */
 const nxTasksOf = (markdown: string): (readonly [target: string, project: string])[] =>
   [...markdown.matchAll(/\bnpx nx (?:run ([\w-]+):([\w-]+)|(test|build|lint|browser) ([\w-]+))/g)].map(
     ([, project, target, named, of]) => [target ?? named ?? '', project ?? of ?? ''] as const,
   );
 
 describe('the commands of the docs', () => {
-  it('are targets of projects, where Nx runs them', () => {
+  it('are targets of projects, if run by Nx', () => {
     const tasks = pages.flatMap((page) => nxTasksOf(readProjectFile(page)));
     expect(tasks).toContainEqual(['build', 'client']);
     expect(tasks.filter(([target, project]) => projects.get(project)?.includes(target) !== true)).toEqual([]);
@@ -41,7 +43,7 @@ describe('the commands of the docs', () => {
     expect(missing).toEqual([]);
   });
 
-  it('are found in sentences and in code', () => {
+  it('are found in text and in code', () => {
     expect(scriptsOf('Say `npm run bench -- --quick`, or:\n```\nnpm start\nnpm run a:b-c\n```\nnpm ci')).toEqual([
       'bench',
       'start',

@@ -6,13 +6,13 @@ import { projectFiles, readProjectFile } from './project-files.ts';
 interface Rule {
   readonly what: string;
   readonly pattern: RegExp;
-  /** Files it does not hold for. */
+  /** Files that are exempt. */
   readonly except?: RegExp;
 }
 
 const literal = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Where this very machine gets its packages from, unless that is where everybody does. */
+/** The package registry of this machine, unless it is the public one. */
 function registryHost(): string | undefined {
   const registry = process.env['npm_config_registry'];
   if (registry === undefined || !URL.canParse(registry)) return undefined;
@@ -26,7 +26,7 @@ const specs = /\.spec\.ts$/;
 const rules: readonly Rule[] = [
   { what: 'a path of one machine', pattern: /(^|[\s'"`(=])\/work\/[\w.-]+/m },
   { what: 'a path of one person', pattern: /(^|[\s'"`(=])\/(?:home|Users)\/[\w.-]+/m, except: specs },
-  // A checkout right below the root, such as /app, has too common a name to look for.
+  // A checkout directly below the root, such as /app, has too common a name to search for.
   ...(workspaceRoot.split('/').length < 3
     ? []
     : [{ what: 'the place of this checkout', pattern: new RegExp(literal(`${workspaceRoot}/`)) }]),
@@ -35,13 +35,13 @@ const rules: readonly Rule[] = [
   { what: 'a lock file with addresses', pattern: /"resolved": "https?:/ },
   { what: 'an unresolved merge', pattern: /^(?:<{7} |>{7} |\|{7} )/m },
   { what: 'a private key', pattern: /-----BEGIN (?:\w+ )?PRIVATE KEY-----\s+[A-Za-z0-9+/]{16}/, except: specs },
-  { what: 'a task without a number', pattern: /\b(?:TO[D]O|FIX[M]E|X{3})\b(?!\(#\d+\))/ },
-  { what: 'a test that shuts out the others', pattern: /\b(?:it|test|describe)\.only\(|\bf(?:it|describe)\(/ },
+  { what: 'a TODO without an issue number', pattern: /\b(?:TO[D]O|FIX[M]E|X{3})\b(?!\(#\d+\))/ },
+  { what: 'a focused test', pattern: /\b(?:it|test|describe)\.only\(|\bf(?:it|describe)\(/ },
 ];
 
 const isText = (path: string): boolean => !/\.(?:png|ico|woff2?|gz|zip|der|bin)$/.test(path);
 
-describe('what the project may not hold', () => {
+describe('forbidden content', () => {
   const files = projectFiles().filter(isText);
 
   it.each(rules)('$what', ({ pattern, except }) => {

@@ -12,8 +12,8 @@ const workspaces = projectFiles()
   .map((path) => ({ folder: dirname(path), own: JSON.parse(readProjectFile(path)) as Package }));
 
 describe('package-lock.json', () => {
-  // `npm ci` goes by the lock file alone: a command that is missing there is not found by npx.
-  it.each(workspaces)('knows $folder and its commands', ({ folder, own }) => {
+  // `npm ci` reads only the lock file: npx does not find a command that is missing there.
+  it.each(workspaces)('lists $folder and its commands', ({ folder, own }) => {
     const expected = Object.entries(own.bin ?? {}).map(([name, file]) => [name, normalize(file)]);
     expect(lock.packages[folder]).toBeDefined();
     expect(Object.entries(lock.packages[folder]?.bin ?? {}).map(([name, file]) => [name, normalize(file)])).toEqual(

@@ -22,14 +22,14 @@ const REPEATED = [
   'loss_review',
 ];
 
-/** What the code works out: each with what comes of it. */
+/** Calls with computed arguments, each with the possible events and fields. */
 const SPELT: Spelt = {
   'apps/case-gate/src/start-work.ts repeat({ name, everyMs, firstAfterMs, work })': REPEATED.map((name) => ({
     event: `${name}_failed`,
     levels: ['warn'],
     fields: ['reason'],
   })),
-  // Every call of `repeat` is looked at by itself.
+  // Each call of `repeat` is checked on its own.
   'libs/audit/src/open-surface.ts log[level](failure, { reason: reasonOf(error) })': [],
   'libs/service-host/src/run-service.ts log.error(event, { name, stack: stackOf(error) })': [
     { event: 'uncaught_exception', levels: ['error'], fields: ['name', 'stack'] },
@@ -59,10 +59,10 @@ function eventRows(): string[] {
     });
 }
 
-it('finds every call that writes a line, and what each comes to', () => {
+it('resolves every call that writes a line', () => {
   expect(lines.length).toBeGreaterThan(75);
   expect(faults).toEqual([]);
-  // An exception that nothing needs any more is not kept.
+  // Unused exceptions are reported.
   expect(Object.keys(SPELT).filter((key) => !used.has(key))).toEqual([]);
 });
 
@@ -77,12 +77,12 @@ it('lists every event with its levels and fields', () => {
   else expect(part('events').trim().split('\n').slice(2)).toEqual(eventRows());
 });
 
-it('says what each field means, and of no other', () => {
+it('describes each field, and no other', () => {
   const fields = [...new Set(lines.flatMap((line) => line.fields))].sort();
   expect(firstCells(part('fields'))).toEqual(fields);
 });
 
-it('says so of the line of a request, in its order', async () => {
+it('describes the fields of the request line, in order', async () => {
   let text = '';
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import { projectFiles, readProjectFile } from './project-files.ts';
 
-/** A call that writes a line of the log, as its source says it. */
+/** A logging call in the sources. */
 export interface LogLine {
   readonly event: string;
   readonly levels: readonly string[];
@@ -13,10 +13,13 @@ const LEVELS = ['error', 'warn', 'info', 'debug'];
 const SOURCE = /^(apps|libs)\/(?!e2e\/|testing\/|client\/|local-services\/).*\/src\/.*\.ts$/;
 const TEST = /\.(spec|fixture)\.ts$|\/testing\/|\/generated\//;
 
-/** Lines that source does not spell out: which events and fields they have. */
+/** Calls with computed arguments: their events and fields. */
 export type Spelt = Readonly<Record<string, readonly Omit<LogLine, 'file'>[]>>;
 
-/** Every line of every service. `spelt` by file and the text of what is not a literal; what it leaves out is a fault. */
+/**
+ * All log lines of all services. `spelt`: by file and source text of calls that are not literal; unresolved calls are
+ * faults.
+ */
 export function logLines(spelt: Spelt): { lines: LogLine[]; faults: string[]; used: Set<string> } {
   const [lines, faults, used]: [LogLine[], string[], Set<string>] = [[], [], new Set()];
   const takeSpelt = (file: string, text: string): void => {
@@ -39,10 +42,10 @@ export function logLines(spelt: Spelt): { lines: LogLine[]; faults: string[]; us
         else lines.push({ event: event.text, levels, fields: names, file });
       } else if (/(^|\.)repeat$/.test(node.expression.getText())) takeRepeated(node, file);
     };
-    /** `repeat` of openSurface says its failures by itself. */
+    /** `repeat` of openSurface logs its own failures. */
     const takeRepeated = (node: ts.CallExpression, file: string): void => {
       const [about] = node.arguments;
-      // `repeat` of a text takes a number.
+      // `repeat` of a string takes a number.
       if (about === undefined || !ts.isObjectLiteralExpression(about)) return;
       const texts = literalsOf(about, source);
       const event = texts['failure'] ?? (texts['name'] === undefined ? undefined : `${texts['name']}_failed`);
@@ -54,7 +57,7 @@ export function logLines(spelt: Spelt): { lines: LogLine[]; faults: string[]; us
   return { lines, faults, used };
 }
 
-/** Undefined where it is no call of a level. A level that is worked out may be any. */
+/** Undefined if it is not a logging call. A computed level may be any. */
 function levelsOf(called: ts.Expression): readonly string[] | undefined {
   if (ts.isPropertyAccessExpression(called)) return LEVELS.includes(called.name.text) ? [called.name.text] : undefined;
   return ts.isElementAccessExpression(called) ? ['error', 'warn'] : undefined;
@@ -66,7 +69,7 @@ function isLog(called: ts.Expression): boolean {
   return /(^|[.#])log$/.test(target.getText());
 }
 
-/** The names of an object literal, of spread literals too. Undefined where something is not spelt out. */
+/** The property names of an object literal, including spread literals. Undefined if some are computed. */
 function namesOf(node: ts.Expression): string[] | undefined {
   if (ts.isParenthesizedExpression(node)) return namesOf(node.expression);
   if (ts.isConditionalExpression(node)) return joined([namesOf(node.whenTrue), namesOf(node.whenFalse)]);
@@ -81,7 +84,7 @@ function namesOf(node: ts.Expression): string[] | undefined {
 const joined = (parts: readonly (string[] | undefined)[]): string[] | undefined =>
   parts.includes(undefined) ? undefined : parts.flatMap((part) => part ?? []);
 
-/** The members of an object literal that are literal texts, those of constants that are spread into it too. */
+/** The properties of an object literal with string literal values, including those of spread constants. */
 function literalsOf(node: ts.ObjectLiteralExpression, source: ts.SourceFile): Record<string, string> {
   const found: Record<string, string> = {};
   for (const property of node.properties) {

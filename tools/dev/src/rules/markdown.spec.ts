@@ -17,7 +17,7 @@ ls
 \`\`\`
 `;
 
-describe('the reader of markdown', () => {
+describe('the Markdown parser', () => {
   it('finds links in text and none in code', () => {
     expect(linksOf(page)).toEqual([
       { target: '../port/README.md#one-rule', line: 3 },
@@ -25,11 +25,11 @@ describe('the reader of markdown', () => {
     ]);
   });
 
-  it('knows the anchors of headings', () => {
+  it('returns the anchors of headings', () => {
     expect([...anchorsOf(page)]).toEqual(['the-ledger', 'one-rule-append', 'one-rule-append-1']);
   });
 
-  it('takes out the code of one language', () => {
+  it('returns the code of one language', () => {
     expect(codeBlocksOf(page, 'ts')).toEqual(["// # no heading [no](link.md)\nimport { x } from 'x';\n"]);
     expect(codeBlocksOf(page, 'json')).toEqual([]);
   });

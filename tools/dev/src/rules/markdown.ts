@@ -9,7 +9,7 @@ interface Line {
   readonly number: number;
 }
 
-/** The lines that are text, not code: what stands in a fence is neither a link nor a heading. */
+/** The lines outside code fences: a fence contains no links or headings. */
 function proseOf(markdown: string): Line[] {
   let fence: string | undefined;
   return markdown.split('\n').flatMap((text, index) => {
@@ -32,7 +32,7 @@ export function linksOf(markdown: string): Link[] {
   );
 }
 
-/** The anchors of a page's headings, as the usual renderers make them: a repeated one is numbered. */
+/** The anchors of a page's headings, as by common renderers: repeated ones are numbered. */
 export function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const { text } of proseOf(markdown)) {
@@ -46,7 +46,7 @@ export function anchorsOf(markdown: string): Set<string> {
   return anchors;
 }
 
-/** The anchor of a heading, but for the number of one that is repeated. */
+/** The anchor of a heading, without the number of a repeated one. */
 export const slugOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -54,7 +54,7 @@ export const slugOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(/\s/g, '-');
 
-/** The code in the fences of that language, in order. */
+/** The code fences of that language, in order. */
 export function codeBlocksOf(markdown: string, language: string): string[] {
   return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, code = '']) => code,

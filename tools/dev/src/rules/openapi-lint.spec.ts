@@ -7,7 +7,7 @@ import { projectFiles, readProjectFile } from './project-files.ts';
 const documents = projectFiles().filter((path) => path.endsWith('openapi.json'));
 const config = await createConfig({ extends: ['recommended'] });
 
-/** What Redocly's recommended rules say of a document: `<severity> <rule>: <message> <where>`. */
+/** Findings of Redocly's recommended rules: `<severity> <rule>: <message> <location>`. */
 async function faultsOf(path: string, source: string): Promise<string[]> {
   const found = await lintFromString({ source, absoluteRef: join(workspaceRoot, path), config });
   return found.map(({ severity, ruleId, message, location }) => {
@@ -16,16 +16,16 @@ async function faultsOf(path: string, source: string): Promise<string[]> {
   });
 }
 
-/** Warnings that are meant. Anything else is an error here, so that a new kind is looked at once. */
+/** Accepted warnings. Any other finding fails. */
 const MEANT = [
-  // The tiles of C2SP: `/{epoch}/tile/...` is told from `/tile/...` by what an epoch is called.
+  // C2SP tiles: an epoch's name distinguishes `/{epoch}/tile/...` from `/tile/...`.
   /^warn no-ambiguous-paths: .*\/ledger\/\{channel\}\//,
-  // Pages of the sign-in answer with a redirect, or a refusal.
+  // Sign-in pages answer with a redirect or an error.
   /^warn operation-2xx-response: .*#\/paths\/~1(?:sign-in|signed-in)\/get\//,
 ];
 
 describe('the OpenAPI documents', () => {
-  it('are those of nine listeners', () => {
+  it('cover nine listeners', () => {
     expect(documents).toHaveLength(9);
   });
 
@@ -34,7 +34,7 @@ describe('the OpenAPI documents', () => {
     expect(faults.filter((fault) => !MEANT.some((meant) => meant.test(fault)))).toEqual([]);
   });
 
-  it('are caught with an operation that names no schema, security or parameter rightly', async () => {
+  it('are caught with an operation without schema, security or parameters', async () => {
     const path = '/things/{id}';
     const source = {
       openapi: '3.1.0',

@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import { workspaceRoot } from '../workspace.ts';
 
-/** What is made by tools, or is not ours: never part of the project. */
+/** Generated and third-party folders, which are not part of the project. */
 const left = new Set(['node_modules', 'dist', 'generated', 'coverage', 'tmp', '.git', '.nx', '.sealgate']);
 
-/** The paths of the project's files, relative to the checkout, sorted. Not asked of git: a new file counts at once. */
+/**
+ * The paths of the project's files, relative to the checkout, sorted. Not from git: new files count before they are
+ * added.
+ */
 export function projectFiles(folder = workspaceRoot): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => !left.has(name))
@@ -18,3 +22,19 @@ export function projectFiles(folder = workspaceRoot): string[] {
 }
 
 export const readProjectFile = (path: string): string => readFileSync(join(workspaceRoot, path), 'utf8');
+
+/**
+ * The documents of a YAML text, without empty ones, with `<<` merged. @throws Error for invalid YAML and duplicate
+ * keys.
+ */
+export function parseYaml(text: string): unknown[] {
+  return parseAllDocuments(text, { merge: true }).flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    const value: unknown = document.toJSON();
+    return value == null ? [] : [value];
+  });
+}
+
+/** The only document of a YAML file of the project. */
+export const readYaml = (path: string): unknown => parseYaml(readProjectFile(path))[0];

@@ -14,7 +14,7 @@ const folders = globSync('{apps,libs,tools}/**/project.json', {
   exclude: ['**/node_modules/**', '**/dist/**'],
 }).map(dirname);
 
-/** The unit tests below a folder that are in no project further down. */
+/** The unit tests below a folder that are not in a nested project. */
 function unitTestsOf(folder: string): string[] {
   if (folder === 'apps/e2e') return []; // Its stories always run.
   const within = folders.filter((other) => other.startsWith(`${folder}/`));
@@ -26,7 +26,7 @@ function unitTestsOf(folder: string): string[] {
 const projectAt = (folder: string): Project =>
   JSON.parse(readFileSync(join(workspaceRoot, folder, 'project.json'), 'utf8')) as Project;
 
-/** Whether a test reads by a path that leads out of its project, as far as its text shows. */
+/** Whether a test reads files outside its project, as far as its source shows. */
 function readsBeyond(folder: string, file: string): boolean {
   const text = readFileSync(join(workspaceRoot, file), 'utf8');
   if (/\bworkspaceRoot\b/.test(text)) return true;
@@ -34,7 +34,7 @@ function readsBeyond(folder: string, file: string): boolean {
   return paths.some(([, path]) => !normalize(join(dirname(file), path!, '/')).startsWith(`${folder}/`));
 }
 
-/** What each project depends on, as Nx sees it: a result of one is made again when one of these changes. */
+/** The dependencies of each project in Nx's graph: its results are invalidated when one of these changes. */
 function dependencies(): Map<string, string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-graph-'));
   try {
@@ -51,7 +51,7 @@ function dependencies(): Map<string, string[]> {
 }
 
 describe('the projects', () => {
-  it('are made and tested again when what they import changes', () => {
+  it('are rebuilt and retested when their imports change', () => {
     const of = dependencies();
     for (const surface of ['risk-partner', 'case-gate', 'ledger-peer', 'ingest-gateway'])
       expect([surface, of.get(surface)]).toEqual([
@@ -71,7 +71,7 @@ describe('the projects', () => {
     expect(Object.hasOwn(targets, 'test')).toBe(unitTestsOf(folder).length > 0);
   });
 
-  it.each(folders)('%s has its tests run again when files change that they read elsewhere', (folder) => {
+  it.each(folders)('%s has its tests rerun when files outside it change that they read', (folder) => {
     const { targets = {} } = projectAt(folder);
     const beyond = unitTestsOf(folder).filter((file) => readsBeyond(folder, file));
     expect(targets['test']?.inputs?.includes('repository') === true ? [] : beyond).toEqual([]);

@@ -10,7 +10,7 @@ const libs = projectFiles()
   .filter((path) => /^libs\/.*\/package\.json$|^libs\/[^/]+\/package\.json$/.test(path))
   .map((path) => dirname(path));
 
-/** The examples as files that lie in their lib, so that they resolve what a file there would; by their paths. */
+/** The examples as files in their lib, so that their imports resolve there; by path. */
 const examples = new Map(
   libs
     .filter((lib) => existsSync(join(workspaceRoot, lib, 'README.md')))
@@ -50,7 +50,7 @@ describe('the README of every lib', () => {
     expect(faultsOfExamples(examples)).toEqual([]);
   }, 120_000);
 
-  it('would be caught with one that does not', () => {
+  it('would be caught with one that does not compile', () => {
     const wrong = new Map([
       [join(workspaceRoot, 'libs/testing/README.example-0.ts'), 'export const seven: number = "7";\n'],
     ]);

@@ -4,11 +4,11 @@ import { readProjectFile } from './project-files.ts';
 
 const PAGE = 'SECURITY.md';
 
-it('names in its threat model tests that are there', () => {
+it('names existing tests in the threat model', () => {
   const quoted = [...readProjectFile(PAGE).matchAll(/\["([^"]+)"\]\(([^)]+)\)/g)];
   expect(quoted.length).toBeGreaterThan(25);
   const missing = quoted.filter(([, title = '', path = '']) => {
-    // A title in source is quoted, and may be the beginning of a longer one.
+    // A title in source is quoted, and may continue.
     const source = readProjectFile(join(dirname(PAGE), path)).replaceAll("\\'", "'");
     return !source.includes(title);
   });

@@ -5,12 +5,12 @@ import { workspaceRoot } from '../workspace.ts';
 import { sitePages } from './site-pages.ts';
 
 /**
- * Makes the site of the documentation, static files with a search index, in `dist/site`. Throws Error where a link
- * leads nowhere, or a page cannot be shown.
+ * Builds the documentation site, static files with a search index, into `dist/site`. @throws Error for a broken link,
+ * or a page that cannot be rendered.
  */
 export async function buildSite(): Promise<string> {
   const outDir = join(workspaceRoot, 'dist/site');
-  // Within the checkout, so that what pages import is found.
+  // Inside the checkout, so that imports of pages resolve.
   const sources = join(workspaceRoot, `tmp/site-${process.pid}`);
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(sources, path)), { recursive: true });
@@ -27,7 +27,7 @@ export async function buildSite(): Promise<string> {
       `const { siteConfig } = await import(${JSON.stringify(config)});\nexport default siteConfig;\n`,
     );
     rmSync(outDir, { recursive: true, force: true });
-    // It is large, and nothing else of this program needs it.
+    // Loaded on demand: it is large.
     const { build } = await import('vitepress');
     await build(sources, { outDir });
   } finally {

@@ -12,7 +12,7 @@ interface Item {
 const titleOf = (path: string): string =>
   /^# (.+)$/m.exec(readFileSync(join(workspaceRoot, path), 'utf8'))?.[1]?.replaceAll('`', '') ?? path;
 
-/** As the site serves it: README.md is the index of its folder. */
+/** Path on the site: README.md is the index of its folder. */
 const linkOf = (path: string): string => `/${path.replace(/README\.md$/, '').replace(/\.md$/, '')}`;
 
 /** The pages below a folder, its README first. */
@@ -25,7 +25,7 @@ function itemsOf(...folders: readonly string[]): Item[] {
 
 const group = (text: string, items: readonly Item[], collapsed = true) => ({ text, collapsed, items });
 
-/** The configuration of VitePress, for sources that `sitePages` has made. Dead links fail its build. */
+/** The VitePress configuration for sources built by `sitePages`. Dead links fail its build. */
 export const siteConfig = {
   title: 'Sealgate',
   description: 'Evidence, cases and records into a ledger that outsiders can check.',
@@ -33,7 +33,7 @@ export const siteConfig = {
   cleanUrls: false,
   lastUpdated: false,
   ignoreDeadLinks: false,
-  // Headings have the anchors that links in the project name. What looks like HTML is text, as `<networkId>`, and so is
+  // Headings have the anchors used in the project. Text that looks like HTML, such as `<networkId>`, is text, and so is
   // `{sourceId}`, which would be attributes.
   markdown: { html: false, attrs: { disable: true }, anchor: { slugify: slugOf } },
   themeConfig: {
@@ -45,7 +45,7 @@ export const siteConfig = {
       { text: 'Runbooks', link: '/infra/runbooks/' },
     ],
     sidebar: [
-      { text: 'What Sealgate is', link: '/' },
+      { text: 'Overview', link: '/' },
       group('Guides', itemsOf('infra/guides/'), false),
       group('Surfaces', itemsOf('apps/'), false),
       group('Operations', itemsOf('infra/operations/', 'infra/observability/', 'infra/helm/', 'docker/')),

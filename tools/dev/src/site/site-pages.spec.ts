@@ -28,18 +28,18 @@ describe('a page of the site', () => {
     expect(changed('![x](../../infra/pictures/sealgate.svg)')).toBe('![x](../../infra/pictures/sealgate.svg)');
   });
 
-  it('loses its comments, and nothing that stands in code', () => {
+  it('has no comments, and unchanged code', () => {
     const code = '```sh\n# [x](nowhere.md) <!-- kept -->\n```\n';
     expect(changed(`a <!-- gone --> b\n${code}c \`[x](nowhere.md)\` d`)).toBe(`a  b\n${code}c \`[x](nowhere.md)\` d`);
   });
 
-  it('is refused with a link that leads nowhere', () => {
-    expect(() => changed('[x](nowhere.md)')).toThrow('tools/dev/README.md links to nowhere.md, which is not there.');
+  it('is rejected with a broken link', () => {
+    expect(() => changed('[x](nowhere.md)')).toThrow('tools/dev/README.md links to nowhere.md, which does not exist.');
   });
 });
 
 describe('the pages of the site', () => {
-  it('are the Markdown files, and what they link to', () => {
+  it('are the Markdown files and their link targets', () => {
     const pages = sitePages();
     expect(pages.get('index.md')).toMatchObject({ text: expect.stringContaining('# Sealgate') });
     expect(pages.get('LICENSE.md')).toMatchObject({ text: expect.stringContaining('Apache License') });

@@ -3,10 +3,10 @@ import { dirname, extname, join, normalize, posix, relative } from 'node:path';
 import { projectFiles } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
 
-/** A file of the site's sources: a text, or what is copied as it is from that place of the checkout. */
+/** A source file of the site: a text, or a file of the checkout to copy. */
 export type SiteFile = { readonly text: string } | { readonly copyOf: string };
 
-/** Longer files are no pages: they are served as they are. */
+/** Longer files are not rendered as pages: they are copied. */
 const PAGE_MAX_BYTES = 100_000;
 const LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'ts',
@@ -19,9 +19,9 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 const PICTURES = ['.svg', '.png'];
 
 /**
- * The sources of the site, by their paths below its root: every Markdown file of the project, README.md as the index of
- * its folder; and for each file or folder that one of them links to, a page that shows it. Links lead to these pages.
- * Throws Error that names the page and the target where a link leads nowhere.
+ * The sources of the site, by their paths: every Markdown file of the project, with README.md as the index of its
+ * folder, and a page for each linked file or folder. Links point to these pages. @throws Error naming the page and the
+ * target of a broken link.
  */
 export function sitePages(): Map<string, SiteFile> {
   const site = new Map<string, SiteFile>();
@@ -34,14 +34,14 @@ export function sitePages(): Map<string, SiteFile> {
   return site;
 }
 
-/** Where a Markdown file lies in the site. */
+/** Path of a Markdown file on the site. */
 const placeOf = (path: string): string => path.replace(/(^|\/)README\.md$/, '$1index.md');
 
 const isFolder = (path: string): boolean => statSync(join(workspaceRoot, path)).isDirectory();
 const isPage = (path: string): boolean =>
   !PICTURES.includes(extname(path)) && statSync(join(workspaceRoot, path)).size <= PAGE_MAX_BYTES;
 
-/** Under which address a file or folder of the project is shown; Markdown as itself. */
+/** Address of a file or folder of the project on the site. */
 function addressOf(path: string): string {
   if (path.endsWith('.md')) return placeOf(path);
   if (isFolder(path)) return posix.join(path, 'index.md');
@@ -58,7 +58,7 @@ function addTarget(site: Map<string, SiteFile>, path: string): void {
   else site.set(`public/${path}`, { copyOf: path });
 }
 
-/** Not searched: who looks for words looks for pages. */
+/** Excluded from the search index. */
 const shownPage = (path: string, lines: readonly string[]): string =>
   ['---', 'search: false', 'outline: false', '---', '', `# ${path.replaceAll('_', '\\_')}`, '', ...lines, ''].join(
     '\n',
@@ -82,13 +82,13 @@ function folderPage(path: string): string {
   );
 }
 
-/** The text of a page with its links made to lead within the site, and without comments, which would be shown. */
+/** The text of a page with links rewritten for the site, and without comments, which would be visible. */
 export function pageOf(page: string, text: string, onTarget: (path: string) => void): string {
   const link = (whole: string, before: string, target: string, after: string): string => {
     if (/^[a-z][a-z0-9+.-]*:|^#/i.test(target)) return whole;
     const [path = '', anchor] = target.split('#');
     const file = normalize(join(dirname(page), decodeURIComponent(path))).replace(/\/$/, '');
-    if (!existsSync(join(workspaceRoot, file))) throw new Error(`${page} links to ${target}, which is not there.`);
+    if (!existsSync(join(workspaceRoot, file))) throw new Error(`${page} links to ${target}, which does not exist.`);
     onTarget(file);
     const address = relative(dirname(page), addressOf(file));
     return `${before}${address.startsWith('.') ? '' : './'}${address}${anchor === undefined ? '' : `#${anchor}`}${after}`;
@@ -98,7 +98,7 @@ export function pageOf(page: string, text: string, onTarget: (path: string) => v
   );
 }
 
-/** Changes the text that is neither in a fence nor in a span of code. */
+/** Transforms the text outside code fences and code spans. */
 function outsideOfCode(text: string, change: (prose: string) => string): string {
   return text
     .split(/(^ *(`{3,})[^\n]*\n[\s\S]*?^ *\2`*[ \t]*$)/m)

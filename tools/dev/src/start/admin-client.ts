@@ -1,6 +1,7 @@
+import type { Secrets } from './secrets.ts';
 import { UserError } from './user-error.ts';
 
-export interface AdminAnswer {
+interface AdminAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -14,7 +15,7 @@ export interface AdminClient {
 
 const deadlineMs = 15_000;
 
-/** The admin API of a surface that runs. Paths begin after `/admin/v1`. Throws UserError when it gives no answer at all. */
+/** The admin API of a running surface. Paths are relative to `/admin/v1`. @throws UserError if it does not answer. */
 export function adminClient(adminUrl: string, token: string): AdminClient {
   const send = async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -33,7 +34,7 @@ export function adminClient(adminUrl: string, token: string): AdminClient {
       });
       return { status: response.status, body: membersOf(await response.text()) };
     } catch (error) {
-      throw new UserError(`The admin API at ${adminUrl} gave no answer to ${method} ${path}.`, { cause: error });
+      throw new UserError(`The admin API at ${adminUrl} did not answer ${method} ${path}.`, { cause: error });
     }
   };
   return {
@@ -49,11 +50,37 @@ function membersOf(text: string): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {};
 }
 
-/** The text member of an answer. Throws UserError, with the problem's own sentence, when the answer is another one. */
+/** A string member of a response. @throws UserError with the problem's detail if the request failed. */
 export function textOf({ status, body }: AdminAnswer, member: string): string {
   const value = body[member];
   if (status < 300 && typeof value === 'string') return value;
   throw new UserError(
-    `The demo data could not be made: ${String(body['code'] ?? status)}. ${String(body['detail'] ?? '')}`.trim(),
+    `The demo data could not be created: ${String(body['code'] ?? status)}. ${String(body['detail'] ?? '')}`.trim(),
   );
+}
+
+interface DemoKey {
+  /** The name of the stored secret; the key's id is stored as `<name>Id`. */
+  readonly name: string;
+  /** The collection of keys. */
+  readonly path: string;
+  readonly order: object;
+}
+
+/** The key of an earlier start, unless it was revoked or the database was removed; else a new one. */
+export async function demoKey(
+  { admin, secrets }: { readonly admin: AdminClient; readonly secrets: Secrets },
+  { name, path, order }: DemoKey,
+): Promise<string> {
+  const idName = `${name}Id`;
+  const [known, id] = [secrets.recall(name), secrets.recall(idName)];
+  if (known !== undefined && id !== undefined) {
+    const { status, body } = await admin.get(`${path}/${id}`);
+    if (status === 200 && body['revokedAt'] === null) return known;
+  }
+  const minted = await admin.post(path, order);
+  const rawKey = textOf(minted, 'rawKey');
+  secrets.remember(name, rawKey);
+  secrets.remember(idName, textOf(minted, 'id'));
+  return rawKey;
 }

@@ -18,7 +18,7 @@ interface Place {
   readonly portBase: number;
 }
 
-/** What npm start does as a program, with the surfaces there are. */
+/** `npm start` as a program, with all surfaces. */
 describe('npm start, npm stop', () => {
   let place: Place;
   const env = { PATH: process.env['PATH'], HOME: tmpdir() };
@@ -59,11 +59,11 @@ describe('npm start, npm stop', () => {
     rmSync(place.folder, { recursive: true, force: true });
   });
 
-  it('detaches once everything is ready, prints lines that work, and is stopped', async () => {
+  it('detaches once everything is ready, prints working examples, and can be stopped', async () => {
     const started = call(['start', '--detach', ...options(place)]);
     expect(started.stderr).toBe('');
     expect(started.status).toBe(0);
-    expect(started.stdout).toContain(`It runs in the background; \`npm stop -- --data ${place.data}\` ends it.`);
+    expect(started.stdout).toContain(`Running in the background; stop it with \`npm stop -- --data ${place.data}\`.`);
     for (const name of ['dev.json', 'secrets.json']) expect(statSync(join(place.data, name)).mode & 0o777).toBe(0o600);
 
     const lines = started.stdout.split('\n').map((line) => line.trim());
@@ -106,9 +106,9 @@ describe('npm start, npm stop', () => {
     process.kill(pid, 'SIGKILL');
     expect(await waitUntilGone(pid, 10_000)).toBe(true);
     expect(call(['start', '--detach', ...options(place)]).stderr.trim()).toBe(
-      `Sealgate already runs on ${place.data} (process ${holderOf(place)}), but ingest-gateway has ended since (its log is ` +
-        `${join(place.data, 'logs/ingest-gateway.log')}). \`npm stop -- --data ${place.data}\`, then ` +
-        `\`npm start -- --data ${place.data}\`, brings it back.`,
+      `Sealgate already runs on ${place.data} (process ${holderOf(place)}), but ingest-gateway has exited since (its log is ` +
+        `${join(place.data, 'logs/ingest-gateway.log')}). To restart it: \`npm stop -- --data ${place.data}\`, then ` +
+        `\`npm start -- --data ${place.data}\`.`,
     );
 
     const pids = everyPid(place);
@@ -117,11 +117,11 @@ describe('npm start, npm stop', () => {
     expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
     expect(call(['stop', '--data', place.data])).toMatchObject({
       status: 0,
-      stdout: `Nothing runs on ${place.data}.\n`,
+      stdout: `Nothing is running in ${place.data}.\n`,
     });
   }, 360_000);
 
-  it('comes back with its data after everything was killed', async () => {
+  it('restarts with its data after everything was killed', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
     const before = readDev(place);
     const { url = '', adminUrl = '' } = before.surfaces['ingest-gateway'] ?? {};
@@ -144,7 +144,7 @@ describe('npm start, npm stop', () => {
     expect(await read.json()).toMatchObject({ id: 'before-the-kill', data: { kept: true } });
   }, 360_000);
 
-  it('comes back when only the start itself was killed, by ending what that left', async () => {
+  it('restarts if only the start itself was killed, by stopping the orphans', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
     const [holder = 0, ...left] = everyPid(place);
     process.kill(holder, 'SIGKILL');
@@ -155,7 +155,7 @@ describe('npm start, npm stop', () => {
     expect(left.filter((pid) => isAlive(pid))).toEqual([]);
   }, 360_000);
 
-  it('ends everything on Ctrl-C, in the foreground', async () => {
+  it('stops everything on Ctrl-C, in the foreground', async () => {
     const child = spawn(process.execPath, [bootstrap, 'start', ...options(place)], {
       env,
       detached: true,
@@ -165,7 +165,7 @@ describe('npm start, npm stop', () => {
     child.stdout.on('data', (chunk) => (said += String(chunk)));
     await until(() => said.includes('Sealgate is ready. Ctrl-C stops it.'), { timeoutMs: 60_000, what: 'the start' });
     const pids = everyPid(place);
-    // What a terminal does: every process of the group in the foreground gets the signal.
+    // Like a terminal: every process of the foreground group gets the signal.
     process.kill(-(child.pid ?? 0), 'SIGINT');
     const code = await new Promise((done) => child.once('exit', done));
     expect(code).toBe(0);
@@ -173,7 +173,7 @@ describe('npm start, npm stop', () => {
     expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
   }, 360_000);
 
-  it('refuses what it does not understand in one sentence', () => {
+  it('rejects unknown options in one sentence', () => {
     expect(call(['start', '--fast'])).toMatchObject({
       status: 1,
       stdout: '',
@@ -182,7 +182,7 @@ describe('npm start, npm stop', () => {
     expect(call(['start', '--help'])).toMatchObject({ status: 0, stdout: expect.stringContaining('--port-base N') });
   });
 
-  it('runs as a plain user, and tells him of a folder that he may not write', async () => {
+  it('runs as a plain user, and reports a read-only folder', async () => {
     if (process.getuid?.() !== 0) return;
     const who = { uid: nobody, gid: nobody };
     const own = { folder: place.folder, data: join(place.folder, 'own/data'), portBase: await freePortBase() };

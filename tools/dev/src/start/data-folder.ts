@@ -1,30 +1,31 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { explainFileError, removeCluster } from '@sealgate/local-services';
+import { workspaceRoot } from '../workspace.ts';
 import { UserError } from './user-error.ts';
 
-/** Where everything of one installation lies. */
+/** The files of one installation. */
 export interface DataFolder {
   readonly path: string;
   readonly lockFile: string;
   readonly secretsFile: string;
-  /** What the development provider remembers: refresh tokens, registered clients. */
+  /** Store of the development provider: refresh tokens, registered clients. */
   readonly providerFile: string;
-  /** The key that the log's checkpoints are checked with: for everybody, and there while nothing runs. */
+  /** The verifier key of the log: world-readable, and present while nothing is running. */
   readonly verifierKeyFile: string;
-  /** Which processes run, so that what a killed start left can be ended. */
+  /** The running processes, so that orphans of a killed start can be stopped. */
   readonly runFile: string;
-  /** For scripts and tools, while everything runs. */
+  /** For scripts and tools, while everything is running. */
   readonly devFile: string;
   readonly logs: string;
-  /** What a detached start says. */
+  /** Output of a detached start. */
   readonly startLog: string;
   readonly checkpoints: string;
-  /** Of the ledger: `sealgate ledger archive` makes it. */
+  /** The ledger archive, written by `sealgate ledger archive`. */
   readonly archive: string;
-  /** Lines to copy for every surface, with the demo's keys in them. */
+  /** Example commands for every surface, including the demo keys. */
   readonly examplesFile: string;
-  /** What runs: made from the sources at every start, so that a checkout can change while it runs. */
+  /** Bundles built from the sources at every start, so that the checkout can change while it is running. */
   readonly bundles: string;
   readonly postgres: string;
   readonly redis: string;
@@ -53,8 +54,8 @@ export function dataFolder(path: string): DataFolder {
 const neededBytes = 160 * 1024 * 1024;
 
 /**
- * Makes the folder where it is missing and tries whether it can be written. Under root others may pass through it, for
- * PostgreSQL runs as another user then; they can list and read nothing.
+ * Creates the folder if it is missing, and checks that it is writable. As root, other users may traverse it, because
+ * PostgreSQL runs as another user; they cannot list or read anything.
  */
 export function prepareDataFolder({ path, logs, checkpoints, bundles, postgres }: DataFolder): void {
   try {
@@ -70,7 +71,7 @@ export function prepareDataFolder({ path, logs, checkpoints, bundles, postgres }
   if (!existsSync(postgres) && bavail * bsize < neededBytes) {
     const mebibytes = Math.floor((bavail * bsize) / 1024 / 1024);
     throw new UserError(
-      `The disk that holds ${path} is full: ${mebibytes} MiB are left and ${neededBytes / 1024 / 1024} are needed. Free some space and start again.`,
+      `The disk that holds ${path} is full: ${mebibytes} MiB are free and ${neededBytes / 1024 / 1024} are needed. Free some space and start again.`,
     );
   }
 }
@@ -81,7 +82,7 @@ function explained(error: unknown, path: string): unknown {
   return explainFileError(error, path);
 }
 
-/** Removes what we made, and nothing else: the folder may be one that holds other things too. */
+/** Removes only our own files: the folder may contain others. */
 export function forgetData(data: DataFolder): void {
   removeCluster(data.postgres);
   const made = [
@@ -103,8 +104,25 @@ export function forgetData(data: DataFolder): void {
   }
 }
 
-/** All but the log that a detached start is writing at this moment. */
+/** All logs except the one that a detached start is writing. */
 const oldLogs = ({ logs, startLog }: DataFolder): string[] =>
   readdirSync(logs)
     .map((name) => join(logs, name))
     .filter((file) => file !== startLog);
+
+/** The default data folder. */
+export const defaultData = resolve(workspaceRoot, '.sealgate');
+
+/** `npm start` or `npm stop` with the option for this data folder. */
+export function npmCommand(command: 'start' | 'stop', dataPath: string): string {
+  return dataPath === defaultData ? `npm ${command}` : `npm ${command} -- --data ${quoted(dataPath)}`;
+}
+
+/** `npx sealgate` with these arguments and the option for this data folder. */
+export function adminCommand(words: string, dataPath: string): string {
+  const named = dataPath === defaultData ? '' : ` --dev-json ${quoted(join(dataPath, 'dev.json'))}`;
+  return `npx sealgate ${words}${named}`;
+}
+
+/** A path quoted for a shell. */
+export const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

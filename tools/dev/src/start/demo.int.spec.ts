@@ -32,7 +32,7 @@ const call = (command: string, ...parameters: string[]) =>
     ...{ encoding: 'utf8', timeout: 240_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
   });
 
-/** An access token for that audience, or for the one that `dev.json` names. */
+/** An access token for that audience, or for the one in dev.json. */
 const tokenOf = async (role: string, resource = dev.oidc!.audience): Promise<string> => {
   const verifier = client.randomPKCECodeVerifier();
   const url = client.buildAuthorizationUrl(config, {
@@ -81,7 +81,7 @@ afterAll(() => {
 }, 120_000);
 const pathOf = (name: string): string => readable.find(([each]) => each === name)![1];
 
-/** People of the demo at every door that takes tokens, on all that npm start runs. */
+/** The demo people on all listeners that accept tokens, with everything that npm start runs. */
 describe('people of the demo', () => {
   it.each(['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'])(
     'have the role %s of surface A, and no other',
@@ -91,7 +91,7 @@ describe('people of the demo', () => {
     },
   );
 
-  it('read the dashboard and the partner API, as far as their role goes', async () => {
+  it('read the dashboard and the partner API according to their role', async () => {
     const viewer = await tokenOf('viewer', surface('risk-partner').url);
     expect((await ask(risk('/api/risks'), viewer)).status).toBe(200);
     expect((await ask(risk('/api/v1/risks'), viewer)).status).toBe(200);
@@ -101,7 +101,7 @@ describe('people of the demo', () => {
     expect((await ask(risk('/api/risks'), partner)).status).toBe(403);
   });
 
-  it('use the tools with a token for their address, and with no other', async () => {
+  it('use the tools only with a token for their address', async () => {
     const whoami = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } };
     const answer = await post(risk('/mcp'), await tokenOf('auditor', risk('/mcp')), whoami);
     expect(answer.status).toBe(200);
@@ -110,7 +110,7 @@ describe('people of the demo', () => {
       expect((await post(risk('/mcp'), await tokenOf('auditor', audience), whoami)).status).toBe(401);
   });
 
-  it('are signed in by a client of the tools that was told nothing but the address', async () => {
+  it('can be signed in by an MCP client that only has the address', async () => {
     const memory = oauthMemory((url) => pickPerson(url, 'demo-contributor'));
     const connect = async () => {
       const transport = new StreamableHTTPClientTransport(new URL(risk('/mcp')), { authProvider: memory.provider });
@@ -126,14 +126,14 @@ describe('people of the demo', () => {
     expect(await whoami()).toMatchObject({ orgId: dev.demo.orgId, roles: ['contributor'] });
     expect(memory.asked()?.get('resource')).toBe(risk('/mcp'));
 
-    // A token that has ended is refreshed without a person.
+    // An expired token is refreshed without user interaction.
     memory.spoilAccessToken();
     expect(await whoami()).toMatchObject({ roles: ['contributor'] });
     expect(memory.timesAsked()).toBe(1);
     await tools.close();
   });
 
-  it('may do everything on each admin listener as operator, and read as viewer', async () => {
+  it('have full access to each admin listener as operator, and read access as viewer', async () => {
     const [operator, viewer] = [await tokenOf('operator'), await tokenOf('viewer')];
     for (const [name, path] of readable) {
       const url = `${surface(name).adminUrl}/admin/v1${path}`;
@@ -146,7 +146,7 @@ describe('people of the demo', () => {
       expect((await ask(networks, await tokenOf(role))).status).toBe(401);
   });
 
-  it('are refused with a token for another listener', async () => {
+  it('are rejected with a token for another listener', async () => {
     for (const [name, path] of readable) {
       const token = await tokenOf('operator', surface(name).adminUrl);
       for (const [other] of readable) {
@@ -166,7 +166,7 @@ describe('the console', () => {
   const cookiesOf = (response: Response): string[] =>
     response.headers.getSetCookie().map((line) => line.split(';')[0] ?? '');
 
-  it('signs people of the demo in, and shows them what the surfaces let them see', async () => {
+  it('signs demo people in, and shows them the data they may see', async () => {
     expect((await open('/')).headers.get('content-type')).toContain('text/html');
     const asked = await open('/sign-in?returnTo=/');
     const returned = await pickPerson(asked.headers.get('location')!, 'demo-viewer');
@@ -188,7 +188,7 @@ describe('the data of the demo', () => {
   const sizes = async () =>
     (await list('ingest-gateway', '/ledger/channels')).map(({ channel, size }) => [channel, size]);
 
-  it('is records of several types over several days, each of them committed', async () => {
+  it('has committed records of several types over several days', async () => {
     const events = await list('ingest-gateway', '/events?limit=200');
     expect(new Set(events.flatMap(({ types }) => types)).size).toBeGreaterThanOrEqual(6);
     expect(new Set(events.map(({ status }) => status))).toEqual(new Set(['committed']));
@@ -196,7 +196,7 @@ describe('the data of the demo', () => {
     expect(size).toBeGreaterThan(300);
   });
 
-  it('is decisions of the gate for every usual reason', async () => {
+  it('has gate decisions for every common reason', async () => {
     const reasons = (await list('case-gate', '/decisions?limit=200')).flatMap((row) => row['reason_codes']);
     const usual = ['ELIGIBLE', 'NO_SEALED_DECISION', 'INELIGIBLE', 'ELIGIBILITY_SUSPENDED', 'ELIGIBILITY_REVOKED'];
     expect(reasons).toEqual(
@@ -206,7 +206,7 @@ describe('the data of the demo', () => {
     expect(new Set(policies.map(({ status }) => status))).toEqual(new Set(['draft', 'active', 'retired']));
   });
 
-  it('is evidence that ends soon or has ended, and requirements without any', async () => {
+  it('has evidence that expires soon or has expired, and requirements without any', async () => {
     const partner = dev.demo.keys['partner_read']!;
     const read = async (path: string): Promise<{ state: string }[]> =>
       JSON.parse((await ask(risk(path), partner)).text).items;
@@ -216,13 +216,13 @@ describe('the data of the demo', () => {
     expect(new Set(coverage)).toEqual(new Set(['covered', 'partial', 'gap']));
   });
 
-  it('leaves the keys of the demo as they are, and no other that works', async () => {
+  it('keeps the demo keys, and no other valid key', async () => {
     const keys = await list('case-gate', '/keys?environment=live');
     expect(keys.filter(({ revokedAt }) => revokedAt === null).map(({ label }) => label)).toEqual(['Demo']);
   });
 
-  it('is the same after a restart, and so are its people, with the tokens of before', async () => {
-    // But for the gate's channel: a gate that stops writes the head of its decisions there.
+  it('is the same after a restart, and so are its people and their tokens', async () => {
+    // Except the gate's channel: a stopping gate writes the head of its decisions there.
     const rest = async () => (await sizes()).filter(([channel]) => channel !== 'demo.cases');
     const before = await rest();
     const token = await tokenOf('viewer');

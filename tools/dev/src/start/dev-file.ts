@@ -1,25 +1,25 @@
-import type { DemoIdentity } from '../provider/demo-people.ts';
+import type { DemoIdentity } from '../provider/provider-configuration.ts';
 import { ledgerOrigin, type Secrets } from './secrets.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Ground, RunningSurface } from './start-surfaces.ts';
 import type { DemoData } from './surface.ts';
 
-/** What scripts and tools read while everything runs: addresses without trailing slashes, and the keys. */
+/** The data for scripts and tools while everything is running: addresses without trailing slashes, and keys. */
 export interface DevFile {
   readonly adminToken: string;
-  /** For whoever owns the schemas. */
+  /** For the owner of the schemas. */
   readonly databaseUrl: string;
   readonly redisUrl: string | null;
   readonly surfaces: Readonly<Record<string, DevSurface>>;
-  /** Absent where it does not run. */
+  /** Absent if it is not running. */
   readonly console?: Pick<DevSurface, 'url' | 'opsUrl' | 'pid'>;
   readonly ledger: { readonly driver: string; readonly origin: string; readonly verifierKey: string };
-  /** Absent where nobody signs in. `audience` is what scripts ask tokens for. */
+  /** Absent without sign-in. `audience` is the token audience for scripts. */
   readonly oidc?: { readonly issuer: string; readonly clientId: string; readonly audience: string };
   readonly demo: DemoData & { readonly people?: readonly DevPerson[] };
 }
 
-/** Whom the development provider signs in: one for each role of surface A, and an operator. */
+/** The people of the development provider: one for each role of surface A, and an operator. */
 type DevPerson = Pick<DemoIdentity, 'role' | 'subject' | 'email'>;
 
 interface DevSurface {
@@ -50,7 +50,7 @@ function signInOf({ issuer, clientId, audience, people }: SignIn, demo: DemoData
   return { oidc: { issuer, clientId, audience }, demo: { ...demo, people: named } };
 }
 
-/** MCP is served by the public listener, so its address is the same; the path is the client's to add. */
+/** MCP is served by the public listener, so its address is the same; clients add the path. */
 const entryOf = ({ url, opsUrl, adminUrl, mcp, pid }: RunningSurface): DevSurface => ({
   url,
   opsUrl,
@@ -60,6 +60,6 @@ const entryOf = ({ url, opsUrl, adminUrl, mcp, pid }: RunningSurface): DevSurfac
 });
 
 function mergeDemo(parts: readonly DemoData[]): DemoData {
-  const keys = Object.assign({}, ...parts.map((part) => part.keys)) as Record<string, string>; // Only such parts went in.
+  const keys = Object.assign({}, ...parts.map((part) => part.keys)) as Record<string, string>; // All parts have this type.
   return Object.assign({}, ...parts, { keys }) as DemoData;
 }

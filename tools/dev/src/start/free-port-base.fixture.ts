@@ -2,7 +2,7 @@ import { isPortFree } from '@sealgate/local-services';
 
 const offsets = [1, 2, 3, 4, 5, 51, 52, 53, 54, 55, 80, 90, 91, 101, 102, 103, 104];
 
-/** A base for the ports of a start, below the range that the system gives out by itself, so that nobody takes one. */
+/** A port base for a start, below the ephemeral port range, so that no other process takes a port. */
 export async function freePortBase(): Promise<number> {
   for (;;) {
     const base = 10_000 + Math.floor(Math.random() * 150) * 120;

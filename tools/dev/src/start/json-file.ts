@@ -11,17 +11,17 @@ import {
 import { explainFileError } from '@sealgate/local-services';
 import { UserError } from './user-error.ts';
 
-/** Written whole or not at all, and readable by nobody else. */
+/** Written atomically, readable only by the owner. */
 export function writeJsonFile(file: string, value: unknown): void {
   writePrivateFile(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** Written whole or not at all, and readable by nobody else. */
+/** Written atomically, readable only by the owner. */
 export function writePrivateFile(file: string, text: string): void {
   writeWhole(file, text, 0o600);
 }
 
-/** Written whole or not at all, and readable by everybody. */
+/** Written atomically, readable by everyone. */
 export function writePublicFile(file: string, text: string): void {
   writeWhole(file, text, 0o644);
 }
@@ -31,7 +31,7 @@ function writeWhole(file: string, text: string, mode: number): void {
   try {
     const handle = openSync(making, 'w', mode);
     try {
-      fchmodSync(handle, mode); // Neither what the umask says, nor what an earlier try left.
+      fchmodSync(handle, mode); // Independent of the umask and of an earlier attempt.
       writeFileSync(handle, text);
       fsyncSync(handle);
     } finally {
@@ -43,7 +43,7 @@ function writeWhole(file: string, text: string, mode: number): void {
   }
 }
 
-/** The members of the object in the file, or undefined where there is no file. Throws UserError when it is broken. */
+/** The members of the object in the file; undefined if there is no file. @throws UserError if it is invalid. */
 export function readJsonFile(file: string): Readonly<Record<string, unknown>> | undefined {
   if (!existsSync(file)) return undefined;
   const value = parse(file);
@@ -62,4 +62,4 @@ function parse(file: string): unknown {
 }
 
 const broken = (file: string, cause?: unknown): UserError =>
-  new UserError(`${file} is broken. Restore it, or start with --fresh, which forgets all data.`, { cause });
+  new UserError(`${file} is broken. Restore it, or start with --fresh, which removes all data.`, { cause });

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { commandLineOf, startOfProcess } from '@sealgate/local-services';
 import { until } from '@sealgate/testing';
 import { dataFolder } from './data-folder.ts';
-import { lockHolder, takeLock } from './lock.ts';
-import { writeRunFile } from './run-file.ts';
+import { lockHolder, takeLock, writeRunFile } from './lock.ts';
 
-describe('the lock on the data', () => {
+describe('the lock on the data folder', () => {
   let folder = '';
   let file = '';
   let other: ChildProcess | undefined;
@@ -22,7 +21,7 @@ describe('the lock on the data', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A process that lives, with those words on its command line. */
+  /** Starts a process with those words on its command line. */
   const startOther = async (words: string): Promise<number> => {
     other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)', words], { stdio: 'ignore' });
     const pid = other.pid ?? 0;
@@ -32,7 +31,7 @@ describe('the lock on the data', () => {
 
   const ours = () => ({ pid: process.pid, started: startOfProcess(process.pid) });
 
-  it('is taken, readable by nobody else, and let go', () => {
+  it('is created with mode 0600, and removed on release', () => {
     const lock = takeLock(dataFolder(folder));
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(ours());
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -40,7 +39,7 @@ describe('the lock on the data', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is refused while another start holds it', async () => {
+  it('rejects a second start', async () => {
     const pid = await startOther('/checkout/tools/dev/src/main.ts');
     writeFileSync(file, JSON.stringify({ pid }));
     expect(lockHolder(file)).toBe(pid);
@@ -49,21 +48,21 @@ describe('the lock on the data', () => {
     );
   });
 
-  it('says what has ended since, where its log is, and what brings it back', async () => {
+  it('reports exited services with their logs, and how to restart them', async () => {
     const pid = await startOther('/checkout/tools/dev/src/main.ts');
     writeFileSync(file, JSON.stringify({ pid, started: startOfProcess(pid) }));
     const mark = '/checkout/tools/dev/src/main.ts';
     writeRunFile(dataFolder(folder), [
       { name: 'redis', pid, mark, logFile: '/logs/redis.log' },
-      { name: 'ingest-gateway', pid, mark: 'what it no longer is', logFile: '/logs/ingest-gateway.log' },
+      { name: 'ingest-gateway', pid, mark: 'no longer matches', logFile: '/logs/ingest-gateway.log' },
     ]);
     expect(() => takeLock(dataFolder(folder))).toThrow(
-      `Sealgate already runs on ${folder} (process ${pid}), but ingest-gateway has ended since (its log is ` +
-        `/logs/ingest-gateway.log). \`npm stop -- --data ${folder}\`, then \`npm start -- --data ${folder}\`, brings it back.`,
+      `Sealgate already runs on ${folder} (process ${pid}), but ingest-gateway has exited since (its log is ` +
+        `/logs/ingest-gateway.log). To restart it: \`npm stop -- --data ${folder}\`, then \`npm start -- --data ${folder}\`.`,
     );
   });
 
-  it('is taken over from a start that was killed, even when its id belongs to another start by now', async () => {
+  it('replaces the lock of a killed start whose pid was reused by another start', async () => {
     const pid = await startOther('/checkout/tools/dev/src/main.ts');
     const started = startOfProcess(pid);
     writeFileSync(file, JSON.stringify({ pid, started }));
@@ -74,7 +73,7 @@ describe('the lock on the data', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(ours());
   });
 
-  it('is taken over from a start that was killed, even when its id belongs to something else by now', async () => {
+  it('replaces the lock of a killed start whose pid was reused by another program', async () => {
     const pid = await startOther('an-editor');
     writeFileSync(file, JSON.stringify({ pid }));
     expect(lockHolder(file)).toBeUndefined();
@@ -82,7 +81,7 @@ describe('the lock on the data', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(ours());
   });
 
-  it.each(['', '{', '{"pid":"1"}', '{"pid":-1}', 'null'])('takes over one that was cut short: %j', (text) => {
+  it.each(['', '{', '{"pid":"1"}', '{"pid":-1}', 'null'])('replaces a truncated lock: %j', (text) => {
     writeFileSync(file, text);
     takeLock(dataFolder(folder));
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(ours());

@@ -1,52 +1,42 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { commandLineOf, explainFileError, isAlive, startOfProcess, systemCodeOf } from '@sealgate/local-services';
-import { npmCommand } from './commands.ts';
-import type { DataFolder } from './data-folder.ts';
-import { endedProcesses } from './run-file.ts';
+import { existsSync, rmSync } from 'node:fs';
+import {
+  commandLineOf,
+  endProcess,
+  explainFileError,
+  isAlive,
+  lockHolder as holderOf,
+  stopOrphanedPostgres,
+  takeLockFile,
+} from '@sealgate/local-services';
+import { type DataFolder, npmCommand } from './data-folder.ts';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
 import { UserError } from './user-error.ts';
 
-/** Part of the command line of every start, by which a process id in a lock is known to be still one of ours. */
-const mark = 'tools/dev/src/main.ts';
+/** Part of the command line of every `npm start`. */
+const MARK = 'tools/dev/src/main.ts';
 
-/** The process that holds the data now; undefined when there is none. What a killed one left does not count. */
-export function lockHolder(lockFile: string): number | undefined {
-  const held = readLock(lockFile);
-  if (held === undefined || !isAlive(held.pid) || !commandLineOf(held.pid).includes(mark)) return undefined;
-  // A start on other data may have got the id since; it did not start when the holder did.
-  const isReused = held.started !== undefined && held.started !== startOfProcess(held.pid);
-  return isReused ? undefined : held.pid;
-}
-
-interface Held {
-  readonly pid: number;
-  /** As `startOfProcess` tells it; undefined where it could not. */
-  readonly started: string | undefined;
-}
-
-function readLock(lockFile: string): Held | undefined {
-  try {
-    const { pid, started }: Record<string, unknown> = JSON.parse(readFileSync(lockFile, 'utf8'));
-    if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 1) return undefined;
-    return { pid, started: typeof started === 'string' ? started : undefined };
-  } catch {
-    return undefined; // No lock, or one that was cut short as it was written: its holder is gone.
-  }
-}
+/** The `npm start` that holds the data folder; undefined if there is none, or if it was killed. */
+export const lockHolder = (lockFile: string): number | undefined => holderOf(lockFile, MARK);
 
 export interface Lock {
   release(): void;
 }
 
-/** Takes the data for this process. Throws UserError when another start has it. */
+/** Locks the data folder for this process. @throws UserError if another start holds it. */
 export function takeLock(data: DataFolder): Lock {
   const { lockFile, path } = data;
-  for (let tries = 0; tries < 5; tries += 1) {
-    const holder = lockHolder(lockFile);
-    if (holder !== undefined && holder !== process.pid) throw new UserError(refusal(data, holder));
-    if (create(lockFile)) return { release: () => rmSync(lockFile, { force: true }) };
-    moveAside(lockFile);
+  const result = takeLockOf(lockFile);
+  if (result.taken) return { release: () => rmSync(lockFile, { force: true }) };
+  if (result.holder !== undefined) throw new UserError(refusal(data, result.holder));
+  throw new UserError(`Another start is locking ${path} at this moment.`);
+}
+
+function takeLockOf(lockFile: string): ReturnType<typeof takeLockFile> {
+  try {
+    return takeLockFile(lockFile, MARK);
+  } catch (error) {
+    throw explainFileError(error, lockFile);
   }
-  throw new UserError(`Another start is taking ${path} at this moment.`);
 }
 
 function refusal(data: DataFolder, holder: number): string {
@@ -54,33 +44,58 @@ function refusal(data: DataFolder, holder: number): string {
   const stop = npmCommand('stop', data.path);
   const ended = endedProcesses(data);
   if (ended.length === 0) return `${runs}. Stop it with \`${stop}\`, or choose another folder with --data.`;
-  const each = ended.map(({ name, logFile }) => `${name} has ended since (its log is ${logFile})`).join(' and ');
-  return `${runs}, but ${each}. \`${stop}\`, then \`${npmCommand('start', data.path)}\`, brings it back.`;
+  const each = ended.map(({ name, logFile }) => `${name} has exited since (its log is ${logFile})`).join(' and ');
+  return `${runs}, but ${each}. To restart it: \`${stop}\`, then \`${npmCommand('start', data.path)}\`.`;
 }
 
-function create(lockFile: string): boolean {
-  try {
-    const handle = openSync(lockFile, 'wx', 0o600);
-    writeFileSync(handle, `${JSON.stringify({ pid: process.pid, started: startOfProcess(process.pid) })}\n`);
-    closeSync(handle);
-    return true;
-  } catch (error) {
-    if (systemCodeOf(error) === 'EEXIST') return false;
-    throw explainFileError(error, lockFile);
-  }
+/** A child process, and a part of its command line to identify it. */
+export interface RunningProcess {
+  readonly pid: number;
+  readonly mark: string;
+  readonly name: string;
+  readonly logFile: string;
+}
+
+/** Written before other processes depend on these, so that orphans of a killed start can be found. */
+export function writeRunFile(data: DataFolder, processes: readonly RunningProcess[]): void {
+  writeJsonFile(data.runFile, { processes });
 }
 
 /**
- * Removes a lock that its holder left behind. Another start may have done so already and hold a fresh one, which the
- * renaming then caught: that one is put back.
+ * Stops the orphans of a killed start on this data: surfaces and Redis by the run file, PostgreSQL by its own pid file.
+ * A process is signalled only if its command line matches. The caller holds the lock. Returns their number.
  */
-function moveAside(lockFile: string): void {
-  const aside = `${lockFile}.${process.pid}`;
-  try {
-    renameSync(lockFile, aside);
-    if (lockHolder(aside) === undefined) rmSync(aside, { force: true });
-    else renameSync(aside, lockFile);
-  } catch (error) {
-    if (systemCodeOf(error) !== 'ENOENT') throw explainFileError(error, lockFile);
+export async function endOrphans(data: DataFolder): Promise<number> {
+  let ended = 0;
+  for (const process of readRunFile(data)) {
+    if (!isOurs(process)) continue;
+    await endProcess(process.pid, [
+      { name: 'SIGTERM', waitMs: 15_000 },
+      { name: 'SIGKILL', waitMs: 5_000 },
+    ]);
+    ended += 1;
   }
+  if (existsSync(data.postgres) && (await stopOrphanedPostgres(data.postgres))) ended += 1;
+  for (const file of [data.runFile, data.devFile]) rmSync(file, { force: true });
+  return ended;
+}
+
+/** Processes that have exited although their start is still running. */
+function endedProcesses(data: DataFolder): RunningProcess[] {
+  return readRunFile(data).filter((process) => !isOurs(process));
+}
+
+const isOurs = ({ pid, mark }: RunningProcess): boolean => isAlive(pid) && commandLineOf(pid).includes(mark);
+
+function readRunFile(data: DataFolder): RunningProcess[] {
+  const processes: unknown = readJsonFile(data.runFile)?.['processes'];
+  return Array.isArray(processes) ? processes.filter(isRunningProcess) : [];
+}
+
+function isRunningProcess(value: unknown): value is RunningProcess {
+  if (typeof value !== 'object' || value === null) return false;
+  const words = ['mark', 'name', 'logFile'].map((member): unknown => Reflect.get(value, member));
+  const pid: unknown = Reflect.get(value, 'pid');
+  const isWord = (word: unknown): boolean => typeof word === 'string' && word.length > 0;
+  return typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && words.every(isWord);
 }

@@ -4,19 +4,19 @@ type Saved<Name extends 'saveTokens' | 'saveClientInformation' | 'saveDiscoveryS
   NonNullable<OAuthClientProvider[Name]>
 >[0];
 
-/** What a tool client keeps between its sign-in and its calls, here in memory, and the person at its browser. */
+/** The OAuth state of an MCP client, in memory, with a simulated user at the browser. */
 export interface OauthMemory {
   readonly provider: OAuthClientProvider;
-  /** Where the browser was sent in the end. */
+  /** The final URL of the browser. */
   returned(): Promise<URL>;
   /** The parameters of the last authorization request. */
   asked(): URLSearchParams | undefined;
   timesAsked(): number;
-  /** Leaves the refresh token as it is. */
+  /** Keeps the refresh token. */
   spoilAccessToken(): void;
 }
 
-/** @param browse does what the person does, from the authorization URL to the redirect back. */
+/** @param browse simulates the user, from the authorization URL to the redirect back. */
 export function oauthMemory(browse: (url: URL) => Promise<URL>): OauthMemory {
   const asked: URLSearchParams[] = [];
   let client: Saved<'saveClientInformation'> | undefined;
@@ -46,7 +46,7 @@ export function oauthMemory(browse: (url: URL) => Promise<URL>): OauthMemory {
       },
     },
     async returned() {
-      if (returned === undefined) throw new Error('The browser was sent nowhere.');
+      if (returned === undefined) throw new Error('There was no redirect.');
       return returned;
     },
     asked: () => asked.at(-1),

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { endProcess } from '@sealgate/local-services';
 import { dataFolder } from './data-folder.ts';
-import { lockHolder, takeLock } from './lock.ts';
-import { reporter } from './reporter.ts';
-import { endOrphans } from './run-file.ts';
-import { told } from './run-start.ts';
+import { endOrphans, lockHolder, takeLock } from './lock.ts';
+import { reporter, told } from './run-start.ts';
 import { parseStopOptions } from './start-options.ts';
 import { UserError } from './user-error.ts';
 
-/** `npm stop`. Gives the exit code: nothing to stop is no failure. */
+/** `npm stop`. Returns the exit code: nothing to stop is not a failure. */
 export async function runStop(parameters: readonly string[]): Promise<number> {
   const report = reporter();
   try {
@@ -27,14 +25,14 @@ async function stop(path: string): Promise<string> {
   if (holder !== undefined) {
     await endProcess(holder, [{ name: 'SIGTERM', waitMs: stopTimeoutMs }]);
     if (lockHolder(data.lockFile) !== undefined)
-      throw new UserError(`Process ${holder} has not ended within ${stopTimeoutMs / 1_000} seconds.`);
+      throw new UserError(`Process ${holder} has not exited within ${stopTimeoutMs / 1_000} seconds.`);
     return 'Stopped.';
   }
-  if (!existsSync(data.lockFile)) return `Nothing runs on ${path}.`;
+  if (!existsSync(data.lockFile)) return `Nothing is running in ${path}.`;
   const lock = takeLock(data);
   try {
     const ended = await endOrphans(data);
-    return ended === 0 ? `Nothing runs on ${path}.` : `Stopped ${ended} that a killed start had left.`;
+    return ended === 0 ? `Nothing is running in ${path}.` : `Stopped ${ended} orphaned processes of a killed start.`;
   } finally {
     lock.release();
   }

@@ -23,43 +23,43 @@ const screen: Screen = {
 };
 
 describe('the screen', () => {
-  it('tells addresses, keys, lines to copy and where the data lies', () => {
+  it('shows addresses, keys, example commands and the data folder', () => {
     expect(renderScreen(screen)).toBe(`
 Sealgate is ready. Ctrl-C stops it.
 
   ingest-gateway  http://127.0.0.1:4104  ops http://127.0.0.1:4154  admin http://127.0.0.1:4204
-  Sign-in     http://127.0.0.1:4180 (development only: pick who you are)
+  Sign-in     http://127.0.0.1:4180 (development only, no password)
   PostgreSQL  127.0.0.1:4190, data in /data/postgres
   Redis       none: limits hold per process
 
-Keys for trying it out
+Demo keys
   ingest       the-key
   admin token  the-token
 
-Copy a line:
+Example commands:
   # Ask it
   curl -sS http://127.0.0.1:4104
 
-More of them, for each surface: /data/examples.txt
-Data, keys and logs lie in /data (addresses and keys for scripts: dev.json).
+More examples for each surface: /data/examples.txt
+Data, keys and logs are in /data (addresses and keys for scripts: dev.json).
 `);
   });
 
-  it('names no place to sign in where there is none', () => {
+  it('shows no sign-in address without a provider', () => {
     expect(renderScreen({ ...screen, signIn: undefined })).not.toContain('Sign-in');
   });
 
-  it('names the console before anything else, where it runs', () => {
+  it('shows the console first, if it is running', () => {
     const consoleUrl = 'http://127.0.0.1:4105';
     const surfaces = [...screen.surfaces, { name: 'console', url: consoleUrl, opsUrl: 'http://127.0.0.1:4155' }];
     const lines = renderScreen({ ...screen, consoleUrl, surfaces }).split('\n');
-    expect(lines[1]).toBe('Open http://127.0.0.1:4105 and pick who you want to be.');
+    expect(lines[1]).toBe('Open http://127.0.0.1:4105 and choose a person to sign in as.');
     expect(lines).toContain('  console         http://127.0.0.1:4105  ops http://127.0.0.1:4155');
   });
 
-  it('says how a detached one ends', () => {
+  it('shows how to stop a detached start', () => {
     expect(renderScreen({ ...screen, detached: true })).toContain(
-      'It runs in the background; `npm stop -- --data /data` ends it.',
+      'Running in the background; stop it with `npm stop -- --data /data`.',
     );
   });
 });

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { npmCommand } from './commands.ts';
+import { npmCommand } from './data-folder.ts';
 import type { Example } from './surface.ts';
 
 export interface ScreenSurface {
@@ -11,30 +11,30 @@ export interface ScreenSurface {
 }
 
 export interface Screen {
-  /** Undefined where it does not run. */
+  /** Undefined if it is not running. */
   readonly consoleUrl: string | undefined;
   readonly surfaces: readonly ScreenSurface[];
-  /** Where people sign in; undefined where nobody does. */
+  /** The development provider; undefined without one. */
   readonly signIn: string | undefined;
   /** Without its password. */
   readonly postgres: string;
   readonly redis: string | undefined;
   readonly keys: Readonly<Record<string, string>>;
   readonly adminToken: string;
-  /** Of one surface: the rest lies in `examplesFile`. */
+  /** Of one surface: the rest is in `examplesFile`. */
   readonly examples: readonly Example[];
   readonly examplesFile: string;
   readonly dataPath: string;
   readonly detached: boolean;
 }
 
-/** All that one wants to know once everything is ready, on one screen. */
+/** The summary printed once everything is ready. */
 export function renderScreen(screen: Screen): string {
   const stop = npmCommand('stop', screen.dataPath);
-  const ends = screen.detached ? `It runs in the background; \`${stop}\` ends it.` : 'Ctrl-C stops it.';
+  const ends = screen.detached ? `Running in the background; stop it with \`${stop}\`.` : 'Ctrl-C stops it.';
   return [
     '',
-    ...(screen.consoleUrl === undefined ? [] : [`Open ${screen.consoleUrl} and pick who you want to be.`, '']),
+    ...(screen.consoleUrl === undefined ? [] : [`Open ${screen.consoleUrl} and choose a person to sign in as.`, '']),
     `Sealgate is ready. ${ends}`,
     '',
     ...table(
@@ -44,24 +44,24 @@ export function renderScreen(screen: Screen): string {
       ]),
     ),
     ...table([
-      ...(screen.signIn === undefined ? [] : [['Sign-in', `${screen.signIn} (development only: pick who you are)`]]),
+      ...(screen.signIn === undefined ? [] : [['Sign-in', `${screen.signIn} (development only, no password)`]]),
       ['PostgreSQL', screen.postgres],
       ['Redis', screen.redis ?? 'none: limits hold per process'],
     ]),
     '',
-    'Keys for trying it out',
+    'Demo keys',
     ...table([...Object.entries(screen.keys), ['admin token', screen.adminToken]]),
     '',
-    'Copy a line:',
+    'Example commands:',
     ...linesOf(screen.examples).map((line) => `  ${line}`),
     '',
-    `More of them, for each surface: ${shortest(screen.examplesFile)}`,
-    `Data, keys and logs lie in ${shortest(screen.dataPath)} (addresses and keys for scripts: dev.json).`,
+    `More examples for each surface: ${shortest(screen.examplesFile)}`,
+    `Data, keys and logs are in ${shortest(screen.dataPath)} (addresses and keys for scripts: dev.json).`,
     '',
   ].join('\n');
 }
 
-/** Each example under what it is for. */
+/** Examples as shell lines, each with a comment. */
 export function linesOf(examples: readonly Example[]): string[] {
   return examples.flatMap(({ what, line }) => [`# ${what}`, line]);
 }
@@ -73,7 +73,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => `  ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
 }
 
-/** The path as seen from here, where that is below. */
+/** The path relative to the working directory if it is below it. */
 export function shortest(path: string): string {
   const seenFromHere = relative(process.cwd(), path);
   return seenFromHere === '' || seenFromHere.startsWith('..') ? path : seenFromHere;

@@ -12,7 +12,7 @@ describe('the secrets of an installation', () => {
   });
   afterEach(() => rmSync(data.path, { recursive: true, force: true }));
 
-  it('are made once, kept, and readable by nobody else', () => {
+  it('are created once, stored, and readable only by the owner', () => {
     const first = openSecrets(data);
     const secret = first.secret('ingest-gateway.serverSecret');
     first.remember('demo.ingestKey', 'x');
@@ -25,7 +25,7 @@ describe('the secrets of an installation', () => {
     expect(statSync(data.secretsFile).mode & 0o777).toBe(0o600);
   });
 
-  it('leave the key to check the log with for everybody', () => {
+  it('write the verifier key of the log world-readable', () => {
     const { ledger } = openSecrets(data);
     expect(readFileSync(data.verifierKeyFile, 'utf8')).toBe(`${ledger.verifierKey}\n`);
     expect(statSync(data.verifierKeyFile).mode & 0o777).toBe(0o644);
@@ -39,10 +39,10 @@ describe('the secrets of an installation', () => {
     expect(secrets.ledger.verifierKey).toMatch(/^localhost\/sealgate\+[0-9a-f]{8}\+/);
   });
 
-  it.each(['{', '[]', '{"adminToken": 7}'])('are not made anew over a broken file: %s', (text) => {
+  it.each(['{', '[]', '{"adminToken": 7}'])('are not recreated over an invalid file: %s', (text) => {
     writeFileSync(data.secretsFile, text);
     expect(() => openSecrets(data)).toThrow(
-      `${data.secretsFile} is broken. Restore it, or start with --fresh, which forgets all data.`,
+      `${data.secretsFile} is broken. Restore it, or start with --fresh, which removes all data.`,
     );
     expect(readFileSync(data.secretsFile, 'utf8')).toBe(text);
   });

@@ -4,23 +4,25 @@ import type { DataFolder } from './data-folder.ts';
 import { readJsonFile, writeJsonFile, writePublicFile } from './json-file.ts';
 import { UserError } from './user-error.ts';
 
-/** The name that the ledger of a local installation signs its checkpoints with. */
+/** The ledger origin of a local installation. */
 export const ledgerOrigin = 'localhost/sealgate';
 
 export interface Secrets {
-  /** Of all admin listeners. */
+  /** The token of all admin listeners. */
   readonly adminToken: string;
   readonly ledger: { readonly signingKey: string; readonly verifierKey: string };
-  /** The secret of that name, made the first time it is asked for. */
+  /** The secret of that name, generated on first use. */
   secret(name: string): string;
-  /** What was remembered under that name before. */
+  /** The value stored under that name before. */
   recall(name: string): string | undefined;
   remember(name: string, value: string): void;
 }
 
 const makeSecret = (): string => randomBytes(32).toString('base64url');
 
-/** What was made on the first start is used ever after: else nothing that it sealed or hashed could be read again. */
+/**
+ * Secrets are generated at the first start and then kept: otherwise nothing sealed or hashed with them could be read.
+ */
 export function openSecrets(data: DataFolder): Secrets {
   const kept = new Map(readKept(data.secretsFile));
   const save = (): void => writeJsonFile(data.secretsFile, Object.fromEntries(kept));
@@ -49,7 +51,7 @@ export function openSecrets(data: DataFolder): Secrets {
 function readKept(file: string): [string, string][] {
   return Object.entries(readJsonFile(file) ?? {}).map(([name, value]) => {
     if (typeof value !== 'string') {
-      throw new UserError(`${file} is broken. Restore it, or start with --fresh, which forgets all data.`);
+      throw new UserError(`${file} is broken. Restore it, or start with --fresh, which removes all data.`);
     }
     return [name, value];
   });
@@ -66,5 +68,5 @@ function ledgerKey(kept: Map<string, string>, save: () => void): Secrets['ledger
   return { signingKey: made.privateKey, verifierKey: made.verifierKey };
 }
 
-/** Lower hex, as the admin listeners are configured with it. */
+/** Lower-case hex, the format in the configuration of the admin listeners. */
 export const tokenHash = (token: string): string => hash('sha256', token, 'hex');

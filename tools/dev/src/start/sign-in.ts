@@ -1,39 +1,40 @@
-import { DEMO_IDENTITIES, type DemoIdentity } from '../provider/demo-people.ts';
 import { startDevelopmentProvider } from '../provider/development-provider.ts';
-import { CLI_CLIENT } from '../provider/provider-configuration.ts';
-import { CONSOLE_NUMBER, portsOf, providerPort } from './ports.ts';
+import { CLI_CLIENT, DEMO_IDENTITIES, type DemoIdentity } from '../provider/provider-configuration.ts';
 import type { StartContext } from './start-context.ts';
-import type { Surface } from './surface.ts';
+import { CONSOLE_NUMBER, portsOf, providerPort, type Surface } from './surface.ts';
 
-/** Where the people of the demo sign in. */
+/** The sign-in of demo people. */
 export interface SignIn {
   readonly issuer: string;
   /** A public client for scripts. */
   readonly clientId: string;
-  /** What scripts ask tokens for: every listener takes them, but that of the tools, which has an audience of its own. */
+  /** The token audience for scripts: accepted by every listener except MCP, which has its own audience. */
   readonly audience: string;
   readonly people: readonly DemoIdentity[];
 }
 
-/** Whether it is there at all: it lets anybody be anybody. */
+/** Whether the provider runs: it has no authentication. */
 export const hasSignIn = (env: NodeJS.ProcessEnv): boolean => env['NODE_ENV'] !== 'production';
 
 const SHARED_AUDIENCE = 'urn:sealgate:demo';
 
 const local = (port: number): string => `http://127.0.0.1:${port}`;
 
-/** What access tokens for a surface may be for: its admin listener, its public listener where that takes any, all alike. */
+/**
+ * The accepted token audiences of a surface: its admin listener, its public listener if that accepts tokens, and the
+ * shared one.
+ */
 export function audienceOf({ number, mcp }: Pick<Surface, 'number' | 'mcp'>, portBase: number): [string, ...string[]] {
   const { public: open, admin } = portsOf(portBase, number);
   return [SHARED_AUDIENCE, local(admin), ...(mcp ? [local(open)] : [])];
 }
 
-/** Starts the development provider for the surfaces that run; undefined in production, where nobody signs in. */
+/** Starts the development provider for the running surfaces; undefined in production, where there is no sign-in. */
 export async function startSignIn(context: StartContext): Promise<SignIn | undefined> {
   const { options, surfaces, secrets, data, env, stack, tell } = context;
   const { portBase } = options;
   if (!hasSignIn(env)) {
-    tell('NODE_ENV is production: the development provider stays off, and nobody can sign in.');
+    tell('NODE_ENV is production: the development provider is off, and sign-in is not possible.');
     return undefined;
   }
   tell('Starting the development provider');

@@ -53,7 +53,7 @@ describe('npm start', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('starts all, writes dev.json for nobody else to read, and ends all', async () => {
+  it('starts all, writes dev.json readable only by the owner, and stops all', async () => {
     const running = await start();
     const dev = readDev();
     expect(statSync(join(data, 'dev.json')).mode & 0o777).toBe(0o600);
@@ -101,7 +101,7 @@ describe('npm start', () => {
     expect(readFileSync(join(data, 'logs/stub-4.log'), 'utf8')).toBe('bye\n');
   }, 60_000);
 
-  it('keeps everything over a stop, unless it is told to forget', async () => {
+  it('keeps all data across a stop, except with --fresh', async () => {
     await (await start()).stop();
     await start();
     const kept = readDev();
@@ -116,45 +116,45 @@ describe('npm start', () => {
     expect(readFileSync(join(data, 'mine.txt'), 'utf8')).toBe('not yours');
   }, 120_000);
 
-  it('starts only what is asked for, at the ports that it always has, the integrator among those', async () => {
+  it('starts only the requested surfaces, on their usual ports, including an integrator', async () => {
     await start({}, { surfaces: ['stub-4'] });
     expect(readDev().surfaces).toEqual({ 'stub-4': surfaceAt(portBase, 4) });
   }, 60_000);
 
   const pages = { ...stubSurface(5), isConsole: true } as const;
 
-  it('names the console first, beside the surfaces, and starts it with them alone', async () => {
+  it('lists the console first, and starts it only with other surfaces', async () => {
     const running = await start({ surfaces: [stubSurface(1), pages] });
     const url = `http://127.0.0.1:${portBase + 5}`;
-    expect(running.screen.trimStart().split('\n')[0]).toBe(`Open ${url} and pick who you want to be.`);
+    expect(running.screen.trimStart().split('\n')[0]).toBe(`Open ${url} and choose a person to sign in as.`);
     const dev = readDev();
     expect(dev.console).toEqual({ url, opsUrl: `http://127.0.0.1:${portBase + 55}`, pid: expect.any(Number) });
     expect(Object.keys(dev.surfaces)).toEqual(['stub-1']);
     await expect(start({ surfaces: [stubSurface(1), pages] }, { surfaces: ['stub-5'] })).rejects.toThrow(
-      'The console shows what others hold: name one of them in --surfaces as well.',
+      'The console needs another surface: add one to --surfaces.',
     );
   }, 60_000);
 
-  it('leaves the development provider and the console out in production', async () => {
+  it('starts neither the development provider nor the console in production', async () => {
     const running = await start({ env: { NODE_ENV: 'production' }, surfaces: [stubSurface(1), pages] });
     expect(readDev()).not.toHaveProperty('console');
-    expect(said).toContain('NODE_ENV is production: the development provider stays off, and nobody can sign in.');
+    expect(said).toContain('NODE_ENV is production: the development provider is off, and sign-in is not possible.');
     expect(running.screen).not.toContain('Sign-in');
     expect(readDev()).not.toHaveProperty('oidc');
     expect(readDev().demo).not.toHaveProperty('people');
     expect(await isPortFree(portBase + 80)).toBe(true);
   }, 60_000);
 
-  it('says so when a surface dies, and lets the rest run', async () => {
+  it('reports an exited surface, and keeps the rest running', async () => {
     await start();
     const dev = readDev();
     await fetch(`${dev.surfaces['stub-1']?.url}/die`).catch(() => undefined);
-    await until(() => said.some((line) => line.startsWith('stub-1 ended (exit code 3); the rest keeps running.')));
+    await until(() => said.some((line) => line.startsWith('stub-1 exited (exit code 3); the rest keeps running.')));
     expect(isAlive(dev.surfaces['stub-4']?.pid ?? 0)).toBe(true);
     await ask(`${dev.surfaces['stub-4']?.url}/`);
   }, 60_000);
 
-  it('fails with the reason of a surface that does not start, and leaves nothing running', async () => {
+  it('fails with the reason of a surface that does not start, and stops everything', async () => {
     const failing = start({ surfaces: [stubSurface(1), stubSurface(4, { FAIL_WITH: 'PORT is no number' })] });
     await expect(failing).rejects.toThrow(
       `stub-4 did not start (exit code 1): PORT is no number. Its log is ${join(data, 'logs/stub-4.log')}.`,
@@ -163,24 +163,24 @@ describe('npm start', () => {
     expect(existsSync(join(data, 'lock.json'))).toBe(false);
   }, 60_000);
 
-  it('stops where it is when it is asked to before it is ready', async () => {
+  it('stops if it is interrupted before it is ready', async () => {
     const asked = new AbortController();
     asked.abort();
     await expect(start({ signal: asked.signal })).rejects.toThrow('Stopped before everything was ready.');
     expect(existsSync(join(data, 'lock.json'))).toBe(false);
   }, 60_000);
 
-  it('names every taken port before anything is started', async () => {
+  it('lists all ports in use before anything is started', async () => {
     const server = createServer();
     await new Promise<void>((done) => server.listen(portBase + 54, '127.0.0.1', done));
     await expect(start()).rejects.toThrow(
-      `The port ${portBase + 54} for stub-4 (ops) is taken. Choose others with --port-base N.`,
+      `The port ${portBase + 54} for stub-4 (ops) is in use. Choose others with --port-base N.`,
     );
     server.close();
     expect(existsSync(data)).toBe(false);
   });
 
-  it('tells of a file in place of the folder, a full disk and a read-only one, and of broken data', async () => {
+  it('reports a file in place of the folder, a full disk, a read-only disk, and invalid data', async () => {
     writeFileSync(join(folder, 'file'), '');
     await expect(start({}, { data: join(folder, 'file') })).rejects.toThrow(
       `${join(folder, 'file')} is a file, not a folder. Choose another with --data.`,
@@ -188,7 +188,7 @@ describe('npm start', () => {
     mkdirSync(join(data, 'postgres'), { recursive: true });
     writeFileSync(join(data, 'secrets.json'), '{');
     await expect(start()).rejects.toThrow(
-      `${join(data, 'secrets.json')} is broken. Restore it, or start with --fresh, which forgets all data.`,
+      `${join(data, 'secrets.json')} is broken. Restore it, or start with --fresh, which removes all data.`,
     );
     rmSync(join(data, 'secrets.json'));
     writeFileSync(join(data, 'postgres/stray'), 'x');
@@ -207,12 +207,14 @@ describe('npm start', () => {
     }
   }, 60_000);
 
-  it('does not forget a database that was given', async () => {
+  it('does not remove an external database', async () => {
     const env = { DATABASE_URL: 'postgresql://localhost/x' };
-    await expect(start({ env }, { fresh: true })).rejects.toThrow(/^--fresh cannot forget what lies in a DATABASE_URL/);
+    await expect(start({ env }, { fresh: true })).rejects.toThrow(
+      /^--fresh cannot remove the data in an external DATABASE_URL/,
+    );
   });
 
-  it('ends what a killed start left, and nothing that only has its number', async () => {
+  it('stops the orphans of a killed start, and no process with a reused pid', async () => {
     const left = await startProcess([join(import.meta.dirname, 'stub-surface.fixture.mjs')], {
       PORT: String(await freePort()),
       OPS_PORT: String(await freePort()),

@@ -1,43 +1,48 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { npmCommand } from './commands.ts';
-import { dataFolder, forgetData, prepareDataFolder, type DataFolder } from './data-folder.ts';
+import { dataFolder, type DataFolder, forgetData, npmCommand, prepareDataFolder } from './data-folder.ts';
 import { devFile } from './dev-file.ts';
 import { writeJsonFile, writePrivateFile } from './json-file.ts';
-import { takeLock } from './lock.ts';
-import { checkPorts, portsOf, postgresPort, providerPort, redisPort, type NeededPort } from './ports.ts';
-import { releaseStack } from './release-stack.ts';
-import { endOrphans, writeRunFile, type RunningProcess } from './run-file.ts';
+import { endOrphans, type RunningProcess, takeLock, writeRunFile } from './lock.ts';
 import { linesOf, renderScreen, shortest } from './screen.ts';
 import { openSecrets } from './secrets.ts';
 import { hasSignIn, startSignIn } from './sign-in.ts';
-import type { StartContext, Watched } from './start-context.ts';
+import { releaseStack, type StartContext, type Watched } from './start-context.ts';
 import type { StartOptions } from './start-options.ts';
 import { startStores, storesToStart } from './start-stores.ts';
-import { runSurface, type Ground, type RunningSurface } from './start-surfaces.ts';
-import type { Example, Surface } from './surface.ts';
+import { type Ground, type RunningSurface, runSurface } from './start-surfaces.ts';
+import {
+  checkPorts,
+  type Example,
+  type NeededPort,
+  portsOf,
+  postgresPort,
+  providerPort,
+  redisPort,
+  type Surface,
+} from './surface.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
 export interface StartRequest {
   readonly options: StartOptions;
   readonly surfaces: readonly Surface[];
   readonly env: NodeJS.ProcessEnv;
-  /** Aborted to stop a start that is not done yet. */
+  /** Aborted to stop an unfinished start. */
   readonly signal: AbortSignal;
   readonly detached: boolean;
   tell(line: string): void;
 }
 
 export interface Running {
-  /** All that a person wants to know now. */
+  /** The summary for the user. */
   readonly screen: string;
-  /** Ends everything, the last that started first. */
+  /** Stops everything, in reverse start order. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts all that was asked for and waits until it is ready; what it has started by then is ended again when it fails.
- * Throws UserError or LocalServiceError for what a person can mend, Interrupted when the signal was aborted meanwhile.
+ * Starts everything requested and waits until it is ready; on failure it stops what it has started. @throws UserError
+ * or LocalServiceError for errors the user can fix, Interrupted if the signal was aborted.
  */
 export async function startAll(request: StartRequest): Promise<Running> {
   const stack = releaseStack();
@@ -45,7 +50,7 @@ export async function startAll(request: StartRequest): Promise<Running> {
   const stop = async (): Promise<void> => {
     stopping = true;
     for (const { name, error } of await stack.releaseAll())
-      request.tell(`${name} did not end as it should: ${String(error)}`);
+      request.tell(`${name} did not stop cleanly: ${String(error)}`);
   };
   const { data } = request.options;
   const again = `${npmCommand('stop', data)}\`, then \`${npmCommand('start', data)}`;
@@ -53,7 +58,7 @@ export async function startAll(request: StartRequest): Promise<Running> {
     void ended.then((how) => {
       if (!stopping)
         request.tell(
-          `${name} ended (${how}); the rest keeps running. \`${again}\`, brings it back. Its log is ${logFile}.`,
+          `${name} exited (${how}); the rest keeps running. To restart it: \`${again}\`. Its log is ${logFile}.`,
         );
     });
   };
@@ -69,20 +74,20 @@ export async function startAll(request: StartRequest): Promise<Running> {
 type Wiring = Pick<StartContext, 'stack' | 'watch'>;
 
 /**
- * Refuses what can be refused before anything is touched, so that nothing is left behind. Gives the surfaces to start.
- * Where a killed start has left something, the ports are looked at only once that was ended: it may hold them.
+ * Checks the request before anything is changed. Returns the surfaces to start. After a killed start, ports are checked
+ * only once its orphans are stopped: they may hold them.
  */
 export async function checkRequest(request: Pick<StartRequest, 'options' | 'surfaces' | 'env'>): Promise<Surface[]> {
   const { options, env } = request;
   const asked = request.surfaces.filter(({ name }) => options.surfaces?.includes(name) ?? true);
-  if (asked.length === 0) throw new UserError('There is no surface to start in this checkout.');
+  if (asked.length === 0) throw new UserError('This checkout has no surface to start.');
   if (asked.every(({ isConsole }) => isConsole === true))
-    throw new UserError('The console shows what others hold: name one of them in --surfaces as well.');
-  // Nobody could sign in at the console.
+    throw new UserError('The console needs another surface: add one to --surfaces.');
+  // There would be no sign-in for the console.
   const surfaces = asked.filter(({ isConsole }) => isConsole !== true || hasSignIn(env));
   if (options.fresh && env['DATABASE_URL'] !== undefined) {
     throw new UserError(
-      '--fresh cannot forget what lies in a DATABASE_URL that was given. Empty that database, or leave one of them out.',
+      '--fresh cannot remove the data in an external DATABASE_URL. Empty that database, or omit one of the two.',
     );
   }
   const { runFile, postgres } = dataFolder(options.data);
@@ -90,7 +95,7 @@ export async function checkRequest(request: Pick<StartRequest, 'options' | 'surf
   return surfaces;
 }
 
-/** Up to where the data is ours and nothing else of ours runs on it. */
+/** Locks the data folder and stops orphans. */
 async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise<StartContext> {
   const { options, env, tell } = request;
   const surfaces = await checkRequest(request);
@@ -118,9 +123,9 @@ async function prepare(request: StartRequest, { stack, watch }: Wiring): Promise
 
 async function makeRoom(data: DataFolder, { options, tell }: StartRequest): Promise<void> {
   const ended = await endOrphans(data);
-  if (ended > 0) tell(`Ended ${ended} process${ended === 1 ? '' : 'es'} that an earlier start had left behind.`);
+  if (ended > 0) tell(`Stopped ${ended} orphaned process${ended === 1 ? '' : 'es'} of an earlier start.`);
   if (!options.fresh) return;
-  tell(`Forgetting all data in ${data.path}`);
+  tell(`Removing all data in ${data.path}`);
   forgetData(data);
   prepareDataFolder(data);
 }
@@ -160,7 +165,7 @@ async function run(context: StartContext, detached: boolean): Promise<string> {
   return screenOf(context, { ...ground, keys: dev.demo.keys, detached });
 }
 
-/** One screen has room for one surface's lines: a record that goes in, is proved, and is checked offline. */
+/** The screen shows the examples of one surface: write a record, prove it, and verify it offline. */
 const shownOnScreen = 'ingest-gateway';
 
 function examplesOf(

@@ -19,7 +19,7 @@ describe('the options of npm start', () => {
     });
   });
 
-  it('takes each', () => {
+  it('accepts each option', () => {
     const parameters = [
       '--detach',
       '--fresh',
@@ -54,29 +54,26 @@ describe('the options of npm start', () => {
     [['--port-base', '80'], /"80" is not/],
     [['--port-base', '65432'], /"65432" is not/],
     [['--port-base', '04200'], /"04200" is not/],
-    [['--surfaces', 'ingest-gateway,nope'], 'There is no surface "nope" here; there is case-gate, ingest-gateway.'],
-    [['--surfaces', ''], /There is no surface ""/],
-  ])('refuses %j in one sentence', (parameters, message) => {
+    [['--surfaces', 'ingest-gateway,nope'], 'Unknown surface "nope". Surfaces: case-gate, ingest-gateway.'],
+    [['--surfaces', ''], /Unknown surface ""/],
+  ])('rejects %j in one sentence', (parameters, message) => {
     expect(() => parse(...parameters)).toThrow(UserError);
     expect(() => parse(...parameters)).toThrow(message);
   });
 
   it.each([
-    [
-      { npm_config_detach: 'true' },
-      'npm kept --detach for itself: put -- before the options, as in `npm start -- --detach`.',
-    ],
+    [{ npm_config_detach: 'true' }, 'npm consumed --detach: put -- before the options, as in `npm start -- --detach`.'],
     [{ npm_config_fresh: 'true', npm_config_data: '/x' }, '`npm start -- --fresh --data DIR`.'],
     [{ npm_config_port_base: 'true' }, '`npm start -- --port-base N`.'],
     [{ npm_config_surfaces: 'case-gate' }, '`npm start -- --surfaces a,b`.'],
     [{ npm_config_redis: '' }, '`npm start -- --no-redis`.'],
-  ])('refuses to go on without the options that npm kept: %j', (env, message) => {
+  ])('rejects options that npm consumed: %j', (env, message) => {
     const going = () => parseStartOptions([], { surfaces, env });
     expect(going).toThrow(UserError);
     expect(going).toThrow(message);
   });
 
-  it('explains itself', () => {
+  it('prints help', () => {
     expect(() => parse('--help')).toThrow(HelpAsked);
     for (const option of ['--detach', '--fresh', '--data', '--port-base', '--surfaces', '--no-redis']) {
       expect(() => parse('--help')).toThrow(option);
@@ -85,7 +82,7 @@ describe('the options of npm start', () => {
 });
 
 describe('the options of npm stop', () => {
-  it('is told which data, as the start was', () => {
+  it('accepts the data folder', () => {
     expect(parseStopOptions([], {})).toBe(resolve(workspaceRoot, '.sealgate'));
     expect(parseStopOptions(['--data', 'here'], { INIT_CWD: '/somewhere' })).toBe('/somewhere/here');
     expect(() => parseStopOptions(['--fresh'], {})).toThrow(UserError);

@@ -1,42 +1,41 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultData } from './commands.ts';
+import { defaultData } from './data-folder.ts';
 import { messageOf, UserError } from './user-error.ts';
 
 export interface StartOptions {
   /** Return once everything is ready, and leave it running. */
   readonly detach: boolean;
-  /** Forget all data first. */
+  /** Remove all data first. */
   readonly fresh: boolean;
   /** The data folder, absolute. */
   readonly data: string;
   readonly portBase: number;
-  /** Undefined: every surface that exists. */
+  /** Undefined: all existing surfaces. */
   readonly surfaces: readonly string[] | undefined;
-  /** False: run without Redis even where there is one. */
+  /** False: run without Redis even if it is available. */
   readonly redis: boolean;
 }
 
 const usage = `Usage: npm start -- [options]
 
-  --detach          return once everything is ready; \`npm stop\` ends it
-  --fresh           forget all data first
-  --data DIR        where data, keys and logs are kept (default .sealgate)
-  --port-base N     where the ports begin (default 4100)
-  --surfaces a,b    only these surfaces; ports do not move
+  --detach          run in the background; return once everything is ready
+  --fresh           remove all data first
+  --data DIR        folder of data, keys and logs (default .sealgate)
+  --port-base N     base of the ports (default 4100)
+  --surfaces a,b    start only these surfaces; ports stay the same
   --no-redis        run without Redis
-  --help            this text
+  --help            print this text
 
-DATABASE_URL and REDIS_URL are used where they are set; else PostgreSQL is started here, and Redis where the
-redis-server program is installed.`;
+DATABASE_URL and REDIS_URL are used if set; otherwise PostgreSQL is started, and Redis if redis-server is installed.`;
 
-/** Thrown for `--help`: the text to print is its message. */
+/** Thrown for `--help`: the message is the text to print. */
 export class HelpAsked extends Error {}
 
-/** npm's folder of call is not ours: a relative --data is seen from where the person typed it. */
+/** npm changes the working directory: a relative --data is resolved against the folder npm was called in. */
 const folderOfCall = (env: NodeJS.ProcessEnv): string => env['INIT_CWD'] ?? process.cwd();
 
-/** By the variable in which npm tells an option that it took for one of its own: what was meant. */
+/** Options that npm consumed, by the variable that npm sets for each. */
 const meant = {
   npm_config_detach: '--detach',
   npm_config_fresh: '--fresh',
@@ -46,17 +45,15 @@ const meant = {
   npm_config_redis: '--no-redis',
 };
 
-/** Without `--` npm keeps the options, and what runs would be something else than what was asked for. */
+/** Without `--` npm consumes the options, and the command would run without them. */
 function refuseSwallowed(env: NodeJS.ProcessEnv, command: string): void {
   const taken = Object.entries(meant).flatMap(([name, option]) => (env[name] === undefined ? [] : [option]));
   if (taken.length === 0) return;
   const options = taken.join(' ');
-  throw new UserError(
-    `npm kept ${options} for itself: put -- before the options, as in \`npm ${command} -- ${options}\`.`,
-  );
+  throw new UserError(`npm consumed ${options}: put -- before the options, as in \`npm ${command} -- ${options}\`.`);
 }
 
-/** Throws UserError for what it does not understand, HelpAsked for --help. */
+/** @throws UserError for invalid options, HelpAsked for --help. */
 export function parseStartOptions(
   parameters: readonly string[],
   { surfaces: known, env }: { surfaces: readonly string[]; env: NodeJS.ProcessEnv },
@@ -82,7 +79,7 @@ export function parseStartOptions(
   };
 }
 
-/** The data folder that `npm stop` is to end. */
+/** The data folder for `npm stop`. */
 export function parseStopOptions(parameters: readonly string[], env: NodeJS.ProcessEnv): string {
   refuseSwallowed(env, 'stop');
   const values = read(parameters, { data: { type: 'string' }, help: { type: 'boolean' } });
@@ -122,7 +119,7 @@ function chosenSurfaces(text: string | boolean | undefined, known: readonly stri
   const names = [...new Set(text.split(',').map((name) => name.trim()))];
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    throw new UserError(`There is no surface "${unknown.join(', ')}" here; there is ${known.join(', ')}.`);
+    throw new UserError(`Unknown surface "${unknown.join(', ')}". Surfaces: ${known.join(', ')}.`);
   }
   return names;
 }

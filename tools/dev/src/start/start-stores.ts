@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { findRedisServer, startPostgres, startRedis } from '@sealgate/local-services';
-import { givenDatabase, prepareDatabase, type LocalDatabase } from './database.ts';
-import { postgresPort, redisPort } from './ports.ts';
+import { type Database, openDatabase } from '@sealgate/storage';
+import type { Secrets } from './secrets.ts';
 import type { StartContext } from './start-context.ts';
+import { postgresPort, redisPort } from './surface.ts';
 import { UserError } from './user-error.ts';
 
 export interface Stores {
   readonly database: LocalDatabase;
-  /** For the screen: where it is, without any password. */
+  /** For the screen: its address without a password. */
   readonly postgresPlace: string;
   readonly redisUrl: string | undefined;
   readonly redisPlace: string | undefined;
@@ -15,7 +16,7 @@ export interface Stores {
 
 const settings = { max_connections: '200' };
 
-/** Starts PostgreSQL and Redis, or takes those that were given. */
+/** Starts PostgreSQL and Redis, or uses the configured ones. */
 export async function startStores(context: StartContext): Promise<Stores> {
   const database = await startDatabase(context);
   return { ...database, ...(await startCache(context)) };
@@ -65,7 +66,7 @@ async function startCache(context: StartContext): Promise<Pick<Stores, 'redisUrl
   if (!options.redis) return { redisUrl: undefined, redisPlace: undefined };
   if (given !== undefined) return { redisUrl: given, redisPlace: `${placeOf(given, 'REDIS_URL')} (REDIS_URL)` };
   if (!storesToStart(context).redis) {
-    tell('No redis-server is on the PATH: going on without Redis. Limits then hold per process only.');
+    tell('No redis-server is on the PATH: continuing without Redis. Limits are per process.');
     return { redisUrl: undefined, redisPlace: undefined };
   }
   tell('Starting Redis');
@@ -80,9 +81,73 @@ async function startCache(context: StartContext): Promise<Pick<Stores, 'redisUrl
   return { redisUrl: server.url, redisPlace: `127.0.0.1:${server.port}` };
 }
 
-/** Where it says that the server is, or the servers are; never who asks. */
+/** Host and port of a URL, without credentials. */
 function placeOf(url: string, name: string): string {
   const [, hosts] = /^[a-z][a-z+-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url) ?? [];
   if (hosts === undefined) throw new UserError(`${name} is not a URL.`);
   return hosts;
+}
+
+/** Database URLs: for migrations, and for the runtime role of each surface. */
+interface LocalDatabase {
+  readonly ownerUrl: string;
+  runtimeUrl(surface: string): string;
+  /** For the admin listeners' role in the ledger; undefined for an external database without one. */
+  readonly operatorUrl: string | undefined;
+}
+
+const databaseName = 'sealgate';
+/** The operator role: reads, audits and erases every channel for holders of an admin token. */
+const OPERATOR = 'ledger-operator';
+
+/**
+ * Creates the database, a role without privileges for each surface, and one for operators, in the PostgreSQL started
+ * here.
+ */
+async function prepareDatabase(
+  superuserUrl: string,
+  { surfaces, secrets }: { surfaces: readonly string[]; secrets: Secrets },
+): Promise<LocalDatabase> {
+  const database = openDatabase({
+    url: superuserUrl,
+    applicationName: 'sealgate-start',
+    maxConnections: 1,
+    connectTimeoutMs: 10_000,
+    deadlineMs: 30_000,
+  });
+  try {
+    await makeDatabase(database);
+    for (const name of [...surfaces, OPERATOR]) await makeRole(database, roleOf(name), passwordOf(secrets, name));
+  } finally {
+    await database.close();
+  }
+  const urlOf = (name: string) =>
+    withParts(superuserUrl, { username: roleOf(name), password: passwordOf(secrets, name) });
+  return { ownerUrl: withParts(superuserUrl, {}), runtimeUrl: urlOf, operatorUrl: urlOf(OPERATOR) };
+}
+
+/** An external database: its owner decides the roles of migrations and services. */
+function givenDatabase(databaseUrl: string, migrationUrl: string | undefined): LocalDatabase {
+  return { ownerUrl: migrationUrl ?? databaseUrl, runtimeUrl: () => databaseUrl, operatorUrl: undefined };
+}
+
+const roleOf = (surface: string): string => surface.replaceAll('-', '_');
+const passwordOf = (secrets: Secrets, surface: string): string => secrets.secret(`${surface}.databasePassword`);
+
+async function makeDatabase(database: Database): Promise<void> {
+  const found = await database.query({ text: 'SELECT 1 FROM pg_database WHERE datname = $1', values: [databaseName] });
+  if (found.length === 0) await database.query({ text: `CREATE DATABASE ${databaseName} TEMPLATE template0` });
+}
+
+/** Not injectable: the name is ours and the password is base64url. */
+async function makeRole(database: Database, role: string, password: string): Promise<void> {
+  const found = await database.query({ text: 'SELECT 1 FROM pg_roles WHERE rolname = $1', values: [role] });
+  const verb = found.length === 0 ? 'CREATE' : 'ALTER';
+  await database.query({ text: `${verb} ROLE ${role} LOGIN PASSWORD '${password}'` });
+}
+
+function withParts(url: string, parts: { username?: string; password?: string }): string {
+  const made = Object.assign(new URL(url), parts);
+  made.pathname = `/${databaseName}`;
+  return made.href;
 }

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { portsOf } from './ports.ts';
 import { audienceOf, type SignIn } from './sign-in.ts';
 import type { StartContext } from './start-context.ts';
 import type { Stores } from './start-stores.ts';
-import type { DemoData, RunningListeners, Surface } from './surface.ts';
 import { cleanEnv, startSurface, waitUntilReady } from './surface-process.ts';
+import { type DemoData, portsOf, type RunningListeners, type Surface } from './surface.ts';
 import { UserError } from './user-error.ts';
 
 export interface RunningSurface extends RunningListeners {
@@ -14,15 +13,15 @@ export interface RunningSurface extends RunningListeners {
   readonly surface: Surface;
 }
 
-/** What all surfaces stand on. */
+/** Shared resources of all surfaces. */
 export interface Ground {
   readonly stores: Stores;
   readonly signIn: SignIn | undefined;
-  /** In the order in which they were started. */
+  /** In start order. */
   readonly running: RunningSurface[];
 }
 
-/** Migrates, starts and fills one surface, and waits until it is ready. */
+/** Migrates and starts one surface, waits until it is ready, and creates its demo data. */
 export async function runSurface(
   context: StartContext,
   surface: Surface,
@@ -36,7 +35,7 @@ export async function runSurface(
     ports,
     secrets,
     get databaseUrl() {
-      return stores.database.runtimeUrl(surface.name); // Whoever asks for it is given a password.
+      return stores.database.runtimeUrl(surface.name); // Creates the password.
     },
     operatorUrl: stores.database.operatorUrl,
     redisUrl: stores.redisUrl,
@@ -73,7 +72,7 @@ async function migrateSurface(
   { name, program, env }: { name: string; program: string; env: Readonly<Record<string, string>> },
   { database }: Stores,
 ): Promise<void> {
-  // With the variables of the service, so that its role gets the rights that it needs, and no others.
+  // With the variables of the service, so that its role gets exactly the grants it needs.
   const { code, said } = await runProgram(program, {
     ...env,
     MIGRATION_DATABASE_URL: database.ownerUrl,
@@ -81,7 +80,7 @@ async function migrateSurface(
   });
   if (code === 0) return;
   const reason = said.trim().split('\n').at(-1) ?? '';
-  throw new UserError(`The tables of ${name} could not be made: ${reason}`);
+  throw new UserError(`The migrations of ${name} failed: ${reason}`);
 }
 
 function runProgram(

@@ -1,25 +1,24 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endProcess } from '@sealgate/local-services';
+import { endProcess, explainFileError } from '@sealgate/local-services';
 import { NODE_OPTIONS } from '@sealgate/service-host';
-import { cutLog, openLog } from './log-file.ts';
 import { Interrupted, UserError } from './user-error.ts';
 
-export interface SurfaceProcess {
+interface SurfaceProcess {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** How it ended, in words such as "exit code 1" or "SIGKILL". Never rejects. */
+  /** How it exited, in words such as "exit code 1" or "SIGKILL". Never rejects. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
 
-export interface SurfaceCommand {
+interface SurfaceCommand {
   readonly name: string;
   /** The bundle that Node runs. */
   readonly program: string;
-  /** Of Node, besides those of every service. */
+  /** Node options in addition to those of every service. */
   readonly nodeOptions?: readonly string[] | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
@@ -27,7 +26,7 @@ export interface SurfaceCommand {
 
 const logCheckMs = 10_000;
 
-/** Only these of our own variables go on to a surface: it refuses variables that look like a setting and are none. */
+/** Only these of our own variables are passed to a surface: it rejects unknown variables that look like settings. */
 const passedOn = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'NODE_EXTRA_CA_CERTS'];
 
 export function cleanEnv(env: NodeJS.ProcessEnv): Record<string, string> {
@@ -35,8 +34,8 @@ export function cleanEnv(env: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /**
- * Starts a bundle in a process group of its own, its output at the end of the log file. The child writes the file
- * itself, so it goes on when we are killed. The log is cut when it passes 64 MiB; one older part is kept.
+ * Starts a bundle in its own process group, appending its output to the log file. The child writes the file itself, so
+ * it survives a kill of this process. The log is truncated above 64 MiB; one older part is kept.
  */
 export function startSurface({ name, program, nodeOptions = [], env, logFile }: SurfaceCommand): SurfaceProcess {
   const output = openLog(logFile);
@@ -67,7 +66,7 @@ export function startSurface({ name, program, nodeOptions = [], env, logFile }: 
 
 const readyTimeoutMs = 60_000;
 
-/** Waits until the surface says that it is ready. Throws UserError when it ends first, or takes more than a minute. */
+/** Waits until the surface is ready. @throws UserError if it exits first, or takes more than a minute. */
 export async function waitUntilReady(surface: SurfaceProcess, opsUrl: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + readyTimeoutMs;
   let endedWith: string | undefined;
@@ -95,17 +94,17 @@ async function isReady(opsUrl: string): Promise<boolean> {
     await response.arrayBuffer();
     return response.ok;
   } catch {
-    return false; // It does not listen yet. The caller looks whether it lives, and at the clock.
+    return false; // Not listening yet. The caller checks for exit and timeout.
   }
 }
 
 const readBytes = 8_192;
 
-/** The last line of a log that says something, without the braces of a JSON line where it has an error of its own. */
+/** The last line of a log with content; of a JSON line, its error. */
 export function lastWords(logFile: string): string {
   const line = tail(logFile).trim().split('\n').at(-1) ?? '';
   const message = messageOf(line) ?? line;
-  return message === '' ? 'it said nothing.' : `${message.slice(0, 600).replace(/[.\s]*$/, '')}.`;
+  return message === '' ? 'no output.' : `${message.slice(0, 600).replace(/[.\s]*$/, '')}.`;
 }
 
 function messageOf(line: string): string | undefined {
@@ -117,7 +116,7 @@ function messageOf(line: string): string | undefined {
       if (typeof value === 'string') return value;
     }
   } catch {
-    return undefined; // Not a JSON line: it is told as it is.
+    return undefined; // Not a JSON line: printed unchanged.
   }
   return undefined;
 }
@@ -132,4 +131,27 @@ function tail(file: string): string {
   } finally {
     closeSync(handle);
   }
+}
+
+const logMaxBytes = 64 * 1024 * 1024;
+
+/** Opens a log for appending, readable only by the owner. It is truncated first if it has grown too long. */
+export function openLog(file: string): number {
+  try {
+    cutLog(file);
+    return openSync(file, 'a', 0o600);
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}
+
+/**
+ * Truncates a log above 64 MiB; one older part is kept. The writer appends, so after truncation it continues at the new
+ * end. Lines written during the copy may be lost.
+ */
+function cutLog(file: string): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= logMaxBytes) return;
+  copyFileSync(file, `${file}.1`);
+  truncateSync(file);
 }

@@ -1,39 +1,40 @@
-import type { SurfacePorts } from './ports.ts';
+import { isPortFree } from '@sealgate/local-services';
 import type { Secrets } from './secrets.ts';
 import type { SignIn } from './sign-in.ts';
+import { UserError } from './user-error.ts';
 
-/** What a surface is told to make its environment from. */
+/** Input for the environment of a surface. */
 export interface SurfaceContext {
   readonly ports: SurfacePorts;
   readonly secrets: Secrets;
-  /** For the run-time role of this surface. */
+  /** For the runtime role of this surface. */
   readonly databaseUrl: string;
-  /** For the ledger on the admin listener; undefined where there is no such role. */
+  /** For the ledger on the admin listener; undefined without such a role. */
   readonly operatorUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly checkpoints: string;
   readonly archive: string;
-  /** Whether this surface is the one that builds and signs the ledger's tree. */
+  /** Whether this surface is the integrator of the ledger. */
   readonly integrates: boolean;
-  /** Where people sign in; undefined where nobody does. */
+  /** Undefined without sign-in. */
   readonly signIn: SignIn | undefined;
-  /** What access tokens for this surface may be for, tools aside. */
+  /** Accepted audiences of access tokens for this surface, without MCP. */
   readonly audience: readonly string[];
-  /** Those that run already: all others, where this is the console. */
+  /** Surfaces that are already running: all others, for the console. */
   readonly running: readonly RunningListeners[];
 }
 
-/** Where a surface can be reached, without trailing slashes. */
+/** Addresses of a surface, without trailing slashes. */
 export interface RunningListeners {
   readonly name: string;
   readonly url: string;
   readonly adminUrl: string;
   readonly opsUrl: string;
-  /** Serves MCP on the public listener, which then takes access tokens as well. */
+  /** Serves MCP on the public listener, which then accepts access tokens as well. */
   readonly mcp: boolean;
 }
 
-/** Members of `demo` in dev.json; each surface gives its own. */
+/** Members of `demo` in dev.json, from each surface. */
 export interface DemoData {
   readonly networkId?: string;
   /** The full name, `<networkId>.<name>`. */
@@ -54,7 +55,7 @@ export interface DemoContext {
   readonly signIn: SignIn | undefined;
 }
 
-/** Lines to copy, each with what it shows. */
+/** An example command with a description. */
 export interface Example {
   readonly what: string;
   readonly line: string;
@@ -66,31 +67,64 @@ export interface ExampleContext {
   readonly adminToken: string;
   readonly verifierKey: string;
   readonly demo: DemoData;
-  /** Where answers may be kept, as short as it can be written. */
+  /** A folder for responses, as a short path. */
   readonly folder: string;
   /** The data folder, absolute. */
   readonly dataPath: string;
 }
 
-/** One row of the table of surfaces: all that `npm start` has to know of it. */
+/** Everything that `npm start` needs to know about a surface. */
 export interface Surface {
   readonly name: string;
-  /** 1 to 4 in the order A, B, C, D; the console is 5: where its ports lie. */
+  /** 1 to 4 in the order A, B, C, D; the console is 5. Determines its ports. */
   readonly number: number;
-  /** The pages over all others: nothing to migrate, no database, no admin listener, and nobody who is not signed in. */
+  /** The console: no migrations, no database, no admin listener, and sign-in required. */
   readonly isConsole?: true;
-  /** Serves MCP on the public listener, which then takes access tokens as well. */
+  /** Serves MCP on the public listener, which then accepts access tokens as well. */
   readonly mcp: boolean;
-  /** Builds the ledger's tree when it is the first such surface among those that run. */
+  /** Is the integrator if it is the first such surface among the running ones. */
   readonly canIntegrate: boolean;
-  /** Options of Node besides those of every service; where both name one, these hold. */
+  /** Node options in addition to those of every service; they take precedence. */
   readonly nodeOptions?: readonly string[];
-  /** What Node runs, in the folder that `build` fills. */
+  /** The programs that Node runs, in the folder filled by `build`. */
   programs(output: string): { readonly main: string; readonly migrate?: string };
-  /** Makes the bundles in that folder; undefined where there is nothing to make. */
+  /** Builds the bundles into that folder; undefined if there is nothing to build. */
   readonly build?: (output: string) => Promise<void>;
   env(context: SurfaceContext): Readonly<Record<string, string>>;
-  /** Makes the demo data that is missing, over the admin API, once the surface is ready. */
+  /** Creates missing demo data over the admin API, once the surface is ready. */
   demo(context: DemoContext): Promise<DemoData>;
   examples(context: ExampleContext): readonly Example[];
+}
+
+interface SurfacePorts {
+  readonly public: number;
+  readonly ops: number;
+  readonly admin: number;
+}
+
+/** The ports of the surface with that number (A is 1 ... D is 4). They do not depend on which surfaces run. */
+export function portsOf(base: number, number: number): SurfacePorts {
+  return { public: base + number, ops: base + 50 + number, admin: base + 100 + number };
+}
+
+/** Port of the development provider. */
+export const providerPort = (base: number): number => base + 80;
+/** Number of the console. */
+export const CONSOLE_NUMBER = 5;
+export const postgresPort = (base: number): number => base + 90;
+export const redisPort = (base: number): number => base + 91;
+
+export interface NeededPort {
+  readonly port: number;
+  /** What needs it, such as "ingest-gateway (admin)". */
+  readonly purpose: string;
+}
+
+/** @throws UserError listing all ports in use. */
+export async function checkPorts(needed: readonly NeededPort[]): Promise<void> {
+  const taken: string[] = [];
+  for (const { port, purpose } of needed) if (!(await isPortFree(port))) taken.push(`${port} for ${purpose}`);
+  if (taken.length === 0) return;
+  const [subject, verb] = taken.length === 1 ? ['The port', 'is'] : ['The ports', 'are'];
+  throw new UserError(`${subject} ${taken.join(', ')} ${verb} in use. Choose others with --port-base N.`);
 }

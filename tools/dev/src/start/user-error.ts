@@ -1,4 +1,4 @@
-/** Something the person at the keyboard can mend. The message is one whole sentence (or two), shown without a stack. */
+/** An error the user can fix. The message is one or two full sentences, printed without a stack. */
 export class UserError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -6,7 +6,7 @@ export class UserError extends Error {
   }
 }
 
-/** The start was asked to stop before it was done: no failure, and nothing to say beyond that. */
+/** The start was interrupted before it was ready: not a failure. */
 export class Interrupted extends Error {
   constructor() {
     super('Stopped before everything was ready.');
@@ -14,7 +14,9 @@ export class Interrupted extends Error {
   }
 }
 
-/** The message of anything thrown. Not by `instanceof`: under a test runner Node's own errors come from another realm. */
+/**
+ * The message of any thrown value. Not by `instanceof`: under a test runner Node's own errors are from another realm.
+ */
 export function messageOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 }

@@ -6,7 +6,7 @@ import type { Surface } from '../start/surface.ts';
 import { UserError } from '../start/user-error.ts';
 import { workspaceRoot } from '../workspace.ts';
 
-/** The part of a surface's row that follows from its folder in apps. */
+/** The parts of a surface that follow from its folder in apps. */
 export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs' | 'build'>> {
   const migrates = existsSync(join(workspaceRoot, 'apps', name, 'src/migrate.ts'));
   return {
@@ -19,16 +19,16 @@ export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs
   };
 }
 
-/** Makes what the bundle needs and is not there yet, then the bundle, in the app's `dist` where no folder is given. */
+/** Builds missing prerequisites, then the bundle, by default into the app's `dist`. */
 export async function buildSurface(name: string, output?: string, mapsAt?: string): Promise<string[]> {
   if (needsClient(join(workspaceRoot, 'apps', name))) {
     const { ok, said } = await generateClients([name]);
-    if (!ok) throw new UserError(`The database client of ${name} could not be made: ${said.trim()}`);
+    if (!ok) throw new UserError(`The database client of ${name} could not be generated: ${said.trim()}`);
   }
   return bundleSurface(name, output, mapsAt);
 }
 
-/** Builds unless what lies there was made of the files as they are now: beside it stands what it was made of. */
+/** Builds unless the existing bundle was built from the same files, which are listed beside it. */
 async function buildWhereChanged(name: string, output: string): Promise<void> {
   const madeOf = `${output}.made-of.json`;
   const isThere = existsSync(output) && existsSync(madeOf) && !needsClient(join(workspaceRoot, 'apps', name));
@@ -38,7 +38,7 @@ async function buildWhereChanged(name: string, output: string): Promise<void> {
   writeFileSync(madeOf, JSON.stringify(Object.fromEntries(paths.map((path) => [path, stampOf(path)]))));
 }
 
-/** A file that a crash cut short fits nothing. */
+/** A truncated list matches nothing. */
 function readStamps(file: string): Record<string, string> {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
@@ -47,14 +47,14 @@ function readStamps(file: string): Record<string, string> {
   }
 }
 
-/** Size and time of the last change of a file, the names in a folder. */
+/** Size and mtime of a file, the names in a folder. */
 function stampOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return 'gone';
   return stat.isDirectory() ? readdirSync(path).join(' ') : `${stat.size} ${stat.mtimeMs}`;
 }
 
-/** The client is not part of the checkout, and stale where the schema was changed after it was made. */
+/** The database client is not in the checkout, and outdated if the schema has changed since. */
 function needsClient(app: string): boolean {
   const schema = join(app, 'prisma/schema.prisma');
   const client = join(app, 'src/generated/prisma/client.ts');

@@ -1,12 +1,11 @@
 import { generateDocumentKey } from '@sealgate/envelope';
-import { adminClient, textOf } from '../start/admin-client.ts';
-import { adminCommand, quoted } from '../start/commands.ts';
+import { adminClient, demoKey, textOf } from '../start/admin-client.ts';
+import { adminCommand, quoted } from '../start/data-folder.ts';
 import type { Secrets } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
 import { commonEnv, publicUrlEnv } from './common-env.ts';
-import { demoKey } from './demo-key.ts';
-import { fillGate } from './gate-demo/fill-gate.ts';
+import { fillGate } from './gate-demo.ts';
 
 const environment = 'live';
 const venueId = 'harbour-hall';
@@ -22,7 +21,7 @@ const scopes = [
   'gate:check',
 ];
 
-/** Approves whoever has shown a passport, and leaves the rest to a person. */
+/** Approves applicants with a passport, and leaves the rest to a person. */
 const rules = {
   rules: [
     {
@@ -57,7 +56,7 @@ function env(context: SurfaceContext): Record<string, string> {
 
 const signingKeyName = 'case-gate.signingKey';
 
-/** Packs signed before a restart are to be checked after it. */
+/** Packs signed before a restart must stay verifiable. */
 function signingKey(secrets: Secrets): string {
   const known = secrets.recall(signingKeyName);
   if (known !== undefined) return known;
@@ -87,7 +86,7 @@ function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Ex
   const jwks = quoted(`${folder}/packs.jwks.json`);
   return [
     {
-      what: 'Ask the gate about somebody it does not know',
+      what: 'Ask the gate about an unknown subject',
       line: `curl -sS ${url}/v1/gate/check ${key} -d '{"subject_ref":"subj_nobody","venue_id":"${venueId}"}'`,
     },
     {
@@ -95,9 +94,9 @@ function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Ex
       line: `curl -sS ${url}/v1/cases ${key} -H 'Idempotency-Key: case-1' -d '{"subject_ref":"subj_ada","venue_ids":["${venueId}"]}'`,
     },
     {
-      what: 'Keep the keys that assessor packs are checked with',
+      what: 'Save the keys that verify assessor packs',
       line: `curl -sS ${url}/.well-known/jwks.json -o ${jwks}`,
     },
-    { what: 'Ask the admin API', line: adminCommand('policies list', dataPath) },
+    { what: 'Call the admin API', line: adminCommand('policies list', dataPath) },
   ];
 }

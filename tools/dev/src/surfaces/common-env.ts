@@ -1,14 +1,14 @@
-import { ADMIN_GROUPS } from '../provider/demo-people.ts';
+import { ADMIN_GROUPS } from '../provider/provider-configuration.ts';
 import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
 import type { SurfaceContext } from '../start/surface.ts';
 
-/** Of the surfaces whose admin listener has the ledger. */
+/** For surfaces with the ledger on their admin listener. */
 export const operatorEnv = ({ operatorUrl, archive }: SurfaceContext): Record<string, string> => ({
   LEDGER_ARCHIVE_DIR: archive,
   ...(operatorUrl === undefined ? {} : { ADMIN_DATABASE_URL: operatorUrl }),
 });
 
-/** Whose access tokens are taken, and what their groups give on the admin listener. */
+/** Accepted issuers of access tokens, and the roles of their groups on the admin listener. */
 const signInEnv = ({ signIn, audience }: SurfaceContext): Record<string, string> =>
   signIn === undefined
     ? {}
@@ -19,12 +19,12 @@ const signInEnv = ({ signIn, audience }: SurfaceContext): Record<string, string>
         ),
       };
 
-/** Of the surfaces that say in their documents where they are. */
+/** For surfaces with their address in their documents. */
 export const publicUrlEnv = ({ ports }: SurfaceContext): Record<string, string> => ({
   PUBLIC_URL: `http://127.0.0.1:${ports.public}`,
 });
 
-/** The variables that every surface has; where it has others, they stand beside these. */
+/** The variables common to all surfaces. */
 export function commonEnv(name: string, context: SurfaceContext): Record<string, string> {
   const { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates } = context;
   return {

@@ -1,10 +1,9 @@
-import { CONSOLE_CLIENT } from '../provider/provider-configuration.ts';
 import { CONSOLE_CLIENT_SECRET } from '../provider/development-provider.ts';
-import { CONSOLE_NUMBER } from '../start/ports.ts';
-import type { RunningListeners, Surface, SurfaceContext } from '../start/surface.ts';
+import { CONSOLE_CLIENT } from '../provider/provider-configuration.ts';
+import { CONSOLE_NUMBER, type RunningListeners, type Surface, type SurfaceContext } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
 
-/** The console: it knows the surfaces that run, and keeps nothing. */
+/** The console: configured with the running surfaces, stateless. */
 export const consolePages: Surface = {
   ...bundled('console'),
   number: CONSOLE_NUMBER,
@@ -31,7 +30,7 @@ function env({ ports, secrets, signIn, running }: SurfaceContext): Record<string
   };
 }
 
-/** On a public listener that takes no access tokens the console sends none. */
+/** The console sends no access tokens to public listeners that do not accept them. */
 const listenersOf = ({ name, url, adminUrl, opsUrl, mcp }: RunningListeners) => ({
   ...{ id: name, apiUrl: url, adminUrl, adminAudience: adminUrl, opsUrl },
   ...(mcp ? { apiAudience: url } : {}),

@@ -1,10 +1,9 @@
-import { adminClient, textOf } from '../start/admin-client.ts';
-import { adminCommand, quoted } from '../start/commands.ts';
+import { adminClient, demoKey, textOf } from '../start/admin-client.ts';
+import { adminCommand, quoted } from '../start/data-folder.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
 import { commonEnv, operatorEnv } from './common-env.ts';
-import { demoKey } from './demo-key.ts';
-import { fillLedger } from './ledger-demo/fill-ledger.ts';
+import { fillLedger } from './ledger-demo.ts';
 
 const networkId = 'demo';
 const channel = 'main';
@@ -49,19 +48,19 @@ function examples({
   const proof = `${adminUrl}/admin/v1/ledger/channels/${networkId}.${channel}/records/${recordId}/proof`;
   const files = { answer: quoted(`${folder}/answer.json`), proof: quoted(`${folder}/proof.json`) };
   return [
-    { what: 'Ask whether the key works', line: `${post} -d '{"type":"ping"}'` },
+    { what: 'Check the key', line: `${post} -d '{"type":"ping"}'` },
     {
-      what: 'Write a record, and keep the answer',
+      what: 'Write a record, and save the response',
       line: `${post} -H 'Idempotency-Key: ${recordId}' -d '${record}' -o ${files.answer}`,
     },
     {
-      what: 'Fetch the proof that it is in the log',
+      what: 'Fetch its inclusion proof',
       line: `curl -sS ${proof} -H 'Authorization: Bearer ${adminToken}' -o ${files.proof}`,
     },
     {
-      what: 'Check both offline, against the key of the log alone',
+      what: 'Verify both offline, with only the key of the log',
       line: `npx sealgate-verify answer ${files.answer} ${files.proof} --key '${verifierKey}'`,
     },
-    { what: 'Ask the admin API', line: adminCommand('networks list', dataPath) },
+    { what: 'Call the admin API', line: adminCommand('networks list', dataPath) },
   ];
 }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { adminCommand, quoted } from '../start/commands.ts';
+import { adminCommand, quoted } from '../start/data-folder.ts';
 import { tokenHash } from '../start/secrets.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface, SurfaceContext } from '../start/surface.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { bundled } from './bundled.ts';
 import { commonEnv, operatorEnv, publicUrlEnv } from './common-env.ts';
-import { fleetAssets } from './ledger-demo/ledger-records.ts';
+import { fleetAssets } from './ledger-demo.ts';
 import { expectMade, postPatiently } from './post-patiently.ts';
 
 const networkId = 'demo';
@@ -18,7 +18,7 @@ export const ledgerPeer: Surface = {
   number: 3,
   mcp: false,
   canIntegrate: true,
-  // A body of 8 MiB may be a list of nothing but `{}`, and there are requests, jobs and reads at once.
+  // A body of 8 MiB may be a list of only `{}`, with requests, jobs and reads at the same time.
   nodeOptions: ['--max-old-space-size=400'],
   env,
   demo,
@@ -36,7 +36,7 @@ function env(context: SurfaceContext): Record<string, string> {
   };
 }
 
-/** Keys and mapping are settings, and the channel is opened by the peer. What is pushed again is there already. */
+/** Keys and mapping are settings, and the peer opens the channel. Assets sent again exist already. */
 async function demo({ url, secrets }: DemoContext): Promise<DemoData> {
   const peer = secrets.secret(peerKeyName);
   const headers = { 'x-api-key': peer, 'idempotency-key': 'demo-fleet' };
@@ -52,17 +52,17 @@ function examples({ url, verifierKey, demo: { keys }, folder, dataPath }: Exampl
   const proof = quoted(`${folder}/asset-proof.json`);
   return [
     {
-      what: 'Push an asset onto the ledger',
+      what: 'Write an asset to the ledger',
       line: `curl -sS ${url}/api/assets ${key} -H 'Content-Type: application/json' -d '{"assets":[${asset}]}'`,
     },
     {
-      what: 'Fetch the proof that it is in the public log',
+      what: 'Fetch its inclusion proof',
       line: `curl -sS ${url}/ledger/${channel}/records/${assetId}/proof ${key} -o ${proof}`,
     },
     {
-      what: 'Check it offline, against the key of the log alone',
+      what: 'Verify it offline, with only the key of the log',
       line: `npx sealgate-verify receipt ${proof} --key '${verifierKey}'`,
     },
-    { what: 'Walk the whole log', line: adminCommand(`ledger audit ${channel}`, dataPath) },
+    { what: 'Audit the whole log', line: adminCommand(`ledger audit ${channel}`, dataPath) },
   ];
 }

@@ -9,7 +9,7 @@ export interface Posted {
 const deadlineMs = 15_000;
 const mostTries = 20;
 
-/** Sends demo data, and waits where the limits say so. Throws UserError when it gives no answer, or never takes it. */
+/** Sends demo data, and retries when rate limited. @throws UserError if it gets no response, or too many rejections. */
 export async function postPatiently(
   url: string,
   { headers, body, method = 'POST' }: { headers: Readonly<Record<string, string>>; body: object; method?: string },
@@ -22,7 +22,7 @@ export async function postPatiently(
   }
 }
 
-/** Throws UserError for an answer that is no success. */
+/** @throws UserError for an unsuccessful response. */
 export function expectMade({ status, members }: Posted): Posted['members'] {
   if (status < 300) return members;
   throw refused(members);
@@ -30,7 +30,7 @@ export function expectMade({ status, members }: Posted): Posted['members'] {
 
 const refused = ({ code, detail, errors }: Posted['members']): UserError =>
   new UserError(
-    `The demo data could not be made: ${String(code)}. ${String(detail)} ${errors === undefined ? '' : JSON.stringify(errors)}`.trim(),
+    `The demo data could not be created: ${String(code)}. ${String(detail)} ${errors === undefined ? '' : JSON.stringify(errors)}`.trim(),
   );
 
 async function send(
@@ -44,9 +44,31 @@ async function send(
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(deadlineMs),
     });
-    const members = (await response.json()) as Posted['members']; // Every answer to a POST is an object.
+    const members = (await response.json()) as Posted['members']; // Every response to a POST is an object.
     return { status: response.status, retryAfter: Number(response.headers.get('retry-after') ?? 0), members };
   } catch (error) {
-    throw new UserError(`The API at ${url} gave no answer.`, { cause: error });
+    throw new UserError(`The API at ${url} did not answer.`, { cause: error });
   }
 }
+
+/** Runs `work` for each item, with one concurrent loop per worker. Results are in the order of the items. */
+export async function inParallel<Worker, Item, Result>(
+  workers: readonly Worker[],
+  items: readonly Item[],
+  work: (worker: Worker, item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const busy = async (worker: Worker): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++)
+      results[index] = await work(worker, items[index]!, index);
+  };
+  await Promise.all(workers.map(busy));
+  return results;
+}
+
+/** Item of an endlessly repeated list. */
+export const pick = <Item>(items: readonly Item[], index: number): Item => items[index % items.length]!;
+
+/** Deterministic pseudo-random numbers from 0 to `below`, exclusive. */
+export const spread = (index: number, below: number): number => (((index + 1) * 2_654_435_761) % 4_294_967_296) % below;

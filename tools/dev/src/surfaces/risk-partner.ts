@@ -1,5 +1,5 @@
 import { adminClient, textOf } from '../start/admin-client.ts';
-import { adminCommand, quoted } from '../start/commands.ts';
+import { adminCommand, quoted } from '../start/data-folder.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
 import { commonEnv, publicUrlEnv } from './common-env.ts';
@@ -20,8 +20,8 @@ export const riskPartner: Surface = {
 const orgName = 'demo.riskOrgId';
 
 /**
- * One organisation that looks like one, with a person and a key for each role. It is remembered once it is whole: where a
- * start was cut short, the next one makes another.
+ * One realistic organisation, with a person and a key for each role. Its id is stored once it is complete: after an
+ * interrupted start, the next one creates another.
  */
 async function demo({ adminUrl, url, secrets, signIn }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
@@ -56,11 +56,11 @@ function examples({ url, demo: { keys }, folder, dataPath }: ExampleContext): Ex
       what: 'Read a page as a partner, with its signature',
       line: `curl -sS '${url}/api/v1/risks?limit=50' ${as('partner_read')} -o ${files.page} -D ${files.headers}`,
     },
-    { what: 'Pin the keys of the envelopes', line: `curl -sS ${url}/.well-known/jwks.json -o ${files.keys}` },
+    { what: 'Save the keys of the envelopes', line: `curl -sS ${url}/.well-known/jwks.json -o ${files.keys}` },
     {
-      what: 'Check the page offline',
+      what: 'Verify the page offline',
       line: `npx sealgate-verify envelope ${files.page} --signature ${files.headers} --jwks ${files.keys}`,
     },
-    { what: 'Ask the admin API', line: adminCommand('orgs list', dataPath) },
+    { what: 'Call the admin API', line: adminCommand('orgs list', dataPath) },
   ];
 }

@@ -39,33 +39,33 @@ async function tour(...parameters: string[]) {
   return { code: await runTour(parameters, host), out, err };
 }
 
-/** What each step should be answered. */
+/** The expected response of each step. */
 const asExpected = (number: number) => {
   const { status, expects = {} } = TOUR[number]!;
   return { status, body: { case_id: 'case_1', ...expects } };
 };
 
 describe('the tour', () => {
-  it('asks each step in order, under the key of its listener, and ends with the verifier', async () => {
+  it('runs the steps in order, with the key of their listener, and ends with the verifier', async () => {
     answers = asExpected;
     const { code, out, err } = await tour('--data', folder);
     expect(asked).toHaveLength(TOUR.length);
     expect(asked[0]).toBe('POST /v1/cases Bearer gk');
     expect(asked[4]).toBe('POST /v1/cases/case_1/seal Bearer gk');
     expect(asked[7]).toMatch(/^POST \/admin\/v1\/subjects\/subj_tour_\w+\/revoke Bearer admin$/);
-    expect(out).toContain(`${TOUR.length + 1}. Check it offline`);
-    // What the stand-in gave is no pack, and that is told.
-    expect({ code, err }).toEqual({ code: 1, err: '\nThe pack does not verify.\n' });
+    expect(out).toContain(`${TOUR.length + 1}. Verify it offline`);
+    // The stand-in returns no pack, and that is reported.
+    expect({ code, err }).toEqual({ code: 1, err: '\nThe pack could not be verified.\n' });
   });
 
-  it.each([0, 3, 6, 8])('stops where step %d is answered otherwise', async (wrong) => {
+  it.each([0, 3, 6, 8])('stops if step %d has another response', async (wrong) => {
     answers = (number) => (number === wrong ? { status: 200, body: { decision: 'other' } } : asExpected(number));
     const { code, err } = await tour('--data', folder);
     expect({ code, steps: asked.length }).toEqual({ code: 1, steps: wrong + 1 });
-    expect(err).toContain(`Step ${wrong + 1} should have been answered otherwise`);
+    expect(err).toContain(`Step ${wrong + 1} has an unexpected response`);
   });
 
-  it('says what to do where nothing runs, or it was called wrongly', async () => {
+  it('explains what to do if nothing is running, or for wrong use', async () => {
     expect(await tour('--data', join(folder, 'none'))).toMatchObject({
       code: 1,
       err: expect.stringContaining('npm start'),

@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultData, npmCommand } from '../start/commands.ts';
-import { dataFolder, type DataFolder } from '../start/data-folder.ts';
+import { dataFolder, type DataFolder, defaultData, npmCommand } from '../start/data-folder.ts';
 import { readJsonFile } from '../start/json-file.ts';
 import { shortest } from '../start/screen.ts';
 import { messageOf, UserError } from '../start/user-error.ts';
@@ -23,8 +22,8 @@ const terminal: TourHost = {
 };
 
 /**
- * `npm run tour`: tells the story of one case against what `npm start` runs, and shows what each step answered. Gives the
- * exit code: 1 where a step did not answer as it should, or nothing runs.
+ * `npm run tour`: runs the story of one case against a running `npm start`, and prints the response of each step.
+ * Returns the exit code: 1 if a response is unexpected, or nothing is running.
  */
 export async function runTour(parameters: readonly string[], host: TourHost = terminal): Promise<number> {
   try {
@@ -57,7 +56,9 @@ function factsOf({ devFile, path }: DataFolder): TourFacts {
     let value: unknown = dev;
     for (const name of names) value = typeof value === 'object' && value !== null ? Object(value)[name] : undefined;
     if (typeof value === 'string') return value;
-    throw new UserError(`The case gate does not run on ${shortest(path)}: \`${npmCommand('start', path)}\` first.`);
+    throw new UserError(
+      `The case gate is not running in ${shortest(path)}: run \`${npmCommand('start', path)}\` first.`,
+    );
   };
   return {
     url: at('surfaces', 'case-gate', 'url'),
@@ -106,7 +107,7 @@ async function take(step: TourStep, { number, facts, folder, host }: Taking): Pr
     ([name, value]) => JSON.stringify(answer[name]) !== JSON.stringify(value),
   );
   if (status !== step.status || wrong !== undefined) {
-    throw new UserError(`\nStep ${number} should have been answered otherwise: ${text.slice(0, 2000)}`);
+    throw new UserError(`\nStep ${number} has an unexpected response: ${text.slice(0, 2000)}`);
   }
   step.learn?.(facts, answer);
 }
@@ -116,20 +117,20 @@ async function ask(url: string, init: RequestInit): Promise<{ status: number; te
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return { status: response.status, text: await response.text() };
   } catch (error) {
-    throw new UserError(`${url} gave no answer: is it still running?`, { cause: error });
+    throw new UserError(`${url} did not answer: is it still running?`, { cause: error });
   }
 }
 
-/** The last step needs nothing that runs: two files and two pinned keys. */
+/** The last step needs no running service: two files and two pinned keys. */
 function verifyPack(folder: string, { verifierKeyFile }: DataFolder, host: TourHost): void {
   const [pack, jwks] = [join(folder, 'pack.json'), join(folder, 'packs.jwks.json')];
   const words = ['pack', pack, '--jwks', jwks, '--key', verifierKeyFile];
   host.out(
-    `\n${TOUR.length + 1}. Check it offline, against pinned keys alone\n   npx sealgate-verify ${words.map(shortest).join(' ')}\n`,
+    `\n${TOUR.length + 1}. Verify it offline, with only pinned keys\n   npx sealgate-verify ${words.map(shortest).join(' ')}\n`,
   );
   const program = join(workspaceRoot, 'tools/verify/bin/sealgate-verify.mjs');
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...words], { encoding: 'utf8' });
   host.out(`${`${stdout}${stderr}`.trimEnd().replaceAll(/^/gm, '   ')}\n`);
-  if (status !== 0) throw new UserError('\nThe pack does not verify.');
-  host.out('\nThat is the whole story. Take it again: each tour has a subject of its own.\n');
+  if (status !== 0) throw new UserError('\nThe pack could not be verified.');
+  host.out('\nThe tour is complete. It can be repeated: each run uses a new subject.\n');
 }

@@ -1,18 +1,18 @@
-/** What the steps are told, and what they learn from one another. */
+/** Inputs of the steps, and results passed between them. */
 export interface TourFacts {
   readonly url: string;
   readonly adminUrl: string;
   readonly key: string;
   readonly adminToken: string;
   readonly venueId: string;
-  /** Fresh for each tour, so that it can be taken again. */
+  /** New for each tour, so that it can be repeated. */
   readonly subjectRef: string;
   caseId: string;
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** One request of the story, and what has to come of it. */
+/** One request of the tour, and its expected response. */
 export interface TourStep {
   readonly title: string;
   readonly method: 'GET' | 'POST';
@@ -21,11 +21,11 @@ export interface TourStep {
   readonly body?: (facts: TourFacts) => Body;
   readonly headers?: (facts: TourFacts) => Readonly<Record<string, string>>;
   readonly status: number;
-  /** The members of the answer that matter here, and what some of them have to be. */
+  /** The members of the response that matter, and the required values of some. */
   readonly shows: readonly string[];
   readonly expects?: Body;
   readonly learn?: (facts: TourFacts, answer: Body) => void;
-  /** The file in the folder of the tour that the answer is kept in. */
+  /** The file in the tour's folder that stores the response. */
   readonly keep?: string;
 }
 
@@ -49,10 +49,10 @@ const check = {
   shows: ['decision', 'reason_codes', 'decision_id'],
 } as const;
 
-/** The story of one case: from its opening to the door, and to its end. */
+/** The story of one case: from its opening to the venue, and to its end. */
 export const TOUR: readonly TourStep[] = [
   {
-    title: 'Somebody applies: open a case',
+    title: 'Open a case for an applicant',
     method: 'POST',
     listener: 'public',
     path: () => '/v1/cases',
@@ -66,7 +66,7 @@ export const TOUR: readonly TourStep[] = [
     },
   },
   {
-    title: 'Attach what the vault holds: references and hashes, never bytes',
+    title: 'Attach documents: references and hashes, never bytes',
     method: 'POST',
     listener: 'public',
     path: ofCase('/attachments'),
@@ -78,7 +78,7 @@ export const TOUR: readonly TourStep[] = [
     expects: { status: 'in_review' },
   },
   {
-    title: 'Let the rules of a policy version decide',
+    title: 'Decide by the rules of a policy version',
     method: 'POST',
     listener: 'public',
     path: ofCase('/decide'),
@@ -88,12 +88,12 @@ export const TOUR: readonly TourStep[] = [
     expects: { decision: 'approve' },
   },
   {
-    title: 'At the door it counts for nothing yet: good news acts once it is sealed',
+    title: 'At the venue it has no effect yet: an approval counts once it is sealed',
     ...check,
     expects: { decision: 'deny', reason_codes: ['NO_SEALED_DECISION'] },
   },
   {
-    title: 'Seal the decision into the ledger, once',
+    title: 'Seal the decision in the ledger, once',
     method: 'POST',
     listener: 'public',
     path: ofCase('/seal'),
@@ -103,7 +103,7 @@ export const TOUR: readonly TourStep[] = [
     expects: { status: 'sealed' },
   },
   {
-    title: 'Read the positive record of the subject',
+    title: 'Read the eligibility record of the subject',
     method: 'GET',
     listener: 'public',
     path: ({ subjectRef }) => `/v1/eligibility/${subjectRef}`,
@@ -111,9 +111,9 @@ export const TOUR: readonly TourStep[] = [
     shows: ['status', 'record_version', 'evidence_hash'],
     expects: { status: 'eligible' },
   },
-  { title: 'At the door: allow', ...check, expects: { decision: 'allow', reason_codes: ['ELIGIBLE'] } },
+  { title: 'At the venue: allow', ...check, expects: { decision: 'allow', reason_codes: ['ELIGIBLE'] } },
   {
-    title: 'Something came up: the operator revokes the subject',
+    title: 'The operator revokes the subject',
     method: 'POST',
     listener: 'admin',
     path: ({ subjectRef }) => `/admin/v1/subjects/${subjectRef}/revoke`,
@@ -123,12 +123,12 @@ export const TOUR: readonly TourStep[] = [
     expects: { status: 'revoked' },
   },
   {
-    title: 'At the door, from that answer on: deny',
+    title: 'At the venue, from that response on: deny',
     ...check,
     expects: { decision: 'deny', reason_codes: ['ELIGIBILITY_REVOKED'] },
   },
   {
-    title: 'Export the pack that an assessor gets',
+    title: 'Export the assessor pack',
     method: 'GET',
     listener: 'public',
     path: ofCase('/assessor-pack'),
@@ -137,7 +137,7 @@ export const TOUR: readonly TourStep[] = [
     keep: 'pack.json',
   },
   {
-    title: 'Keep the keys that packs are signed with, as an assessor would have before',
+    title: 'Save the keys that sign packs, which an assessor would already have',
     method: 'GET',
     listener: 'public',
     path: () => '/.well-known/jwks.json',

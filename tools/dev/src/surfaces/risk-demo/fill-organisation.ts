@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import { textOf, type AdminClient } from '../../start/admin-client.ts';
-import { inParallel, pick, spread } from '../in-parallel.ts';
-import type { DemoPerson } from './people.ts';
-import { riskApi, type RiskApi } from './risk-api.ts';
-import { assetKinds, departments, frameworks, places, policies, threats } from './words.ts';
+import { type AdminClient, textOf } from '../../start/admin-client.ts';
+import { expectMade, inParallel, pick, type Posted, postPatiently, spread } from '../post-patiently.ts';
+import { assetKinds, type DemoPerson, departments, frameworks, places, policies, threats } from './people.ts';
 
-export interface DemoOrganisation {
+interface DemoOrganisation {
   /** The public listener, without a trailing slash. */
   readonly url: string;
   readonly admin: AdminClient;
@@ -13,10 +11,10 @@ export interface DemoOrganisation {
   readonly people: readonly DemoPerson[];
 }
 
-/** How many write at the same time: each has a key of its own, so that the limits of the demo keys stay untouched. */
+/** Concurrent writers: each has its own key, so that the rate limits of the demo keys are not used up. */
 const IMPORTERS = 6;
 
-/** Fills the organisation as those who work there would, by the public API. The importers are removed at the end. */
+/** Fills the organisation through the public API, like its users would. The importers are removed at the end. */
 export async function fillOrganisation({ url, admin, orgId, people }: DemoOrganisation): Promise<void> {
   const importers: { id: string; api: RiskApi }[] = [];
   for (let number = 1; number <= IMPORTERS; number += 1) {
@@ -47,7 +45,7 @@ async function makeControls({
     const listed = requirements.map((title, index) => ({ id: `${prefix}.${index + 1}`, title }));
     const made = await admin.post(`/orgs/${orgId}/frameworks`, { name, version, requirements: listed });
     const frameworkId = textOf(made, 'id');
-    // The last two requirements of each have no control yet, and every third has two of them.
+    // The last two requirements of each framework have no control, and every third has two.
     listed.slice(0, -2).forEach(({ id, title }, index) => {
       const ref = { frameworkId, requirementId: id };
       wanted.push({ title: `${title}: in force and checked`, refId: `C-${id}`, ...ref });
@@ -92,9 +90,9 @@ function makeAssets(apis: readonly RiskApi[], { owners, controls }: Made): Promi
   );
 }
 
-/** Two of three are approved, by another importer than the one who collected them; the others are still on their way. */
+/** Two of three are approved, by another importer than the collector; the others are in progress. */
 async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made): Promise<string[]> {
-  // For one control in four nobody has collected anything.
+  // One control in four has no evidence.
   const shown = controls.filter((_, index) => index % 4 !== 1);
   const wanted = shown.flatMap((controlId) => [1, 2, 3].map((quarter) => ({ controlId, quarter })));
   const ids = await inParallel(apis, wanted, (api, { controlId, quarter }, index) =>
@@ -114,7 +112,7 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
   );
   const reviewed = ids.filter((_, index) => index % 3 !== 2);
   await inParallel(apis, reviewed, (api, id) => api.transition(id, { to: 'in_review' }));
-  // Some importers have collected what they would review: the next one does it then.
+  // Importers cannot review what they collected: then the next one does.
   await inParallel(apis, reviewed, (api, id, index) => {
     const rejected = index % 13 === 12;
     const verdict = rejected ? { to: 'rejected', reason: 'The period does not match.' } : { to: 'approved' };
@@ -123,7 +121,7 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
   return ids;
 }
 
-/** One in seven ends within the month, some have ended, one in four never does. */
+/** One in seven expires within the month, some have expired, one in four never expires. */
 function validUntil(index: number): { validUntil?: string } {
   if (index % 4 === 0) return {};
   if (index % 7 === 3) return { validUntil: daysAhead(2 + spread(index, 26)) };
@@ -176,3 +174,26 @@ async function makeRisks(
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
 const daysAhead = (days: number): string => daysAgo(-days);
+
+/** The part of surface A's public API that the demo data needs. */
+interface RiskApi {
+  /** Adds an item to a collection; returns its id. */
+  create(collection: string, body: object): Promise<string>;
+  transition(evidenceId: string, body: object): Promise<void>;
+  /** The same for a review: false if this caller has collected the item. */
+  review(evidenceId: string, body: object): Promise<boolean>;
+}
+
+/** @throws UserError if it is rejected or not answered. Waits when rate limited. */
+export function riskApi(url: string, key: string): RiskApi {
+  const headers = { authorization: `Bearer ${key}` };
+  const post = (path: string, body: object): Promise<Posted> => postPatiently(`${url}${path}`, { headers, body });
+  return {
+    create: async (collection, body) => String(expectMade(await post(`/api/${collection}`, body))['id']),
+    transition: async (id, body) => void expectMade(await post(`/api/evidence/${id}/transitions`, body)),
+    async review(id, body) {
+      const posted = await post(`/api/evidence/${id}/transitions`, body);
+      return posted.status === 403 ? false : expectMade(posted) !== undefined;
+    },
+  };
+}

@@ -1,4 +1,4 @@
-import { textOf, type AdminClient } from '../../start/admin-client.ts';
+import { type AdminClient, textOf } from '../../start/admin-client.ts';
 import type { Secrets } from '../../start/secrets.ts';
 import type { SignIn } from '../../start/sign-in.ts';
 
@@ -19,7 +19,7 @@ const PEOPLE = [
   { role: 'partner_read', name: 'Partner machine (demo)', kind: 'machine' },
 ] as const;
 
-/** The people of the demo organisation, made where they are missing, each with a key that works. */
+/** Creates missing people of the demo organisation, each with a valid key. */
 export async function demoPeople(demo: {
   readonly admin: AdminClient;
   readonly secrets: Secrets;
@@ -34,7 +34,7 @@ type Demo = Parameters<typeof demoPeople>[0];
 
 const named = (role: string, what: string): string => `demo.risk.${role}.${what}`;
 
-/** The person and key of an earlier start, as long as neither was removed nor revoked. */
+/** The person and key of an earlier start, unless removed or revoked. */
 async function knownPerson({ admin, secrets, orgId }: Demo, role: string): Promise<DemoPerson | undefined> {
   const [id, key, keyId] = ['person', 'key', 'keyId'].map((what) => secrets.recall(named(role, what)));
   if (id === undefined || key === undefined) return undefined;
@@ -61,7 +61,7 @@ interface LinkedPeople {
   readonly people: readonly DemoPerson[];
 }
 
-/** Says who of the provider's people is whom here, where it is not known yet: by role. */
+/** Links identities of the provider to people of the same role, if they are not linked yet. */
 export async function linkIdentities(
   { admin, orgId, people }: LinkedPeople,
   signIn: SignIn | undefined,
@@ -74,3 +74,112 @@ export async function linkIdentities(
     if (made.body['code'] !== 'ALREADY_EXISTS') textOf(made, 'id');
   }
 }
+
+/** Content of the demo organisation. A freight company: everything is fictional. */
+
+export const departments = ['operations', 'warehouse', 'it', 'finance', 'hr', 'legal'] as const;
+
+/** Risks by category; each occurs in several places. */
+export const threats: Readonly<Record<string, readonly string[]>> = {
+  operations: [
+    'Loss of the transport management system',
+    'Customs declarations sent late',
+    'Cold chain broken unnoticed',
+    'Night shift without a supervisor',
+  ],
+  security: [
+    'Ransomware on file servers',
+    'Stolen handheld scanners',
+    'Phishing of dispatch mailboxes',
+    'Shared accounts at packing stations',
+    'Unpatched edge routers',
+  ],
+  supplier: ['Subcontractor without insurance', 'Single supplier of pallets', 'Cloud provider changes its terms'],
+  compliance: [
+    'Driving times not recorded',
+    'Dangerous goods without papers',
+    'Retention periods exceeded',
+    'Data processing agreement missing',
+  ],
+  finance: ['Payment run released by one person', 'Fuel price not hedged', 'Invoices matched by hand'],
+  people: ['Key dispatcher leaves', 'Forklift licences expired', 'No deputy for payroll'],
+};
+
+export const places = [
+  'Hamburg hub',
+  'Rotterdam hub',
+  'Gdansk depot',
+  'Lyon depot',
+  'headquarters',
+  'road fleet',
+  'customer portal',
+  'bonded warehouse',
+  'rail terminal',
+  'returns centre',
+] as const;
+
+export const assetKinds = [
+  ['Transport management system', 'application', 'critical'],
+  ['Warehouse management system', 'application', 'critical'],
+  ['Customer portal', 'application', 'high'],
+  ['Payroll', 'application', 'high'],
+  ['Data warehouse', 'data store', 'high'],
+  ['Handheld scanners', 'device fleet', 'medium'],
+  ['Edge routers', 'network', 'high'],
+  ['Cold storage sensors', 'device fleet', 'medium'],
+  ['Backup vault', 'data store', 'critical'],
+  ['Forklift fleet', 'equipment', 'medium'],
+] as const;
+
+/** Two shortened frameworks: each requirement with its text, and the control that meets it. */
+export const frameworks = [
+  {
+    name: 'Information security baseline',
+    version: '2026',
+    requirements: [
+      'Security policy',
+      'Roles and duties',
+      'Asset inventory',
+      'Access rights',
+      'Privileged access',
+      'Secure configuration',
+      'Vulnerability handling',
+      'Backups',
+      'Logging',
+      'Incident response',
+      'Supplier security',
+      'Continuity of operation',
+      'Awareness',
+      'Physical access',
+      'Cryptography',
+      'Change control',
+    ],
+    prefix: 'IS',
+  },
+  {
+    name: 'Transport compliance',
+    version: '4',
+    requirements: [
+      'Driving and rest times',
+      'Load securing',
+      'Dangerous goods',
+      'Temperature control',
+      'Customs security',
+      'Vehicle inspection',
+      'Driver qualification',
+      'Accident reporting',
+      'Subcontractor checks',
+      'Record keeping',
+    ],
+    prefix: 'TC',
+  },
+] as const;
+
+export const policies = [
+  ['Information security policy', 'Everybody protects what customers trust us with.'],
+  ['Acceptable use', 'Company devices are for company work.'],
+  ['Incident handling', 'Report at once; nobody is blamed for reporting.'],
+  ['Supplier selection', 'Two offers, one check, one contract.'],
+  ['Driving times', 'No delivery is worth a tired driver.'],
+  ['Business continuity', 'Each hub can work for two days without the centre.'],
+] as const;

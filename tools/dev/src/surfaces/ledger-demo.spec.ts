@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fleetAssets, ledgerRecords } from './ledger-records.ts';
+import { fleetAssets, ledgerRecords } from './ledger-demo.ts';
 
 const until = Date.parse('2030-05-20T12:00:00.000Z');
 
@@ -12,15 +12,15 @@ interface Sent {
 const recordsOf = (body: object): Sent[] => ('assets' in body ? (body.assets as Sent[]) : [body as Sent]);
 const all = ledgerRecords(until).flatMap(({ body }) => recordsOf(body));
 
-describe('the records of the demo', () => {
-  it('are the same each time, so that one key always stands for the same request', () => {
+describe('the demo records', () => {
+  it('are the same each time, so that each Idempotency-Key has one request', () => {
     expect(ledgerRecords(until)).toEqual(ledgerRecords(until));
     const keys = ledgerRecords(until).map(({ idempotencyKey }) => idempotencyKey);
     expect(new Set(keys).size).toBe(keys.length);
     expect(fleetAssets()).toEqual(fleetAssets());
   });
 
-  it('are a few hundred, each with an id of its own, of six types', () => {
+  it('are a few hundred, with unique ids, of six types', () => {
     expect(all.length).toBeGreaterThan(250);
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     expect([...new Set(all.map(({ type }) => type))].sort()).toEqual([
@@ -28,7 +28,7 @@ describe('the records of the demo', () => {
     ]);
   });
 
-  it('happened over several days, none of them in the future', () => {
+  it('are spread over several days, none in the future', () => {
     const times = all.map(({ data }) => Date.parse(data.occurredAt));
     expect(Math.max(...times)).toBeLessThanOrEqual(until);
     expect(until - Math.min(...times)).toBeLessThanOrEqual(9 * 86_400_000);

@@ -1,9 +1,45 @@
 import { hash } from 'node:crypto';
-import { pick, spread } from '../in-parallel.ts';
+import type { AdminClient } from '../start/admin-client.ts';
+import type { Secrets } from '../start/secrets.ts';
+import { expectMade, inParallel, pick, postPatiently, spread } from './post-patiently.ts';
 
-/** Records that go to the ledger in one request. */
-export interface DemoRequest {
-  /** The same for the same records: sent again, they are written once. */
+interface DemoLedger {
+  /** The ingest endpoint, without a trailing slash. */
+  readonly url: string;
+  readonly key: string;
+  readonly admin: AdminClient;
+  readonly secrets: Secrets;
+  readonly networkId: string;
+  /** The full name, `<networkId>.<name>`. */
+  readonly channel: string;
+}
+
+const untilName = 'demo.ledgerUntil';
+const SENDERS = 6;
+
+/**
+ * Writes the demo records, unless the last of them exists. If interrupted, the next start continues: the records are
+ * the same, because their end date is stored.
+ */
+export async function fillLedger({ url, key, admin, secrets, networkId, channel }: DemoLedger): Promise<void> {
+  const until = Number(secrets.recall(untilName) ?? Date.now());
+  secrets.remember(untilName, String(until));
+  const requests = ledgerRecords(until);
+  const last = `${networkId}-demo-complete`;
+  const found = await admin.get(`/ledger/channels/${channel}/records/${last}`);
+  if (found.status === 200) return;
+  const send = async ({ idempotencyKey, body }: (typeof requests)[number]): Promise<void> => {
+    const headers = { 'x-api-key': key, 'idempotency-key': idempotencyKey };
+    expectMade(await postPatiently(`${url}/${networkId}`, { headers, body }));
+  };
+  await inParallel(Array.from({ length: SENDERS }), requests, (_, request) => send(request));
+  const complete = { id: last, type: 'demo.import', data: { requests: requests.length } };
+  await send({ idempotencyKey: `demo-${last}`, body: complete });
+}
+
+/** Records of one request. */
+interface DemoRequest {
+  /** The Idempotency-Key: equal for equal records, so that they are written once. */
   readonly idempotencyKey: string;
   readonly body: object;
 }
@@ -31,9 +67,10 @@ const INCIDENTS = [
 ] as const;
 
 /**
- * What became of some shipments in the days before `until`: booked, cleared, measured, inspected, delivered. One request for
- * each step, the readings of one journey as a batch. The same each time for the same `until`.
- * @param until milliseconds since the epoch. When things happened stands in `occurredAt`: the ledger's own times are of now.
+ * Events of shipments in the days before `until`: booked, cleared, measured, inspected, delivered. One request for each
+ * step, the readings of one journey as a batch. Deterministic for the same `until`.
+ * @param until milliseconds since the epoch. Event times are in `occurredAt`: the ledger's own times are the current
+ * time.
  */
 export function ledgerRecords(until: number): DemoRequest[] {
   return Array.from({ length: SHIPMENTS }, (_, index) => requestsOf(index, until)).flat();
@@ -86,7 +123,7 @@ function requestsOf(index: number, until: number): DemoRequest[] {
   ];
 }
 
-/** What surface C is given: the fleet, which has no dates, so that it can be sent again as it is. */
+/** Assets for surface C: the fleet, without dates, so that it can be sent again unchanged. */
 export function fleetAssets(): object[] {
   const kinds = [
     ['truck', 'Euro VI, refrigerated'],

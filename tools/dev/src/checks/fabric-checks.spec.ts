@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { workspaceRoot } from '../workspace.ts';
-import { hasFabricCommands } from './fabric-network.ts';
+import { hasFabricCommands } from './fabric-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-commands-'));
 const names = ['peer', 'orderer', 'configtxgen', 'cryptogen'];
@@ -15,7 +15,7 @@ for (const name of names) {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the commands of Fabric', () => {
-  it('are looked for in FABRIC_BIN alone where it is set, else on the PATH', () => {
+  it('are looked up in FABRIC_BIN if set, else on the PATH', () => {
     expect(hasFabricCommands({ FABRIC_BIN: folder, PATH: '/nowhere' })).toBe(true);
     expect(hasFabricCommands({ PATH: `/nowhere:${folder}` })).toBe(true);
     expect(hasFabricCommands({ FABRIC_BIN: '/nowhere', PATH: folder })).toBe(false);
@@ -23,7 +23,7 @@ describe('the commands of Fabric', () => {
     expect(hasFabricCommands({})).toBe(false);
   });
 
-  it('are needed all, and as programs', () => {
+  it('must all be present and executable', () => {
     chmodSync(join(folder, 'cryptogen'), 0o644);
     expect(hasFabricCommands({ FABRIC_BIN: folder })).toBe(false);
     chmodSync(join(folder, 'cryptogen'), 0o755);
@@ -38,7 +38,7 @@ describe('npm run test:fabric', () => {
       timeout: 60_000,
     });
 
-  it('ends with 2 and one sentence about how to get them where they are missing', () => {
+  it('exits with 2 and how to get the commands if they are missing', () => {
     const { status, stdout, stderr } = run({ FABRIC_BIN: '/nowhere', HOME: folder });
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(/^FABRIC_BIN \(\/nowhere\) lacks peer, .*install-fabric\.sh[^\n]*\n$/);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { releaseStack } from './release-stack.ts';
+import { releaseStack } from './start-context.ts';
 
 describe('releaseStack', () => {
-  it('releases in reverse, all of it even when one fails, and once', async () => {
+  it('releases in reverse order, once, even if one release fails', async () => {
     const released: string[] = [];
     const stack = releaseStack();
     const error = new Error('stuck');
