@@ -129,10 +129,10 @@ describe('sealgate on a gateway', () => {
     await until(async () => (await run('secrets status')).out.startsWith('s1: of 1 processes 1 use it'));
     expect(await run('secrets rotate server-secret')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^Accept: make a secret .*\(s1,NEW\)/),
+      out: expect.stringMatching(/^Accept: generate a secret .*\(s1,NEW\)/),
     });
     const refused = await run('secrets status --retire s1');
-    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('1 processes make with s1') });
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('1 processes use s1') });
   });
 
   it('creates a valid key, and shows it once', async () => {

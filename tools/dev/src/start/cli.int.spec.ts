@@ -98,7 +98,7 @@ describe('npm start, npm stop', () => {
     const elsewhere = join(place.folder, 'elsewhere');
     expect(call(['start', '--detach', ...options({ ...place, data: elsewhere })])).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^The ports .* are taken\. Choose others with --port-base N\.\n$/),
+      stderr: expect.stringMatching(/^The ports .* are in use\. Choose others with --port-base N\.\n$/),
     });
     expect(existsSync(elsewhere)).toBe(false);
 
@@ -150,7 +150,7 @@ describe('npm start, npm stop', () => {
     process.kill(holder, 'SIGKILL');
     expect(await waitUntilGone(holder, 10_000)).toBe(true);
     const started = call(['start', '--detach', ...options(place)]);
-    expect(started.stdout).toContain(`Ended ${left.length} processes that an earlier start had left behind.`);
+    expect(started.stdout).toContain(`Stopped ${left.length} orphaned processes of an earlier start.`);
     expect(started.status).toBe(0);
     expect(left.filter((pid) => isAlive(pid))).toEqual([]);
   }, 360_000);

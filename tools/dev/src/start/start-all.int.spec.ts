@@ -198,7 +198,7 @@ describe('npm start', () => {
     if (disk === undefined) return;
     try {
       await expect(start({}, { data: join(disk.path, 'data') })).rejects.toThrow(
-        /^The disk that holds .* is full: [78] MiB are left and 160 are needed\. Free some space and start again\.$/,
+        /^The disk that holds .* is full: [78] MiB are free and 160 are needed\. Free some space and start again\.$/,
       );
       disk.makeReadOnly();
       await expect(start({}, { data: join(disk.path, 'data') })).rejects.toThrow(/is on a read-only file system/);
@@ -226,7 +226,7 @@ describe('npm start', () => {
     const processes = [left, stranger].map((pid) => ({ pid, mark, name: 'stub', logFile: '/x' }));
     writeFileSync(join(data, 'run.json'), JSON.stringify({ processes }));
     await start();
-    expect(said).toContain('Ended 1 process that an earlier start had left behind.');
+    expect(said).toContain('Stopped 1 orphaned process of an earlier start.');
     expect(await waitUntilGone(left, 5_000)).toBe(true);
     expect(isAlive(stranger)).toBe(true);
   }, 60_000);
