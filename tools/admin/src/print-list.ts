@@ -51,7 +51,7 @@ async function printPage(session: Session, list: List, { limit, cursor }: PageOp
 async function printAllJson(session: Session, list: List, options: PageOptions): Promise<void> {
   const opening = '{"items":[';
   let before = opening;
-  for await (const items of pagesOf(session, list, options)) {
+  for await (const { items } of pagesOf(session, list, options)) {
     for (const item of items) {
       session.print(before + JSON.stringify(item));
       before = ',';
@@ -63,7 +63,7 @@ async function printAllJson(session: Session, list: List, options: PageOptions):
 async function printAllLines(session: Session, list: List, options: PageOptions): Promise<void> {
   const table = new RowTable(list.columns);
   let isEmpty = true;
-  for await (const items of pagesOf(session, list, options)) {
+  for await (const { items } of pagesOf(session, list, options)) {
     if (items.length > 0) session.print(table.lines(items));
     isEmpty &&= items.length === 0;
   }
@@ -72,9 +72,14 @@ async function printAllLines(session: Session, list: List, options: PageOptions)
 
 /** Prints every item of a list as a line of JSON, as pages arrive. */
 export async function printLines(session: Session, list: Pick<List, 'path' | 'query'>): Promise<void> {
-  for await (const items of pagesOf(session, list, {})) {
+  for await (const { items } of pagesOf(session, list, {})) {
     for (const item of items) session.print(`${JSON.stringify(item)}\n`);
   }
+}
+
+/** Prints every page of a list, whole, as a line of JSON. */
+export async function printPages(session: Session, list: Pick<List, 'path' | 'query'>): Promise<void> {
+  for await (const { answer } of pagesOf(session, list, {})) session.print(`${JSON.stringify(answer.value)}\n`);
 }
 
 /** All pages from the cursor on. @throws UnreachableError if the cursors form a cycle. */
@@ -85,9 +90,10 @@ async function* pagesOf(
 ) {
   let next: string | null | undefined = cursor;
   do {
-    const { items, nextCursor } = await readPage(session, list, { limit, cursor: next });
+    const page = await readPage(session, list, { limit, cursor: next });
+    const { items, nextCursor } = page;
     if (nextCursor !== null && (nextCursor === next || items.length === 0)) throw broken('It does not advance.');
-    yield items;
+    yield page;
     next = nextCursor;
   } while (next !== null);
 }

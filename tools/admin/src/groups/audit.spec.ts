@@ -30,3 +30,24 @@ describe.each([
 `);
   });
 });
+
+describe('audit export', () => {
+  it('prints each page as it came, to the last, for sealgate-verify', async () => {
+    const pages = [1, 2].map((number) => ({
+      ...{ v: 1, surface: 'ledger-peer', items: [event], hash: `h${number}`, signature: 's' },
+      nextCursor: number === 1 ? 'c' : null,
+    }));
+    api.answer(({ path }) => ({ body: pages[path.includes('cursor=c') ? 1 : 0]! }));
+    const { code, out } = await runLine('audit export --from 2030-01-01T00:00:00Z', { env });
+    expect(code).toBe(0);
+    expect(out).toBe(pages.map((page) => `${JSON.stringify(page)}\n`).join(''));
+    expect(api.seen.at(-1)?.path).toBe('/admin/v1/audit/export?from=2030-01-01T00%3A00%3A00Z&limit=200&cursor=c');
+  });
+
+  it('has a key set to pin', async () => {
+    api.answer(() => ({ body: { keys: [{ kid: 'k' }] } }));
+    const { out } = await runLine('gate-audit keys', { env });
+    expect(JSON.parse(out)).toEqual({ keys: [{ kid: 'k' }] });
+    expect(api.seen.at(-1)?.path).toBe('/admin/v1/audit/keys');
+  });
+});

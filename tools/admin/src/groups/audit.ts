@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { apiPath } from '../admin-api.ts';
 import type { CommandSpec } from '../command-spec.ts';
-import { pageOptions, printList, type PageOptions } from '../print-list.ts';
+import { pageOptions, printList, printPages, type PageOptions } from '../print-list.ts';
 import type { Column } from '../row-table.ts';
 
 interface ListOptions extends PageOptions {
@@ -56,9 +56,35 @@ const auditCommand = (
   };
 };
 
+/** `export` and `keys`, for `sealgate-verify audit`. */
+const exportCommands = (group: string): readonly CommandSpec<Pick<ListOptions, 'from' | 'to'>>[] => [
+  {
+    usage: 'export',
+    summary: 'Print all events of a period as signed pages, oldest first, one page a line',
+    details: 'Check it offline with `sealgate-verify audit`. Events of the last minute are left out.',
+    examples: [`sealgate ${group} export --from 2030-03-01T00:00:00Z --to 2030-04-01T00:00:00Z`],
+    options: [
+      new Option('--from <time>', 'from this time, RFC 3339; default: the first event'),
+      new Option('--to <time>', 'before this, RFC 3339; default: a minute ago'),
+    ],
+    run: (session, _args, { from, to }) => printPages(session, { path: apiPath`/audit/export`, query: { from, to } }),
+  },
+  {
+    usage: 'keys',
+    summary: 'Print the public keys of exported pages as a JWK set',
+    examples: [`sealgate ${group} keys > audit.jwks.json`],
+    run: async (session) => {
+      const { value } = await session.api.json({ method: 'GET', path: apiPath`/audit/keys` });
+      session.print(`${JSON.stringify(value)}\n`);
+    },
+  },
+];
+
 export const auditCommands: readonly CommandSpec[] = [
   auditCommand('audit', { id: 'resourceId', request: 'requestId' }),
+  ...exportCommands('audit'),
 ];
 export const gateAuditCommands: readonly CommandSpec[] = [
   auditCommand('gate-audit', { id: 'resource_id', request: 'request_id' }),
+  ...exportCommands('gate-audit'),
 ];

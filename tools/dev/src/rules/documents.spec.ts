@@ -69,7 +69,7 @@ describe('the documents of risk-partner', () => {
   it('the description of /api/v1, with a configured public URL as its server', async () => {
     const { partnerDescription } = await moduleOf<{ partnerDescription: (publicUrl?: string) => OpenApiDocument }>(
       'risk-partner',
-      'partner-description.ts',
+      'public-routes.ts',
     );
     expect(openApiFaults(partnerDescription())).toEqual([]);
     const url = 'https://risk.example.com';
