@@ -8,6 +8,11 @@ export interface LifetimePorts {
   readonly now: () => number;
 }
 
+export interface CaseReadPorts extends LifetimePorts {
+  /** Reads without a lock. Undefined for a case of another environment too. */
+  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+}
+
 /** Whether an undecided case is past its expiry. */
 export function hasEnded({ status, expiresAt }: CaseRecord, nowMs: number): boolean {
   return isOpen(status) && nowMs >= expiresAt.getTime();
@@ -40,9 +45,7 @@ export async function changeCase<Result>(
 
 /** Reads a case, and expires it where it is past its expiry. Undefined where there is none. */
 export async function settledCase(
-  ports: LifetimePorts & {
-    readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
-  },
+  ports: CaseReadPorts,
   environment: string,
   caseId: string,
 ): Promise<CaseRecord | undefined> {

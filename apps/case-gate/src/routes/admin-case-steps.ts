@@ -2,8 +2,7 @@ import { ADMIN_BODY_MAX_BYTES, adminRoute, closedObject, named, type AdminCaller
 import { Type } from '@sinclair/typebox';
 import type { PackPorts } from '../domain/assessor-pack.ts';
 import { attach } from '../domain/attach.ts';
-import { changeCase, withdraw, type LifetimePorts } from '../domain/case-lifetime.ts';
-import type { CaseRecord } from '../domain/case-record.ts';
+import { changeCase, withdraw, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import type { CaseAction } from '../domain/case-transaction.ts';
 import { changeVenues, type CreateCasePorts } from '../domain/create-case.ts';
 import { decideCase, type DecidePorts } from '../domain/decide-case.ts';
@@ -26,15 +25,13 @@ import {
 import { caseAnswer, createFrom, createStep, REPLAYED, venuesStep, withdrawStep, type CasesPorts } from './cases.ts';
 import { draftQuery, exportPack, packStep, type RecordsPorts } from './records.ts';
 
-export type AdminCaseStepsPorts = LifetimePorts &
+export type AdminCaseStepsPorts = CaseReadPorts &
   Omit<CreateCasePorts, 'render'> &
   DecidePorts &
   SealPorts &
   PackPorts &
   Pick<RecordsPorts, 'auditExport'> &
-  Pick<CasesPorts, 'inFlight' | 'fingerprints'> & {
-    readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
-  };
+  Pick<CasesPorts, 'inFlight' | 'fingerprints'>;
 
 /** Named differently from `CaseSeal`, because this description also lists the scope case:seal. */
 const SealedCase = named('SealedCase', Type.Object(SealAnswer.properties));

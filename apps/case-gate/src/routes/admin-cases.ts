@@ -12,8 +12,8 @@ import {
 } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
-import type { CaseFile } from '../domain/assessor-pack.ts';
-import { hasEnded, noCase, settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
+import type { CaseFile, PackPorts } from '../domain/assessor-pack.ts';
+import { hasEnded, noCase, settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import type { CaseRecord, TimelineEvent } from '../domain/case-record.ts';
 import { CASE_STATUSES } from '../domain/case-states.ts';
 import { CaseId, OrNull, Outcome, Status, SubjectRef, Text, Texts, Time } from '../schemas.ts';
@@ -111,15 +111,13 @@ const Counts = named(
   }),
 );
 
-export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, LifetimePorts {
+export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, CaseReadPorts, Pick<PackPorts, 'readCaseFile'> {
   readonly listCases: (filter: CaseFilter, page: CasePage) => Promise<CaseRecord[]>;
   readonly countCases: (environment: string) => Promise<StatusCount[]>;
   readonly listEvents: (
     caseId: string,
     page: { readonly after: number; readonly limit: number },
   ) => Promise<TimelineEvent[]>;
-  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
-  readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
 }
 
 export const ofCase = Type.Object({ case_id: CaseId });

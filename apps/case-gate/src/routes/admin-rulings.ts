@@ -9,7 +9,7 @@ import {
 } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { PoliciesStore } from '../data/policies-store.ts';
-import type { CaseFile } from '../domain/assessor-pack.ts';
+import type { PackPorts } from '../domain/assessor-pack.ts';
 import { noCase } from '../domain/case-lifetime.ts';
 import { factsOf } from '../domain/decide-case.ts';
 import { explainRules, type PolicyRules } from '../domain/policy-rules.ts';
@@ -77,9 +77,8 @@ const Tried = named(
   }),
 );
 
-export interface AdminRulingsPorts extends TryPorts {
+export interface AdminRulingsPorts extends TryPorts, Pick<PackPorts, 'readCaseFile'> {
   readonly policies: Pick<PoliciesStore, 'find'>;
-  readonly readCaseFile: (environment: string, caseId: string) => Promise<CaseFile | undefined>;
 }
 
 /** Explains and tries the decisions of a policy version, including drafts. Writes nothing. */

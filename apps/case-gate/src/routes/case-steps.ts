@@ -3,7 +3,7 @@ import { closedObject, enumOf, instantText, lineOfText, named, routeFor, type Ro
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach, refuseVaultBytes } from '../domain/attach.ts';
-import { changeCase, type LifetimePorts } from '../domain/case-lifetime.ts';
+import { changeCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import type { Attachment, CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
 import { decideCase, type Decided, type DecideOrder, type DecidePorts } from '../domain/decide-case.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
@@ -87,9 +87,7 @@ export const SealAnswer = named(
   }),
 );
 
-export interface CaseStepsPorts extends LifetimePorts, DecidePorts, SealPorts {
-  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
-}
+export type CaseStepsPorts = CaseReadPorts & DecidePorts & SealPorts;
 
 const params = Type.Object({ case_id: CaseId });
 

@@ -5,7 +5,7 @@ import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempoten
 import { canonical, type JsonValue } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseRecord } from '../domain/case-record.ts';
-import { changeCase, noCase, settledCase, withdraw, type LifetimePorts } from '../domain/case-lifetime.ts';
+import { changeCase, noCase, settledCase, withdraw, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import { changeVenues, createCase, type Actor, type CreateCasePorts } from '../domain/create-case.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
 import {
@@ -67,9 +67,7 @@ export const CaseAnswer = named(
   }),
 );
 
-export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, LifetimePorts {
-  /** Reads without a lock. Undefined for a case of another environment too. */
-  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, CaseReadPorts {
   readonly inFlight: InFlight<{ readonly body: string; readonly replayed: boolean }>;
   readonly fingerprints: KeyedHasher;
 }

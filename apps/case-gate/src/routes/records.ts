@@ -2,8 +2,7 @@ import { enumOf, named, routeFor, type Reply, type Route } from '@sealgate/http'
 import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
-import { settledCase, type LifetimePorts } from '../domain/case-lifetime.ts';
-import type { CaseRecord } from '../domain/case-record.ts';
+import { settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { ELIGIBILITY_STATUSES, eligibilityView } from '../domain/eligibility-view.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
@@ -88,8 +87,7 @@ const Pack = named(
   }),
 );
 
-export interface RecordsPorts extends PackPorts, LifetimePorts {
-  readonly readCase: (environment: string, caseId: string) => Promise<CaseRecord | undefined>;
+export interface RecordsPorts extends PackPorts, CaseReadPorts {
   readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
   /** Audits the export of a pack. Where it fails the pack is not sent. */
   readonly auditExport: (export_: {
