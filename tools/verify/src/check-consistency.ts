@@ -50,7 +50,7 @@ export function checkConsistency({ older, newer, verifier, connection }: Consist
 }
 
 const EPOCHS =
-  'The checkpoints are of two epochs of one channel. After a declared loss a channel goes on in another log, so neither is the beginning of the other: its declaration tells what was lost ("receipt --declaration").';
+  'The checkpoints are of two epochs of one channel. After a declared loss a channel continues in another log, so neither covers a prefix of the other: its declaration states what was lost ("receipt --declaration").';
 
 interface Pair {
   readonly first: Checkpoint;

@@ -66,7 +66,7 @@ describe('a decision log', () => {
       'doubled: gd_p1_3 is there more than once.',
     ]);
     expect(await fault([...without(3).slice(0, 4), at(lines, 2), ...lines.slice(5)])).toEqual([
-      'order: gd_p1_3 stands behind decisions that came after it.',
+      'order: gd_p1_3 comes after later decisions.',
     ]);
     const exchanged = lines.map((line) => {
       const other = at(lines, line.seq === 2 ? 2 : line.seq === 3 ? 1 : line.seq - 1);
@@ -75,7 +75,7 @@ describe('a decision log', () => {
     expect((await fault(exchanged))[0]).toMatch(/^changed: gd_p1_3 /);
     const longer = linesOf('p1', 10);
     expect(await fault(longer)).toEqual([
-      'added: gd_p1_10 stands behind the last head of its process, which says that nothing does.',
+      'added: gd_p1_10 comes after the last head of its process, which marks the end.',
     ]);
   });
 
@@ -83,14 +83,14 @@ describe('a decision log', () => {
     const running = await judged(lines, headsOf(lines, [4], false));
     expect(running).toMatchObject({ verified: true, faults: [] });
     expect(running.notes).toEqual([
-      'Process p1 has not said that it ended: it runs, or what it decided after number 9 was lost with it. 5 decisions of it are behind its last head, and nothing proves them yet.',
+      'Process p1 has no final head: it is still running, or its decisions after number 9 were lost with it. 5 decisions come after its last head and are not proved yet.',
     ]);
     const crashed = await judged(lines.slice(0, 4), headsOf(lines, [4], false));
     expect(crashed).toMatchObject({ verified: true, faults: [] });
     const old = linesOf('p0', 2).map((line) => ({ ...line, hash: null }));
     expect(await judged([...old, ...lines], heads)).toMatchObject({
       verified: true,
-      notes: ['1 processes have no head: nothing proves what they decided.'],
+      notes: ['1 processes have no head: their decisions are not proved.'],
     });
   });
 
@@ -98,7 +98,7 @@ describe('a decision log', () => {
     const [first, second] = [at(heads, 0), at(heads, 1)];
     const dropped = { ...second, dropped: [{ first_seq: 6, last_seq: 7, hash: at(lines, 6).hash! }] };
     expect(await fault(without(6, 7), [first, dropped])).toEqual([
-      'dropped: Decisions 6 to 7 of process p1 could not be written and were dropped, as its head says.',
+      'dropped: Decisions 6 to 7 of process p1 could not be written and were dropped, according to its head.',
     ]);
     const changed = without(6, 7).map((line) => (line.seq === 8 ? { ...line, venue_id: 'x' } : line));
     expect((await fault(changed, [first, dropped]))[0]).toMatch(/^changed: gd_p1_8 /);
@@ -126,7 +126,7 @@ describe('a decision log', () => {
     const kept = await judged(lines.slice(4), heads, { from });
     expect(kept).toMatchObject({ verified: true, faults: [] });
     const partly = await judged(lines.slice(2), heads, { from });
-    expect(partly).toMatchObject({ verified: true, notes: ['2 decisions before the first head were not looked at.'] });
+    expect(partly).toMatchObject({ verified: true, notes: ['2 decisions before the first head were not checked.'] });
     expect((await judged(lines.slice(5), heads, { from })).faults).toEqual([
       'missing: Decision 5 of process p1 is missing from the log.',
     ]);

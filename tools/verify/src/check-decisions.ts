@@ -37,7 +37,7 @@ export async function checkDecisions(input: DecisionsInput): Promise<Report> {
   }
   for (const chain of chains.values()) chain.finish(input.decisions);
   tellOpen(report, [...chains.values()]);
-  if (counts.left > 0) report.note(`${counts.left} decisions before the first head were not looked at.`);
+  if (counts.left > 0) report.note(`${counts.left} decisions before the first head were not checked.`);
   report.tellRest();
   const heads = [...chains.values()].reduce((sum, { headCount }) => sum + headCount, 0);
   if (heads > 0 && !report.hasFailed()) {
@@ -55,9 +55,9 @@ export async function checkDecisions(input: DecisionsInput): Promise<Report> {
 function tellOpen(report: Reporter, chains: readonly ProcessChain[]): void {
   const open = chains.filter(({ headCount }) => headCount > 0).flatMap((chain) => chain.open ?? []);
   for (const text of open.slice(0, MOST_TOLD)) report.note(text);
-  if (open.length > MOST_TOLD) report.note(`So it is with ${open.length - MOST_TOLD} more processes.`);
+  if (open.length > MOST_TOLD) report.note(`The same applies to ${open.length - MOST_TOLD} more processes.`);
   const headless = chains.filter(({ headCount }) => headCount === 0).length;
-  if (headless > 0) report.note(`${headless} processes have no head: nothing proves what they decided.`);
+  if (headless > 0) report.note(`${headless} processes have no head: their decisions are not proved.`);
 }
 
 /** Checks the decisions of one process, starting at the first head that counts. */
@@ -103,7 +103,7 @@ class ProcessChain {
     if (seq > this.#next) this.#skipTo(seq);
     this.#follow(decision, where);
     if (this.#heads.at(-1)?.ended === true && seq > this.#lastSealed) {
-      const detail = `${decision.decision_id} stands behind the last head of its process, which says that nothing does.`;
+      const detail = `${decision.decision_id} comes after the last head of its process, which marks the end.`;
       this.#report.failed('added', { detail, where });
     }
     return seq <= this.#lastSealed ? 'sealed' : 'unsealed';
@@ -119,9 +119,8 @@ class ProcessChain {
   get open(): string | undefined {
     if (this.#heads.at(-1)?.ended === true) return undefined;
     const behind = this.#next - 1 - Math.max(this.#lastSealed, this.#from - 1);
-    const unsealed =
-      behind > 0 ? `${behind} decisions of it are behind its last head, and nothing proves them yet` : '';
-    return `Process ${this.#process} has not said that it ended: it runs, or what it decided after number ${this.#next - 1} was lost with it.${unsealed === '' ? '' : ` ${unsealed}.`}`;
+    const unsealed = behind > 0 ? `${behind} decisions come after its last head and are not proved yet` : '';
+    return `Process ${this.#process} has no final head: it is still running, or its decisions after number ${this.#next - 1} were lost with it.${unsealed === '' ? '' : ` ${unsealed}.`}`;
   }
 
   #follow(decision: LoggedLine, where: string): void {
@@ -176,14 +175,14 @@ class ProcessChain {
       { first: seq + 1, last },
     ].filter((range) => range.first <= range.last);
     this.#missing.splice(place, 1, ...rest);
-    this.#fail('order', { detail: `${id} stands behind decisions that came after it.`, where });
+    this.#fail('order', { detail: `${id} comes after later decisions.`, where });
   }
 
   #tellMissing(first: number, last: number, where: string): void {
     const range = first === last ? `Decision ${first}` : `Decisions ${first} to ${last}`;
     const isDropped = this.#dropped.some(({ first_seq: from, last_seq: to }) => from <= first && last <= to);
     if (isDropped) {
-      const detail = `${range} of process ${this.#process} could not be written and were dropped, as its head says.`;
+      const detail = `${range} of process ${this.#process} could not be written and were dropped, according to its head.`;
       return this.#report.failed('dropped', { detail, where });
     }
     this.#report.failed('missing', {

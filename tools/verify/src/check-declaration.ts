@@ -102,7 +102,7 @@ export function reportDeclaration(
   { where, statement, inclusionPath }: StatedDeclaration,
   checkpoint: Checkpoint | undefined,
 ): void {
-  if (checkpoint === undefined) return report.skipped('declaration', 'There is no checkpoint to lead to.');
+  if (checkpoint === undefined) return report.skipped('declaration', 'There is no checkpoint.');
   const path = inclusionPath.map(hashBytes).filter((hash) => hash !== undefined);
   const { size, root, origin } = checkpoint;
   const found = rootFromInclusion({ leafHash: declarationLeaf(statement), index: 0, size, path });
@@ -176,7 +176,7 @@ export function reportLoss(report: Reporter, { file, verifier, receipt, checkpoi
       expected: own === undefined ? 'none' : declarationLeaf(own).toString('hex'),
       found: declarationLeaf(statement).toString('hex'),
     });
-    return `It is not among what was declared lost: it stands behind the declaration of ${statement.at}.`;
+    return `It is not among what was declared lost: it comes after the declaration of ${statement.at}.`;
   }
   const lost = statement.lost.find((entries) => entries.epoch === epoch);
   if (statement.channel !== channel || lost === undefined) {

@@ -32,16 +32,16 @@ export function checkEligibility({ name, document, jwks }: EligibilityInput): Re
   });
   const where = `${name}#/signature`;
   if (typeof signature !== 'string') {
-    report.failed('signed', { detail: 'There is no signature: nothing says who made this.', where });
+    report.failed('signed', { detail: 'There is no signature: the author is unknown.', where });
   } else if (jwks === undefined) {
-    report.failed('signed', { detail: 'No key set is pinned, so nothing says who made this.', where });
+    report.failed('signed', { detail: 'No key set is pinned, so the author is unknown.', where });
   } else {
     const verdict = verifyDetached(bytes, signature, jwks);
     const expected = `a key of ${jwks.keys.map(({ kid }) => kid).join(', ') || 'an empty set'}`;
     if (verdict.ok) report.ok('signed', `Signed by the pinned key ${verdict.kid}.`);
     else report.failed('signed', { detail: verdict.problem, where, expected });
   }
-  report.note('It says what was so at as_of. Whether somebody may enter now is for the gate to say.');
+  report.note('It states the situation at as_of. Only the gate decides about entry now.');
   const said = (member: string) => String(document[member]);
   return report.finish(
     `The owner of the pinned key said of ${said('subject_ref')} at ${said('as_of')}: ${said('status')} (version ${said('record_version')}).`,

@@ -66,8 +66,8 @@ function checkSignature(
 ): void {
   if (signature === undefined) {
     const detail = isUnchanged
-      ? 'Unchanged since hashed, but not signed: nothing says who hashed it.'
-      : 'There is no signature: nothing says who made this.';
+      ? 'Unchanged since hashed, but not signed: the author is unknown.'
+      : 'There is no signature: the author is unknown.';
     return report.failed('signed', { detail, where: name });
   }
   const verdict = verifyDetached(bytes, signature.jws, signature.jwks);
@@ -91,7 +91,7 @@ function checkProof(report: Reporter, proof: Place, verifier: NoteVerifier): voi
   const { where } = proof;
   const note = { note: stringAt(proof, 'checkpoint'), where: `${where}/checkpoint` };
   const checkpoint = openCheckpoint(report, note, { verifier, channel: stringAt(proof, 'channel'), anyEpoch: true });
-  if (checkpoint === undefined) return report.skipped('inclusion', 'There is no checkpoint to lead to.');
+  if (checkpoint === undefined) return report.skipped('inclusion', 'There is no checkpoint.');
   const { size, root } = checkpoint;
   report.equal('tree size', {
     ok: `The proof is against the tree of ${size}.`,

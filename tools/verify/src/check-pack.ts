@@ -26,8 +26,8 @@ export function checkPack({ file, jwks, verifier }: PackInput): Report {
   checkSigned(report, file, jwks);
   checkTimeline(report, file);
   for (const seal of file.seals) checkSeal(report, file, { seal, verifier });
-  if (file.seals.length === 0) report.note('The pack has no seal: it is a draft, and nothing in it is in the ledger.');
-  report.note('Events after the newest seal are the word of whoever signed the pack: they are in no log.');
+  if (file.seals.length === 0) report.note('The pack has no seal: it is a draft, and nothing of it is in the ledger.');
+  report.note('Events after the newest seal are asserted only by the signer of the pack: they are in no log.');
   const proved = file.seals.filter(({ record }) => record !== undefined).length;
   const unproved = file.seals.length - proved;
   const sealed = [
@@ -50,7 +50,7 @@ function checkSigned(report: Reporter, file: PackFile, jwks: Jwks | undefined): 
   const where = `${file.name}#/signature`;
   if (jwks === undefined) {
     const detail = isUnchanged
-      ? 'No keys were pinned: the pack is unchanged since hashed, and nothing says who hashed it.'
+      ? 'No keys were pinned: the pack is unchanged since hashed, but its author is unknown.'
       : 'No keys were pinned.';
     return report.failed('pack signature', { detail, where });
   }

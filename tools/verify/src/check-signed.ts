@@ -24,8 +24,8 @@ export function checkSigned({ name, bytes, signature, hash }: SignedInput): Repo
   const isUnchanged = hash !== undefined && checkHash(report, { name, bytes, hash });
   if (signature === undefined) {
     const detail = isUnchanged
-      ? 'Unchanged since hashed, but not signed: nothing says who hashed it.'
-      : 'There is no signature: nothing says who made this.';
+      ? 'Unchanged since hashed, but not signed: the author is unknown.'
+      : 'There is no signature: the author is unknown.';
     report.failed('signature', { detail, where: name });
     const { conclusion, ...rest } = report.finish('');
     return { ...rest, conclusion: isUnchanged ? `Unchanged since hashed. ${conclusion}` : conclusion };
