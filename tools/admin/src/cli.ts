@@ -112,10 +112,10 @@ async function runCommand(command: Command, { group, spec }: Which, context: Cli
   }
 }
 
-const nobody = (): never => {
+const offline = (): never => {
   throw new Error('An offline command sends no requests.');
 };
-const NO_API: AdminApi = { json: nobody, text: nobody, nothing: nobody };
+const NO_API: AdminApi = { json: offline, text: offline, nothing: offline };
 
 /** A command in a list, without `[options]`. */
 function subcommandTerm(command: Command): string {

@@ -11,7 +11,7 @@ const HELP = `npm run release -- --key FILE | --unsigned [--output DIR]
 
   --key FILE    signs SHA256SUMS with a C2SP note key, as from \`npx sealgate secrets new ledger-signing-key --name NAME\`
   --unsigned    a dry run: nothing is signed, and changes that are not committed are taken too
-  --output DIR  where the release is put, in place of dist/release; what is there is replaced
+  --output DIR  the output folder, replaced if it exists (default dist/release)
 `;
 
 /** \`npm run release\`. Gives the exit code. */

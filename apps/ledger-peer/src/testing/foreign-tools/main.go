@@ -1,6 +1,6 @@
-// Reads and checks a log with nothing but the libraries of others. Usage: foreign-tools <url> <origin> <vkey> <proof> <size>
-// Prints how many entries it read; whatever does not hold ends it with exit code 1.
-// Usage: foreign-tools policy <url of a log> <policy>...: its checkpoint has to satisfy one of the policies (C2SP tlog-policy).
+// Reads and checks a log with third-party libraries only. Usage: foreign-tools <url> <origin> <vkey> <proof> <size>
+// Prints the number of entries read; exits with 1 if a check fails.
+// Usage: foreign-tools policy <url of a log> <policy>...: its checkpoint must satisfy one of the policies (C2SP tlog-policy).
 // Prints origin and size.
 package main
 

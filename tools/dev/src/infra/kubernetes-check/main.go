@@ -1,6 +1,6 @@
-// Command kubernetes-check decodes the manifests on standard input by the types of Kubernetes itself, strictly, and
-// evaluates their pods by the level "restricted" of its own Pod Security admission. It prints a line for each fault, and
-// "skipped <kind>" for kinds that are not of Kubernetes; nothing else.
+// Command kubernetes-check strictly decodes the manifests on standard input with Kubernetes' own types, and evaluates their
+// pods against the level "restricted" of Pod Security admission. It prints a line for each fault, and "skipped <kind>" for
+// custom resources; nothing else.
 package main
 
 import (
@@ -62,7 +62,7 @@ func main() {
 			continue
 		}
 		if runtime.IsMissingKind(err) {
-			continue // A part that holds comments alone.
+			continue // A document with only comments.
 		}
 		if err != nil {
 			fmt.Println(err)
