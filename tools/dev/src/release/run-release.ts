@@ -14,7 +14,7 @@ const HELP = `npm run release -- --key FILE | --unsigned [--output DIR]
   --output DIR  the output folder, replaced if it exists (default dist/release)
 `;
 
-/** \`npm run release\`. Gives the exit code. */
+/** `npm run release`. Returns the exit code. */
 export async function runRelease(parameters: readonly string[]): Promise<number> {
   try {
     const options = parseOptions(parameters);
