@@ -1,5 +1,7 @@
 export { checkAnswer } from './check-answer.ts';
 export type { AnswerInput } from './check-answer.ts';
+export { checkAudit } from './check-audit.ts';
+export type { AuditInput } from './check-audit.ts';
 export { checkCheckpoint } from './check-consistency.ts';
 export { checkConsistency } from './check-consistency.ts';
 export type { Connection, ConsistencyInput } from './check-consistency.ts';
