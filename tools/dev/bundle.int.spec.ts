@@ -59,7 +59,7 @@ describe('the bundle of a surface', () => {
         const parameters = [...NODE_OPTIONS, join(dist, program)];
         const ended = spawnSync(process.execPath, parameters, { cwd: '/', env: {}, encoding: 'utf8' });
         expect({ program, status: ended.status }).toEqual({ program, status: 1 });
-        expect(ended.stderr).toMatch(/is a thread of main/);
+        expect(ended.stderr).toMatch(/runs only as a worker thread of main/);
         expect(ended.stderr).toMatch(new RegExp(`apps/${name}/src/${program.replace('.js', '')}\\.ts:\\d+`));
         expect(ended.stderr).not.toMatch(notSelfContained);
       }
