@@ -13,8 +13,8 @@ export interface Check {
 
 const minuteMs = 60_000;
 
-/** Integration tests mostly wait for services: two files at once, if there are two cores. */
-const workers = Math.min(2, availableParallelism());
+/** Tests on real services wait for them half of the time, so two cores run three files at once. */
+const workers = Math.min(3, availableParallelism() + 1);
 
 /** An Nx target whose output is shown only on failure. */
 const quiet = (name: string, target: string): Check => ({
