@@ -98,6 +98,9 @@ describe('readiness', () => {
     test.surface.closeAllConnections();
     expect(await test.ready()).toMatchObject({ body: { status: 'degraded', checks: { provider: 'reached' } } });
     test.clock.advance(5_001);
-    expect(await test.ready()).toMatchObject({ ok: true, body: { checks: { 'case-gate api': 'cannot be reached' } } });
+    expect(await test.ready()).toMatchObject({
+      ok: true,
+      body: { checks: { 'case-gate api': 'cannot be reached (ECONNREFUSED)' } },
+    });
   });
 });

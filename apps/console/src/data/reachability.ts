@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Surface } from '../domain/surfaces.ts';
 
 export interface ReachabilityOptions {
@@ -50,7 +51,15 @@ async function problemOf(url: string, deadlineMs: number): Promise<string | unde
     const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(deadlineMs) });
     await response.body?.cancel();
     return undefined;
-  } catch {
-    return 'cannot be reached'; // A network error or a timeout; fetch has no other failure here.
+  } catch (error) {
+    // A network error or a timeout; fetch has no other failure here.
+    const code = codeOf(error);
+    return code === undefined ? 'cannot be reached' : `cannot be reached (${code})`;
   }
+}
+
+/** The code of a network error, `ECONNREFUSED` or `UNABLE_TO_VERIFY_LEAF_SIGNATURE`; a timeout has none. */
+function codeOf(error: unknown): string | undefined {
+  if (!types.isNativeError(error) || !types.isNativeError(error.cause) || !('code' in error.cause)) return undefined;
+  return typeof error.cause.code === 'string' ? error.cause.code : undefined;
 }
