@@ -123,7 +123,7 @@ describe('Authentication', () => {
       }
       // A follower of the log reads many tiles, so these paths have a bucket of their own.
       expect(limitsOf(await setup.ask('GET', '/ledger/acme.main/checkpoint'))).toMatchObject({ burst: 2000 });
-      const answers = await Promise.all(Array.from({ length: 260 }, () => setup.ask('GET', '/api/assets/nobody')));
+      const answers = await Promise.all(Array.from({ length: 600 }, () => setup.ask('GET', '/api/assets/nobody')));
       const refused = answers.filter(({ status }) => status === 429);
       expect(refused.length).toBeGreaterThan(0);
       expectProblem(refused[0]!, 'RATE_LIMITED');
