@@ -33,9 +33,9 @@ const costOf = ({ request, record }: Cost, records: number): number => request +
 export const MEASURED = {
   gateway: { request: 132, record: 17.5 },
   database: { request: 65, record: 19.7 },
-  /** Per check: the gate's process, and PostgreSQL with the log of decisions. */
-  gate: 108,
-  gateDatabase: 49,
+  /** Per check, where sockets are cheap: the gate's process, and PostgreSQL with the log of decisions. */
+  gate: 47,
+  gateDatabase: 26,
   /** Channels per second that one integrator can extend and sign. */
   integratorChannelsPerSecond: 730,
   /** Maximum checkpoints per second of a channel under constant writes, and their size in files. */
