@@ -12,7 +12,7 @@ const VERSION = '1.0.0';
 /** The description needs only the route definitions; ports are used by requests alone. */
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
-/** The OpenAPI description of the public listener. */
+/** The OpenAPI description of the public listener, with the default limits of `config.ts`. */
 export function publicDescription(): OpenApiDocument {
   return openApi({
     title: 'Sealgate ingest gateway',
