@@ -6,7 +6,7 @@ import { checkConfigTable, migrationFields, type ConfigFields } from '@sealgate/
 import { openApiFaults } from '@sealgate/testing';
 import { appsWith, workspaceRoot } from '../workspace.ts';
 
-// `UPDATE_DOCUMENTS=1 npx jest documents` writes what has changed.
+// With UPDATE_DOCUMENTS=1 it writes what has changed; see infra/guides/change-sealgate.md for the command.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
 interface AppDescriptions {

@@ -7,7 +7,7 @@ import { workspaceRoot } from '../workspace.ts';
 import { logLines, type Spelt } from './log-lines.ts';
 import { readProjectFile } from './project-files.ts';
 
-// `UPDATE_DOCUMENTS=1 npx jest log-lines` writes the table of events.
+// With UPDATE_DOCUMENTS=1 it writes the table of events; run it like documents.spec.ts.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 const PAGE = 'infra/observability/log-lines.md';
 const REPEATED = [
