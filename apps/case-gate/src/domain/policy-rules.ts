@@ -35,7 +35,7 @@ const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISS
 export function evaluateRules({ rules, default: otherwise }: PolicyRules, facts: CaseFacts): Ruling {
   let isUncertain = false;
   for (const rule of rules) {
-    const { holds, leavesDoubt } = verifyBatch(rule, facts);
+    const { holds, leavesDoubt } = evaluateRule(rule, facts);
     isUncertain ||= leavesDoubt;
     if (holds) return certain(rulingOf(rule), isUncertain);
   }
@@ -64,7 +64,7 @@ export interface Explanation {
 /** Explains the ruling of a case. */
 export function explainRules(policy: PolicyRules, facts: CaseFacts): Explanation {
   const { rules } = policy;
-  const checked = rules.map((rule) => verifyBatch(rule, facts));
+  const checked = rules.map((rule) => evaluateRule(rule, facts));
   const found = checked.findIndex(({ holds }) => holds);
   const asked = found < 0 ? checked : checked.slice(0, found + 1);
   return {
@@ -82,7 +82,7 @@ type Rule = PolicyRules['rules'][number];
 
 const rulingOf = ({ decision, reason_codes }: Rule): Ruling => ({ decision, reason_codes });
 
-function verifyBatch(
+function evaluateRule(
   { when, decision }: Rule,
   facts: CaseFacts,
 ): { readonly holds: boolean; readonly leavesDoubt: boolean } {
