@@ -119,7 +119,7 @@ export default tseslint.config(
       // The house style aims lower (10, 50 lines, three parameters); these are hard limits.
       complexity: ['error', 15],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
-      'max-lines': ['error', 300],
+      'max-lines': ['error', { max: 300, skipComments: true, skipBlankLines: true }],
       'max-params': ['error', 4],
       'no-console': 'error',
       'no-control-regex': 'error',

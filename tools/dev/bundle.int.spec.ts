@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -152,6 +152,30 @@ describe('the bundle of a surface', () => {
     const page = readFileSync(join(web, '../verify.html'), 'utf8');
     expect(page.match(/<(?:script|link|img)[^>]*(?:src|href)=/g)).toBeNull();
   });
+
+  it('is built in a checkout without generated code', () => {
+    // In the same file system as the packages, in a folder that Git and Jest ignore.
+    mkdirSync(join(workspaceRoot, 'tmp'), { recursive: true });
+    const checkout = mkdtempSync(join(workspaceRoot, 'tmp/checkout-'));
+    try {
+      const tracked = spawnSync('git', ['ls-files', '-z'], { cwd: workspaceRoot, encoding: 'utf8' }).stdout.split('\0');
+      for (const file of tracked.filter((one) => one !== '' && existsSync(join(workspaceRoot, one)))) {
+        cpSync(join(workspaceRoot, file), join(checkout, file));
+      }
+      // Hard links: the packages of the workspace are links relative to this folder.
+      expect(spawnSync('cp', ['-al', join(workspaceRoot, 'node_modules'), checkout]).status).toBe(0);
+      for (const name of ['console', 'risk-partner']) {
+        const built = spawnSync(process.execPath, [join(checkout, 'tools/dev/src/main.ts'), 'bundle', name], {
+          encoding: 'utf8',
+          timeout: 100_000,
+        });
+        expect({ name, status: built.status, said: built.stderr }).toMatchObject({ status: 0 });
+        expect(existsSync(join(checkout, 'apps', name, 'dist/main.js'))).toBe(true);
+      }
+    } finally {
+      rmSync(checkout, { recursive: true, force: true });
+    }
+  }, 200_000);
 
   it('rejects an unknown surface', async () => {
     await expect(bundleSurface('nowhere')).rejects.toThrow(

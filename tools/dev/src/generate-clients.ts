@@ -20,8 +20,6 @@ export async function generateClients(apps: readonly string[]): Promise<CommandR
   return { ok: true, said: '' };
 }
 
-import openapiTS, { astToString } from 'openapi-typescript';
-
 /** Name of a file of types: the surface's name for the public listener, with a suffix for the admin listener. */
 const DOCUMENTS = [
   { file: 'openapi.json', suffix: '' },
@@ -33,6 +31,8 @@ const DOCUMENTS = [
  * swapped in: a concurrent reader finds either the old or the new ones. @throws Error if a document is not OpenAPI 3.
  */
 export async function generateClientTypes(): Promise<void> {
+  // Loaded on demand: `npm start` imports this module, and runs for days.
+  const { default: openapiTS, astToString } = await import('openapi-typescript');
   const place = join(workspaceRoot, 'libs/client/src/generated');
   const making = `${place}.${process.pid}`;
   const routes: Record<string, RepeatableRoutes> = {};

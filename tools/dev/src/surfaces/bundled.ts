@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleSurface } from '../../bundle.ts';
-import { generateClients } from '../generate-clients.ts';
+import { generateClients, generateClientTypes } from '../generate-clients.ts';
 import type { Surface } from '../start/surface.ts';
 import { UserError } from '../start/user-error.ts';
-import { workspaceRoot } from '../workspace.ts';
+import { appsWith, workspaceRoot } from '../workspace.ts';
 
 /** The parts of a surface that follow from its folder in apps. */
 export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs' | 'build'>> {
@@ -19,19 +19,20 @@ export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs
   };
 }
 
-/** Builds missing prerequisites, then the bundle, by default into the app's `dist`. */
+/** Generates what is outdated or missing of the generated code, then builds the bundle, by default into the app's `dist`. */
 export async function buildSurface(name: string, output?: string, mapsAt?: string): Promise<string[]> {
-  if (needsClient(join(workspaceRoot, 'apps', name))) {
+  if (needsDatabaseClient(name)) {
     const { ok, said } = await generateClients([name]);
     if (!ok) throw new UserError(`The database client of ${name} could not be generated: ${said.trim()}`);
   }
+  if (needsApiTypes(name)) await generateClientTypes();
   return bundleSurface(name, output, mapsAt);
 }
 
 /** Builds unless the existing bundle was built from the same files, which are listed beside it. */
 async function buildWhereChanged(name: string, output: string): Promise<void> {
   const madeOf = `${output}.made-of.json`;
-  const isThere = existsSync(output) && existsSync(madeOf) && !needsClient(join(workspaceRoot, 'apps', name));
+  const isThere = existsSync(output) && existsSync(madeOf) && !needsDatabaseClient(name) && !needsApiTypes(name);
   if (isThere && Object.entries(readStamps(madeOf)).every(([path, stamp]) => stampOf(path) === stamp)) return;
   rmSync(madeOf, { force: true });
   const paths = [join(workspaceRoot, 'package-lock.json'), ...(await buildSurface(name, output))];
@@ -54,10 +55,19 @@ function stampOf(path: string): string {
   return stat.isDirectory() ? readdirSync(path).join(' ') : `${stat.size} ${stat.mtimeMs}`;
 }
 
-/** The database client is not in the checkout, and outdated if the schema has changed since. */
-function needsClient(app: string): boolean {
-  const schema = join(app, 'prisma/schema.prisma');
-  const client = join(app, 'src/generated/prisma/client.ts');
-  if (!existsSync(schema)) return false;
-  return !existsSync(client) || statSync(client).mtimeMs < statSync(schema).mtimeMs;
+/** Generated from the schema of the app. */
+const needsDatabaseClient = (name: string): boolean =>
+  isOlder('prisma/schema.prisma', join('apps', name, 'src/generated/prisma/client.ts'), [name]);
+
+/** The pages import the types of `@sealgate/client`, generated from the OpenAPI documents of all apps. */
+function needsApiTypes(name: string): boolean {
+  const types = 'libs/client/src/generated/repeatable-routes.ts';
+  return appsWith('web').includes(name) && ['openapi.json', 'admin-openapi.json'].some((file) => isOlder(file, types));
+}
+
+/** Whether generated code, which is not in the checkout, is missing or older than a source of it. */
+function isOlder(source: string, generated: string, apps = appsWith(source)): boolean {
+  const changedMs = (path: string): number =>
+    statSync(join(workspaceRoot, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return apps.some((app) => changedMs(generated) < changedMs(join('apps', app, source)));
 }
