@@ -14,37 +14,66 @@ interface Started {
   readonly demo: {
     readonly networkId: string;
     readonly venueId: string;
-    readonly keys: { readonly ingest: string; readonly gate: string };
+    readonly keys: Readonly<Record<string, string>>;
   };
 }
 
-const REQUESTS = {
-  'ingest-gateway': ({ demo: { networkId, keys } }: Started) => ({
-    path: `/${networkId}`,
-    headers: { 'X-Api-Key': keys.ingest, 'Idempotency-Key': randomUUID() },
-    body: { type: 'demo.greeting', data: { text: 'Hello' } },
+/** A GET if there is no body. */
+interface CountedRequest {
+  readonly surface: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly body?: object;
+}
+
+const record = (): object => ({ type: 'demo.greeting', id: randomUUID(), data: { text: 'Hello' } });
+
+const REQUESTS: Readonly<Record<string, (started: Started) => CountedRequest>> = {
+  'a write of the ingest gateway': ({ demo: { networkId, keys } }) => ({
+    ...{ surface: 'ingest-gateway', path: `/${networkId}`, key: keys['ingest'], body: record() },
   }),
-  'case-gate': ({ demo: { venueId, keys } }: Started) => ({
-    path: '/v1/gate/check',
-    headers: { Authorization: `Bearer ${keys.gate}` },
+  'a batch of the ingest gateway': ({ demo: { networkId, keys } }) => ({
+    ...{ surface: 'ingest-gateway', path: `/${networkId}`, key: keys['ingest'] },
+    body: { assets: Array.from({ length: 10 }, record) },
+  }),
+  'a check of the gate': ({ demo: { venueId, keys } }) => ({
+    ...{ surface: 'case-gate', path: '/v1/gate/check', key: keys['gate'] },
     body: { subject_ref: 'subj_nobody', venue_id: venueId },
+  }),
+  'a page of the partner API': ({ demo: { keys } }) => ({
+    ...{ surface: 'risk-partner', path: '/api/v1/risks?limit=50', key: keys['partner_read'] },
+  }),
+  'a write of the ledger peer': ({ demo: { keys } }) => ({
+    ...{ surface: 'ledger-peer', path: '/api/assets', key: keys['peer'] },
+    body: { assets: [{ id: randomUUID(), type: 'asset', data: { colour: 'blue' } }] },
   }),
 };
 
-/** Injected into the surface: at each message, reports which scripts ran a function since the previous one. */
+/** Injected into the surface: at each message, reports the functions that ran since the previous one. */
 const COUNTER = `
 import { Session } from 'node:inspector/promises';
 const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
-await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 process.on('message', async () => {
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const ran = result.filter(({ functions }) => functions.some(({ ranges }) => ranges[0].count > 0));
-  process.send(ran.map(({ url }) => url).filter((url) => url.startsWith('file:')));
+  const ran = ({ ranges: [{ count }] }) => count > 0;
+  process.send(
+    result
+      .filter(({ url }) => url.startsWith('file:'))
+      .flatMap(({ url, functions }) => functions.filter(ran).map(({ functionName, ranges }) => ({ url, functionName, ranges }))),
+  );
 });
 process.channel.unref();
 `;
+
+interface RanFunction {
+  readonly url: string;
+  readonly functionName: string;
+  /** Blocks of the source, outer before inner. The first one is the whole function. */
+  readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[];
+}
 
 const WARM_UP = 20;
 const COUNTED = 10;
@@ -52,18 +81,27 @@ const COUNTED = 10;
 const AFTER_ANSWER_MS = 30;
 
 /**
- * `request-files [--data DIR]`: counts our source files that run for one write through the gateway and one check of the
- * gate. Starts a second instance of each running surface, from source and with the same settings, and sends requests; a
- * file counts if it ran for each request, which excludes timers.
+ * `request-files [--data DIR] [--functions]`: counts our source files, functions and lines that run for one request of
+ * each running surface, by V8's block coverage. Starts a second instance of the surface, from source and with the same
+ * settings, and sends requests; a function counts if it ran for each request, which excludes timers, and a line if a
+ * block of such a function that starts, ends or continues on it ran in the last one.
  */
 export async function countRequestFiles(parameters: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...parameters], options: { data: { type: 'string' } } });
-  const started = JSON.parse(readFileSync(join(values.data ?? '.sealgate', 'dev.json'), 'utf8')) as Started;
-  for (const [name, request] of Object.entries(REQUESTS)) {
-    const pid = started.surfaces[name]?.pid;
+  const options = { data: { type: 'string', default: '.sealgate' }, functions: { type: 'boolean' } } as const;
+  const { values } = parseArgs({ args: [...parameters], options });
+  const started = JSON.parse(readFileSync(join(values.data, 'dev.json'), 'utf8')) as Started;
+  for (const [title, request] of Object.entries(REQUESTS)) {
+    const { surface } = request(started);
+    const pid = started.surfaces[surface]?.pid;
     if (pid === undefined) continue;
-    const files = await filesOf(name, environmentOf(pid), () => request(started));
-    process.stdout.write(`${name}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join('')}`);
+    const ran = await functionsOf(surface, environmentOf(pid), () => request(started));
+    const byFile = [...Map.groupBy(ran, ({ url }) => relative(workspaceRoot, fileURLToPath(url)))].sort();
+    const lines = byFile.reduce((sum, [file, functions]) => sum + linesOf(file, functions), 0);
+    process.stdout.write(`${title}: ${byFile.length} files, ${ran.length} functions, ${lines} lines\n`);
+    for (const [file, functions] of byFile) {
+      const names = functions.map(({ functionName }) => functionName || '(anonymous)').join(', ');
+      process.stdout.write(`  ${file}${values.functions === true ? `: ${names}` : ''}\n`);
+    }
   }
   return 0;
 }
@@ -77,54 +115,82 @@ const environmentOf = (pid: number): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   );
 
-async function filesOf(
-  name: string,
+/** The functions in apps and libs that ran for each of the counted requests, with their blocks in the last one. */
+async function functionsOf(
+  surface: string,
   environment: Readonly<Record<string, string>>,
-  request: () => { path: string; headers: Record<string, string>; body: object },
-): Promise<string[]> {
+  request: () => CountedRequest,
+): Promise<RanFunction[]> {
   // Other ports than the running instance; TLS and admin listeners are not needed here.
   const port = String(Number(environment['PORT']) + 500);
   const env = { ...environment, PORT: port, OPS_PORT: String(Number(port) + 50), ADMIN_PORT: '' };
-  const program = join(workspaceRoot, 'apps', name, 'src/main.ts');
+  const program = join(workspaceRoot, 'apps', surface, 'src/main.ts');
   const counter = `data:text/javascript,${encodeURIComponent(COUNTER)}`;
   const child = spawn(process.execPath, ['--import', counter, program], {
     env: { ...env, LEDGER_INTEGRATOR: 'false' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const send = async (): Promise<void> => {
-    const { path, headers, body } = request();
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${name} answered ${response.status}: ${text}`);
-  };
   try {
     await isUp(child, `http://127.0.0.1:${env.OPS_PORT}/health/ready`);
-    for (let count = 0; count < WARM_UP; count += 1) await send();
-    let met: string[] | undefined;
+    for (let count = 0; count < WARM_UP; count += 1) await send(port, request());
+    let ran: RanFunction[] | undefined;
     for (let count = 0; count < COUNTED; count += 1) {
       await delay(AFTER_ANSWER_MS);
       await ranSince(child);
-      await send();
+      await send(port, request());
       await delay(AFTER_ANSWER_MS);
-      const ran = await ranSince(child);
-      met = met === undefined ? ran : met.filter((url) => ran.includes(url));
+      const earlier = ran === undefined ? undefined : new Set(ran.map(identityOf));
+      ran = (await ranSince(child)).filter((one) => earlier?.has(identityOf(one)) ?? isOurs(one));
     }
-    return (met ?? [])
-      .map((url) => relative(workspaceRoot, fileURLToPath(url)))
-      .filter((file) => /^(apps|libs)\//.test(file))
-      .sort();
+    return ran ?? [];
   } finally {
     child.kill();
     await once(child, 'exit');
   }
 }
 
-async function ranSince(child: ChildProcess): Promise<string[]> {
-  const answer = once(child, 'message') as Promise<[string[]]>;
+const isOurs = ({ url }: RanFunction): boolean => /^(apps|libs)\//.test(relative(workspaceRoot, fileURLToPath(url)));
+
+const identityOf = ({ url, ranges: [whole] }: RanFunction): string => `${url}:${whole?.startOffset}`;
+
+/** The surfaces whose keys are bearer tokens; the others take X-Api-Key. */
+const BEARER = ['case-gate', 'risk-partner'];
+
+async function send(port: string, { surface, path, key, body }: CountedRequest): Promise<void> {
+  const headers = BEARER.includes(surface) ? { Authorization: `Bearer ${key}` } : { 'X-Api-Key': key ?? '' };
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    ...(body === undefined
+      ? { headers }
+      : {
+          method: 'POST',
+          headers: { ...headers, 'Content-Type': 'application/json', 'Idempotency-Key': randomUUID() },
+          body: JSON.stringify(body),
+        }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${surface} answered ${response.status}: ${text}`);
+}
+
+/** The lines of the file that ran: inner functions and blocks decide over the ones around them. */
+function linesOf(file: string, functions: readonly RanFunction[]): number {
+  const source = readFileSync(join(workspaceRoot, file), 'utf8');
+  const ran = new Uint8Array(source.length);
+  const outerFirst = functions.toSorted((one, other) => startOf(one) - startOf(other));
+  for (const { startOffset, endOffset, count } of outerFirst.flatMap(({ ranges }) => ranges)) {
+    ran.fill(count > 0 ? 1 : 0, startOffset, endOffset);
+  }
+  let offset = 0;
+  return source.split('\n').filter((line) => {
+    const start = offset;
+    offset += line.length + 1;
+    return line.trim() !== '' && ran.subarray(start, start + line.length).includes(1);
+  }).length;
+}
+
+const startOf = ({ ranges: [whole] }: RanFunction): number => whole?.startOffset ?? 0;
+
+async function ranSince(child: ChildProcess): Promise<RanFunction[]> {
+  const answer = once(child, 'message') as Promise<[RanFunction[]]>;
   child.send('take');
   return (await answer)[0];
 }
