@@ -17,6 +17,7 @@ describe('parseBenchOptions', () => {
     expect(parse('--sections', 'bodies,throughput')?.sections).toEqual(['throughput', 'bodies']);
     expect(parse('--profile')?.sections).toEqual(['profile']);
     expect(parse('--profile', '--sections', 'ledger')?.sections).toEqual(['ledger', 'profile']);
+    expect(parse('--against', '../before')).toMatchObject({ sections: ['pair'], against: '/home/before' });
   });
 
   it('accepts options before --quick, and resolves files against the folder of the call', () => {
@@ -35,6 +36,7 @@ describe('parseBenchOptions', () => {
     [['--rounds', '1.5'], '--rounds must be a number'],
     [['--connections', 'many'], '--connections must be a number'],
     [['--records', '1050'], 'multiple of 100'],
+    [['--sections', 'pair'], 'needs --against DIR'],
     [['--faster'], 'faster'],
   ])('refuses %j', (parameters, problem) => {
     expect(() => parse(...parameters)).toThrow(problem);

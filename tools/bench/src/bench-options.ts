@@ -12,6 +12,7 @@ const sectionNames = [
   'sources',
   'log',
   'profile',
+  'pair',
 ] as const;
 export type SectionName = (typeof sectionNames)[number];
 
@@ -29,6 +30,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** False: measure the existing bundle. */
   readonly build: boolean;
+  /** A checkout with bundles of the surfaces, to compare with. */
+  readonly against: string | undefined;
   /** Additional Node options for the gateway, after its usual ones, to try a setting. */
   readonly nodeOptions: string | undefined;
   readonly jsonFile: string | undefined;
@@ -41,8 +44,9 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
   --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources,
-                     log, profile
+                     log, profile, pair
                      (default: throughput, ledger and bodies)
+  --against DIR      measure a built checkout beside this one (the section pair), and without --sections only that
   --profile          CPU profile of the gateway; without --sections, only that
   --rounds N         rounds of the throughput table (default 5)
   --seconds S        length of a round (default 5)
@@ -73,6 +77,7 @@ const flags = {
   markdown: { type: 'string' },
   data: { type: 'string' },
   'no-build': { type: 'boolean' },
+  against: { type: 'string' },
   help: { type: 'boolean' },
 } as const;
 
@@ -90,7 +95,7 @@ export function parseBenchOptions(
   if (records % 100 !== 0)
     throw new UsageError('--records must be a multiple of 100: the ledger is filled in batches.');
   return {
-    sections: sectionsOf(given.sections, given.profile === true),
+    sections: sectionsOf(given.sections, { profile: given.profile === true, pair: given.against !== undefined }),
     rounds: numberOf(given.rounds, { name: '--rounds', fallback: defaults.rounds, least: 1 }),
     roundMs: 1_000 * numberOf(given.seconds, { name: '--seconds', fallback: defaults.seconds, least: 0.1 }),
     warmUpMs: defaults.warmUpMs,
@@ -100,6 +105,7 @@ export function parseBenchOptions(
     repeats: defaults.repeats,
     quick: given.quick === true,
     build: given['no-build'] !== true,
+    against: file(given.against),
     nodeOptions: given['node-options'],
     jsonFile: file(given.json),
     markdownFile: file(given.markdown),
@@ -115,12 +121,15 @@ function read(parameters: readonly string[]) {
   }
 }
 
-function sectionsOf(text: string | undefined, profile: boolean): SectionName[] {
-  const asked = text?.split(',') ?? (profile ? [] : ['throughput', 'ledger', 'bodies']);
+function sectionsOf(text: string | undefined, { profile, pair }: { profile: boolean; pair: boolean }): SectionName[] {
+  const asked = text?.split(',') ?? (profile || pair ? [] : ['throughput', 'ledger', 'bodies']);
   const unknown = asked.filter((name) => !sectionNames.some((known) => known === name));
   if (unknown.length > 0)
     throw new UsageError(`There is no section ${unknown.join(', ')}; sections are ${sectionNames.join(', ')}.`);
-  return sectionNames.filter((name) => asked.includes(name) || (profile && name === 'profile'));
+  if (asked.includes('pair') && !pair) throw new UsageError('The section pair needs --against DIR, a built checkout.');
+  return sectionNames.filter(
+    (name) => asked.includes(name) || (profile && name === 'profile') || (pair && name === 'pair'),
+  );
 }
 
 function numberOf(

@@ -13,6 +13,7 @@ import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { logSection } from './sections/log.ts';
 import { peerSection } from './sections/peer.ts';
+import { pairSection } from './sections/pair.ts';
 import { profileSection } from './sections/profile.ts';
 import { readsSection } from './sections/reads.ts';
 import { sourcesSection } from './sections/sources.ts';
@@ -30,6 +31,7 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   sources: sourcesSection,
   log: logSection,
   profile: profileSection,
+  pair: pairSection,
 };
 
 /** As in production: every commit is on disk before it is acknowledged, and torn pages are repaired. */
@@ -76,6 +78,7 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
 
 /** Sections measure the gateway, except those of the peer, the gate and surface A; that of the log measures two. */
 function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
+  if (names.includes('pair')) return ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'];
   const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
   return [
     ...(gateway ? (['ingest-gateway'] as const) : []),

@@ -6,9 +6,13 @@ import { workspaceRoot } from '../workspace-root.ts';
 
 export type MeasuredSurface = 'ingest-gateway' | 'ledger-peer' | 'case-gate' | 'risk-partner';
 
-/** The deployed bundle is measured, not the sources. */
-export function programOf(surface: MeasuredSurface, name: 'main' | 'migrate' = 'main'): string {
-  return join(workspaceRoot, 'apps', surface, 'dist', `${name}.js`);
+/** The deployed bundle is measured, not the sources; by default that of this checkout. */
+export function programOf(
+  surface: MeasuredSurface,
+  name: 'main' | 'migrate' = 'main',
+  checkout = workspaceRoot,
+): string {
+  return join(checkout, 'apps', surface, 'dist', `${name}.js`);
 }
 
 const buildWithinMs = 300_000;

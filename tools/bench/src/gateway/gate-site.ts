@@ -10,7 +10,7 @@ const outOfReach = '1000000';
 /** The case gate as installed: limits on but unreachably high, its log of decisions on. */
 export function prepareGateSite(
   context: BenchContext,
-  options: Pick<SiteOptions, 'name' | 'redisUrl' | 'stack'>,
+  options: Pick<SiteOptions, 'name' | 'redisUrl' | 'checkout' | 'stack'>,
 ): Promise<GatewaySite> {
   const env = {
     DOCUMENT_SIGNING_KEY: generateDocumentKey(),

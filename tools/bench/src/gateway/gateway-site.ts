@@ -25,6 +25,8 @@ export interface SiteOptions {
   readonly name: string;
   /** Default: the gateway. */
   readonly surface?: MeasuredSurface;
+  /** The checkout whose bundle runs; default: this one. */
+  readonly checkout?: string | undefined;
   /** Variables beyond those of every surface. */
   readonly env?: Readonly<Record<string, string>>;
   readonly redisUrl: string | undefined;
@@ -36,7 +38,7 @@ const migrateWithinMs = 120_000;
 /** Creates the database, a run-time role without rights of its own, and the tables, as an installation does. */
 export async function prepareSite(
   context: BenchContext,
-  { name, surface = 'ingest-gateway', redisUrl, stack, env: more = {} }: SiteOptions,
+  { name, surface = 'ingest-gateway', checkout, redisUrl, stack, env: more = {} }: SiteOptions,
 ): Promise<GatewaySite> {
   const database = `bench_${name}`;
   const role = `gateway_${name}`;
@@ -48,7 +50,10 @@ export async function prepareSite(
   await admin.close();
   const ownerUrl = withParts(context.postgres.url, { pathname: `/${database}` });
   const databaseUrl = withParts(ownerUrl, { username: role, password });
-  await migrate(programOf(surface, 'migrate'), { MIGRATION_DATABASE_URL: ownerUrl, DATABASE_URL: databaseUrl });
+  await migrate(programOf(surface, 'migrate', checkout), {
+    MIGRATION_DATABASE_URL: ownerUrl,
+    DATABASE_URL: databaseUrl,
+  });
   const settings = await readSettings(databaseUrl);
   const sql = openForBench(ownerUrl);
   stack.own(`connections to ${database}`, () => sql.close());
@@ -68,7 +73,8 @@ export async function prepareSite(
     ...more,
   };
   const logFile = join(context.folder, `gateway-${name}.log`);
-  const start = (): Promise<Gateway> => startGateway({ program: programOf(surface), env, logFile, stack, nodeOptions });
+  const start = (): Promise<Gateway> =>
+    startGateway({ program: programOf(surface, 'main', checkout), env, logFile, stack, nodeOptions });
   return { name, adminToken, sql, ownerUrl, settings, start };
 }
 

@@ -15,6 +15,8 @@ export interface PeerSiteOptions {
   readonly channel: string;
   /** Absent: the embedded ledger. */
   readonly fabricConfig?: string;
+  /** The checkout whose bundle runs; default: this one. */
+  readonly checkout?: string;
   readonly stack: ReleaseStack;
   /** Variables beyond those of every peer here. */
   readonly env?: Readonly<Record<string, string>>;
@@ -23,7 +25,7 @@ export interface PeerSiteOptions {
 /** The ledger peer as installed: a mapping file, one key, limits on but unreachably high. */
 export async function preparePeerSite(
   context: BenchContext,
-  { name, channel, fabricConfig, stack, env: more }: PeerSiteOptions,
+  { name, channel, fabricConfig, checkout, stack, env: more }: PeerSiteOptions,
 ): Promise<PeerSite> {
   const mappingFile = join(context.folder, `mapping-${name}.json`);
   writeFileSync(mappingFile, JSON.stringify({ mappings: [{ type: '*', channel, chaincode: 'records' }] }));
@@ -39,7 +41,7 @@ export async function preparePeerSite(
     ...more,
   };
   const site = await prepareSite(context, {
-    ...{ name, surface: 'ledger-peer', redisUrl: context.redis?.url, stack },
+    ...{ name, surface: 'ledger-peer', redisUrl: context.redis?.url, checkout, stack },
     env,
   });
   return { ...site, key };

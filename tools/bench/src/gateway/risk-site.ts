@@ -1,7 +1,7 @@
-import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import type { BenchContext } from '../bench-context.ts';
 import { askAdmin } from './gateway-admin.ts';
 import type { Gateway } from './gateway-process.ts';
-import { prepareSite, type GatewaySite } from './gateway-site.ts';
+import { prepareSite, type GatewaySite, type SiteOptions } from './gateway-site.ts';
 
 /** Surface A with one organisation, its owner, and a partner's machine identity. */
 export interface RiskSite extends GatewaySite {
@@ -12,11 +12,12 @@ export interface RiskSite extends GatewaySite {
 }
 
 /** The surface as installed: Redis where available, a log line per request, limits on but unreachably high. */
-export async function prepareRiskSite(context: BenchContext, stack: ReleaseStack): Promise<RiskSite> {
+export async function prepareRiskSite(
+  context: BenchContext,
+  options: Pick<SiteOptions, 'name' | 'redisUrl' | 'checkout' | 'stack'>,
+): Promise<RiskSite> {
   const env = { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000', MCP_ALLOWED_HOSTS: '127.0.0.1' };
-  const site = await prepareSite(context, {
-    ...{ name: 'reads', surface: 'risk-partner', redisUrl: context.redis?.url, stack, env },
-  });
+  const site = await prepareSite(context, { ...options, surface: 'risk-partner', env });
   const surface = await site.start();
   const make = async (path: string, body: unknown): Promise<Record<string, string>> =>
     JSON.parse(await askAdmin({ site, gateway: surface }, { method: 'POST', path, body, expect: 201 }));

@@ -42,7 +42,7 @@ export async function readsSection(context: BenchContext): Promise<SectionReport
 
 async function filledSite(context: BenchContext, stack: ReleaseStack): Promise<{ site: RiskSite; fillMs: number }> {
   const { ledgerRecords: assets } = context.options;
-  const site = await prepareRiskSite(context, stack);
+  const site = await prepareRiskSite(context, { name: 'reads', redisUrl: context.redis?.url, stack });
   context.tell(`Making an organisation of ${assets} assets`);
   const startedAt = performance.now();
   await fillAssets(site, assets);
