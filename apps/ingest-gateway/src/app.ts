@@ -12,7 +12,7 @@ import {
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { telling503 } from '@sealgate/storage';
 import type { EventTail } from './domain/event-tail.ts';
-import { ingestGuard, type IngestGuardPorts } from './ingest-guard.ts';
+import type { IngestGuard } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
@@ -22,14 +22,13 @@ import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 /**
  * The public listener. Order of checks for a write: path, method, key (`ingest-guard.ts`), network (`precheck` of
- * `routes/ingest.ts`), media type, size (libs/http), JSON, shape, permission, types, channels (its handler),
+ * `routes/ingest.ts`), media type, size (libs/http), JSON, shape, permission (its handler), types, channels,
  * Idempotency-Key, limits, idempotency (`domain/answer-write.ts`), the write (`domain/write-records.ts`).
  * For a delivery to a source: path, method, source (the guard), size (libs/http), signature, media type, JSON, types
  * and channels of the source, limits, the write (`domain/take-delivery.ts`).
  */
-export function publicApp(base: AppBase, guard: IngestGuardPorts, ports: IngestPorts & HooksPorts): App {
-  const routes = [...ingestRoutes(ports), ...hookRoutes(ports)];
-  return createApp({ ...base, head: false, guard: ingestGuard(guard), routes });
+export function publicApp(base: AppBase, guard: IngestGuard, ports: IngestPorts & HooksPorts): App {
+  return createApp({ ...base, head: false, guard, routes: [...ingestRoutes(ports), ...hookRoutes(ports)] });
 }
 
 export type AdminPorts = AdminNetworksPorts &

@@ -6,21 +6,21 @@ import { memoryLimits } from '@sealgate/rate-limits';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { backgroundLoop, reasonOf, startTimer } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
+import { submissionLimits } from './config.ts';
 import { callersStore } from './data/live-callers.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { countLiveSources } from './data/sources-store.ts';
-import { answerWrite } from './domain/answer-write.ts';
+import { answerWrite, freshUuids } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
-import { freshUuids } from './domain/record-ids.ts';
 import { testDelivery } from './domain/test-delivery.ts';
-import { chargeSource, ingestGuard, refuseFlooded, type IngestGuardPorts } from './ingest-guard.ts';
+import { chargeSource, ingestGuard, type IngestGuard } from './ingest-guard.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 
 /** Opens all resources of the service and builds its two listeners from them. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
   const parts = await openParts(basics, own);
-  const guard = guardPortsOf(basics, parts);
+  const guard = guardOf(basics, parts);
   return {
     publicApp: publicAppOf(basics, parts, guard),
     adminApp: adminAppOf(basics, parts, guard),
@@ -36,29 +36,29 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
 }
 
 /** Authentication and rate limiting of the public listener. */
-function guardPortsOf({ config, now }: Basics, parts: Parts): IngestGuardPorts {
+function guardOf({ config, now }: Basics, parts: Parts): IngestGuard {
   const { sql, limits, addresses, ledger, lastUsed, sources } = parts;
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
-  return {
-    findCaller: (keyHash: Buffer) => callers.find(keyHash),
-    findSource: (sourceId: string) => sources.find(sourceId),
+  return ingestGuard({
+    findCaller: callers.find,
+    findSource: sources.find,
     ...(ledger.confirmsGuards ? { cached: { caller: callers.lately, source: sources.lately } } : {}),
-    touchKey: (keyId: string) => lastUsed.touch(keyId),
+    touchKey: lastUsed.touch,
     limits,
     refusals: memoryLimits({ now }),
     addresses,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     now,
-  };
+  });
 }
 
-function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guard: IngestGuardPorts): App {
-  const { ledger, read, pings, sources, counters } = parts;
-  const { maxBatchRecords, bodyMaxBytes, serverSecrets } = config;
+function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
+  const { ledger, read, pings, sources, counters, lastUsed } = parts;
+  const { bodyMaxBytes, serverSecrets } = config;
   const recordPing = ({ networkId, keyId }: IngestCaller, requestId: string) => {
     const eventId = newId('evt_');
     pings.add({ eventId, networkId, keyId, requestId, atMs: Math.floor(now()) });
-    counters.pinged();
+    counters.pings.inc();
     return eventId;
   };
   return publicApp(appBase, guard, {
@@ -68,20 +68,19 @@ function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guar
       fingerprints: serverSecrets.derive('ingest fingerprints'),
       recordIds: serverSecrets.derive('ingest record ids'),
       freshIds: freshUuids(now, randomPool()),
-      newEventId: () => newId('evt_'),
-      onAnswer({ replayed, confirmed }, { caller }) {
-        counters.accepted(replayed);
-        if (confirmed) guard.touchKey(caller.keyId);
-      },
+      newId,
+      accepted: counters.accepted,
+      replayed: counters.replayed,
+      touchKey: lastUsed.touch,
     }),
     recordPing,
-    maxBatchRecords,
+    limits: submissionLimits(config),
     bodyMaxBytes,
     read,
     onRefusal: counters.refused,
     takeDelivery: sources.takeDelivery,
     refuseFlooded(path) {
-      const refusal = refuseFlooded(guard.refusals, path);
+      const refusal = guard.refuseFlooded(path);
       if (refusal !== undefined) sources.onFlooded(path);
       return refusal;
     },
@@ -92,7 +91,7 @@ function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guar
 const MOST_TAILS = 20;
 const TAIL_EVERY_MS = 1000;
 
-function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuardPorts): App {
+function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
   const { sql, ledger, keys, secretWatch, prisma, events, sources } = parts;
   const networks = networksStore(prisma);
   const begin = (work: () => Promise<void>) => {
@@ -100,8 +99,8 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     const loop = backgroundLoop({ work, pauseMs: TAIL_EVERY_MS, onFailure });
     return () => void loop.stop();
   };
-  const charge = chargeSource(ingestGuard(guard));
-  const testing = { findSource: sources.find, takeDelivery: sources.takeDelivery, charge, newId, now };
+  const { find: findSource, takeDelivery } = sources;
+  const testing = { findSource, takeDelivery, charge: chargeSource(guard), newId, now };
   return administration(appBase, parts.adminAccess, {
     networks,
     holdsChannel: (channel) => ledger.holdsChannel(channel),

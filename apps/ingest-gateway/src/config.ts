@@ -11,6 +11,7 @@ import {
   type Config,
   type Environment,
 } from '@sealgate/service-host';
+import { DEFAULT_LIMITS, type SubmissionLimits } from './domain/read-submission.ts';
 
 /** Every environment variable of the gateway. The table in the README is generated from this. */
 export const fields = {
@@ -30,7 +31,7 @@ export const fields = {
     description: 'Maximum number of records in a batch.',
     min: 1,
     max: 1000,
-    default: 100,
+    default: DEFAULT_LIMITS.maxBatchRecords,
   }),
   ratePerSecond: integerField({
     name: 'RATE_PER_SECOND',
@@ -71,6 +72,8 @@ export function readConfig(env: Environment): GatewayConfig {
     check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...gatewayFaults(config)],
   });
 }
+
+export const submissionLimits = ({ maxBatchRecords }: GatewayConfig): SubmissionLimits => ({ maxBatchRecords });
 
 /** For the migration job: channels of networks are created at run time, so no fixed list is granted. */
 export function ledgerChannels(): SurfaceChannels {

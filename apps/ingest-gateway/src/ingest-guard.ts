@@ -9,10 +9,10 @@ import {
   type LocalLimits,
   type Policy,
 } from '@sealgate/rate-limits';
-import { mayUse, type IngestCaller, type Limits } from './domain/caller.ts';
+import type { IngestCaller, KeyGrants, Limits } from './domain/caller.ts';
 import { isSourceId } from './domain/source.ts';
 
-export interface IngestGuardPorts {
+interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
   /** Finds the source with this id that accepts deliveries. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
@@ -37,9 +37,11 @@ const REFUSAL_POLICY: Policy = { name: 'key', ratePerSecond: 50, burst: 50 };
 /** Maximum number of keys whose last limits are remembered, for rate-limit headers of answers that were not charged. */
 const MOST_REMEMBERED = 10_000;
 
-/** Charges the buckets of network and key together, by the number of records; also for test deliveries. */
 export interface IngestGuard extends Guard<IngestCaller> {
+  /** Charges the buckets of network and key together, by the number of records; also for test deliveries. */
   charge(caller: IngestCaller, cost: number): Promise<Admission>;
+  /** The 429 for a source with too many recent refusals, decided without looking at the delivery or the source. */
+  refuseFlooded(path: string): AppError | undefined;
 }
 
 /**
@@ -85,6 +87,12 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
       const whose = caller.source === undefined ? 'requests of this key' : 'deliveries to this source';
       return new AppError('RATE_LIMITED', `Too many ${whose} were refused.`, options);
     },
+    refuseFlooded(path) {
+      const state = ports.refusals.decide([{ bucket: path.slice(HOOKS.length), policy: REFUSAL_POLICY }], 0);
+      if (state.remaining >= 1) return undefined;
+      const options = { retryAfterSeconds: 1, headers: { ...rateLimitHeaders(state) } };
+      return new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.', options);
+    },
     failedAuthentication: (request, exchange) =>
       ports.addresses.refuse(exchange, request.clientAddress, presentedHash(request) === undefined),
     describe: ({ keyId, networkId }) => ({ keyId, networkId }),
@@ -109,12 +117,8 @@ export const chargeSource =
       throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
   };
 
-/** The 429 for a source with too many recent refusals, decided without looking at the delivery or the source. */
-export function refuseFlooded(refusals: LocalLimits, path: string): AppError | undefined {
-  const state = refusals.decide([{ bucket: path.slice(HOOKS.length), policy: REFUSAL_POLICY }], 0);
-  if (state.remaining >= 1) return undefined;
-  const options = { retryAfterSeconds: 1, headers: { ...rateLimitHeaders(state) } };
-  return new AppError('RATE_LIMITED', 'Too many deliveries to this source were refused.', options);
+export function mayUse({ permissions }: KeyGrants, permission: string): boolean {
+  return permissions === undefined || permissions.some((granted) => granted === permission);
 }
 
 function cachedCallers({ caller, source }: NonNullable<IngestGuardPorts['cached']>) {

@@ -1,5 +1,4 @@
 import { CATALOGUE, type ErrorCode } from '@sealgate/errors';
-import type { UnitResult } from '@sealgate/ledger-port';
 import type { Metrics } from '@sealgate/observability';
 import { SCHEME_NAMES, type SchemeName } from './domain/source.ts';
 
@@ -44,17 +43,11 @@ export function ingestMetrics(metrics: Metrics) {
     labels: { code: Object.keys(CATALOGUE) as ErrorCode[] },
   });
   return {
-    /** A write was answered 200. */
-    accepted(wasReplayed: boolean): void {
-      accepted.inc();
-      if (wasReplayed) replayed.inc();
-    },
+    accepted,
+    replayed,
+    stored,
+    pings,
     refused: (code: ErrorCode): void => refused.inc({ code }),
-    /** The ledger settled a unit. */
-    settled(result: UnitResult): void {
-      if (result.outcome === 'written') stored.inc(result.records.filter(({ existing }) => !existing).length);
-    },
-    pinged: (): void => pings.inc(),
     /** A delivery to a source was answered. */
     delivered(scheme: SchemeName, outcome: DeliveryOutcome): void {
       deliveries.inc({ scheme, outcome });

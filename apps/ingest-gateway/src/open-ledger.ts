@@ -33,10 +33,10 @@ export interface OpenedLedger extends LedgerAppender {
   readonly administration: LedgerAdministration | undefined;
 }
 
-export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
+interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
   readonly config: GatewayConfig;
-  /** Called with the result of each unit. */
-  readonly onSettled: (result: UnitResult) => void;
+  /** Counts the records that this process added to the ledger. */
+  readonly stored: { inc(amount: number): void };
 }
 
 /**
@@ -52,29 +52,24 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
  * The ledger in this surface's own database; an integrator runs in processes that are configured for it. Appends go
  * through this surface's own SQL function, so the event of a request is in the transaction of its records.
  */
-async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
+async function openEmbedded({ stored, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
   const { sql, now, log } = options;
   const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
     openEmbeddedLedger({
       ...options,
       appendFunctions: APPEND_FUNCTIONS,
       onResult(result, { unit, isLate }) {
-        onSettled(result);
+        stored.inc(newRecordsOf(result));
         if (isLate) writeLateEvent(sql, unit, result, Math.floor(now())).catch(() => log.warn('late_event_lost'));
       },
     }),
   );
-  return {
-    append: (unit) => ledger.append(unit),
-    findConflict: (unit) => ledger.findConflict(unit),
+  return Object.assign(ledger, {
     // False for a channel that another surface owns: the gateway may not append to it.
-    holdsChannel: (channel) => ledger.mayAppend(channel),
-    openChannel: (network, channel) => ledger.openChannel(network, channel),
-    health: () => ledger.health(),
+    holdsChannel: ledger.mayAppend,
     waiting: () => ledger.administration.exploration.unsigned(),
     confirmsGuards: true,
-    administration: ledger.administration,
-  };
+  });
 }
 
 /**
@@ -83,7 +78,7 @@ async function openEmbedded({ onSettled, ...options }: OpenLedgerOptions): Promi
  *
  * @throws StartError naming what is wrong with the connection file.
  */
-async function openFabricLedger({ onSettled, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
+async function openFabricLedger({ stored, ...options }: OpenLedgerOptions): Promise<OpenedLedger> {
   const { sql, now, log } = options;
   const { GatewayNotOpenedError, openRecordsLedger } = await import('@sealgate/ledger-fabric');
   const ledger = await openedOrStartError(GatewayNotOpenedError, async () =>
@@ -98,19 +93,18 @@ async function openFabricLedger({ onSettled, ...options }: OpenLedgerOptions): P
           if ('records' in result) throw error;
           log.warn('event_lost', { reason: String(error) });
         }
-        onSettled(result);
+        stored.inc(newRecordsOf(result));
       },
     }),
   );
-  return {
-    append: (unit) => ledger.append(unit),
-    findConflict: (unit) => ledger.findConflict(unit),
-    holdsChannel: (channel) => Promise.resolve(ledger.channels.find(channel) !== undefined),
-    openChannel: (network, channel) => ledger.openChannel(network, channel),
-    health: () => ledger.health(),
-    waiting: () => ledger.waiting(),
+  return Object.assign(ledger, {
+    holdsChannel: async (channel: string) => ledger.channels.find(channel) !== undefined,
     // Keys and sources are in PostgreSQL, so the Fabric transaction cannot confirm them.
     confirmsGuards: false,
     administration: undefined,
-  };
+  });
+}
+
+function newRecordsOf(result: UnitResult): number {
+  return result.outcome === 'written' ? result.records.filter(({ existing }) => !existing).length : 0;
 }

@@ -10,7 +10,7 @@ import { deliveriesStore, deliveryCounts } from './data/deliveries-store.ts';
 import { liveSources } from './data/live-callers.ts';
 import { resealSecrets, sourcesStore } from './data/sources-store.ts';
 import type { EventStore } from './domain/read-events.ts';
-import type { ReadBody } from './domain/read-submission.ts';
+import type { ReadBody } from './domain/read-body.ts';
 import { pathOfSource, type LiveSource } from './domain/source.ts';
 import { takeDelivery, type DeliveryRequest, type TakeDelivery } from './domain/take-delivery.ts';
 import type { DeliveryOutcome, IngestMetrics } from './ingest-metrics.ts';

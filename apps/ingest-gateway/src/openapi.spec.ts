@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '@sealgate/json';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
-import { parseSubmission } from './domain/parse-record.ts';
+import { DEFAULT_LIMITS, parseSubmission } from './domain/read-submission.ts';
 import { publicDescription } from './openapi.ts';
 
 describe('the request body schemas in openapi.json', () => {
@@ -17,7 +17,7 @@ describe('the request body schemas in openapi.json', () => {
   });
   const isAccepted = (body: JsonValue): boolean => {
     try {
-      return parseSubmission(body, { record: 'envelope', defaultType: undefined }, 100) !== undefined;
+      return parseSubmission(body, { record: 'envelope', limits: DEFAULT_LIMITS }) !== undefined;
     } catch {
       return false;
     }

@@ -1,5 +1,6 @@
 import { adminLedgerRoutes, adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { telling503 } from '@sealgate/storage';
+import { DEFAULT_LIMITS } from './domain/read-submission.ts';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
@@ -12,14 +13,14 @@ const VERSION = '1.0.0';
 /** The description needs only the route definitions; ports are used by requests alone. */
 const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
-/** The OpenAPI description of the public listener, with the default limits of `config.ts`. */
+/** The OpenAPI description of the public listener, with the default limits. */
 export function publicDescription(): OpenApiDocument {
   return openApi({
     title: 'Sealgate ingest gateway',
     version: VERSION,
     description: 'Any JSON becomes a ledger record, exactly once.',
     routes: [
-      ...ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, maxBatchRecords: 100 })),
+      ...ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, limits: DEFAULT_LIMITS })),
       ...hookRoutes(noPorts<HooksPorts>({ bodyMaxBytes: 1_048_576 })),
     ],
     securityScheme: 'ApiKey',

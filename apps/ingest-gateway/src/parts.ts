@@ -9,12 +9,12 @@ import { eventsStore } from './data/events-store.ts';
 import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
 import type { KeyGrants } from './domain/caller.ts';
-import { readBody } from './domain/read-submission.ts';
+import { readBody, readingPlaces } from './domain/read-body.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { migrations, SCHEMA } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
-import { openReading, readingPlaces } from './open-reading.ts';
+import { openReading } from './open-reading.ts';
 import { openSources } from './open-sources.ts';
 
 export const NAME = 'ingest-gateway';
@@ -41,9 +41,8 @@ export async function openParts(basics: Basics, own: Own) {
   });
   const { sql, database } = surface;
   const counters = ingestMetrics(metrics);
-  const { settled: onSettled } = counters;
   const { whenReady } = database;
-  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady, onSettled });
+  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady, stored: counters.stored });
   const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, log, metrics, own });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parentPort } from 'node:worker_threads';
 import { AppError } from '@sealgate/errors';
 import type { ReadingAnswer, ReadingRequest } from './data/reading-thread.ts';
-import { readBody } from './domain/read-submission.ts';
+import { readBody } from './domain/read-body.ts';
 
 /** The program of the reading thread, started by `data/reading-thread.ts`: reads one body per message. */
 const port = parentPort;

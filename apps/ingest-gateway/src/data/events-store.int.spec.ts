@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
-import { readNote, readUnitEvent } from '../domain/unit-note.ts';
+import { readNote, readUnitEvent } from '../domain/write-records.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
 import { pingEvents, writeLateEvent } from './write-events.ts';

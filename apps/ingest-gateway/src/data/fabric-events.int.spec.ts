@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UnitResult } from '@sealgate/ledger-port';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { writeNote } from '../domain/unit-note.ts';
+import { writeNote } from '../domain/write-records.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { writeFabricEvent } from './write-events.ts';
 

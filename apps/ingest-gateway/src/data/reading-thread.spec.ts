@@ -2,10 +2,15 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { until } from '@sealgate/testing';
-import { readSubmission, type CanonicalSubmission, type ReadingRules } from '../domain/read-submission.ts';
+import {
+  DEFAULT_LIMITS,
+  readSubmission,
+  type CanonicalSubmission,
+  type ReadingRules,
+} from '../domain/read-submission.ts';
 import { ReadingThread, TurnQueue, type ReadingLimits } from './reading-thread.ts';
 
-const rules: ReadingRules = { record: 'envelope', maxBatchRecords: 3 };
+const rules: ReadingRules = { record: 'envelope', limits: { ...DEFAULT_LIMITS, maxBatchRecords: 3 } };
 const LIMITS: ReadingLimits = {
   waiting: { maxBytes: 10_000_000, maxBytesOfOne: 5_000_000 },
   waitMs: 1,

@@ -1,6 +1,6 @@
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { AppError, type ErrorCode, type Fault } from '@sealgate/errors';
-import type { AnyReading, AnyRules, ReadApart } from '../domain/read-submission.ts';
+import type { AnyReading, AnyRules, ReadApart } from '../domain/read-body.ts';
 
 /** Request of the main thread to the reading thread: one at a time. */
 export interface ReadingRequest {

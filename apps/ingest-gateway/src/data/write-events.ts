@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppendUnit, UnitResult } from '@sealgate/ledger-port';
 import { writeBehind, type Sql } from '@sealgate/storage';
-import { readNote, readUnitEvent } from '../domain/unit-note.ts';
+import { readNote, readUnitEvent } from '../domain/write-records.ts';
 
 // Writes the events that the append functions cannot write in the transaction of their records: those of pings, of late
 // outcomes, and of writes on Fabric.

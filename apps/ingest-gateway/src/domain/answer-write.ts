@@ -1,10 +1,11 @@
-import type { LedgerAppender, RecordReceipt, UnitGuard } from '@sealgate/ledger-port';
-import type { KeyedHasher } from '@sealgate/auth';
+import { hash } from 'node:crypto';
+import { timeOrderedBytes, type KeyedHasher } from '@sealgate/auth';
+import { AppError } from '@sealgate/errors';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
-import { writeRecords, type WriteOutcome } from './write-records.ts';
-import type { IngestCaller } from './caller.ts';
+import type { LedgerAppender, RecordReceipt, UnitGuard } from '@sealgate/ledger-port';
+import type { IngestCaller, KeyGrants } from './caller.ts';
 import type { CanonicalRecord } from './read-submission.ts';
-import { derivedIds, type RecordIds } from './record-ids.ts';
+import { writeRecords, type RecordIds, type WriteOutcome } from './write-records.ts';
 
 export interface WriteRequest {
   readonly caller: IngestCaller;
@@ -42,42 +43,63 @@ export interface AnswerWritePorts {
   readonly recordIds: KeyedHasher;
   /** Ids of records sent without Idempotency-Key. */
   readonly freshIds: RecordIds;
-  readonly newEventId: () => string;
-  /** Called once for each answer. */
-  readonly onAnswer: (answer: Answer, request: WriteRequest) => void;
+  readonly newId: (prefix: string) => string;
+  /** Counts answers. */
+  readonly accepted: { inc(): void };
+  /** Counts the answers that are replays. */
+  readonly replayed: { inc(): void };
+  /** Called with the id of a key that the transaction of the records has confirmed. */
+  readonly touchKey: (keyId: string) => void;
 }
 
 /**
- * Answers one write: limits, then idempotency, then the ledger.
+ * Answers one write: types and channels, Idempotency-Key, limits, idempotency, then the ledger.
  * With an Idempotency-Key the same request always gets the same answer, because the claim is a row in the transaction
  * of the records. The in-process record of running requests only saves time.
  *
- * Throws what `writeRecords` throws.
+ * @throws AppError ASSET_TYPE_NOT_ALLOWED, UNKNOWN_CHANNEL, INVALID_IDEMPOTENCY_KEY, RATE_LIMITED; and what
+ * `writeRecords` throws.
  */
 export function answerWrite(ports: AnswerWritePorts): AnswerWrite {
   return async (request) => {
+    const { caller, records } = request;
+    if (!records.every(({ type }) => mayWrite(caller.grants, type)))
+      throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The key may not write records of a type that is in the request.');
+    checkChannels(records, caller.channels);
     const key = parseIdempotencyKey(request.idempotencyKeys);
     const claim = key === undefined ? undefined : claimFor(ports, request, key);
     await request.charge();
     const answer = claim === undefined ? await write(ports, request, undefined) : await once(ports, request, claim);
     if (request.guard !== undefined && !answer.confirmed) await request.confirmCaller();
-    ports.onAnswer(answer, request);
+    ports.accepted.inc();
+    if (answer.replayed) ports.replayed.inc();
+    if (answer.confirmed) ports.touchKey(caller.keyId);
     return answer;
   };
 }
 
+/** Whether a key or source may write records of this type. */
+export function mayWrite({ allowedAssetTypes }: KeyGrants, type: string): boolean {
+  return allowedAssetTypes === undefined || allowedAssetTypes.includes(type);
+}
+
+/** @throws AppError UNKNOWN_CHANNEL when a record names a channel that the network does not have. */
+export function checkChannels(records: readonly CanonicalRecord[], channels: readonly string[]): void {
+  const isKnown = records.every(({ targetChannels = [] }) => targetChannels.every((name) => channels.includes(name)));
+  if (!isKnown) throw new AppError('UNKNOWN_CHANNEL', 'The network does not have every channel that is named.');
+}
+
 interface KeyedClaim extends Claim {
-  /** The seed of the record ids. */
-  readonly seed: Buffer;
-  /** The seeds by every server secret. */
-  readonly seeds: () => Buffer[];
+  readonly ids: RecordIds;
+  /** The ids derived by every server secret. */
+  readonly otherIds: () => readonly RecordIds[];
 }
 
 function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteRequest, key: string): KeyedClaim {
   const scope = [caller.networkId, caller.familyId];
   const claim = claimOf({ hasher: ports.fingerprints, scope, key, method: 'POST', path, body: rawBody });
-  const seeds = () => ports.recordIds.hashAll(...scope, key).map(({ digest }) => digest);
-  return { ...claim, seed: ports.recordIds.hash(...scope, key).digest, seeds };
+  const otherIds = () => ports.recordIds.hashAll(...scope, key).map(({ digest }) => derivedIds(digest));
+  return { ...claim, ids: derivedIds(ports.recordIds.hash(...scope, key).digest), otherIds };
 }
 
 async function once(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim): Promise<Answer> {
@@ -93,11 +115,11 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     channels: caller.channels,
     keyId: caller.keyId,
     requestId,
-    eventId: ports.newEventId(),
+    eventId: ports.newId('evt_'),
     records,
     strippedFields,
-    ids: claim === undefined ? ports.freshIds : derivedIds(claim.seed),
-    ...(claim === undefined ? {} : { otherIds: () => claim.seeds().map(derivedIds) }),
+    ids: claim === undefined ? ports.freshIds : claim.ids,
+    ...(claim === undefined ? {} : { otherIds: claim.otherIds }),
     claim,
     guard,
   });
@@ -134,4 +156,55 @@ export function renderDelivery({ eventId, records }: Pick<WriteOutcome, 'eventId
 /** The answer of a ping. */
 export function renderPing(eventId: string): string {
   return `{"ping":true,"transactionIds":[],"summary":{"total":0,"succeeded":0,"failed":0},"eventId":"${eventId}"}`;
+}
+
+/** The possible first digits of the variant. */
+const VARIANT = '89ab';
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** The text form of 16 bytes with this version and the RFC 9562 variant. */
+export function formatUuid(bytes: Uint8Array, version: 7 | 8): string {
+  let text = '';
+  for (let at = 0; at < 16; at += 1) {
+    let byte = bytes[at]!;
+    if (at === 6) byte = (byte & 0x0f) | (version << 4);
+    if (at === 8) byte = (byte & 0x3f) | 0x80;
+    if (at === 4 || at === 6 || at === 8 || at === 10) text += '-';
+    text += HEX[byte]!;
+  }
+  return text;
+}
+
+/**
+ * UUIDv8 (RFC 9562 section 5.8) from SHA-256 over a seed and the position. The seed is a keyed hash of network, key
+ * family and Idempotency-Key: nobody else can guess or occupy the ids, and the same request gets the same ids even
+ * after all caches are lost. One hash yields two ids.
+ */
+export function derivedIds(seed: Buffer): RecordIds {
+  const input = Buffer.alloc(seed.length + 4);
+  input.set(seed);
+  let made = { pair: -1, digits: '' };
+  return (position) => {
+    const pair = position >> 1;
+    if (made.pair !== pair) {
+      input.writeUInt32BE(pair, seed.length);
+      made = { pair, digits: hash('sha256', input) };
+    }
+    return uuidOfDigits(made.digits, (position & 1) * 32);
+  };
+}
+
+/** The text form of 32 hexadecimal digits with version 8 and the RFC 9562 variant. */
+function uuidOfDigits(digits: string, from: number): string {
+  const part = (start: number, end: number) => digits.slice(from + start, from + end);
+  const unit = digits.charCodeAt(from + 16);
+  // The two low bits of the digit: a is 0x61 and stands for ten.
+  const variant = VARIANT.charAt((unit > 0x39 ? unit + 1 : unit) & 3);
+  return `${part(0, 8)}-${part(8, 12)}-8${part(13, 16)}-${variant}${part(17, 20)}-${part(20, 32)}`;
+}
+
+/** UUIDv7 (RFC 9562 section 5.7): ordered by time, unguessable. */
+export function freshUuids(now: () => number, random: (bytes: number) => Uint8Array): RecordIds {
+  const next = timeOrderedBytes(now, random);
+  return () => formatUuid(next(), 7);
 }

@@ -1,6 +1,4 @@
-import { AppError } from '@sealgate/errors';
 import type { UnitGuard } from '@sealgate/ledger-port';
-import type { CanonicalRecord } from './read-submission.ts';
 import type { LiveSource } from './source.ts';
 
 /**
@@ -38,28 +36,4 @@ export interface KeyGrants {
   readonly record: 'envelope' | 'whole';
   readonly defaultType?: string;
   readonly limits?: Limits;
-}
-
-/** The settings of a key that affect how a body is read. */
-export interface RecordRules {
-  readonly record: KeyGrants['record'];
-  readonly defaultType?: string | undefined;
-}
-
-export function mayUse(grants: KeyGrants, permission: string): boolean {
-  return grants.permissions === undefined || grants.permissions.some((granted) => granted === permission);
-}
-
-/** The first of these types that the key may not write, or undefined. */
-export function refusedType(grants: KeyGrants, types: Iterable<string>): string | undefined {
-  const allowed = grants.allowedAssetTypes;
-  if (allowed === undefined) return undefined;
-  for (const type of types) if (!allowed.includes(type)) return type;
-  return undefined;
-}
-
-/** @throws AppError UNKNOWN_CHANNEL when a record names a channel that the network does not have. */
-export function checkChannels(records: readonly CanonicalRecord[], channels: readonly string[]): void {
-  const isKnown = records.every(({ targetChannels = [] }) => targetChannels.every((name) => channels.includes(name)));
-  if (!isKnown) throw new AppError('UNKNOWN_CHANNEL', 'The network does not have every channel that is named.');
 }

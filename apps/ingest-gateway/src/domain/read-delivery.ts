@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError, type Fault } from '@sealgate/errors';
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
-import { DEFAULT_TYPE, DOT_SEGMENTS, isObject, isText, RECORD_LIMITS } from './parse-record.ts';
-import { stripSensitive } from './sensitive-names.ts';
+import { DEFAULT_TYPE, DOT_SEGMENTS, isObject, isText, RECORD_LIMITS, stripSensitive } from './read-submission.ts';
 
 /** How the body of a delivery is parsed. */
 export type BodyForm = 'json' | 'form' | 'text';

@@ -5,7 +5,7 @@ import { InFlight } from '@sealgate/idempotency';
 import { LedgerUnavailableError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
-import { readBody, type ReadBody } from './read-submission.ts';
+import { readBody, type ReadBody } from './read-body.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 import type { LiveSource, SchemeName, SourceSettings } from './source.ts';
 import { takeDelivery, type SourceCaller } from './take-delivery.ts';

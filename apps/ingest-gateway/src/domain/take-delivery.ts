@@ -3,11 +3,10 @@ import { claimOf, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
-import { checkChannels, refusedType, type IngestCaller } from './caller.ts';
+import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
+import type { IngestCaller } from './caller.ts';
+import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
-import type { ReadBody } from './read-submission.ts';
-import { derivedIds } from './record-ids.ts';
-import { renderDelivery } from './answer-write.ts';
 import type { RawDelivery, Scheme, Vouched } from './schemes/scheme.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, type LiveSource } from './source.ts';
@@ -105,7 +104,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     }
     // Without a delivery id, deliveries with the same bytes are the same delivery.
     const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
-    if (refusedType(caller.grants, [read.type]) !== undefined)
+    if (!mayWrite(caller.grants, read.type))
       throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
     const targetChannels = source.settings.channels;
     const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now() });
@@ -235,13 +234,12 @@ async function write(
   const { networkId, channels } = caller;
   const { sourceId } = caller.source;
   const eventId = ports.newEventId();
-  const seeds = () => ports.recordIds.hashAll(...scope, deliveryId).map(({ digest }) => digest);
   try {
     const outcome = await writeRecords(ports.ledger, {
       ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim, guard },
       records: [record],
       ids: derivedIds(ports.recordIds.hash(...scope, deliveryId).digest),
-      otherIds: () => seeds().map(derivedIds),
+      otherIds: () => ports.recordIds.hashAll(...scope, deliveryId).map(({ digest }) => derivedIds(digest)),
     });
     const { replayed } = outcome;
     const confirmed = guard !== undefined && !replayed;

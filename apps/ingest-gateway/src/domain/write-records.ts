@@ -16,8 +16,9 @@ import {
   type UnitResult,
 } from '@sealgate/ledger-port';
 import type { CanonicalRecord } from './read-submission.ts';
-import type { RecordIds } from './record-ids.ts';
-import { nonceOf, readNote, withEvent, writeNote, type UnitEvent, type UnitNote } from './unit-note.ts';
+
+/** Assigns ids to the records of one request, by position. */
+export type RecordIds = (position: number) => string;
 
 /** A write that passed all checks. */
 export interface WriteOrder {
@@ -246,3 +247,62 @@ function inRecordOrder({ records, channels }: Order, done: readonly Appended[]):
     ),
   );
 }
+
+/** What the ledger stores of a request beside its records. */
+interface UnitNote {
+  readonly eventId: string;
+  /** Number of transactions of the request. */
+  readonly units: number;
+  readonly strippedFields: number;
+}
+
+/** The other members of the request's event. */
+interface UnitEvent {
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly types: readonly string[];
+}
+
+/** Separates what the ledger stores from what it only passes to `ingest.append_v3`. */
+const BESIDE = '\f';
+
+/**
+ * The text of a note: event id, empty, number of transactions, number of stripped fields, empty, `[]`; after a form
+ * feed key id, request id and types. All separated by tabs, for SQL to split: ids contain none, and JSON escapes
+ * control characters. Earlier versions stored key id, request id and types in the fields that are now empty; they can
+ * read this form.
+ */
+export function writeNote({ eventId, units, strippedFields }: UnitNote, event: UnitEvent): string {
+  return withEvent(`${eventId}\t\t${units}\t${strippedFields}\t\t[]`, event);
+}
+
+/** The note of a request that an earlier attempt began, as a replay returned it, for the remaining transactions. */
+function withEvent(note: string, { keyId, requestId, types }: UnitEvent): string {
+  return `${keptOf(note)}${BESIDE}${keyId}\t${requestId}\t${JSON.stringify(types)}`;
+}
+
+export function readNote(note: string): UnitNote {
+  const [eventId = '', , units, strippedFields] = keptOf(note).split('\t');
+  return { eventId, units: Number(units), strippedFields: Number(strippedFields) };
+}
+
+export function readUnitEvent(note: string): UnitEvent {
+  const [kept = '', beside] = note.split(BESIDE);
+  const [, keyOfBefore, , , requestOfBefore, typesOfBefore] = kept.split('\t');
+  const [keyId = '', requestId = '', types = '[]'] = beside?.split('\t') ?? [
+    keyOfBefore,
+    requestOfBefore,
+    typesOfBefore,
+  ];
+  return { keyId, requestId, types: JSON.parse(types) as string[] };
+}
+
+const NONCE_BYTES = 16;
+
+/** The bytes of an event id made here, ten of them unguessable; the ledger stores them once, with the note. */
+function nonceOf(eventId: string): Buffer | undefined {
+  const nonce = Buffer.from(eventId.slice('evt_'.length), 'hex');
+  return nonce.length === NONCE_BYTES ? nonce : undefined;
+}
+
+const keptOf = (note: string): string => note.split(BESIDE, 1)[0] ?? '';

@@ -2,10 +2,11 @@ import { AppError, type ErrorCode } from '@sealgate/errors';
 import { CallerChangedError, lineOfText, named, routeFor, type Route } from '@sealgate/http';
 import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type, type TSchema } from '@sinclair/typebox';
-import { checkChannels, mayUse, refusedType, type IngestCaller } from '../domain/caller.ts';
-import { RECORD_LIMITS } from '../domain/parse-record.ts';
-import type { ReadBody } from '../domain/read-submission.ts';
 import { renderPing, type AnswerWrite } from '../domain/answer-write.ts';
+import type { IngestCaller } from '../domain/caller.ts';
+import type { ReadBody } from '../domain/read-body.ts';
+import { RECORD_LIMITS, type SubmissionLimits } from '../domain/read-submission.ts';
+import { mayUse } from '../ingest-guard.ts';
 import { RecordReceipt } from './schemas.ts';
 
 const route = routeFor<IngestCaller>();
@@ -46,7 +47,7 @@ const Answer = Type.Union([Written, Pinged]);
 export interface IngestPorts {
   readonly answerWrite: AnswerWrite;
   readonly recordPing: (caller: IngestCaller, requestId: string) => string;
-  readonly maxBatchRecords: number;
+  readonly limits: SubmissionLimits;
   readonly bodyMaxBytes: number;
   /** Reads a body on the main thread, or in the reading thread where it would delay others. */
   readonly read: ReadBody;
@@ -71,7 +72,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     confirmsCaller: true,
     body: 'json-bytes',
     jsonSuffix: true,
-    bodyForms: bodyForms(ports.maxBatchRecords),
+    bodyForms: bodyForms(ports.limits),
     bodyMaxBytes: ports.bodyMaxBytes,
     bodyMaxBytesOf: ({ grants }) =>
       mayUse(grants, 'ingest:write') ? ports.bodyMaxBytes : Math.min(PING_MAX_BYTES, ports.bodyMaxBytes),
@@ -101,7 +102,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     async handler(context) {
       const { caller, rawBody, requestId } = context;
       const { record, defaultType } = caller.grants;
-      const rules = { record, defaultType, maxBatchRecords: ports.maxBatchRecords };
+      const rules = { record, defaultType, limits: ports.limits };
       const submission = await ports.read(rawBody, rules, caller.networkId);
       if (submission.kind === 'ping') {
         await context.confirmCaller();
@@ -111,8 +112,6 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       }
       const { records, strippedFields } = submission;
       context.permit('ingest:write');
-      checkTypes(caller, records);
-      checkChannels(records, caller.channels);
       const answer = await ports
         .answerWrite({
           caller,
@@ -145,18 +144,8 @@ export function servedAgain(error: unknown): never {
   throw error instanceof StaleGuardError ? new CallerChangedError(error.message, { cause: error }) : error;
 }
 
-function checkTypes(caller: IngestCaller, records: readonly { type: string }[]): void {
-  const refused = refusedType(
-    caller.grants,
-    records.map(({ type }) => type),
-  );
-  if (refused !== undefined) {
-    throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The key may not write records of a type that is in the request.');
-  }
-}
-
-/** The four forms of a body, only for the OpenAPI description: `parse-record.ts` does the parsing and checks. */
-function bodyForms(maxBatchRecords: number): readonly TSchema[] {
+/** The four forms of a body, only for the OpenAPI description: `read-submission.ts` does the parsing and checks. */
+function bodyForms({ maxBatchRecords }: SubmissionLimits): readonly TSchema[] {
   const { idMaxCodePoints, typeMaxCodePoints, ownerMaxCodePoints, maxChannels } = RECORD_LIMITS;
   const Ping = named(
     'Ping',

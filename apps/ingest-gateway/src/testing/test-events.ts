@@ -6,7 +6,7 @@ import { migrate, openDatabase } from '@sealgate/storage';
 import { throwawayPostgres } from '@sealgate/testing';
 import { eventsStore } from '../data/events-store.ts';
 import type { EventFilter } from '../domain/read-events.ts';
-import { readNote, writeNote } from '../domain/unit-note.ts';
+import { readNote, writeNote } from '../domain/write-records.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { APPEND_FUNCTIONS } from '../open-ledger.ts';

@@ -9,9 +9,8 @@ import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { migrate, openDatabase } from '@sealgate/storage';
 import { throwawayPostgres } from '@sealgate/testing';
-import { answerWrite, type AnswerWrite } from '../domain/answer-write.ts';
+import { answerWrite, freshUuids, type AnswerWrite } from '../domain/answer-write.ts';
 import type { IngestCaller } from '../domain/caller.ts';
-import { freshUuids } from '../domain/record-ids.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { APPEND_FUNCTIONS } from '../open-ledger.ts';
 
@@ -59,8 +58,10 @@ export async function openTestGatewayLedger({ integrates }: { readonly integrate
       fingerprints: secrets.derive('ingest fingerprints'),
       recordIds: secrets.derive('ingest record ids'),
       freshIds: freshUuids(Date.now, randomPool()),
-      newEventId: () => newId('evt_'),
-      onAnswer: () => undefined,
+      newId,
+      accepted: { inc: () => undefined },
+      replayed: { inc: () => undefined },
+      touchKey: () => undefined,
     });
   return {
     sql,
