@@ -1,4 +1,3 @@
-import { PrismaPg } from '@prisma/adapter-pg';
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { openSurface, type SecretUse } from '@sealgate/audit';
 import { missingRights } from '@sealgate/ledger-embedded';
@@ -10,7 +9,6 @@ import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
 import type { KeyGrants } from './domain/caller.ts';
 import { readBody, readingPlaces } from './domain/read-body.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { migrations, SCHEMA } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
@@ -54,9 +52,8 @@ export async function openParts(basics: Basics, own: Own) {
   surface.retain(ingestRemovals(sql, { eventDays, claimDays }, now));
   await database.problem(); // Logs the result at startup even if no probe asks.
   const secretWatch = surface.watchSecrets(secretUses(config));
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });
-  const events = eventsStore(prisma, sql);
+  const events = eventsStore(sql);
   const sources = openSources({ ...basics, ...surface, ledger, events, read, secretWatch, counters, own });
-  return { ...surface, counters, ledger, read, events, prisma, keys, lastUsed, pings, secretWatch, sources };
+  return { ...surface, counters, ledger, read, events, keys, lastUsed, pings, secretWatch, sources };
 }

@@ -8,7 +8,6 @@ import {
   type EventStore,
   type IngestEvent,
 } from '../domain/read-events.ts';
-import type { Event as EventRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 /** The place of one transaction of an event in the ledger, as `ingest.append_v3` stored it. */
 interface EventUnit {
@@ -25,18 +24,31 @@ interface ReceiptRow {
   transaction_id: string;
 }
 
-/** A row of the view `write_events`. */
-interface WriteRow {
+/** What rows of `events` and of the view `write_events` share. */
+interface CommonRow {
   event_id: string;
   network_id: string;
   key_id: string;
   types: string[];
-  channel: string;
-  first_index: string;
   record_count: number;
   request_id: string;
   stripped_fields: number;
   at: Date;
+}
+
+interface EventRow extends CommonRow {
+  kind: IngestEvent['kind'];
+  status: IngestEvent['status'];
+  channel: string | null;
+  first_index: string | null;
+  indexes: number[] | null;
+  more: EventUnit[];
+  records: IngestEvent['records'] | null;
+}
+
+interface WriteRow extends CommonRow {
+  channel: string;
+  first_index: string;
 }
 
 /** An event without the ids of its records. */
@@ -49,28 +61,23 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
  * Events in PostgreSQL. Events in the embedded ledger hold only places; the ids of their records are read from the
  * ledger. Events on Fabric, which has no places, hold the ids themselves.
  */
-export function eventsStore(prisma: PrismaClient, ledger: Sql): EventStore {
+export function eventsStore(sql: Sql): EventStore {
   return {
-    list: async (filter, page) => eventsOf(ledger, await newestOf({ prisma, ledger }, filter, page)),
+    list: async (filter, page) => eventsOf(sql, await newestOf(sql, filter, page)),
     async recent(from, limit, isKnown) {
-      const seen = await newestOf({ prisma, ledger }, { from }, { limit });
-      return {
-        seen,
-        unknown: await eventsOf(
-          ledger,
-          seen.filter((stored) => !isKnown(stored)),
-        ),
-      };
+      const seen = await newestOf(sql, { from }, { limit });
+      const unknown = seen.filter((stored) => !isKnown(stored));
+      return { seen, unknown: await eventsOf(sql, unknown) };
     },
-    ofRequest: (requestId, from) => requestEvents(ledger, requestId, from),
+    ofRequest: (requestId, from) => requestEvents(sql, requestId, from),
     async find(eventId) {
-      const row = await prisma.event.findUnique({ where: { eventId } });
-      if (row !== null) return (await eventsOf(ledger, [ofEvent(row)]))[0];
+      const [row] = await sql.query<EventRow>({ text: `${EVENTS} WHERE event_id = $1`, values: [eventId] });
+      if (row !== undefined) return (await eventsOf(sql, [ofEvent(row)]))[0];
       const id = digitsOf(eventId);
       if (id === undefined) return undefined;
       const text = `SELECT e.* FROM ingest.networks n, ingest.write_events e WHERE e.network_id = n.network_id AND e.id = $1`;
-      const [write] = await ledger.query<WriteRow>({ text, values: [id] });
-      return write === undefined ? undefined : (await eventsOf(ledger, [ofWrite(write)]))[0];
+      const [write] = await sql.query<WriteRow>({ text, values: [id] });
+      return write === undefined ? undefined : (await eventsOf(sql, [ofWrite(write)]))[0];
     },
   };
 }
@@ -81,44 +88,35 @@ interface Page {
 }
 
 /** Merges both tables, newest first. */
-async function newestOf(
-  { prisma, ledger }: { readonly prisma: PrismaClient; readonly ledger: Sql },
-  filter: EventFilter,
-  { limit, before }: Page,
-): Promise<StoredEvent[]> {
-  const [rows, writes] = await Promise.all([
-    prisma.event.findMany({
-      where: { AND: [conditionOf(filter), before === undefined ? {} : { eventId: { lt: before } }] },
-      orderBy: { eventId: 'desc' },
-      take: limit,
-    }),
-    listWrites(ledger, filter, { limit, ...(before === undefined ? {} : { before }) }),
-  ]);
+async function newestOf(sql: Sql, filter: EventFilter, page: Page): Promise<StoredEvent[]> {
+  const [rows, writes] = await Promise.all([listRows(sql, filter, page), listWrites(sql, filter, page)]);
   const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
-  return newest.slice(0, limit);
+  return newest.slice(0, page.limit);
 }
 
-function conditionOf({ networkId, type, status, from, to, ...more }: EventFilter): Prisma.EventWhereInput {
-  const { kind, channel, eventIds } = more;
-  return {
-    ...(networkId === undefined ? {} : { networkId }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(channel === undefined ? {} : { OR: inChannel(channel) }),
-    ...(eventIds === undefined ? {} : { eventId: { in: [...eventIds] } }),
-    ...(type === undefined ? {} : { types: { array_contains: [type] } }),
-    ...(status === undefined ? {} : { status }),
-    ...(from === undefined && to === undefined
-      ? {}
-      : { at: { ...(from === undefined ? {} : { gte: from }), ...(to === undefined ? {} : { lt: to }) } }),
-  };
-}
+const EVENTS = `SELECT event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, indexes, more,
+         records, request_id, stripped_fields, at
+    FROM ingest.events`;
 
 /** The first channel of an event is a column, further ones are in `more`; on Fabric each record names its own. */
-const inChannel = (channel: string): Prisma.EventWhereInput[] => [
-  { channel },
-  { more: { array_contains: [{ channel }] } },
-  { records: { array_contains: [{ channel }] } },
-];
+function listRows(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<EventRow[]> {
+  const { networkId, kind, status, type, channel, eventIds, from, to } = filter;
+  return sql.query<EventRow>({
+    text: `${EVENTS}
+            WHERE ($1::text IS NULL OR network_id = $1) AND ($2::text IS NULL OR kind = $2)
+              AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR types ? $4)
+              AND ($5::text IS NULL OR channel = $5 OR more @> $6 OR records @> $6)
+              AND ($7::text[] IS NULL OR event_id = ANY ($7)) AND ($8::timestamptz IS NULL OR at >= $8)
+              AND ($9::timestamptz IS NULL OR at < $9) AND ($10::text IS NULL OR event_id < $10)
+            ORDER BY event_id DESC LIMIT $11`,
+    values: [
+      ...[networkId, kind, status, type, channel].map((value) => value ?? null),
+      JSON.stringify([{ channel }]),
+      ...[eventIds, from, to, before].map((value) => value ?? null),
+      limit,
+    ],
+  });
+}
 
 /** The newest of each network, by the index: a quiet network is not searched for among the rows of busy ones. */
 async function listWrites(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<WriteRow[]> {
@@ -152,38 +150,21 @@ function endOf(to: Date | undefined, before: string | undefined): string {
 }
 
 function ofEvent(row: EventRow): StoredEvent {
-  const { eventId, networkId, keyId, requestId, strippedFields, at } = row;
-  return {
-    eventId,
-    networkId,
-    keyId,
-    requestId,
-    strippedFields,
-    at,
-    kind: row.kind as IngestEvent['kind'],
-    status: row.status as IngestEvent['status'],
-    // The JSON columns are written by this service only.
-    types: row.types as string[],
-    records: row.records as IngestEvent['records'] | null,
-    units: unitsOf(row),
-  };
+  const { kind, status, records, channel, first_index: firstIndex, record_count: count, indexes } = row;
+  const first = firstIndex === null ? null : Number(firstIndex);
+  const units = channel === null ? [] : [{ channel, first, count, indexes }, ...row.more];
+  return { ...commonOf(row), kind, status, records, units };
 }
 
 function ofWrite(row: WriteRow): StoredEvent {
-  const unit = { channel: row.channel, first: Number(row.first_index), count: row.record_count, indexes: null };
-  return {
-    eventId: row.event_id,
-    networkId: row.network_id,
-    keyId: row.key_id,
-    requestId: row.request_id,
-    strippedFields: row.stripped_fields,
-    at: row.at,
-    kind: 'write',
-    status: 'committed',
-    types: row.types,
-    records: null,
-    units: [unit],
-  };
+  const { channel, first_index: first, record_count: count } = row;
+  const units = [{ channel, first: Number(first), count, indexes: null }];
+  return { ...commonOf(row), kind: 'write', status: 'committed', records: null, units };
+}
+
+function commonOf(row: CommonRow) {
+  const { event_id: eventId, network_id: networkId, key_id: keyId, types, at } = row;
+  return { eventId, networkId, keyId, types, requestId: row.request_id, strippedFields: row.stripped_fields, at };
 }
 
 /** Adds the ids of the records, with one query of the ledger per channel. */
@@ -205,15 +186,6 @@ async function eventsOf(ledger: Sql, all: readonly StoredEvent[]): Promise<Inges
     const records = own ?? of.flatMap(recordsOf);
     return { ...stored, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
   });
-}
-
-function unitsOf({ channel, firstIndex, recordCount, indexes, more }: EventRow): EventUnit[] {
-  if (channel === null) return [];
-  const first = firstIndex === null ? null : Number(firstIndex);
-  return [
-    { channel, first, count: recordCount, indexes: indexes as number[] | null },
-    ...(more as unknown as EventUnit[]),
-  ];
 }
 
 const placesOf = ({ first, count, indexes }: EventUnit): string[] =>

@@ -1,7 +1,8 @@
-import type { Sql } from '@sealgate/storage';
+import type { Database, Sql } from '@sealgate/storage';
 import type { Limits } from '../domain/caller.ts';
 import type { Network, NetworkChange, NetworkStore } from '../domain/manage-networks.ts';
 import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { SCHEMA } from '../ingest-migrations.ts';
 
 const HOLD = 'SELECT 1 FROM ingest.networks WHERE network_id = $1';
 
@@ -11,11 +12,23 @@ export async function holdNetwork(sql: Sql, networkId: string): Promise<boolean>
   return rows.length > 0;
 }
 
-/** Networks in PostgreSQL. A deleted network keeps its row, so its id is never assigned again. */
-export function networksStore(prisma: PrismaClient): NetworkStore {
+/**
+ * Networks in PostgreSQL. A deleted network keeps its row, so its id is never assigned again. Prisma's client is loaded
+ * by the first call: its query compiler takes 30 MiB, and only administrators need it.
+ */
+export function networksStore(pool: Database['pool']): NetworkStore {
+  let opened: Promise<PrismaClient> | undefined;
+  const openPrisma = () => {
+    opened ??= loadPrisma(pool).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
   return {
-    insert({ networkId, name, channels, limits }, also) {
+    async insert({ networkId, name, channels, limits }, also) {
       const data = { networkId, name, channels: [...channels], ...limitColumns(limits) };
+      const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const [row] = await transaction.network.createManyAndReturn({ data, skipDuplicates: true });
         if (row === undefined) return undefined;
@@ -24,10 +37,12 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
       });
     },
     async find(networkId) {
+      const prisma = await openPrisma();
       const row = await prisma.network.findUnique({ where: { networkId, deletedAt: null } });
       return row === null ? undefined : networkOf(row);
     },
     async list({ limit, after }) {
+      const prisma = await openPrisma();
       const rows = await prisma.network.findMany({
         where: { deletedAt: null, networkId: { gt: after } },
         orderBy: { networkId: 'asc' },
@@ -35,7 +50,8 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
       });
       return rows.map(networkOf);
     },
-    update(networkId, change, also) {
+    async update(networkId, change, also) {
+      const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const where = { networkId, deletedAt: null };
         const [row] = await transaction.network.updateManyAndReturn({ where, data: columnsOf(change) });
@@ -44,7 +60,8 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
         return networkOf(row);
       });
     },
-    delete(networkId, at, { isInUse, also }) {
+    async delete(networkId, at, { isInUse, also }) {
+      const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const sql = sqlOf(transaction);
         // Minting a key locks this row too, so no key can be minted between this check and the deletion.
@@ -59,6 +76,17 @@ export function networksStore(prisma: PrismaClient): NetworkStore {
       });
     },
   };
+}
+
+/** Connecting loads the query compiler, so that no transaction waits for it. */
+async function loadPrisma(pool: Database['pool']): Promise<PrismaClient> {
+  const [{ PrismaPg }, { PrismaClient }] = await Promise.all([
+    import('@prisma/adapter-pg'),
+    import('../generated/prisma/client.ts'),
+  ]);
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { schema: SCHEMA }) });
+  await prisma.$connect();
+  return prisma;
 }
 
 /** Adapts a Prisma transaction to the `Sql` interface of the libraries. */

@@ -1,4 +1,3 @@
-import { PrismaPg } from '@prisma/adapter-pg';
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { embeddedLedger, type EmbeddedLedgerOptions } from '@sealgate/ledger-embedded';
 import type { NewRecord } from '@sealgate/ledger-port';
@@ -7,7 +6,6 @@ import { throwawayPostgres } from '@sealgate/testing';
 import { eventsStore } from '../data/events-store.ts';
 import type { EventFilter } from '../domain/read-events.ts';
 import { readNote, writeNote } from '../domain/write-records.ts';
-import { PrismaClient } from '../generated/prisma/client.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { APPEND_FUNCTIONS } from '../open-ledger.ts';
 
@@ -41,8 +39,7 @@ export async function openTestEvents() {
   await migrate({ url: postgres.url, sets: migrations });
   const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
   const sql = openDatabase({ ...options, url: postgres.url });
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: 'ingest' }) });
-  const events = eventsStore(prisma, sql);
+  const events = eventsStore(sql);
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;
   const newId = timeOrderedIds(now, randomPool());
@@ -63,7 +60,6 @@ export async function openTestEvents() {
   return {
     url: postgres.url,
     sql,
-    prisma,
     events,
     clock,
     newId,
