@@ -31,28 +31,28 @@ export function publicApp(base: AppBase, guard: IngestGuard, ports: IngestPorts 
   return createApp({ ...base, head: false, guard, routes: [...ingestRoutes(ports), ...hookRoutes(ports)] });
 }
 
-export type AdminPorts = AdminNetworksPorts &
-  AdminKeysPorts &
-  AdminEventsPorts &
-  AdminSourcesPorts &
-  AdminStatePorts &
-  Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
-    /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
-    readonly ledger: AdminLedgerPorts['ledger'] | undefined;
-  };
-
-export interface AdminAccess extends AdminSignIn {
-  /** Counts failed authentications per client address, separately from the public listener. */
-  readonly addresses: AddressLimiter;
-  /** Whether the database answers now; bounded in time. */
-  readonly isReachable: () => Promise<boolean>;
-}
-
 /** The admin listener. */
 export function administration(
   base: AppBase,
-  { addresses, isReachable, ...signIn }: AdminAccess,
-  ports: AdminPorts,
+  {
+    addresses,
+    isReachable,
+    ...signIn
+  }: AdminSignIn & {
+    /** Counts failed authentications per client address, separately from the public listener. */
+    readonly addresses: AddressLimiter;
+    /** Whether the database answers now; bounded in time. */
+    readonly isReachable: () => Promise<boolean>;
+  },
+  ports: AdminNetworksPorts &
+    AdminKeysPorts &
+    AdminEventsPorts &
+    AdminSourcesPorts &
+    AdminStatePorts &
+    Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
+      /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
+      readonly ledger: AdminLedgerPorts['ledger'] | undefined;
+    },
 ): App {
   const { ledger, tail } = ports;
   const routes = [

@@ -14,7 +14,7 @@ import { answerWrite, freshUuids } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
 import { testDelivery } from './domain/test-delivery.ts';
-import { chargeSource, ingestGuard, type IngestGuard } from './ingest-guard.ts';
+import { ingestGuard, type IngestGuard } from './ingest-guard.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 
 /** Opens all resources of the service and builds its two listeners from them. */
@@ -100,13 +100,13 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     return () => void loop.stop();
   };
   const { find: findSource, takeDelivery } = sources;
-  const testing = { findSource, takeDelivery, charge: chargeSource(guard), newId, now };
+  const testing = { findSource, takeDelivery, charge: guard.charge, newId, now };
   return administration(appBase, parts.adminAccess, {
     networks,
-    holdsChannel: (channel) => ledger.holdsChannel(channel),
-    openChannel: (network, channel) => ledger.openChannel(network, channel),
+    holdsChannel: ledger.holdsChannel,
+    openChannel: ledger.openChannel,
     holdNetwork,
-    countLiveKeys: (networkId, transaction) => keys.countLive(networkId, transaction),
+    countLiveKeys: keys.countLive,
     countSources: (networkId, transaction) => countLiveSources(transaction, networkId),
     keys,
     events,
@@ -119,13 +119,13 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     testDelivery: (about) => testDelivery(testing, about),
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
-    inTransaction: (work) => sql.transaction(work),
+    inTransaction: sql.transaction,
     auditChange: parts.auditChange,
     now,
     newId,
     defaultLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },
     maxBatchRecords: config.maxBatchRecords,
-    secretReport: () => secretWatch.report(),
+    secretReport: secretWatch.report,
     waiting: async () => [await ledger.waiting()],
     listAudit: (query) => parts.audit.list(sql, query),
     auditSigning: parts.auditSigning,

@@ -9,8 +9,7 @@ import {
   type LocalLimits,
   type Policy,
 } from '@sealgate/rate-limits';
-import type { IngestCaller, KeyGrants, Limits } from './domain/caller.ts';
-import { isSourceId } from './domain/source.ts';
+import { isSourceId, type IngestCaller, type KeyGrants, type Limits } from './domain/caller.ts';
 
 interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
@@ -107,15 +106,6 @@ async function sourceAt({ findSource }: IngestGuardPorts, sourceId: string): Pro
   if (caller === undefined) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
   return caller;
 }
-
-/** Charges a source for a delivery that did not come in by its path. Rejects with RATE_LIMITED. */
-export const chargeSource =
-  (guard: Pick<IngestGuard, 'charge'>) =>
-  async (caller: IngestCaller): Promise<void> => {
-    const { admitted, retryAfterSeconds } = await guard.charge(caller, 1);
-    if (!admitted)
-      throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
-  };
 
 export function mayUse({ permissions }: KeyGrants, permission: string): boolean {
   return permissions === undefined || permissions.some((granted) => granted === permission);

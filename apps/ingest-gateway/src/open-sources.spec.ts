@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
-import type { LiveSource } from './domain/source.ts';
+import type { LiveSource } from './domain/caller.ts';
 import type { DeliveryAnswer, DeliveryRequest } from './domain/take-delivery.ts';
 import { FailingSources, watchedDeliveries, type DeliveryReport } from './open-sources.ts';
 

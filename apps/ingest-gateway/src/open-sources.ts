@@ -3,38 +3,34 @@ import type { SecretBox } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { InFlight } from '@sealgate/idempotency';
 import { StaleGuardError, type LedgerAppender } from '@sealgate/ledger-port';
-import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
-import type { GatewayConfig } from './config.ts';
 import { deliveriesStore, deliveryCounts } from './data/deliveries-store.ts';
 import { liveSources } from './data/live-callers.ts';
 import { resealSecrets, sourcesStore } from './data/sources-store.ts';
+import { writeRejectedDelivery } from './data/write-events.ts';
 import type { EventStore } from './domain/read-events.ts';
 import type { ReadBody } from './domain/read-body.ts';
-import { pathOfSource, type LiveSource } from './domain/source.ts';
+import { pathOfSource, type LiveSource } from './domain/caller.ts';
 import { takeDelivery, type DeliveryRequest, type TakeDelivery } from './domain/take-delivery.ts';
 import type { DeliveryOutcome, IngestMetrics } from './ingest-metrics.ts';
-
-export interface OpenSourcesOptions extends Pick<Surface, 'sql' | 'repeat'> {
-  readonly config: GatewayConfig;
-  readonly ledger: LedgerAppender;
-  readonly events: EventStore;
-  readonly read: ReadBody;
-  readonly secretWatch: SecretWatch;
-  readonly counters: IngestMetrics;
-  readonly newId: (prefix: string) => string;
-  readonly now: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly own: Own;
-}
+import type { Basics } from './parts.ts';
 
 /** How long a concurrent repeat of a delivery waits for the first one: a sender would take a 409 for a failure. */
 const IN_FLIGHT_WAIT_MS = 5000;
 const SEAL_AGAIN_EVERY_MS = 60_000;
 
 /** Opens what deliveries to sources need: look-up, verification, counts, and the store of sources. */
-export function openSources(options: OpenSourcesOptions) {
+export function openSources(
+  options: Basics &
+    Pick<Surface, 'sql' | 'repeat'> & {
+      readonly ledger: LedgerAppender;
+      readonly events: EventStore;
+      readonly read: ReadBody;
+      readonly secretWatch: SecretWatch;
+      readonly counters: IngestMetrics;
+      readonly own: Own;
+    },
+) {
   const { config, sql, now, log, counters, newId, own } = options;
   const { serverSecrets } = config;
   const box: SecretBox = serverSecrets.sealing('source secrets');
@@ -47,7 +43,6 @@ export function openSources(options: OpenSourcesOptions) {
   });
   const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
   own('delivery counts', () => counts.close());
-  const deliveries = deliveriesStore(sql, { events: options.events, now });
   const failing = new FailingSources({
     now,
     onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
@@ -70,8 +65,8 @@ export function openSources(options: OpenSourcesOptions) {
     fingerprints: serverSecrets.derive('ingest fingerprints'),
     recordIds: serverSecrets.derive('ingest record ids'),
     read: options.read,
-    newEventId: () => newId('evt_'),
-    recordRejected: (event) => deliveries.recordRejected(event),
+    newId,
+    recordRejected: (event) => writeRejectedDelivery(sql, event, Math.floor(now())),
     onVouched: (source, holds) => failing.vouched(source, holds),
     now,
   });
@@ -96,7 +91,7 @@ export function openSources(options: OpenSourcesOptions) {
       // The scheme of a source that was not looked up for ten seconds is not known, so its flood is not counted.
       if (caller !== undefined) onEnd({ source: caller.source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
     },
-    deliveries,
+    deliveries: deliveriesStore(sql, options.events),
     store: sourcesStore(sql),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };

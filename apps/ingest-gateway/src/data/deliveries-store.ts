@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { writeBehind, type Sql } from '@sealgate/storage';
 import type { EventStore } from '../domain/read-events.ts';
-import type { RejectedDelivery } from '../domain/take-delivery.ts';
 
 /** An event of a source, or the count of one minute's deliveries that left no event. */
 export interface ListedDelivery {
@@ -21,8 +20,6 @@ export interface ListedDelivery {
 export interface DeliveriesStore {
   /** Newest first, after the position `before`. */
   list(sourceId: string, page: { limit: number; before?: string }): Promise<ListedDelivery[]>;
-  /** Writes the event of a delivery that was rejected as a conflict, unless the ledger already did. */
-  recordRejected(event: RejectedDelivery): Promise<void>;
 }
 
 interface CountRow {
@@ -37,10 +34,7 @@ interface CountRow {
 const OUTCOMES = { committed: 'written', rejected: 'conflict', unknown: 'unknown' } as const;
 
 /** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
-export function deliveriesStore(
-  sql: Sql,
-  { events, now }: { readonly events: EventStore; readonly now: () => number },
-): DeliveriesStore {
+export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
   return {
     async list(sourceId, { limit, before = 'g' }) {
       const [listed, counts] = await Promise.all([
@@ -53,16 +47,6 @@ export function deliveriesStore(
       ]);
       const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
-    },
-    async recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields }) {
-      await sql.query({
-        text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
-               VALUES ($1, $2, $3, 'write', 'rejected', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-        values: [
-          ...[eventId, networkId, sourceId, JSON.stringify(types), requestId, strippedFields],
-          new Date(Math.floor(now())),
-        ],
-      });
     },
   };
 }

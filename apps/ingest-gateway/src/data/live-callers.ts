@@ -1,12 +1,10 @@
 import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { tellingOutages, type Sql } from '@sealgate/storage';
-import type { IngestCaller, KeyGrants } from '../domain/caller.ts';
+import type { IngestCaller, KeyGrants, SchemeName, SourceCaller, SourceSettings } from '../domain/caller.ts';
 import type { KeptSecret } from '../domain/manage-sources.ts';
 import type { SchemeKey } from '../domain/schemes/scheme.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
-import type { SchemeName, SourceSettings } from '../domain/source.ts';
-import type { SourceCaller } from '../domain/take-delivery.ts';
 
 interface CallerRow {
   key_hash: Buffer;
@@ -66,17 +64,6 @@ interface LiveRow {
   burst: number | null;
 }
 
-interface LiveSourcesOptions {
-  readonly sql: Sql;
-  readonly box: SecretBox;
-  /** Called for a secret that cannot be decrypted. */
-  readonly onSealed: (sourceId: string, reason: string) => void;
-  /** Timeout of one query. */
-  readonly deadlineMs: number;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
 const SOURCES = `SELECT l.*, hash_record_extended(l, 0)::text AS version FROM ingest.live_sources l WHERE l.source_id = ANY ($1)`;
 const MOST_AT_ONCE = 256;
 /** Maximum number of sources whose decrypted secrets are cached; the oldest are evicted. */
@@ -87,7 +74,22 @@ const KNOWN_FOR_MS = 10_000;
  * Looks up sources, batching all look-ups of one turn of the event loop into one query; `find` is therefore current on
  * every replica. Decrypted secrets are cached by the version of the row, the one that `confirm_guards` compares.
  */
-export function liveSources({ sql, box, onSealed, deadlineMs, now }: LiveSourcesOptions) {
+export function liveSources({
+  sql,
+  box,
+  onSealed,
+  deadlineMs,
+  now,
+}: {
+  readonly sql: Sql;
+  readonly box: SecretBox;
+  /** Called for a secret that cannot be decrypted. */
+  readonly onSealed: (sourceId: string, reason: string) => void;
+  /** Timeout of one query. */
+  readonly deadlineMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}) {
   const opened = new Map<string, Opened>();
   const callerOf = (row: LiveRow, untilMs: number): SourceCaller => {
     const known = opened.get(row.source_id);
@@ -137,9 +139,23 @@ interface Opened {
   untilMs: number;
 }
 
-function sourceCaller(row: LiveRow, box: SecretBox, onSealed: LiveSourcesOptions['onSealed']): SourceCaller {
+function sourceCaller(
+  row: LiveRow,
+  box: SecretBox,
+  onSealed: (sourceId: string, reason: string) => void,
+): SourceCaller {
   const { source_id: sourceId, scheme, settings, rate_per_second: ratePerSecond, burst } = row;
-  const keys = row.secrets.flatMap(({ id, sealed }) => keyOf(row, { id, sealed }, { box, onSealed }));
+  const keyOf = ({ id, sealed }: KeptSecret): SchemeKey[] => {
+    try {
+      const key = SCHEMES[scheme].readKey(box.open(sealed, sourceId));
+      return key === undefined ? [] : [{ id, key }];
+    } catch (error) {
+      if (!(error instanceof SealedTextError)) throw error;
+      onSealed(sourceId, error.message);
+      return [];
+    }
+  };
+  const keys = row.secrets.flatMap(keyOf);
   const { allowedTypes, limits } = settings;
   return {
     keyId: sourceId,
@@ -155,19 +171,4 @@ function sourceCaller(row: LiveRow, box: SecretBox, onSealed: LiveSourcesOptions
     guard: { kind: 'source', id: sourceId, version: row.version },
     source: { sourceId, scheme, settings, keys, hasAllKeys: keys.length === row.secrets.length },
   };
-}
-
-function keyOf(
-  { source_id: sourceId, scheme }: LiveRow,
-  { id, sealed }: { readonly id: string; readonly sealed: string },
-  { box, onSealed }: Pick<LiveSourcesOptions, 'box' | 'onSealed'>,
-): SchemeKey[] {
-  try {
-    const key = SCHEMES[scheme].readKey(box.open(sealed, sourceId));
-    return key === undefined ? [] : [{ id, key }];
-  } catch (error) {
-    if (!(error instanceof SealedTextError)) throw error;
-    onSealed(sourceId, error.message);
-    return [];
-  }
 }

@@ -162,7 +162,7 @@ describe('counts of deliveries', () => {
     one!.add({ ...count, atMs: START_MS + 60_000 });
     await one!.close();
     await two!.close();
-    const store = deliveriesStore(sql, { events: test.events, now: () => START_MS });
+    const store = deliveriesStore(sql, test.events);
     const listed = await store.list('src_a', { limit: 10 });
     expect(listed.map(({ outcome, code, deliveries }) => [outcome, code, deliveries])).toEqual([
       ['refused', 'UNAUTHENTICATED', 1],

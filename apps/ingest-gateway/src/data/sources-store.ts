@@ -1,8 +1,8 @@
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import type { SecretUse } from '@sealgate/audit';
 import type { Database, Sql } from '@sealgate/storage';
+import type { SchemeName, SourceSettings } from '../domain/caller.ts';
 import { MAX_SOURCES, type KeptSecret, type Source, type SourceStore } from '../domain/manage-sources.ts';
-import type { SchemeName, SourceSettings } from '../domain/source.ts';
 import { holdNetwork } from './networks-store.ts';
 
 interface SourceRow {

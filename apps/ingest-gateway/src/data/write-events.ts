@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AppendUnit, UnitResult } from '@sealgate/ledger-port';
 import { writeBehind, type Sql } from '@sealgate/storage';
+import type { RejectedDelivery } from '../domain/take-delivery.ts';
 import { readNote, readUnitEvent } from '../domain/write-records.ts';
 
-// Writes the events that the append functions cannot write in the transaction of their records: those of pings, of late
-// outcomes, and of writes on Fabric.
+// Writes the events that the append functions cannot write in the transaction of their records: those of pings, of
+// rejected deliveries, of late outcomes, and of writes on Fabric.
 
 export interface PingEvent {
   readonly eventId: string;
@@ -47,6 +48,16 @@ async function insertPings(sql: Sql, batch: readonly PingEvent[]): Promise<void>
       batch.map(({ requestId }) => requestId),
       batch.map(({ atMs }) => atMs),
     ],
+  });
+}
+
+/** Writes the event of a delivery that was rejected as a conflict, unless the ledger already did. */
+export async function writeRejectedDelivery(sql: Sql, event: RejectedDelivery, atMs: number): Promise<void> {
+  const { eventId, networkId, sourceId, requestId, types, strippedFields } = event;
+  await sql.query({
+    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
+           VALUES ($1, $2, $3, 'write', 'rejected', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    values: [eventId, networkId, sourceId, JSON.stringify(types), requestId, strippedFields, new Date(atMs)],
   });
 }
 

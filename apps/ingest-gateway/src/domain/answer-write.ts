@@ -34,7 +34,7 @@ export interface Answer {
 
 export type AnswerWrite = (request: WriteRequest) => Promise<Answer>;
 
-export interface AnswerWritePorts {
+interface AnswerWritePorts {
   readonly ledger: LedgerAppender;
   readonly inFlight: InFlight<Answer>;
   /** Makes request fingerprints. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { AppError, type Fault } from '@sealgate/errors';
+import type { SchemeName, SourceSettings } from './caller.ts';
 import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
-import type { SchemeName, SourceSettings } from './source.ts';
 
 /** A secret as it is stored. */
 export interface KeptSecret {

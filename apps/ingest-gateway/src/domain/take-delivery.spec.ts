@@ -5,10 +5,10 @@ import { InFlight } from '@sealgate/idempotency';
 import { LedgerUnavailableError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
+import type { LiveSource, SchemeName, SourceCaller, SourceSettings } from './caller.ts';
 import { readBody, type ReadBody } from './read-body.ts';
 import { SCHEMES } from './schemes/schemes.ts';
-import type { LiveSource, SchemeName, SourceSettings } from './source.ts';
-import { takeDelivery, type SourceCaller } from './take-delivery.ts';
+import { takeDelivery } from './take-delivery.ts';
 
 const NOW_S = 1_780_000_000;
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
@@ -60,7 +60,7 @@ function setUp({ scheme = 'standard-webhooks', settings = {}, hasAllKeys = true,
     fingerprints: secrets.derive('ingest fingerprints'),
     recordIds: secrets.derive('ingest record ids'),
     read: readBody as ReadBody,
-    newEventId: () => 'evt_1',
+    newId: (prefix) => `${prefix}1`,
     recordRejected: async ({ types }) => void trail.push(`rejected ${types.join()}`),
     onVouched: (_source, holds) => trail.push(holds ? 'holds' : 'does not hold'),
     now: () => NOW_S * 1000 + 500,

@@ -4,16 +4,12 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
-import type { IngestCaller } from './caller.ts';
+import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
 import type { RawDelivery, Scheme, Vouched } from './schemes/scheme.ts';
 import { SCHEMES } from './schemes/schemes.ts';
-import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, type LiveSource } from './source.ts';
 import { writeRecords } from './write-records.ts';
-
-/** A caller that is a source. */
-export type SourceCaller = IngestCaller & { readonly source: LiveSource };
 
 export interface DeliveryRequest {
   readonly caller: SourceCaller;
@@ -56,7 +52,7 @@ export interface RejectedDelivery {
   readonly strippedFields: number;
 }
 
-export interface TakeDeliveryPorts {
+interface TakeDeliveryPorts {
   readonly ledger: LedgerAppender;
   readonly inFlight: InFlight<DeliveryAnswer>;
   /** Makes request fingerprints. */
@@ -64,7 +60,7 @@ export interface TakeDeliveryPorts {
   /** Makes the seeds of record ids. */
   readonly recordIds: KeyedHasher;
   readonly read: ReadBody;
-  readonly newEventId: () => string;
+  readonly newId: (prefix: string) => string;
   /** Writes the event unless it exists. Rejects as the database does. */
   readonly recordRejected: (event: RejectedDelivery) => Promise<void>;
   /** Called with whether the signature of a delivery is valid. */
@@ -233,7 +229,7 @@ async function write(
 ): Promise<DeliveryAnswer> {
   const { networkId, channels } = caller;
   const { sourceId } = caller.source;
-  const eventId = ports.newEventId();
+  const eventId = ports.newId('evt_');
   try {
     const outcome = await writeRecords(ports.ledger, {
       ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim, guard },

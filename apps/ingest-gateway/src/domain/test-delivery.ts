@@ -1,16 +1,8 @@
 import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
+import type { SourceCaller } from './caller.ts';
 import { SCHEMES } from './schemes/schemes.ts';
-import type { DeliveryAnswer, SourceCaller, TakeDelivery } from './take-delivery.ts';
-
-export interface TestDeliveryPorts {
-  readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
-  readonly takeDelivery: TakeDelivery;
-  /** Charges the source for one record; rejects with RATE_LIMITED. */
-  readonly charge: (caller: SourceCaller) => Promise<void>;
-  readonly newId: (prefix: string) => string;
-  readonly now: () => number;
-}
+import type { DeliveryAnswer, TakeDelivery } from './take-delivery.ts';
 
 /** The answer that the sender would have received. */
 export type TestOutcome =
@@ -25,7 +17,16 @@ const TYPE = 'sealgate.test';
  * @throws AppError INVALID_STATE_TRANSITION where the source has only public keys, which cannot sign.
  */
 export async function testDelivery(
-  ports: TestDeliveryPorts,
+  ports: {
+    readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
+    readonly takeDelivery: TakeDelivery;
+    readonly charge: (
+      caller: SourceCaller,
+      cost: number,
+    ) => Promise<{ readonly admitted: boolean; readonly retryAfterSeconds: number }>;
+    readonly newId: (prefix: string) => string;
+    readonly now: () => number;
+  },
   { sourceId, requestId }: { readonly sourceId: string; readonly requestId: string },
 ): Promise<TestOutcome> {
   const caller = await ports.findSource(sourceId);
@@ -39,7 +40,11 @@ export async function testDelivery(
       delivery: { header: (name) => headers[name], body },
       form: 'json',
       guard: undefined,
-      charge: () => ports.charge(caller),
+      async charge() {
+        const { admitted, retryAfterSeconds } = await ports.charge(caller, 1);
+        if (!admitted)
+          throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
+      },
       confirmCaller: async () => undefined,
     });
     return { status: 200, code: null, answer };

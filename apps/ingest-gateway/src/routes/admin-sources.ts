@@ -66,7 +66,7 @@ const TestAnswer = named(
 
 export interface AdminSourcesPorts extends ManageSourcesPorts {
   readonly networks: NetworkStore;
-  readonly deliveries: Pick<DeliveriesStore, 'list'>;
+  readonly deliveries: DeliveriesStore;
   readonly testDelivery: (about: { readonly sourceId: string; readonly requestId: string }) => Promise<TestOutcome>;
   readonly cursors: CursorCodec;
   readonly auditChange: AuditChange & AuditErasure;

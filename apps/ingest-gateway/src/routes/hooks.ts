@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { AppError, ErrorCode } from '@sealgate/errors';
 import { named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { IngestCaller } from '../domain/caller.ts';
+import type { IngestCaller, SourceCaller } from '../domain/caller.ts';
 import type { BodyForm } from '../domain/read-delivery.ts';
-import type { SourceCaller, TakeDelivery } from '../domain/take-delivery.ts';
+import type { TakeDelivery } from '../domain/take-delivery.ts';
 import { servedAgain } from './ingest.ts';
 import { RecordReceipt } from './schemas.ts';
 

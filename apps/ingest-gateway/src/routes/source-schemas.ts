@@ -3,7 +3,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
 import type { GivenSecret, Source, SourceChange } from '../domain/manage-sources.ts';
 import { HMAC_ALGORITHMS, HMAC_ENCODINGS, SCHEMES, type HmacForm } from '../domain/schemes/schemes.ts';
-import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/source.ts';
+import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/caller.ts';
 
 const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" });
 

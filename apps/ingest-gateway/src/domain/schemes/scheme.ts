@@ -1,5 +1,5 @@
 import { createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { SourceSettings } from '../source.ts';
+import type { SourceSettings } from '../caller.ts';
 
 /** A delivery as it was received. */
 export interface RawDelivery {

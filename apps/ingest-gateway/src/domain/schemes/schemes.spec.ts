@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { sign as signGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
-import type { SchemeName, SourceSettings } from '../source.ts';
+import type { SchemeName, SourceSettings } from '../caller.ts';
 import type { SchemeKey } from './scheme.ts';
 import { SCHEMES } from './schemes.ts';
 

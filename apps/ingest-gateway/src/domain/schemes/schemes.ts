@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { SchemeName, SourceSettings } from '../source.ts';
+import type { SchemeName, SourceSettings } from '../caller.ts';
 import {
   isSameText,
   MAX_SIGNATURE_LENGTH,

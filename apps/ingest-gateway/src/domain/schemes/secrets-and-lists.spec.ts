@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { SchemeName } from '../source.ts';
+import type { SchemeName } from '../caller.ts';
 import { SCHEMES } from './schemes.ts';
 
 const NOW_S = 1_780_000_000;
