@@ -10,7 +10,7 @@ import type { GateConfig } from './config.ts';
 import { readCase, readCaseFile, countCases, lastDecided, listCases, listEvents } from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
-import { canLookUp } from './data/lookup-batch.ts';
+import { canLookUp } from './data/caller-lookups.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
@@ -44,7 +44,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const guard = {
     gateLookups: parts.gateLookups,
     apiLookups: parts.apiLookups,
-    touchKey: (keyId: string) => parts.lastUsed.touch(keyId),
+    lastUsed: parts.lastUsed,
     limits: parts.limits,
     addresses: parts.addresses,
     policies: {
@@ -60,10 +60,8 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     readEligibility: (environment, subjectRef) =>
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     nextDecision: decisions.nextDecision,
-    record: (decision, requester) => {
-      counters.decided(decision);
-      decisions.record(decision, requester);
-    },
+    decided: counters.decided,
+    record: decisions.record,
     deadlineMs: config.gateDeadlineMs,
     publicUrl: publicUrlOf(config),
     healthRequiresKey: config.healthRequiresKey,
@@ -82,7 +80,7 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
     });
   return {
     ...eligibility,
-    now: () => Math.floor(now()),
+    now,
     newId,
     inTransaction,
     caseTtlDays: config.caseTtlDays,
@@ -109,8 +107,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
   const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
-  const wholeMs = () => Math.floor(now());
-  const keyParts = { keys, macs: macs.keys, versions, now: wholeMs };
+  const keyParts = { keys, macs: macs.keys, versions, now };
   const venueParts = { macs: macs.venues, versions };
   const policyParts = { macs: macs.policies, versions };
   return administration(base, adminAccess, {
@@ -120,8 +117,8 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     listEvents: (caseId, page) => listEvents(sql, caseId, page),
     lastDecided: (environment, limit) => lastDecided(sql, environment, limit),
     nextTurn: () => nextTurn(),
-    cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now: wholeMs }),
-    inSql: (work) => inSql(work),
+    cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now }),
+    inSql,
     auditChange,
     inAuditedTransaction: (context, { action, subjectRef, environment, reason, recordVersion }, work) =>
       inTransaction(async (cases, transaction) => {

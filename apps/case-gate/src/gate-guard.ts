@@ -1,4 +1,4 @@
-import { BoundedMap } from '@sealgate/api-keys';
+import { BoundedMap, type LastUsedWriter } from '@sealgate/api-keys';
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
@@ -17,8 +17,7 @@ export interface GateGuardPorts {
   /** On a connection pool of its own, so that no other work delays a check. */
   readonly gateLookups: CallerLookups;
   readonly apiLookups: CallerLookups;
-  /** Called with the id of a key on each use. */
-  readonly touchKey: (keyId: string) => void;
+  readonly lastUsed: Pick<LastUsedWriter, 'touch'>;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly policies: { readonly api: Limits; readonly gate: Limits };
@@ -48,17 +47,23 @@ const MAX_REMEMBERED = 10_000;
 
 /** Bearer authentication with gk_ keys, and two rate limits for each key: one for the API, one for the gate. */
 export function gateAccess(ports: GateGuardPorts): GateAccess {
-  const { limits, policies, addresses, gateLookups, apiLookups, gateDeadlineMs, now } = ports;
+  const { limits, policies, addresses, gateLookups, apiLookups, lastUsed, gateDeadlineMs, now } = ports;
   const limiters = {
     api: requestLimiter(limits, { name: 'key', ...policies.api }, now),
     gate: requestLimiter(limits, { name: 'key', ...policies.gate }, now),
   };
   const seen = new BoundedMap<string, true>(MAX_REMEMBERED);
+  let last: PresentedKey | undefined;
+
+  /** Hashes the key of a request once: a check asks `isExpected`, then looks up. */
+  function presentedBy(request: AuthRequest): PresentedKey {
+    if (last?.request !== request) last = presentedKey(request);
+    return last;
+  }
 
   async function lookUp(request: AuthRequest, { lookups, entries, withinMs }: KeyQuestion): Promise<FoundCaller> {
-    const keyHash = presentedHash(request);
+    const { keyHash, name } = presentedBy(request);
     if (keyHash === undefined) throw unauthenticated();
-    const name = nameOf(keyHash);
     const isSeen = seen.has(name);
     // Unknown keys share the pool of the API, so that they cannot take connections from checks with known ones.
     const found = await (isSeen ? lookups : apiLookups).find(keyHash, entries, withinMs);
@@ -67,16 +72,13 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
       throw unauthenticated();
     }
     if (!isSeen) seen.set(name, true);
-    ports.touchKey(found.keyId);
+    lastUsed.touch(found.keyId);
     return found;
   }
 
   const guard: Guard<GateCaller> = {
     challenge: 'Bearer',
-    isExpected(request) {
-      const keyHash = presentedHash(request);
-      return keyHash !== undefined && seen.has(nameOf(keyHash));
-    },
+    isExpected: (request) => seen.has(presentedBy(request).name),
     async authenticate(request) {
       const found = await lookUp(request, { lookups: apiLookups, entries: [], withinMs: API_WITHIN_MS });
       return callerOf(found, 'api');
@@ -85,7 +87,7 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
     charge: ({ bucket, keyId }, _cost, exchange) => limiters[bucket].admit(`${bucket}:key:${keyId}`, exchange),
     lastLimits: ({ bucket }) => limiters[bucket].fullHeaders,
     failedAuthentication: (request, exchange) =>
-      addresses.refuse(exchange, request.clientAddress, presentedHash(request) === undefined),
+      addresses.refuse(exchange, request.clientAddress, presentedBy(request).keyHash === undefined),
     describe: ({ keyId }) => ({ keyId }),
   };
 
@@ -107,12 +109,17 @@ function unauthenticated(): AppError {
   return new AppError('UNAUTHENTICATED', 'No live key was presented.');
 }
 
-function nameOf(keyHash: Buffer): string {
-  return keyHash.toString('latin1');
+interface PresentedKey {
+  readonly request: AuthRequest;
+  /** Undefined where the header is missing, no bearer token, or not in the form of a gk_ key. */
+  readonly keyHash: Buffer | undefined;
+  /** The hash as a name in maps; empty where there is none. */
+  readonly name: string;
 }
 
-/** Undefined, without I/O, where the header is missing, no bearer token, or not in the form of a gk_ key. */
-function presentedHash(request: AuthRequest): Buffer | undefined {
+/** Without I/O. */
+function presentedKey(request: AuthRequest): PresentedKey {
   const token = bearerToken(request.header('authorization')[0] ?? '');
-  return token === undefined ? undefined : keyHashOf('gk_', token);
+  const keyHash = token === undefined ? undefined : keyHashOf('gk_', token);
+  return { request, keyHash, name: keyHash?.toString('latin1') ?? '' };
 }

@@ -2,7 +2,7 @@ import type { Metrics } from '@sealgate/observability';
 import { DENY_REASONS, FAIL_CLOSED_REASONS, type GateDecision, type GateReason } from './domain/check-entry.ts';
 
 export interface GateMetrics {
-  decided(decision: Pick<GateDecision, 'allow' | 'reason'>): void;
+  readonly decided: (decision: Pick<GateDecision, 'reason'>) => void;
   /** A row fails its integrity check: an operator must look. */
   corrupt(): void;
   /** The ledger holds other content under one of our ids: an operator must look. */

@@ -10,10 +10,18 @@ import type { GateConfig } from './config.ts';
 import { callerLookups } from './data/caller-lookups.ts';
 import { caseTransactions } from './data/case-transaction.ts';
 import { decisionLog, headRecord } from './data/decision-log.ts';
-import { knownRows, seenVersions, type SeenVersions } from './data/known-rows.ts';
-import { ledgerVersions, ledgerWitness, type LedgerWitnessOptions } from './data/ledger-versions.ts';
+import { knownRows } from './data/verified-rows.ts';
+import {
+  ledgerVersions,
+  ledgerWitness,
+  type LedgerWitnessOptions,
+  seenVersions,
+  type SeenVersions,
+  lossWatch,
+  readLosses,
+  type LossWatch,
+} from './data/ledger-versions.ts';
 import { addToOutbox, ledgerWriter } from './data/ledger-writer.ts';
-import { lossWatch, readLosses, type LossWatch } from './data/loss-watch.ts';
 import { secretUses } from './data/remake-macs.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
@@ -56,7 +64,6 @@ export async function openParts(basics: Basics, own: Own) {
       : await openFabricSeals({ config, sql, now, log, metrics, own });
   await database.problem(); // Log the result at startup even if no probe asks.
   const macs = macsOf(config);
-  const wholeMs = () => Math.floor(now());
   const seen = seenVersions(MAX_SEEN);
   const eligibility = eligibilityPorts(basics);
   const { recordIds } = eligibility;
@@ -65,18 +72,18 @@ export async function openParts(basics: Basics, own: Own) {
     basics.counters.conflicted();
     log.error('ledger_record_conflict', { recordId });
   };
-  const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now: wholeMs, startTimer });
+  const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
   const inTransaction = caseTransactions(writer.inTransaction, { macs, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
-  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now: wholeMs, newId });
-  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now: wholeMs });
+  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
+  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const decisions = decisionLog({
-    ...{ sql, process: newId('').slice(0, 20), log, now: wholeMs },
-    keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head, new Date(wholeMs()))),
+    ...{ sql, process: newId('').slice(0, 20), log, now },
+    keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head, new Date(now()))),
   });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.end());
@@ -139,7 +146,7 @@ function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPo
   return {
     recordIds: config.serverSecrets.derive('gate ledger records'),
     decisionMacs: config.serverSecrets.derive('gate decisions'),
-    now: () => Math.floor(now()),
+    now,
     onCorrupt: ({ environment, subjectRef }) => {
       counters.corrupt();
       log.error('record_not_intact', { what: `subject ${subjectRef}`, environment });
@@ -168,7 +175,6 @@ function openLookups({ config, now, log, counters }: Basics, parts: LookupParts)
     counters.corrupt();
     log.error('record_not_intact', { what });
   };
-  const wholeMs = () => Math.floor(now());
   const withinMs = config.gateDeadlineMs * WITNESS_SHARE;
   // The gate's own connections, so that no other work delays a check.
   const findConflict: LedgerWitnessOptions['findConflict'] = (unit) => conflictIn(gateSql, unit, withinMs);
@@ -176,7 +182,7 @@ function openLookups({ config, now, log, counters }: Basics, parts: LookupParts)
   const findHeld: LedgerWitnessOptions['findHeld'] = (ids) => heldIn(gateSql, target.channel, ids, withinMs);
   const witness = ledgerWitness({ findConflict, findHeld, target, recordIds, seen });
   const known = knownRows(MAX_KNOWN);
-  const options = { macs, seen, known, witness, losses: () => losses.current(), now: wholeMs, onCorrupt };
+  const options = { macs, seen, known, witness, losses: losses.current, now, onCorrupt };
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),

@@ -6,13 +6,11 @@ import { keepProof } from './data/case-reads.ts';
 import type { DecisionLog } from './data/decision-log.ts';
 import type { InCaseTransaction } from './data/case-transaction.ts';
 import { carryOver } from './data/carry-over.ts';
-import type { LedgerVersions } from './data/ledger-versions.ts';
+import type { LedgerVersions, SeenVersions, LossWatch } from './data/ledger-versions.ts';
 import type { RecordingTransactions } from './data/ledger-writer.ts';
 import { lossProgress } from './data/loss-progress.ts';
-import type { LossWatch } from './data/loss-watch.ts';
 import { remakeMacs } from './data/remake-macs.ts';
 import { lossReview } from './data/review-losses.ts';
-import type { SeenVersions } from './data/known-rows.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
 import type { Basics, GateMacs, SealLedger } from './parts.ts';
@@ -48,7 +46,6 @@ const HEADS_EVERY_MS = 60_000;
 export function startWork(basics: Basics, parts: WorkParts) {
   const { config, now } = basics;
   const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, repeat, retain } = parts;
-  const wholeMs = () => Math.floor(now());
   const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
   const proofs = {
     ledger: sealLedger,
@@ -58,16 +55,16 @@ export function startWork(basics: Basics, parts: WorkParts) {
   const begin = (name: string, everyMs: number, work: () => Promise<unknown>, firstAfterMs = everyMs) =>
     repeat({ name, everyMs, firstAfterMs, work });
   begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
-  begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now: wholeMs }));
+  begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now }));
   const old = (rows: 'claims' | 'decisions') =>
-    removalStep(sql, () => oldRows(wholeMs(), config.decisionRetentionDays)[rows]);
+    removalStep(sql, () => oldRows(now(), config.decisionRetentionDays)[rows]);
   retain({ claims: old('claims'), decisions: old('decisions') });
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger }, 'versions'));
   begin('seals', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger: sealLedger }, 'seals'));
   begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
-  begin('losses', LOSSES_EVERY_MS, () => parts.losses.refresh());
-  begin('decision_heads', HEADS_EVERY_MS, () => parts.decisions.seal());
+  begin('losses', LOSSES_EVERY_MS, parts.losses.refresh);
+  begin('decision_heads', HEADS_EVERY_MS, parts.decisions.seal);
   begin('loss_review', LOSS_REVIEW_EVERY_MS, reviewing(basics, parts));
   return { proofs };
 }
@@ -100,10 +97,10 @@ function reviewing({ now, newId, log, counters }: Basics, parts: WorkParts): () 
   return lossReview({
     ...parts,
     sealsAreInLog: parts.sealLedger.isLog,
-    losses: () => parts.losses.current(),
+    losses: parts.losses.current,
     progress: lossProgress(parts.sql, newId('wrk_')),
     pageRows: LOSS_REVIEW_PAGE_ROWS,
-    now: () => Math.floor(now()),
+    now,
     onRefused: (what: string, error: unknown) => {
       counters.corrupt();
       log.error('row_not_reviewed', { what, reason: String(error) });

@@ -1,8 +1,8 @@
 import { ServerSecrets } from '@sealgate/auth';
 import type { Sql, Statement } from '@sealgate/storage';
 import { callerLookups, type CallerLookupsOptions } from '../src/data/caller-lookups.ts';
-import { knownRows, seenVersions } from '../src/data/known-rows.ts';
-import type { LedgerWitness } from '../src/data/ledger-versions.ts';
+import { knownRows } from '../src/data/verified-rows.ts';
+import { type LedgerWitness, seenVersions } from '../src/data/ledger-versions.ts';
 import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
 import { signGrants } from '../src/domain/key-grants.ts';
 import { venueMac, type VersionedRecord } from '../src/domain/versioned-record.ts';

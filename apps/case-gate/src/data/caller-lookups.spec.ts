@@ -7,8 +7,8 @@ import { byteaArray, DatabaseUnavailableError, textArray } from '@sealgate/stora
 import { at, eligible, entry, identity, keyHash, lookups, macs, named, row, silent } from '../../test/fake-lookups.ts';
 import { signGrants } from '../domain/key-grants.ts';
 import type { VersionedRecord } from '../domain/versioned-record.ts';
-import { knownRows, seenVersions } from './known-rows.ts';
-import type { LedgerWitness } from './ledger-versions.ts';
+import { knownRows } from './verified-rows.ts';
+import { type LedgerWitness, seenVersions } from './ledger-versions.ts';
 
 const unavailable = expect.objectContaining({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
 

@@ -20,7 +20,7 @@ export interface DecisionLog extends Pick<CheckPorts, 'nextDecision' | 'record'>
    * Passes the next head of the chain, which says how far the log was written, to `keepHead`. Does nothing if no
    * decision was made since the last head. A head that could not be kept is passed again, unchanged, by the next call.
    */
-  seal(): Promise<void>;
+  readonly seal: () => Promise<void>;
   /** Writes the queued decisions and the last head of this process, as far as the database allows. Call it last. */
   end(): Promise<void>;
 }

@@ -1,41 +1,29 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { textArray, type Sql } from '@sealgate/storage';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
-import { eligibilityName, eligibilityVersion } from '../domain/change-eligibility.ts';
 import { notInLedger, reviewOfNew, standingOf } from '../domain/declared-losses.ts';
 import {
+  eligibilityName,
+  eligibilityVersion,
   isUnconfirmed,
   recordOf,
   rowOf,
+  storedOf,
   type EligibilityRecord,
   type EligibilityRow,
+  type Subject,
+  type SubjectRow,
   type UnconfirmedRecord,
 } from '../domain/eligibility-record.ts';
 import { versionIds } from '../domain/versioned-record.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 
-interface StoredRow {
-  environment: string;
-  subject_ref: string;
-  record_version: number | null;
-  status: string | null;
-  document: string | null;
-  changed_at: Date | null;
-  mac: string | null;
-  newest_version: number | null;
-}
-
-const SELECT = `SELECT s.environment, s.subject_ref, e.record_version, e.status, e.document, e.changed_at, e.mac,
+const SELECT = `SELECT e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
       WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version,
     CASE WHEN e.record_version IS NULL THEN ledger.held_v2($3, $4) END AS held
   FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
   LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
-
-export interface SubjectId {
-  readonly environment: string;
-  readonly subjectRef: string;
-}
 
 export interface EligibilityParts {
   readonly macs: KeyedHasher;
@@ -50,13 +38,13 @@ export interface EligibilityParts {
 export async function readEligibility(
   sql: Sql,
   { macs, versions }: EligibilityParts,
-  id: SubjectId,
+  id: Subject,
 ): Promise<StoredEligibility> {
   const name = eligibilityName(id);
   const idsOf = ({ version }: { version: number }) => versionIds(versions.recordIds, name, version);
   const firstIds = textArray(versionIds(versions.recordIds, name, 1));
   const values = [id.environment, id.subjectRef, versions.target.channel, firstIds];
-  const [row] = await sql.query<StoredRow & { held: string[] | null }>({
+  const [row] = await sql.query<SubjectRow & { held: string[] | null }>({
     name: 'gate eligibility',
     text: SELECT,
     values,
@@ -64,7 +52,7 @@ export async function readEligibility(
   const losses = await versions.losses(sql);
   const review = reviewOfNew(losses);
   if (row === undefined) return { kind: 'none', review };
-  const stored = storedOf(row, macs);
+  const stored = storedOf(row, id, macs);
   if (stored.kind === 'none' && row.held === null) return { ...stored, review };
   if (stored.kind === 'record') {
     const version = eligibilityVersion(stored.record, row.document!);
@@ -87,40 +75,12 @@ export async function readEligibility(
 const MAX_IN_OUTBOX = 100;
 
 /** Reads and locks until the transaction ends. The lock is by name, because the row may not exist yet. */
-export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: SubjectId): Promise<StoredEligibility> {
+export async function lockEligibility(sql: Sql, parts: EligibilityParts, id: Subject): Promise<StoredEligibility> {
   await sql.query({
     text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
     values: [`gate.eligibility ${id.environment} ${id.subjectRef}`],
   });
   return readEligibility(sql, parts, id);
-}
-
-type RowSays = StoredEligibility extends infer Each ? (Each extends unknown ? Omit<Each, 'review'> : never) : never;
-
-/** Interprets a row. A missing row, or one older than the newest known version, may be corrupt. */
-export function storedOf(row: StoredRow, macs: KeyedHasher): RowSays {
-  const newest = row.newest_version ?? 0;
-  const complete = completeRow(row);
-  if (complete === undefined) return newest === 0 ? { kind: 'none' } : { kind: 'corrupt', newestVersion: newest };
-  const record = recordOf(complete, macs);
-  if (record !== undefined && record.record_version === newest) return { kind: 'record', record };
-  return { kind: 'corrupt', newestVersion: Math.max(newest, complete.record_version) };
-}
-
-/** Undefined where there is no row. */
-function completeRow(row: StoredRow): EligibilityRow | undefined {
-  const { record_version: version, status, document, changed_at: changedAt, mac } = row;
-  if (version === null || status === null || document === null || changedAt === null || mac === null) return undefined;
-  const { environment, subject_ref: subjectRef } = row;
-  return {
-    environment,
-    subject_ref: subjectRef,
-    record_version: version,
-    status,
-    document,
-    changed_at: changedAt,
-    mac,
-  };
 }
 
 export async function saveEligibility(
@@ -195,7 +155,7 @@ interface VersionRow {
 /** The versions of a record, newest first, before version `before`. */
 export async function readHistory(
   sql: Sql,
-  { environment, subjectRef }: SubjectId,
+  { environment, subjectRef }: Subject,
   { limit, before }: { limit: number; before: number | undefined },
 ): Promise<VersionRow[]> {
   return sql.query<VersionRow>({

@@ -1,3 +1,4 @@
+import { BoundedMap } from '@sealgate/api-keys';
 import type { KeyedHasher } from '@sealgate/auth';
 import { conflictIn, heldIn } from '@sealgate/ledger-embedded';
 import { LedgerUnavailableError, type AppendUnit } from '@sealgate/ledger-port';
@@ -5,8 +6,6 @@ import type { Sql } from '@sealgate/storage';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { LedgerTarget } from '../domain/seal-case.ts';
 import { versionIds, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
-import type { SeenVersions } from './known-rows.ts';
-import { readLosses } from './loss-watch.ts';
 
 export interface LedgerVersionsOptions {
   readonly target: LedgerTarget;
@@ -158,5 +157,134 @@ export function ledgerWitness({
       }
       return new Set(records.filter(({ name }) => wrong.has(seenName(name))));
     },
+  };
+}
+
+/** An authentic row that would allow entry, and about which the ledger has not been asked. */
+export interface PendingCheck {
+  readonly record: VersionedRecord;
+  /** Whether the ledger must also hold this version, because losses were declared since it was made. */
+  readonly mustBeHeld?: boolean;
+  /** Called where the ledger does not contradict it. */
+  readonly remember: (nextIds: readonly string[]) => void;
+}
+
+/** Why a row is refused: the ledger contradicts it, does not hold what it must hold, or does not answer. */
+export type Refusal = 'contradicted' | 'missing' | 'unavailable';
+
+/** Asks the ledger about these rows. Returns those it refuses, all if it does not answer; remembers the others. */
+export async function askWitness(
+  witness: LedgerWitness,
+  due: readonly PendingCheck[],
+  onCorrupt: (what: string) => void,
+): Promise<ReadonlyMap<PendingCheck, Refusal>> {
+  const refusals = new Map<PendingCheck, Refusal>();
+  if (due.length === 0) return refusals;
+  try {
+    const [contradicted, missing] = await Promise.all([
+      witness.contradicted(due.map(({ record }) => record)),
+      witness.missing(due.filter(({ mustBeHeld }) => mustBeHeld === true).map(({ record }) => record)),
+    ]);
+    for (const pendingCheck of due) {
+      const { record, remember } = pendingCheck;
+      if (contradicted.has(record)) {
+        onCorrupt(seenName(record.name));
+        refusals.set(pendingCheck, 'contradicted');
+      } else if (missing.has(record)) refusals.set(pendingCheck, 'missing');
+      else remember(witness.nextIds(record));
+    }
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    for (const pendingCheck of due) refusals.set(pendingCheck, 'unavailable');
+  }
+  return refusals;
+}
+
+/** The highest version of each record that this process has seen. An older one was rolled back. */
+export interface SeenVersions {
+  /** A position in the order of questions, to be taken before a question is sent. */
+  mark(): number;
+  /**
+   * The highest version seen before the mark; 0 for none. An answer that crossed a later question may be older than
+   * what was seen since, which is no fault.
+   */
+  highestBefore(mark: number, name: string): number;
+  /** The highest version seen at all; undefined for none. */
+  highest(name: string): number | undefined;
+  /** Notes a verified version. */
+  see(name: string, version: number): void;
+  /** Every name with its highest version. */
+  all(): { readonly name: string; readonly version: number }[];
+}
+
+/** Bounded: past `most` names the oldest is evicted. The history in the database is compared as well. */
+export function seenVersions(most: number): SeenVersions {
+  const versions = new BoundedMap<string, { readonly version: number; readonly at: number }>(most);
+  let order = 0;
+  return {
+    mark: () => (order += 1),
+    highestBefore(mark, name) {
+      const known = versions.get(name);
+      return known === undefined || known.at >= mark ? 0 : known.version;
+    },
+    highest: (name) => versions.get(name)?.version,
+    see(name, version) {
+      const known = versions.get(name);
+      if (known !== undefined && known.version >= version) return;
+      versions.set(name, { version, at: order });
+    },
+    all: () => [...versions].map(([name, { version }]) => ({ name, version })),
+  };
+}
+
+/** Declared losses of a channel, oldest first. Fails and ends as a statement of `sql` does. */
+export async function readLosses(sql: Sql, channel: string, deadlineMs?: number): Promise<DeclaredLoss[]> {
+  const statement = {
+    name: 'gate losses',
+    text: 'SELECT epoch, kept_at_ms FROM ledger.epochs_v1(ARRAY[$1::text]) ORDER BY epoch',
+    values: [channel],
+  };
+  const rows = await sql.query<{ epoch: number; kept_at_ms: string }>(
+    statement,
+    deadlineMs === undefined ? undefined : { deadlineMs },
+  );
+  return rows.map(({ epoch, kept_at_ms: keptAtMs }) => ({ epoch, keptAtMs: Number(keptAtMs) }));
+}
+
+export interface LossWatch {
+  /**
+   * The declared losses, cached for less than a second: a channel resumes at least two seconds after its loss was
+   * declared, so whoever gets an answer from the ledger afterwards knows of the loss.
+   * @throws what reading them does.
+   */
+  readonly current: () => Promise<readonly DeclaredLoss[]>;
+  /** Reads them, so that `current` need not. */
+  readonly refresh: () => Promise<readonly DeclaredLoss[]>;
+}
+
+const FRESH_MS = 1000;
+
+export function lossWatch(read: () => Promise<readonly DeclaredLoss[]>, now: () => number): LossWatch {
+  let newest: { readonly askedMs: number; readonly losses: readonly DeclaredLoss[] } | undefined;
+  let running: { readonly askedMs: number; readonly answer: Promise<readonly DeclaredLoss[]> } | undefined;
+  const isFresh = (of: { readonly askedMs: number }): boolean => now() - of.askedMs < FRESH_MS;
+  const refresh = (): Promise<readonly DeclaredLoss[]> => {
+    if (running !== undefined && isFresh(running)) return running.answer;
+    const askedMs = now();
+    const answer = read().then((losses) => {
+      if (newest === undefined || askedMs >= newest.askedMs) newest = { askedMs, losses };
+      return losses;
+    });
+    const mine = { askedMs, answer };
+    running = mine;
+    const over = (): void => {
+      if (running === mine) running = undefined;
+    };
+    answer.then(over, over);
+    return answer;
+  };
+  return {
+    current: () => (newest !== undefined && isFresh(newest) ? Promise.resolve(newest.losses) : refresh()),
+    refresh,
   };
 }

@@ -5,7 +5,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
 import { ledgerRecordId, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 import { ledgerUnit, type LedgerTarget } from '../domain/seal-case.ts';
-import type { SeenVersions } from './known-rows.ts';
+import type { SeenVersions } from './ledger-versions.ts';
 
 /**
  * When a version must be in the ledger: before the change is answered, or soon. 'later' is for versions that change

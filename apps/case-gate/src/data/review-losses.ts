@@ -1,6 +1,7 @@
 import type { Log } from '@sealgate/observability';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
-import { eligibilityName, markUnconfirmed, type EligibilityPorts } from '../domain/change-eligibility.ts';
+import { markUnconfirmed, type EligibilityPorts } from '../domain/change-eligibility.ts';
+import { eligibilityName } from '../domain/eligibility-record.ts';
 import { newestEpoch, type DeclaredLoss } from '../domain/declared-losses.ts';
 import { keyName } from '../domain/key-grants.ts';
 import { policyName } from '../domain/manage-policies.ts';
@@ -10,7 +11,7 @@ import type { InCaseTransaction } from './case-transaction.ts';
 import type { RecordingTransactions } from './ledger-writer.ts';
 import type { LossProgress } from './loss-progress.ts';
 import { isOutboxFull, REMAKE, type RemakeParts } from './remake-macs.ts';
-import type { SeenVersions } from './known-rows.ts';
+import type { SeenVersions } from './ledger-versions.ts';
 
 export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
   readonly sql: Sql;

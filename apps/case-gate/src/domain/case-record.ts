@@ -1,7 +1,7 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonicalHash, canonical, type JsonValue } from '@sealgate/json';
 import type { CaseStatus } from './case-states.ts';
-import { isAuthentic } from './eligibility-record.ts';
+import { isAuthentic } from './versioned-record.ts';
 
 /** A stored case. Members from `policyVersion` to `sealedAt` belong to the current decision. */
 export interface CaseRecord {

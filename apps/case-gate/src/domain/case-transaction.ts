@@ -1,5 +1,5 @@
 import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal, NewEvent } from './case-record.ts';
-import type { EligibilityRecord, LossReview } from './eligibility-record.ts';
+import type { EligibilityRecord, LossReview, StoredRecord } from './eligibility-record.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
 /** A stored claim of an Idempotency-Key. */
@@ -21,11 +21,7 @@ export interface OutboxRecord {
  * The stored record of a subject: authentic, corrupt, or none. `review` is its standing under the losses declared by
  * now, which the next version carries; the record itself carries the standing at the time it was made.
  */
-export type StoredEligibility = (
-  | { readonly kind: 'none' }
-  | { readonly kind: 'record'; readonly record: EligibilityRecord }
-  | { readonly kind: 'corrupt'; readonly newestVersion: number }
-) & { readonly review: LossReview | undefined };
+export type StoredEligibility = StoredRecord & { readonly review: LossReview | undefined };
 
 /** An operator's action on a case, for the audit. Actions by key are in the timeline only. */
 export interface CaseAction {

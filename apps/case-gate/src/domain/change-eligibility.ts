@@ -5,12 +5,15 @@ import { invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import {
   changed,
+  eligibilityName,
+  eligibilityVersion,
   isNewer,
   isUnconfirmed,
   newRecord,
   storedStatus,
   type CurrentDecision,
   type EligibilityRecord,
+  type Subject,
 } from './eligibility-record.ts';
 import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
@@ -21,24 +24,6 @@ export interface EligibilityPorts {
   readonly now: () => number;
   /** Called for a subject with a corrupt record: an operator must look. */
   readonly onCorrupt: (subject: Subject) => void;
-}
-
-export interface Subject {
-  readonly environment: string;
-  readonly subjectRef: string;
-}
-
-const ELIGIBILITY_RECORD_TYPE = 'eligibility.record';
-
-/** The parts of the ledger ids of a subject's record. */
-export function eligibilityName({ environment, subjectRef }: Subject): string[] {
-  return ['eligibility', environment, subjectRef];
-}
-
-/** A version of a subject's record, as the ledger holds it. */
-export function eligibilityVersion(record: EligibilityRecord, document: string): VersionedRecord {
-  const { environment, subject_ref: subjectRef, record_version: version } = record;
-  return { name: eligibilityName({ environment, subjectRef }), type: ELIGIBILITY_RECORD_TYPE, version, data: document };
 }
 
 /** Creates the record of a subject with its first case. Does nothing where there is one. */

@@ -43,6 +43,8 @@ export interface CheckPorts {
   readonly now: () => number;
   /** The next decision id of this process, without gaps. */
   readonly nextDecision: () => { readonly decisionId: string; readonly seq: number };
+  /** Counts the decision. */
+  readonly decided: (decision: GateDecision) => void;
   /** Queues the decision for the log. Never throws or blocks. */
   readonly record: (decision: GateDecision, requester: GateRequester) => void;
   /** Milliseconds from the last byte of the body to the answer. */
@@ -68,6 +70,7 @@ export function checkEntry(
   // Checked after evaluation, which takes time too.
   if (!isInTime(ports, readAtMs)) reason = 'DEADLINE_EXCEEDED';
   const record = typeof found === 'object' && found.isIntact ? found.record : undefined;
+  const current = record?.current;
   const allow = reason === 'ELIGIBLE';
   const decision: GateDecision = {
     decisionId,
@@ -76,21 +79,15 @@ export function checkEntry(
     allow,
     reason,
     failClosed: failsClosed(reason),
-    ...shownOf(record),
+    policyVersion: current?.policy_version ?? null,
+    ledgerRecordId: current?.ledger_record_id ?? null,
+    recordVersion: record?.record_version ?? null,
     evaluatedAt: new Date(evaluatedMs),
-    validUntil: allow ? (record?.current?.valid_until ?? null) : null,
+    validUntil: allow ? (current?.valid_until ?? null) : null,
   };
+  ports.decided(decision);
   ports.record(decision, requester);
   return decision;
-}
-
-/** The members of a decision that come from the record. */
-function shownOf(record: EligibilityRecord | undefined) {
-  return {
-    policyVersion: record?.current?.policy_version ?? null,
-    ledgerRecordId: record?.current?.ledger_record_id ?? null,
-    recordVersion: record?.record_version ?? null,
-  };
 }
 
 function reasonOf(entry: Entry, found: LookedUp | undefined, nowMs: number): GateReason {

@@ -1,6 +1,7 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical } from '@sealgate/json';
 import type { FinalDecision } from './case-record.ts';
+import { isAuthentic, type VersionedRecord } from './versioned-record.ts';
 
 /** The current decision of a subject. */
 export interface CurrentDecision {
@@ -75,7 +76,7 @@ export function storedStatus(record: EligibilityRecord): StoredStatus {
 
 /** The first record of a subject, without a decision. */
 export function newRecord(
-  { environment, subjectRef }: { readonly environment: string; readonly subjectRef: string },
+  { environment, subjectRef }: Subject,
   at: Date,
   loss: LossReview | undefined,
 ): EligibilityRecord {
@@ -114,6 +115,23 @@ export function changed(
   return withLoss(next, loss);
 }
 
+/** A subject in one environment. */
+export interface Subject {
+  readonly environment: string;
+  readonly subjectRef: string;
+}
+
+/** The parts of the ledger ids of a subject's record. */
+export function eligibilityName({ environment, subjectRef }: Subject): string[] {
+  return ['eligibility', environment, subjectRef];
+}
+
+/** A version of a subject's record, as the ledger holds it. */
+export function eligibilityVersion(record: EligibilityRecord, document: string): VersionedRecord {
+  const { environment, subject_ref: subjectRef, record_version: version } = record;
+  return { name: eligibilityName({ environment, subjectRef }), type: 'eligibility.record', version, data: document };
+}
+
 /** Whether a decision supersedes the current one: the latest by (decided_at, decision_id) is current. */
 export function isNewer(candidate: CurrentDecision, current: CurrentDecision | null): boolean {
   if (current === null) return true;
@@ -150,31 +168,62 @@ export function rowOf(record: EligibilityRecord, macs: KeyedHasher): Eligibility
 
 /** The record of a row; undefined where a column fails the MAC, or the document is not a record. */
 export function recordOf(row: EligibilityRow, macs: KeyedHasher): EligibilityRecord | undefined {
-  if (!isAuthentic(row.mac, macs, partsOf(row))) return undefined;
+  const parts = partsOf(row);
+  if (!isAuthentic(row.mac, macs, parts)) return undefined;
   const record = readRecord(row.document);
   const agrees =
     record !== undefined &&
     record.environment === row.environment &&
     record.subject_ref === row.subject_ref &&
     record.record_version === row.record_version &&
-    record.changed_at === row.changed_at.toISOString() &&
+    record.changed_at === parts[CHANGED_AT] &&
     storedStatus(record) === row.status;
   return agrees ? record : undefined;
 }
 
-type Authenticated = Omit<EligibilityRow, 'mac'>;
+/** The place of `changed_at` in the parts. */
+const CHANGED_AT = 4;
 
-function partsOf({ environment, subject_ref, record_version, status, document, changed_at }: Authenticated): string[] {
+function partsOf({
+  environment,
+  subject_ref,
+  record_version,
+  status,
+  document,
+  changed_at,
+}: Omit<EligibilityRow, 'mac'>): string[] {
   return [environment, subject_ref, String(record_version), status, changed_at.toISOString(), document];
 }
 
-/** Whether a stored `<secretId>:<base64url>` is the MAC of these parts. Never throws, whatever the column holds. */
-export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly string[]): boolean {
-  if (typeof mac !== 'string' || parts.some((part) => typeof part !== 'string' || !part.isWellFormed())) return false;
-  const colon = mac.indexOf(':');
-  if (colon < 0) return false;
-  const digest = Buffer.from(mac.slice(colon + 1), 'base64url');
-  return macs.verify({ id: mac.slice(0, colon), digest }, ...parts);
+/** The columns of a subject as selected: null where there is no row. */
+export interface SubjectRow {
+  readonly record_version: number | null;
+  readonly status: string | null;
+  readonly document: string | null;
+  readonly changed_at: Date | null;
+  readonly mac: string | null;
+  /** The newest version in the history. */
+  readonly newest_version: number | null;
+}
+
+/** What a row says by itself, without the ledger. */
+export type StoredRecord =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'record'; readonly record: EligibilityRecord }
+  | { readonly kind: 'corrupt'; readonly newestVersion: number };
+
+/** Interprets a row. A missing row, or one older than the newest known version, may be corrupt. */
+export function storedOf(
+  { record_version, status, document, changed_at, mac, newest_version }: SubjectRow,
+  { environment, subjectRef: subject_ref }: Subject,
+  macs: KeyedHasher,
+): StoredRecord {
+  const newest = newest_version ?? 0;
+  if (record_version === null || status === null || document === null || changed_at === null || mac === null)
+    return newest === 0 ? { kind: 'none' } : { kind: 'corrupt', newestVersion: newest };
+  const record = recordOf({ environment, subject_ref, record_version, status, document, changed_at, mac }, macs);
+  if (record !== undefined && record.record_version === newest) return { kind: 'record', record };
+  return { kind: 'corrupt', newestVersion: Math.max(newest, record_version) };
 }
 
 /** Parses the stored text strictly: a missing, null or mistyped member makes it invalid. */
@@ -202,17 +251,18 @@ const orNull =
     value === null || check(value);
 
 /** Exactly these members, each of which must pass; those of `optional` may be absent. */
-const shape =
-  (required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check =>
-  (value) => {
+function shape(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
+  const names = Object.keys(required);
+  const checks = new Map(Object.entries({ ...required, ...optional }));
+  return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-    const names = Object.keys(value);
-    if (!Object.keys(required).every((name) => Object.hasOwn(value, name))) return false;
-    const checks = { ...required, ...optional };
-    return names.every(
-      (name) => Object.hasOwn(checks, name) && checks[name]!((value as Record<string, unknown>)[name]),
+    const members = value as Record<string, unknown>;
+    return (
+      names.every((name) => Object.hasOwn(members, name)) &&
+      Object.keys(members).every((name) => checks.get(name)?.(members[name]) === true)
     );
   };
+}
 
 const isRestriction = shape({ at: isMoment, reason: isText });
 

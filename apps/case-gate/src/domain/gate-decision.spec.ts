@@ -130,6 +130,7 @@ function answer(found: LookedUp | undefined, times: readonly number[] = [NOW, NO
   const ports = {
     now: () => left.shift() ?? NOW,
     nextDecision: () => ({ decisionId: 'gd_1', seq: 1 }),
+    decided: () => undefined,
     record: (decision: GateDecision) => void recorded.push(decision),
     deadlineMs: 250,
   };

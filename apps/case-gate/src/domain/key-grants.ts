@@ -1,6 +1,5 @@
 import type { KeyedHasher } from '@sealgate/auth';
-import { isAuthentic } from './eligibility-record.ts';
-import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
+import { isAuthentic, versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 export const SCOPES = [
   'case:write',

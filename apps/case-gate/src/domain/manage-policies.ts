@@ -2,11 +2,10 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Policy, FinalDecision } from './case-record.ts';
 import { invalidTransition } from './case-states.ts';
-import { isAuthentic } from './eligibility-record.ts';
 import type { CaseFacts } from './policy-operators.ts';
 import { explainRules, type PolicyRules, type RuleResult, type Ruling } from './policy-rules.ts';
 import { ruleFaults } from './rule-faults.ts';
-import { versionOfRow, type VersionedRecord } from './versioned-record.ts';
+import { isAuthentic, versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 export type PolicyStatus = Policy['status'];
 

@@ -8,8 +8,7 @@ import { move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import { currentDecisionOf } from './decide-case.ts';
-import { isAuthentic } from './eligibility-record.ts';
-import { ledgerRecordId } from './versioned-record.ts';
+import { isAuthentic, ledgerRecordId } from './versioned-record.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';
 /** Lease of the request that began a seal, after which a worker takes over. */

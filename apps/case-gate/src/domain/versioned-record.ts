@@ -1,6 +1,5 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { isAuthentic } from './eligibility-record.ts';
 
 /**
  * One version of a subject's record, key, venue or policy version. Each is a row whose MAC covers all columns that
@@ -50,6 +49,15 @@ export function ledgerRecordId(hasher: KeyedHasher, parts: readonly string[]): s
 /** The ids derived by each of the secrets, that of the current one first. */
 export function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
   return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
+}
+
+/** Whether a stored `<secretId>:<base64url>` is the MAC of these parts. Never throws, whatever the column holds. */
+export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly string[]): boolean {
+  if (typeof mac !== 'string' || parts.some((part) => typeof part !== 'string' || !part.isWellFormed())) return false;
+  const colon = mac.indexOf(':');
+  if (colon < 0) return false;
+  const digest = Buffer.from(mac.slice(colon + 1), 'base64url');
+  return macs.verify({ id: mac.slice(0, colon), digest }, ...parts);
 }
 
 /** The row of a venue. */
