@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PrismaPg } from '@prisma/adapter-pg';
 import { jwksOf } from '@sealgate/envelope';
 import type { App } from '@sealgate/http';
 import { InFlight } from '@sealgate/idempotency';
@@ -15,8 +14,6 @@ import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-st
 import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
 import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
 import { waitingWork } from './data/background.ts';
-import { SCHEMA } from './gate-migrations.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import type { RecordsPorts } from './routes/records.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 import { publicDescription } from './openapi.ts';
@@ -106,7 +103,6 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
   const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
-  const prisma = new PrismaClient({ adapter: new PrismaPg(sql.pool, { schema: SCHEMA }) });
   const keyParts = { keys, macs: macs.keys, versions, now };
   const venueParts = { macs: macs.venues, versions };
   const policyParts = { macs: macs.policies, versions };
@@ -133,11 +129,11 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     mintKey: (transaction, order) => mintSignedKey(keyParts, { sql: transaction, order }),
     revokeKey: (transaction, environment, id) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
     environmentOfKey: (id) => environmentOfKey(sql, id),
-    venues: venuesStore(prisma),
+    venues: venuesStore(sql),
     insertVenue: (transaction, venue) => insertVenue(transaction, venue, venueParts),
     lockVenue: (transaction, id) => lockVenue(transaction, id, venueParts),
     saveVenue: (transaction, venue) => saveVenue(transaction, venue, macs.venues),
-    policies: policiesStore(prisma),
+    policies: policiesStore(sql),
     insertPolicy: (transaction, policy) => insertPolicy(transaction, policy, policyParts),
     lockPolicy: (transaction, environment, policyVersion) =>
       lockPolicy(transaction, { environment, policyVersion, lock: 'FOR UPDATE' }, policyParts),
@@ -146,7 +142,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),
     readHistory: (id, page) => readHistory(sql, id, page),
-    decisions: decisionsStore(prisma),
+    decisions: decisionsStore(sql.pool),
     embedded: parts.ledger,
     listAudit: (query) => audit.list(sql, query),
     auditSigning: parts.auditSigning,

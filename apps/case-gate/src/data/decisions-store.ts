@@ -1,3 +1,5 @@
+import type { Database } from '@sealgate/storage';
+import { SCHEMA } from '../gate-migrations.ts';
 import type { GateDecision as Row, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 
 export type LoggedDecision = Omit<Row, 'seq' | 'decision'> & {
@@ -33,8 +35,13 @@ export interface DecisionsStore {
   find(decisionId: string): Promise<LoggedDecision | undefined>;
 }
 
-/** Reads the log of gate decisions. */
-export function decisionsStore(prisma: PrismaClient): DecisionsStore {
+/**
+ * Pages through the log of gate decisions. Prisma's client is loaded and connected at first use: its query compiler takes
+ * 30 MiB, and only administrators need it.
+ */
+export function decisionsStore(pool: Database['pool']): DecisionsStore {
+  let client: PrismaClient | undefined;
+  const prisma = async () => (client ??= await openPrisma(pool));
   return {
     async list({ from, to, ...equal }, { limit, before }) {
       const times = { ...(from === undefined ? {} : { gte: from }), ...(to === undefined ? {} : { lt: to }) };
@@ -43,13 +50,13 @@ export function decisionsStore(prisma: PrismaClient): DecisionsStore {
         where.OR = [{ evaluatedAt: { lt: before.at } }, { evaluatedAt: before.at, decisionId: { lt: before.id } }];
       }
       const orderBy = [{ evaluatedAt: 'desc' as const }, { decisionId: 'desc' as const }];
-      return (await prisma.gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
+      return (await (await prisma()).gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
     },
     async inOrder({ process, after, limit }) {
       // Ids are `gd_<process>_<number>` and sort bytewise in chain order.
       const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
       const decisionId = { gt: after ?? prefix, lt: `${prefix}~` };
-      const found = prisma.gateDecision.findMany({
+      const found = (await prisma()).gateDecision.findMany({
         where: { decisionId },
         orderBy: { decisionId: 'asc' },
         take: limit,
@@ -57,10 +64,18 @@ export function decisionsStore(prisma: PrismaClient): DecisionsStore {
       return (await found).map(decisionOf);
     },
     async find(decisionId) {
-      const row = await prisma.gateDecision.findUnique({ where: { decisionId } });
+      const row = await (await prisma()).gateDecision.findUnique({ where: { decisionId } });
       return row === null ? undefined : decisionOf(row);
     },
   };
+}
+
+async function openPrisma(pool: Database['pool']): Promise<PrismaClient> {
+  const [{ PrismaPg }, { PrismaClient }] = await Promise.all([
+    import('@prisma/adapter-pg'),
+    import('../generated/prisma/client.ts'),
+  ]);
+  return new PrismaClient({ adapter: new PrismaPg(pool, { schema: SCHEMA }) });
 }
 
 function decisionOf(row: Row): LoggedDecision {

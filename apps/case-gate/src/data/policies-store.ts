@@ -1,6 +1,5 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
-import type { PrismaClient } from '../generated/prisma/client.ts';
 import {
   authenticPolicy,
   policyMac,
@@ -17,30 +16,25 @@ export interface PoliciesStore {
   find(environment: string, policyVersion: string): Promise<StoredPolicy | undefined>;
 }
 
-export function policiesStore(prisma: PrismaClient): PoliciesStore {
+/** Without the MAC, as answered to administrators. */
+const SHOWN_COLUMNS = `environment, policy_version AS "policyVersion", status, rules, record_version AS "recordVersion",
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+export const POLICY_COLUMNS = `${SHOWN_COLUMNS}, mac`;
+
+export function policiesStore(sql: Sql): PoliciesStore {
   return {
-    async list(environment, { limit, after }) {
-      const where = { environment, policyVersion: { gt: after } };
-      return (
-        await prisma.policy.findMany({ where, orderBy: { policyVersion: 'asc' }, take: limit, omit: { mac: true } })
-      ).map(policyOf);
-    },
+    list: (environment, { limit, after }) =>
+      sql.query<StoredPolicy>({
+        text: `SELECT ${SHOWN_COLUMNS} FROM gate.policies WHERE environment = $1 AND policy_version > $2
+                ORDER BY policy_version LIMIT $3`,
+        values: [environment, after, limit],
+      }),
     async find(environment, policyVersion) {
-      const row = await prisma.policy.findUnique({
-        where: { environment_policyVersion: { environment, policyVersion } },
-        omit: { mac: true },
-      });
-      return row === null ? undefined : policyOf(row);
+      const text = `SELECT ${SHOWN_COLUMNS} FROM gate.policies WHERE environment = $1 AND policy_version = $2`;
+      return (await sql.query<StoredPolicy>({ text, values: [environment, policyVersion] }))[0];
     },
   };
 }
-
-function policyOf<Row extends { status: string }>(row: Row): Row & Pick<StoredPolicy, 'status'> {
-  return row as Row & Pick<StoredPolicy, 'status'>; // A CHECK constraint allows nothing else.
-}
-
-export const POLICY_COLUMNS = `environment, policy_version AS "policyVersion", status, rules, record_version AS "recordVersion",
-  created_at AS "createdAt", updated_at AS "updatedAt", mac`;
 
 export interface PolicyParts {
   readonly macs: KeyedHasher;

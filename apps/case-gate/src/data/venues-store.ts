@@ -1,7 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
 import { isVenueAuthentic, venueMac, venueName, venueVersion, type VenueRecord } from '../domain/versioned-record.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
@@ -11,18 +10,19 @@ export interface VenuesStore {
   find(environment: string, venueId: string): Promise<VenueRecord | undefined>;
 }
 
-export function venuesStore(prisma: PrismaClient): VenuesStore {
+const COLUMNS = `environment, venue_id AS "venueId", name, active, record_version AS "recordVersion",
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+export function venuesStore(sql: Sql): VenuesStore {
   return {
-    async list(environment, { limit, after }) {
-      const where = { environment, venueId: { gt: after } };
-      return prisma.venue.findMany({ where, orderBy: { venueId: 'asc' }, take: limit, omit: { mac: true } });
-    },
+    list: (environment, { limit, after }) =>
+      sql.query<VenueRecord>({
+        text: `SELECT ${COLUMNS} FROM gate.venues WHERE environment = $1 AND venue_id > $2 ORDER BY venue_id LIMIT $3`,
+        values: [environment, after, limit],
+      }),
     async find(environment, venueId) {
-      const row = await prisma.venue.findUnique({
-        where: { environment_venueId: { environment, venueId } },
-        omit: { mac: true },
-      });
-      return row ?? undefined;
+      const text = `SELECT ${COLUMNS} FROM gate.venues WHERE environment = $1 AND venue_id = $2`;
+      return (await sql.query<VenueRecord>({ text, values: [environment, venueId] }))[0];
     },
   };
 }
@@ -65,9 +65,7 @@ export async function lockVenue(
   { macs, versions }: VenueParts,
 ): Promise<VenueRecord | undefined> {
   const [row] = await sql.query<VenueRecord & { mac: string }>({
-    text: `SELECT environment, venue_id AS "venueId", name, active, record_version AS "recordVersion",
-             created_at AS "createdAt", updated_at AS "updatedAt", mac
-             FROM gate.venues WHERE environment = $1 AND venue_id = $2 FOR UPDATE`,
+    text: `SELECT ${COLUMNS}, mac FROM gate.venues WHERE environment = $1 AND venue_id = $2 FOR UPDATE`,
     values: [environment, venueId],
   });
   if (row === undefined) return undefined;
