@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import { bytesLeftBehind } from '@sealgate/testing';
 import fc from 'fast-check';
-import { InFlight, type StartTimer } from './in-flight.ts';
+import { InFlight, type StartTimer } from './claim.ts';
 
 /** A manual clock that runs due callbacks. */
 function handClock() {

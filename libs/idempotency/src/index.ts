@@ -1,2 +1,1 @@
-export { claimOf, parseIdempotencyKey, type Claim } from './claim.ts';
-export { InFlight } from './in-flight.ts';
+export { claimOf, InFlight, parseIdempotencyKey, type Claim } from './claim.ts';
