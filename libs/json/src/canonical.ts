@@ -1,4 +1,4 @@
-import { Bytes, sha256Text } from '#platform';
+import { Bytes, hash } from '#platform';
 
 const INITIAL_BYTES = 64 * 1024;
 /** Any JSON value. */
@@ -164,6 +164,11 @@ function textOf(bytes: Bytes): string {
 
 function hashOf(bytes: Bytes): string {
   return sha256Text(bytes, 'hex');
+}
+
+/** SHA-256 of bytes, or of the UTF-8 of a text, as a string. `binary`: one character per byte. */
+export function sha256Text(data: string | Uint8Array, encoding: 'hex' | 'base64url' | 'binary'): string {
+  return hash('sha256', data, encoding);
 }
 
 /** SHA-256 of bytes, or of the UTF-8 of a text: 32 bytes. */

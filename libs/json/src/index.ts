@@ -1,4 +1,4 @@
-export { canonical, canonicalHash, sha256, type JsonValue } from './canonical.ts';
+export { canonical, canonicalHash, sha256, sha256Text, type JsonValue } from './canonical.ts';
 export { MAX_DEPTH, opensTooDeep } from './opens-too-deep.ts';
 export { parseStrict, parseStrictInTurns } from './parse-strict.ts';
-export { Bytes, sha256Text } from '#platform';
+export { Bytes } from '#platform';

@@ -1,4 +1,4 @@
-import { hashOfKey } from './name-key.ts';
+import { hashOfKey } from './member-names.ts';
 
 /**
  * Bodies of a given size that are slow to parse, for tests and the benchmark: each stresses another part of the parser.

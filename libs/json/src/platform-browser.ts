@@ -2,7 +2,6 @@ import { sha256 } from '@noble/hashes/sha2.js';
 
 // Same exports as platform-node.ts, which documents them.
 
-export type HashEncoding = 'hex' | 'base64url' | 'binary';
 type Encoding = 'utf8' | 'hex' | 'base64' | 'base64url' | 'latin1' | 'binary';
 
 const encoder = new TextEncoder();
@@ -133,6 +132,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-export function sha256Text(data: string | Uint8Array, encoding: HashEncoding): string {
+/** Node's `hash`, of SHA-256 only. */
+export function hash(_algorithm: 'sha256', data: string | Uint8Array, encoding: Encoding): string {
   return decode(sha256(typeof data === 'string' ? encoder.encode(data) : data), encoding);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { hashOfKey } from './name-key.ts';
-import { WideNames } from './wide-names.ts';
+import { hashOfKey, WideNames } from './member-names.ts';
 
 /** Names at the offsets 0, 1, 2 and so on. */
 function holding(names: readonly string[]) {
