@@ -37,7 +37,7 @@ CREATE TABLE record_ids (
   PRIMARY KEY (channel_id, id)
 );
 
--- Idempotency claims. transaction_id commits to every other column (see prepared-unit.ts), so an edit is detected.
+-- Idempotency claims. transaction_id commits to every other column (see append-statement.ts), so an edit is detected.
 -- indexes is null if the records of the unit are first_index, first_index + 1, ... in order.
 CREATE TABLE claims (
   claim          bytea   PRIMARY KEY,

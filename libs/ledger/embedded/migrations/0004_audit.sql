@@ -21,7 +21,7 @@ RETURN sha256('\x00'::bytea || convert_to(
   || '","id":' || to_json(id)::text || ',"network":' || network || ',"owner":' || coalesce(to_json(owner)::text, 'null')
   || ',"transactionId":"' || encode(transaction_id, 'hex') || '","type":' || to_json(type)::text || ',"v":1}', 'UTF8'));
 
--- See prepared-unit.ts.
+-- See append-statement.ts.
 CREATE FUNCTION transaction_hash(nonce bytea, claim bytea, fingerprint text, channel text, note text, ids text[])
 RETURNS bytea LANGUAGE sql STABLE
 RETURN sha256(convert_to(format('["sealgate.transaction.v1","%s","%s",%s,%s,%s,%s]', encode(nonce, 'hex'),

@@ -7,6 +7,7 @@ import {
   type AppendUnit,
   type UnitResult,
 } from '@sealgate/ledger-port';
+import type { Metrics } from '@sealgate/observability';
 import { DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import {
@@ -22,6 +23,16 @@ import type { Epochs } from './epochs.ts';
 
 /** Called once with every outcome. `isLate`: its caller had already got "unknown". */
 export type OnResult = (result: UnitResult, of: { readonly unit: AppendUnit; readonly isLate: boolean }) => void;
+
+/** Counts stored records; with `ledger_checkpoints_total` it shows when records are written but nothing is signed. */
+export function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult {
+  const help = 'Records appended to the ledger by this process.';
+  const stored = metrics.counter({ name: 'ledger_stored_records_total', help, labels: {} }).child({});
+  return (result, of) => {
+    if (result.outcome === 'written') stored.inc(result.records.filter(({ existing }) => !existing).length);
+    onResult?.(result, of);
+  };
+}
 
 export interface AppendGroupOptions {
   readonly sql: Sql;

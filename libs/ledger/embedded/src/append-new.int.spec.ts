@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import type { AppendUnit, NewRecord, UnitResult } from '@sealgate/ledger-port';
 import type { Database, Statement } from '@sealgate/storage';
 import { holdLock, until } from '@sealgate/testing';
-import { APPEND_FUNCTIONS, appendStatement, resultsOf, type AppendRow } from './append-statement.ts';
-import { prepareUnit } from './prepared-unit.ts';
+import { APPEND_FUNCTIONS, appendStatement, prepareUnit, resultsOf, type AppendRow } from './append-statement.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;

@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { bytesLeftBehind } from '@sealgate/testing';
 import { AppendQueue, type WaitingUnit } from './append-queue.ts';
 import { APPEND_LIMITS } from './embedded-ledger.ts';
-import { prepareUnit } from './prepared-unit.ts';
+import { prepareUnit } from './append-statement.ts';
 
 /** A queue whose calls each take one turn of the event loop. */
 function openQueue() {

@@ -5,7 +5,7 @@ import {
   type UnitResult,
 } from '@sealgate/ledger-port';
 import { activeSpan, spanChannel, startSpan, withSpan, type Span } from '@sealgate/observability';
-import type { PreparedUnit } from './prepared-unit.ts';
+import type { PreparedUnit } from './append-statement.ts';
 
 /** A queued or running unit. `sent`: the database may have it, so that no response means an unknown outcome. */
 export interface WaitingUnit {

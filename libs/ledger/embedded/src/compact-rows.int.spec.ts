@@ -2,9 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
-import { APPEND_FUNCTIONS, appendStatement, type AppendRow } from './append-statement.ts';
+import { APPEND_FUNCTIONS, appendStatement, prepareUnit, type AppendRow } from './append-statement.ts';
 import { heldIn } from './known-ids.ts';
-import { prepareUnit } from './prepared-unit.ts';
 import { asBefore, runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 

@@ -6,7 +6,7 @@ import { inSpan } from '@sealgate/observability';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, RecentDuplicates, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
-import { APPEND_FUNCTIONS, type AppendFunctions } from './append-statement.ts';
+import { APPEND_FUNCTIONS, prepareUnit, type AppendFunctions } from './append-statement.ts';
 import type { ArchiveFiles } from './archive-files.ts';
 import { archiveStep, type Archiver } from './archiver.ts';
 import { auditChannel } from './audit-channel.ts';
@@ -20,7 +20,6 @@ import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { findLogKeys } from './log-keys.ts';
-import { prepareUnit } from './prepared-unit.ts';
 import {
   findCheckpoint,
   findPublished,
@@ -55,6 +54,7 @@ export interface EmbeddedLedgerOptions {
   readonly archiver?: Archiver;
   /** Deadline of one call of an append function, 2 s by default. */
   readonly callWithinMs?: number;
+  /** Milliseconds since the epoch; fractions are dropped. */
   readonly now: () => number;
   readonly onUnexpected?: (error: unknown) => void;
   readonly onResult?: OnResult;
@@ -165,11 +165,11 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     get depth() {
       return queue.depth;
     },
-    // prepared-unit.ts hashes, append-queue.ts groups, append-group.ts sends append-statement.ts, and
+    // append-statement.ts hashes the unit, append-queue.ts groups, append-group.ts sends the statement, and
     // migrations/0011_append_new.sql writes.
     append(unit) {
       assert(unit.guard === undefined || appendFunctions.takesGuards, 'Guards require functions that confirm them.');
-      return inSpan(APPEND, () => queue.add(prepareUnit(unit, now(), random)));
+      return inSpan(APPEND, () => queue.add(prepareUnit(unit, Math.floor(now()), random)));
     },
     findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
@@ -207,7 +207,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     declareLoss: (channel, declared) =>
       declareLoss({ sql: options.declareSql ?? sql, epochs, origin, now }, channel, declared),
     audit: (channel, signal, onWalked) => audit(options, channel, { signal, onWalked }),
-    erase: (channel, id, reason, by) => erase(options, { channel, id, reason, atMs: now(), by }),
+    erase: (channel, id, reason, by) => erase(options, { channel, id, reason, atMs: Math.floor(now()), by }),
     archiveRecords: (order) => archiveStep(options.archiver, order),
     mayAppend: (channel) => mayAppend(sql, channel),
     health: () => healthOf(sql, integrator),

@@ -1,7 +1,7 @@
 import { anyOf, noteSigner, noteVerifier, type LogPolicy, type NoteVerifier } from '@sealgate/merkle';
 import type { Log, Metrics } from '@sealgate/observability';
 import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
-import type { OnResult } from './append-group.ts';
+import { countStored, type OnResult } from './append-group.ts';
 import type { AppendFunctions } from './append-statement.ts';
 import { ArchiveFiles } from './archive-files.ts';
 import { Archiver } from './archiver.ts';
@@ -76,7 +76,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   const reading = {
     origin: config.ledgerOrigin,
     verifierKeys: verifierKeysOf(config),
-    now,
+    now: options.now,
     ...(verifier === undefined ? {} : { verifier }),
     ...(integrator === undefined ? {} : { integrator }),
     ...(config.ledgerArchiveDir === undefined ? {} : { archive: new ArchiveFiles(config.ledgerArchiveDir) }),
@@ -189,16 +189,6 @@ async function mayIntegrate(sql: Database): Promise<void> {
   throw new LedgerNotOpenedError(
     'The role of DATABASE_URL may not build the tree: run the migration job with LEDGER_INTEGRATOR=true.',
   );
-}
-
-/** Counts stored records; with `ledger_checkpoints_total` it shows when records are written but nothing is signed. */
-function countStored(metrics: Metrics, onResult: OnResult | undefined): OnResult {
-  const help = 'Records appended to the ledger by this process.';
-  const stored = metrics.counter({ name: 'ledger_stored_records_total', help, labels: {} }).child({});
-  return (result, of) => {
-    if (result.outcome === 'written') stored.inc(result.records.filter(({ existing }) => !existing).length);
-    onResult?.(result, of);
-  };
 }
 
 /** Keys that verify checkpoints: those of this process if it signs, and the configured ones. */
