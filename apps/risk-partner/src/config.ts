@@ -1,5 +1,5 @@
 import type { SurfaceChannels } from '@sealgate/ledger-embedded';
-import { channelOf, isChannelName, isNetworkId } from '@sealgate/ledger-port';
+import { isChannelName, isNetworkId } from '@sealgate/ledger-port';
 import {
   customField,
   integerField,
@@ -108,7 +108,7 @@ export function readConfig(env: Environment): RiskConfig {
 export function ledgerChannels(env: Environment): SurfaceChannels {
   const { ledgerNetwork, ledgerChannel } = fields;
   const config = loadConfig({ ledgerNetwork, ledgerChannel }, env, { others: fields });
-  return { kind: 'owned', names: [channelOf(config.ledgerNetwork, config.ledgerChannel)] };
+  return { kind: 'owned', names: [`${config.ledgerNetwork}.${config.ledgerChannel}`] };
 }
 
 function riskFaults({ oidcIssuers, publicUrl }: RiskConfig): string[] {
@@ -118,4 +118,4 @@ function riskFaults({ oidcIssuers, publicUrl }: RiskConfig): string[] {
 
 /** The channel that evidence is anchored in, `<networkId>.<name>`. */
 export const channelOfConfig = ({ ledgerNetwork, ledgerChannel }: RiskConfig): string =>
-  channelOf(ledgerNetwork, ledgerChannel);
+  `${ledgerNetwork}.${ledgerChannel}`;

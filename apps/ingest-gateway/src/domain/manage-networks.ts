@@ -1,5 +1,4 @@
 import { AppError } from '@sealgate/errors';
-import { channelOf } from '@sealgate/ledger-port';
 import type { Limits } from './caller.ts';
 
 /** A network: its keys write to its channels, within its limits. `limits` null: the gateway's defaults. */
@@ -107,7 +106,7 @@ export async function deleteNetwork(ports: NetworkPorts, networkId: string, also
 }
 
 async function openChannels({ openChannel }: NetworkPorts, { networkId, channels }: Network): Promise<void> {
-  for (const name of channels) await openChannel(networkId, channelOf(networkId, name));
+  for (const name of channels) await openChannel(networkId, `${networkId}.${name}`);
 }
 
 async function holdsAll(
@@ -115,7 +114,7 @@ async function holdsAll(
   networkId: string,
   channels: readonly string[],
 ): Promise<boolean> {
-  const held = await Promise.all(channels.map((name) => holdsChannel(channelOf(networkId, name))));
+  const held = await Promise.all(channels.map((name) => holdsChannel(`${networkId}.${name}`)));
   return held.every(Boolean);
 }
 

@@ -2,7 +2,6 @@ import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
 import {
   ChannelHaltedError,
-  channelOf,
   ClaimInFlightError,
   LedgerOverloadedError,
   LedgerUnavailableError,
@@ -148,7 +147,7 @@ function unitOf(
   channel: string,
   { note, first, records }: { note: string; first: boolean; records: readonly NewRecord[] },
 ): AppendUnit {
-  const unit = { network: order.networkId, channel: channelOf(order.networkId, channel), note, records };
+  const unit = { network: order.networkId, channel: `${order.networkId}.${channel}`, note, records };
   if (order.claim === undefined) return unit;
   return { ...unit, claim: first ? order.claim : claimOfChannel(order.claim, channel) };
 }

@@ -1,4 +1,3 @@
-export { channelOf, isChannelName, isNetworkId, parseChannel } from './channel-name.ts';
 export type {
   AppendUnit,
   ArchiveOrder,
@@ -17,6 +16,7 @@ export type {
   UnitGuard,
   UnitResult,
 } from './ledger.ts';
+export { isChannelName, isNetworkId, parseChannel } from './ledger.ts';
 export {
   ArchiveRefusedError,
   ChannelHaltedError,
