@@ -1,13 +1,32 @@
-export { buildInfo, createLog, LOG_LEVELS, logMetrics, type Log, type LogLevel, type ServiceLog } from './log.ts';
-export { httpMetrics, type RequestLog, type RequestRecord, type RouteMetrics } from './request-record.ts';
-export { Metrics, REQUEST_SECONDS, WorkerMetrics, type MetricsSnapshot } from './metrics.ts';
+export {
+  buildInfo,
+  createLog,
+  LOG_LEVELS,
+  logMetrics,
+  processClock,
+  type Log,
+  type LogLevel,
+  type RequestLog,
+  type RequestRecord,
+  type ServiceLog,
+} from './log.ts';
+export {
+  httpMetrics,
+  Metrics,
+  REQUEST_SECONDS,
+  WorkerMetrics,
+  type MetricsSnapshot,
+  type RouteMetrics,
+} from './metrics.ts';
 export { type LogFields } from './safe-fields.ts';
 export {
   activeSpan,
   failureType,
   inSpan,
+  newTraceparent,
   spanChannel,
   startSpan,
+  traceIdOf,
   withSpan,
   type Span,
   type SpanMessage,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { logMetrics } from './log.ts';
-import { Metrics } from './metrics.ts';
+import { httpMetrics, Metrics } from './metrics.ts';
 
 function metricsFor(unknownLabels: 'throw' | 'other' = 'throw'): Metrics {
   return new Metrics('case-gate', { unknownLabels, processMetrics: false });
@@ -195,5 +195,35 @@ describe('Metrics', () => {
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).toContain('nodejs_eventloop_lag_seconds');
     expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+});
+
+async function scrape(use: (http: ReturnType<typeof httpMetrics>) => void): Promise<string> {
+  const metrics = new Metrics('s', { unknownLabels: 'throw', processMetrics: false });
+  use(httpMetrics(metrics));
+  return metrics.text();
+}
+
+describe('httpMetrics', () => {
+  it('counts by template, method and status class, and measures seconds', async () => {
+    const text = await scrape((http) => {
+      const route = http.route('post', '/{networkId}');
+      route.observe(200, 3);
+      route.observe(204, 3);
+      route.observe(429, 40_000);
+    });
+    const labels = 'route="/{networkId}",method="POST"';
+    expect(text).toContain(`http_requests_total{${labels},status="2xx",service="s"} 2`);
+    expect(text).toContain(`http_requests_total{${labels},status="4xx",service="s"} 1`);
+    expect(text).toContain(`http_requests_total{${labels},status="5xx",service="s"} 0`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{le="0.0025",service="s",${labels}} 0`);
+    expect(text).toContain(`http_request_duration_seconds_bucket{le="0.005",service="s",${labels}} 2`);
+    expect(text).toContain(`http_request_duration_seconds_sum{service="s",${labels}} 40.006`);
+    expect(text).toContain(`http_request_duration_seconds_count{service="s",${labels}} 3`);
+  });
+
+  it('counts an invalid status as 5xx and an unknown method as other', async () => {
+    const text = await scrape((http) => http.route('PROPFIND', 'none').observe(0, 1));
+    expect(text).toContain('http_requests_total{route="none",method="other",status="5xx",service="s"} 1');
   });
 });

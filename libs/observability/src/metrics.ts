@@ -230,6 +230,53 @@ function collectQuietly(collect: () => void): void {
   }
 }
 
+const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const;
+
+/** The metrics of one route, bound once at boot. */
+export interface RouteMetrics {
+  /** Counts one answered request. A status outside 100-599 counts as 5xx: it is a bug. */
+  observe(status: number, durationMs: number): void;
+}
+
+interface HttpMetrics {
+  /**
+   * Metrics of one route, declared at boot by its template (`/{networkId}`), never by a URL. The template is `none` if
+   * no route matched. Unknown methods count as `other`.
+   */
+  route(method: string, template: string): RouteMetrics;
+}
+
+/**
+ * `http_requests_total{route,method,status}` with the status class (`2xx`) and
+ * `http_request_duration_seconds{route,method}`: request rate, error ratio and percentiles by route.
+ */
+export function httpMetrics(metrics: Metrics): HttpMetrics {
+  const requests = metrics.counter({
+    name: 'http_requests_total',
+    help: 'Answered requests by route template, method and status class.',
+    labels: { route: 'declared', method: METHODS, status: STATUS_CLASSES },
+  });
+  const seconds = metrics.histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Seconds from the first byte of a request to the last byte of its answer.',
+    labels: { route: 'declared', method: METHODS },
+  });
+  return {
+    route: (method, template) => {
+      const labels = { route: template, method: METHODS.find((known) => known === method.toUpperCase()) ?? 'other' };
+      const byStatusClass = STATUS_CLASSES.map((status) => requests.child({ ...labels, status }));
+      const ofRoute = seconds.child(labels);
+      return {
+        observe(status, durationMs) {
+          (byStatusClass[Math.floor(status / 100) - 1] ?? byStatusClass[4])?.inc();
+          ofRoute.observe(durationMs / 1000);
+        },
+      };
+    },
+  };
+}
+
 /**
  * Aggregates the metrics of the processes behind one scrape; see `aggregator` of gauges. Counters and histograms of an
  * exited worker stay in the sums: a decreasing counter would be read as a restart, and its rate as everything the other

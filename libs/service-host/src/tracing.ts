@@ -2,7 +2,6 @@ import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel
 import {
   type Context,
   createTraceState,
-  isSpanContextValid,
   ROOT_CONTEXT,
   type Span as OtelSpan,
   type SpanContext,
@@ -31,6 +30,7 @@ import {
   type SpanMessage,
   type SpanStart,
   startSpan,
+  traceIdOf,
 } from '@sealgate/observability';
 import type { TracingConfig } from './listener-fields.ts';
 import { type ExportConfig, spanExport, spanFates, TRACING_LIMITS, type TracingLimits } from './span-export.ts';
@@ -156,12 +156,10 @@ function contextOfParent(parent: Span | undefined): Context | undefined {
   return trace.setSpan(ROOT_CONTEXT, parent.inner);
 }
 
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-
 /** W3C Trace Context sections 3.2 and 3.3: an invalid traceparent is ignored. */
 function contextOfRemote({ traceparent, tracestate }: NonNullable<SpanStart['remote']>): Context | undefined {
-  const [, version, traceId = '', spanId = '', flags = '', further] = TRACEPARENT.exec(traceparent ?? '') ?? [];
-  if (version === undefined || version === 'ff' || (version === '00' && further !== undefined)) return undefined;
+  if (traceparent === undefined || traceIdOf(traceparent) === undefined) return undefined;
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   const context: SpanContext = {
     traceId,
     spanId,
@@ -169,7 +167,7 @@ function contextOfRemote({ traceparent, tracestate }: NonNullable<SpanStart['rem
     isRemote: true,
     ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
   };
-  return isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : undefined;
+  return trace.setSpanContext(ROOT_CONTEXT, context);
 }
 
 interface RedisCall {
