@@ -77,7 +77,7 @@ function conformingApp(port: number, keyHash: Buffer): App {
     log: { ...log, child: () => ({ ...log, child: () => log as never }) },
     metrics: { route: () => ({ observe: nothing }) },
     now,
-    newRequestId: () => 'req_1',
+    newId: () => 'req_1',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,

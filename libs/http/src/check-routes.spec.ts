@@ -119,7 +119,7 @@ function optionsWithoutGuard(): Omit<Parameters<typeof createApp<TestCaller>>[0]
     log,
     metrics: { route: () => ({ observe: silent }) },
     now: () => 0,
-    newRequestId: () => 'id',
+    newId: () => 'id',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,

@@ -4,7 +4,6 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mount.ts';
-import { notFound } from './paths.ts';
 import { DECIMAL_KEYWORD, isDecimalIn } from './schemas.ts';
 
 /**
@@ -27,6 +26,40 @@ export function checkShape(exchange: Exchange, mounted: MountedRoute): void {
     throw besideCursor(exchange, faults) ?? shapeError(faults, mounted.route.pagedBy === 'body' ? 'body' : 'query');
   }
   if (checkParams !== undefined && checkParams(exchange.params, 0).length > 0) throw notFound();
+}
+
+type PathValues = Readonly<Record<string, string>>;
+
+/**
+ * The decoded parameters of a request. An encoded dot segment, or an encoded slash in the rest of a path, is a 404.
+ * With `withoutRest` the rest is left out; the handler checks it.
+ */
+export function pathValuesOf(
+  params: Readonly<Record<string, string | string[]>>,
+  { withoutRest = false }: { readonly withoutRest?: boolean | undefined } = {},
+): PathValues {
+  const values: Record<string, string> = {};
+  for (const name in params) {
+    const value = params[name] ?? '';
+    if (typeof value === 'string') values[name] = checkedSegment(value);
+    else if (!withoutRest) values[name] = value.map(checkedRestSegment).join('/');
+  }
+  return values;
+}
+
+/** The 404 of everything that does not exist. */
+export function notFound(): AppError {
+  return new AppError('NOT_FOUND', 'There is nothing at this path.');
+}
+
+function checkedSegment(segment: string): string {
+  if (segment === '.' || segment === '..' || segment === '') throw notFound();
+  return segment;
+}
+
+function checkedRestSegment(segment: string): string {
+  if (segment.includes('/')) throw notFound();
+  return checkedSegment(segment);
 }
 
 /**

@@ -1,8 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants, gunzip, gzip, inflate, inflateRaw } from 'node:zlib';
 import { AppError } from '@sealgate/errors';
-import type { Answer } from './answer.ts';
-import { acceptedCodingOf, type RoutedRequest } from './paths.ts';
+import express, { type Request } from 'express';
+import type { RoutedRequest } from './exchange.ts';
+import type { Answer } from './serve.ts';
 
 /** Content codings accepted in requests, in the order in which a 415 lists them. */
 const CONTENT_CODINGS = ['gzip', 'deflate', 'br'] as const;
@@ -162,6 +163,6 @@ function etagOf(headers: Answer['headers']): string | undefined {
 function acceptedBy(request: RoutedRequest): AnswerCoding | 'identity' {
   const wanted = request.headers['accept-encoding'];
   if (wanted === undefined || wanted.length > MAX_ACCEPT_ENCODING_LENGTH) return 'identity';
-  const accepted = acceptedCodingOf(request, [...ANSWER_CODINGS, 'identity']);
+  const accepted = express.request.acceptsEncodings.call(request as Request, ...ANSWER_CODINGS, 'identity');
   return ANSWER_CODINGS.find((coding) => coding === accepted) ?? 'identity';
 }

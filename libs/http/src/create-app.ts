@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Log, type RequestLog, withSpan } from '@sealgate/observability';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
-import { AnswerWriter } from './answer.ts';
+import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-connections.ts';
 import type { CompileTime } from './check-shape.ts';
 import { Compression } from './content-coding.ts';
-import { type AppServices, Exchange } from './exchange.ts';
+import { Exchange, type RoutedRequest } from './exchange.ts';
 import type { Guard } from './guard.ts';
 import { allowHeader, checkRoutes, type Meters, type MountedRoute, type PathTable, pathTables } from './mount.ts';
-import { directRoutes } from './paths.ts';
-import { Pipelines, SERVER_OPTIONS, SLOW_READER_MS } from './pipelines.ts';
-import { expireBody, markAwaitingContinue } from './read-body.ts';
 import type { Route } from './route.ts';
 import { serve, serveUnmatched } from './serve.ts';
 
@@ -28,7 +24,8 @@ export interface AppOptions<Caller> {
   readonly metrics: Meters;
   /** Milliseconds since the epoch, with fractions; also used to measure durations. */
   readonly now: () => number;
-  readonly newRequestId: () => string;
+  /** Unique ids, here of requests: `req_` and a part that sorts by time. */
+  readonly newId: (prefix: string) => string;
   readonly trustProxy: TrustProxy;
   /** Refuse requests that a trusted proxy received over plain HTTP. */
   readonly tlsTerminatedUpstream: boolean;
@@ -45,7 +42,7 @@ export interface AppOptions<Caller> {
 /** Options that the apps of all listeners of a process share. */
 export type AppBase = Pick<
   AppOptions<never>,
-  'log' | 'metrics' | 'now' | 'newRequestId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas'
+  'log' | 'metrics' | 'now' | 'newId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas'
 >;
 
 /** An app: a request listener, and what the host of its server needs. */
@@ -62,6 +59,26 @@ export interface App {
   drain(): void;
 }
 
+/** Shared by all requests of one app. */
+export interface AppServices {
+  /** Callers are opaque here: values from the guard are only passed back to it. */
+  readonly guard: Guard<unknown> | undefined;
+  readonly log: Log;
+  readonly requests: RequestLog;
+  /** Headers of every answer, as a flat list of names and values. */
+  readonly constantHeaders: readonly string[];
+  /** Undefined: answers are never compressed. */
+  readonly compression: Compression | undefined;
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
+  readonly refusesPlainHttpFrom: ((address: string) => boolean) | undefined;
+  /** Route and code pairs already warned about: one warning each, so the set is bounded. */
+  readonly undeclaredCodes: Set<string>;
+  /** Set when the process drains: every answer then closes its connection. */
+  draining: boolean;
+}
+
 /**
  * Mounts the routes of a surface: one Express route per path, no middleware, one function for every request. Plain
  * paths bypass the Express router.
@@ -72,17 +89,17 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
   const server = express();
   server.disable('x-powered-by').enable('case sensitive routing').enable('strict routing');
   server.set('trust proxy', options.trustProxy);
-  const constantHeaders = securityHeaders();
-  const services = servicesOf(options, server, constantHeaders);
+  const services = servicesOf(options, server);
   const missed = new WeakMap<object, PathTable[]>();
   for (const table of tables) server.route(table.path).all(dispatcher(table, services, missed));
   const { slowReaderMs = SLOW_READER_MS } = options;
+  const { constantHeaders } = services;
   const unmatched = options.metrics.route('other', 'none');
   const direct = directRoutes(tables, server);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    const found = direct(request);
-    if (found !== undefined) {
-      serveTraced(new Exchange(found.request, response as Response, services, found.mounted), found.mounted);
+    const mounted = direct(request);
+    if (mounted !== undefined) {
+      serveTraced(new Exchange(request as RoutedRequest, response as Response, services, mounted), mounted);
       return;
     }
     // Express turns these into its own Request and Response by replacing their prototypes.
@@ -97,7 +114,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): App {
   };
   return Object.assign(listener, {
     serverOptions: SERVER_OPTIONS,
-    attachTo: (httpServer: Server) => attach(httpServer, listener, { constantHeaders, slowReaderMs }),
+    attachTo: (httpServer: Server) => acceptConnections(httpServer, listener, { constantHeaders, slowReaderMs }),
     drain: () => {
       services.draining = true;
     },
@@ -114,6 +131,69 @@ function checkedTables<Caller>(options: AppOptions<Caller>): PathTable[] {
   const tables = faults.length === 0 ? pathTables(options, faults) : [];
   if (faults.length === 0) return tables;
   throw new Error(`The routes cannot be mounted:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
+}
+
+const LITERAL_PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+/** Literal segments (or none), then one parameter. */
+const ENDS_IN_PARAMETER = /^((?:\/[A-Za-z0-9._~-]+)*)\/:([A-Za-z]\w*)$/;
+/** One segment without percent-encoding. */
+const PLAIN_SEGMENT = /^\/[A-Za-z0-9._~-]+$/;
+
+interface Parametric {
+  readonly table: PathTable;
+  readonly name: string;
+}
+
+/**
+ * Finds the route of a plain request: literal segments, optionally followed by one parameter as the last segment. This
+ * avoids Express's router and its change of prototypes, a tenth of the cost of a small request. Returns undefined for
+ * anything else, which Express then handles: percent-encoding, more parameters, an unknown method, raw routes.
+ */
+function directRoutes(
+  tables: readonly PathTable[],
+  app: Express,
+): (request: IncomingMessage) => MountedRoute | undefined {
+  const literals = new Map(tables.filter(({ path }) => LITERAL_PATH.test(path)).map((table) => [table.path, table]));
+  const parametric = parametricTables(tables);
+  return (request) => {
+    const { url = '' } = request;
+    const end = url.indexOf('?');
+    const path = end < 0 ? url : url.slice(0, end);
+    const literal = literals.get(path);
+    if (literal !== undefined) return found(literal, request, { path, params: {}, app });
+    const slash = path.lastIndexOf('/');
+    const match = PLAIN_SEGMENT.test(path.slice(slash)) ? parametric.get(path.slice(0, slash)) : undefined;
+    if (match === undefined) return undefined;
+    return found(match.table, request, { path, params: { [match.name]: path.slice(slash + 1) }, app });
+  };
+}
+
+/** Tables by the prefix before the parameter. Paths that differ only in the parameter's name are left to Express. */
+function parametricTables(tables: readonly PathTable[]): Map<string, Parametric> {
+  const byPrefix = new Map<string, Parametric>();
+  const ambiguous = new Set<string>();
+  for (const table of tables) {
+    const [, prefix, name] = ENDS_IN_PARAMETER.exec(table.path) ?? [];
+    if (prefix === undefined || name === undefined) continue;
+    if (byPrefix.has(prefix)) ambiguous.add(prefix);
+    byPrefix.set(prefix, { table, name });
+  }
+  for (const prefix of ambiguous) byPrefix.delete(prefix);
+  return byPrefix;
+}
+
+/**
+ * Node sets method and URL on a request parsed by its server. Express's getter for the client address needs the app.
+ */
+function found(
+  table: PathTable,
+  request: IncomingMessage,
+  routed: Pick<RoutedRequest, 'path' | 'params'> & { readonly app: Express },
+): MountedRoute | undefined {
+  const mounted = table.methods.get(request.method ?? '');
+  if (mounted === undefined || mounted.route.raw === true) return undefined;
+  Object.assign(request, routed);
+  return mounted;
 }
 
 function serveTraced(exchange: Exchange, mounted: MountedRoute): void {
@@ -136,12 +216,8 @@ function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<obj
   };
 }
 
-function servicesOf<Caller>(
-  options: AppOptions<Caller>,
-  server: Express,
-  constantHeaders: readonly string[],
-): AppServices {
-  const { guard, log, now, newRequestId } = options;
+function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppServices {
+  const { guard, log, now, newId } = options;
   // Express compiles `trust proxy` into this function.
   const trusts: (address: string, hop: number) => boolean = server.get('trust proxy fn');
   return {
@@ -149,78 +225,14 @@ function servicesOf<Caller>(
     guard,
     log,
     requests: log.requests,
-    writer: new AnswerWriter(constantHeaders),
+    constantHeaders: securityHeaders(),
     compression: options.compress === true ? new Compression() : undefined,
     now,
-    newRequestId,
+    newId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,
     undeclaredCodes: new Set(),
     draining: false,
   };
-}
-
-/** Status lines for errors of Node's HTTP parser; all others are a 400. */
-const STATUS_LINES: ReadonlyMap<string, string> = new Map([
-  ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', '413 Payload Too Large'],
-  ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
-]);
-
-interface AttachOptions {
-  /** Headers of every answer, as a flat list of names and values. */
-  readonly constantHeaders: readonly string[];
-  /** Close a connection whose client reads nothing of its answers for this long. */
-  readonly slowReaderMs: number;
-}
-
-/**
- * Handles what a plain request listener never sees: 408 for slow bodies, 100 Continue only once a body is wanted, and
- * refusals of Node's parser with the common headers. It also bounds pipelined requests of a connection.
- */
-function attach(server: Server, listener: RequestListener, options: AttachOptions): void {
-  const { constantHeaders, slowReaderMs } = options;
-  const refusal = (status: string) => `HTTP/1.1 ${status}\r\n${headerLines(constantHeaders)}\r\n`;
-  const pipelines = new Pipelines(server, (request, response) => {
-    if (hasHost(request)) listener(request, response);
-    else response.writeHead(400, [...constantHeaders, ...EMPTY_AND_CLOSE]).end();
-  });
-  const take = (_request: IncomingMessage, response: ServerResponse) => pipelines.take(response);
-  server.on('close', pipelines.watch(slowReaderMs));
-  server.on('request', take);
-  server.on('checkContinue', (request: IncomingMessage, response) => {
-    markAwaitingContinue(request);
-    pipelines.take(response);
-  });
-  // Ignore an unknown Expect, as RFC 9110 section 10.1.1 allows.
-  server.on('checkExpectation', take);
-  server.on('upgrade', (request: IncomingMessage, _socket: Socket, rest: Buffer) => pipelines.stopped(request, rest));
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    socket.end(refusal('405 Method Not Allowed'));
-    socket.destroySoon();
-  });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && expireBody(socket)) return;
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    socket.end(refusal(STATUS_LINES.get(error.code ?? '') ?? '400 Bad Request'));
-    socket.destroySoon();
-  });
-}
-
-const EMPTY_AND_CLOSE = ['Content-Length', '0', 'Connection', 'close'] as const;
-
-function headerLines(constantHeaders: readonly string[]): string {
-  const list = [...constantHeaders, ...EMPTY_AND_CLOSE];
-  let lines = '';
-  for (let i = 0; i + 1 < list.length; i += 2) lines += `${list[i]}: ${list[i + 1]}\r\n`;
-  return lines;
-}
-
-/** RFC 9112 section 3.2. Checked here and not by Node, whose check ignores the limit on pipelined requests. */
-function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host !== undefined || httpVersion !== '1.1';
 }
 
 /**

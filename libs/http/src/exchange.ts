@@ -1,49 +1,34 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { AppError } from '@sealgate/errors';
 import {
   inSpan,
-  type Log,
-  type RequestLog,
+  newTraceparent,
   type RequestRecord,
   type Span,
   spanChannel,
   startSpan,
+  traceIdOf,
 } from '@sealgate/observability';
-import type { Response } from 'express';
-import type { AnswerWriter } from './answer.ts';
-import type { Compression } from './content-coding.ts';
+import express, { type Response } from 'express';
+import type { AppServices } from './create-app.ts';
 import {
   type Admission,
+  type AuthRequest,
   CallerChangedError,
   type Guard,
-  headerValues,
-  lookUp,
   type RateLimitHeaders,
   type RequestNotes,
-  RequestView,
 } from './guard.ts';
 import type { MountedRoute } from './mount.ts';
-import type { RoutedRequest } from './paths.ts';
-import type { AnyContext } from './route.ts';
+import type { AnyContext, PrefetchBody } from './route.ts';
 
-/** Shared by all requests of one app. */
-export interface AppServices {
-  /** Callers are opaque here: values from the guard are only passed back to it. */
-  readonly guard: Guard<unknown> | undefined;
-  readonly log: Log;
-  readonly requests: RequestLog;
-  readonly writer: AnswerWriter;
-  /** Undefined: answers are never compressed. */
-  readonly compression: Compression | undefined;
-  readonly now: () => number;
-  readonly newRequestId: () => string;
-  /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
-  readonly refusesPlainHttpFrom: ((address: string) => boolean) | undefined;
-  /** Route and code pairs already warned about: one warning each, so the set is bounded. */
-  readonly undeclaredCodes: Set<string>;
-  /** Set when the process drains: every answer then closes its connection. */
-  draining: boolean;
+/** A request whose route is known: the part of Express's request that routes other than raw ones need. */
+export interface RoutedRequest extends IncomingMessage {
+  readonly method: string;
+  readonly url: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string | string[]>>;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -94,7 +79,7 @@ export class Exchange implements AnyContext {
       route: mounted === undefined ? 'none' : mounted.template,
       status: 0,
       durationMs: 0,
-      requestId: requestIdOf(headerOf(request, 'x-request-id'), services.newRequestId),
+      requestId: requestIdOf(headerOf(request, 'x-request-id'), services),
     };
     const traceparent = headerOf(request, 'traceparent');
     // Without tracing, build nothing that only a span needs.
@@ -163,6 +148,58 @@ export class Exchange implements AnyContext {
     return this.view.clientAddress;
   }
 
+  /**
+   * Authenticates the request: by `prefetch` of the route if there is a body to pass to it, else by the guard.
+   * @throws AppError UNAUTHENTICATED, or any other error of the look-up.
+   */
+  async authenticate(body?: PrefetchBody): Promise<void> {
+    const { guard, view } = this;
+    const prefetch = this.mounted?.route.prefetch;
+    try {
+      if (this.#isSentTwice()) throw new AppError('UNAUTHENTICATED', 'A credential was sent twice.');
+      if (prefetch === undefined || body === undefined) {
+        this.caller = await inSpan({ name: 'authenticate' }, () => guard.authenticate(view));
+      } else {
+        const found = await inSpan({ name: 'authenticate' }, () => prefetch(view, body));
+        this.caller = found.caller;
+        this.prefetched = found.prefetched;
+      }
+      this.isKnownCaller = true;
+    } catch (error) {
+      this.isKnownCaller = false;
+      this.limits = undefined;
+      if (!(error instanceof AppError) || error.code !== 'UNAUTHENTICATED') throw error;
+      // There is no caller to log, so log the address.
+      this.note({ clientAddress: this.clientAddress });
+      const limited = await guard.failedAuthentication?.(view, this);
+      // The cause is not sent, so that answers do not help to guess keys.
+      throw limited ?? new AppError('UNAUTHENTICATED', 'A valid key is required.', { cause: error });
+    }
+  }
+
+  /** Uses a recently looked-up caller provisionally. Returns false, and does nothing, if there is none. */
+  recallCaller(): boolean {
+    const { lately } = this.guard;
+    const caller = lately === undefined || this.#isSentTwice() ? undefined : lately.find(this.view);
+    if (caller === undefined) return false;
+    this.caller = caller;
+    this.isKnownCaller = true;
+    this.isProvisional = true;
+    return true;
+  }
+
+  /**
+   * Looks up a provisional caller.
+   * @returns whether the caller is unchanged.
+   * @throws what `authenticate` throws.
+   */
+  async lookUpCaller(): Promise<boolean> {
+    const before = this.caller;
+    this.isProvisional = false;
+    await this.authenticate();
+    return this.guard.lately?.isUnchanged(before, this.caller) === true;
+  }
+
   permit(permission: string): void {
     if (this.mounted?.route.permit !== 'byHandler')
       throw new Error('Only a route whose permit is byHandler decides it.');
@@ -188,7 +225,7 @@ export class Exchange implements AnyContext {
   }
 
   async confirmCaller(): Promise<void> {
-    if (this.isProvisional && !(await lookUp(this))) throw new CallerChangedError();
+    if (this.isProvisional && !(await this.lookUpCaller())) throw new CallerChangedError();
   }
 
   header(name: string): string | undefined {
@@ -219,12 +256,64 @@ export class Exchange implements AnyContext {
       throw new AppError('RATE_LIMITED', 'The rate limit of this key is exhausted.', { retryAfterSeconds });
   }
 
+  #isSentTwice(): boolean {
+    const { rawHeaders } = this.request;
+    return headerValues(rawHeaders, 'authorization').length > 1 || headerValues(rawHeaders, 'x-api-key').length > 1;
+  }
+
   #adoptTrace(traceparent: string): void {
     const traceId = traceIdOf(traceparent);
     if (traceId === undefined) return;
     this.#traceparent = traceparent;
     this.record.traceId = traceId;
   }
+}
+
+const ipGetter = Object.getOwnPropertyDescriptor(express.request, 'ip')?.get;
+
+/** The part of a request that authentication sees. */
+class RequestView implements AuthRequest {
+  readonly #request: RoutedRequest;
+
+  constructor(request: RoutedRequest) {
+    this.#request = request;
+  }
+
+  header(name: string): readonly string[] {
+    return headerValues(this.#request.rawHeaders, name);
+  }
+
+  get socketAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  get path(): string {
+    return this.#request.path;
+  }
+
+  get clientAddress(): string {
+    // Express's getter applies `trust proxy`.
+    return (ipGetter?.call(this.#request) as string | undefined) ?? this.socketAddress;
+  }
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * All values of one header, in order, from `rawHeaders`. `request.headers` keeps only the first value of some headers.
+ * `name` is lower case.
+ */
+export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const candidate = rawHeaders[i] ?? '';
+    if (candidate.length !== name.length) continue;
+    if (candidate !== name && candidate.toLowerCase() !== name) continue;
+    const value = rawHeaders[i + 1] ?? '';
+    if (values === undefined) values = [value];
+    else values.push(value);
+  }
+  return values ?? NONE;
 }
 
 function headerOf(request: RoutedRequest, name: string): string | undefined {
@@ -252,8 +341,8 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
  * The caller's X-Request-Id if it is valid, else a new one. If sent twice, it contains a comma and a space and is
  * invalid.
  */
-function requestIdOf(header: string | undefined, newRequestId: () => string): string {
-  return header !== undefined && REQUEST_ID.test(header) ? header : newRequestId();
+function requestIdOf(header: string | undefined, { newId }: AppServices): string {
+  return header !== undefined && REQUEST_ID.test(header) ? header : newId('req_');
 }
 
 /** All characters Node allows in a header; bytes above ASCII appear as one character each. */
@@ -266,24 +355,4 @@ const ANY_REQUEST_ID = /^[\t\x20-\x7e\x80-\xff]{1,1024}$/;
 function exactRequestId(headerValues: readonly string[]): string | undefined {
   const [value] = headerValues;
   return value !== undefined && headerValues.length === 1 && ANY_REQUEST_ID.test(value) ? value : undefined;
-}
-
-/** W3C Trace Context section 3.2: version, trace-id, parent-id, flags; later versions may add fields. */
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
-const NO_TRACE_ID = '0'.repeat(32);
-const NO_PARENT_ID = '0'.repeat(16);
-
-/** The trace id of a valid `traceparent` header, else undefined. */
-export function traceIdOf(header: string): string | undefined {
-  const match = TRACEPARENT.exec(header);
-  if (match === null) return undefined;
-  const [, version, traceId, parentId, further] = match;
-  if (version === 'ff' || traceId === NO_TRACE_ID || parentId === NO_PARENT_ID) return undefined;
-  return version === '00' && further !== undefined ? undefined : traceId;
-}
-
-/** A traceparent for a request without one. Not sampled, because no caller asked for it. */
-export function newTraceparent(): string {
-  const bytes = randomBytes(24).toString('hex');
-  return `00-${bytes.slice(0, 32)}-${bytes.slice(32)}-00`;
 }

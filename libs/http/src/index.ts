@@ -11,7 +11,7 @@ export {
 export { CallerChangedError, type Admission, type AuthRequest, type Guard, type RateLimitHeaders } from './guard.ts';
 export { createApp, type App, type AppBase, type AppOptions } from './create-app.ts';
 export { utf8MediaType } from './read-body.ts';
-export { isKnownTag, publicDocument, weakTag } from './answer.ts';
+export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
 export type { Meters } from './mount.ts';
 export {
   closedObject,

@@ -34,7 +34,7 @@ function admin(changes: Partial<AdminAppOptions> = {}) {
     log,
     metrics: { route: () => ({ observe: () => undefined }) },
     now: () => 0,
-    newRequestId: () => 'made-here',
+    newId: () => 'made-here',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     ...changes,
@@ -96,7 +96,7 @@ function ops(changes: Partial<OpsAppOptions> = {}) {
     checkTimeoutMs: 20,
     log,
     now: () => 0,
-    newRequestId: () => 'made-here',
+    newId: () => 'made-here',
     ...changes,
   });
   return { app, records };

@@ -32,7 +32,7 @@ export interface OpsOptions extends OpsChecks {
 export interface OpsAppOptions extends OpsOptions {
   readonly log: Log;
   readonly now: () => number;
-  readonly newRequestId: () => string;
+  readonly newId: (prefix: string) => string;
 }
 
 /** Constant: liveness only means that the process answers, and checks nothing else. */
@@ -43,7 +43,7 @@ const ALIVE = '{"status":"alive"}';
  * else.
  */
 export function opsApp(options: OpsAppOptions): App {
-  const { log, now, newRequestId } = options;
+  const { log, now, newId } = options;
   return createApp<never>({
     routes: [...opsRoutes<never>(options), versionRoute()],
     guard: undefined,
@@ -51,7 +51,7 @@ export function opsApp(options: OpsAppOptions): App {
     log: { ...log, requests: { write: () => undefined } },
     metrics: UNCOUNTED,
     now,
-    newRequestId,
+    newId,
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,

@@ -1,19 +1,77 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '@sealgate/errors';
-import { parseStrict, parseStrictInTurns } from '@sealgate/json';
+import { type JsonValue, parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
-import type { Exchange } from './exchange.ts';
-import { headerValues } from './guard.ts';
+import { type Exchange, headerValues } from './exchange.ts';
 import type { MountedRoute } from './mount.ts';
-import type { AnyRoute } from './route.ts';
+import type { AnyRoute, PrefetchBody } from './route.ts';
+
+/** The outcome of `readEarly`. */
+export interface EarlyBody extends PrefetchBody {
+  readonly isRead: boolean;
+  readonly fault: AppError | undefined;
+}
+
+/** Larger bodies are read only after authentication. */
+const EARLY_BODY_MAX_BYTES = 16_384;
+
+/**
+ * Before authentication on a route with `prefetch`: reads a small body that came with its headers from a caller who is
+ * expected. Any other body stays unread. A fault of the body is returned, to be thrown when its turn comes.
+ */
+export async function readEarly(exchange: Exchange, mounted: MountedRoute): Promise<EarlyBody> {
+  const { request, services, view } = exchange;
+  // Node emits a request before it has parsed the body bytes of the same read.
+  await Promise.resolve();
+  const isThere = isBodyThere(request) && request.readableLength <= EARLY_BODY_MAX_BYTES;
+  if (!isThere || exchange.guard.isExpected?.(view) === false) {
+    // Reading or discarding the body later resumes the socket.
+    if (!isThere) request.socket.pause();
+    return { isRead: false, value: undefined, fault: undefined, readAtMs: services.now() };
+  }
+  let fault: AppError | undefined;
+  try {
+    const reading = takeBody(exchange, mounted);
+    if (reading !== undefined) await reading;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    fault = error;
+  }
+  const value = fault === undefined ? (exchange.body as JsonValue) : undefined;
+  return { isRead: true, value, fault, readAtMs: services.now() };
+}
+
+/** Reads the body, unless it was read before the request was restarted. Undefined if it was already there. */
+export function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+  const { route } = mounted;
+  if (exchange.bodyReading === 'done') return undefined;
+  const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
+  // A body refused for its size cannot be read later, so confirm the caller first.
+  if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0)) {
+    return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
+  }
+  exchange.bodyReading = 'begun';
+  const reading = readInTurn(exchange, mounted);
+  if (reading === undefined) exchange.bodyReading = 'done';
+  return reading?.then(() => void (exchange.bodyReading = 'done'));
+}
+
+/** Reads the body in its turn. A route with `prefetch` then looks up the key again, with what the body names. */
+function readInTurn(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+  const reading = takeBody(exchange, mounted);
+  if (mounted.route.prefetch === undefined) return reading;
+  return Promise.resolve(reading).then(() =>
+    exchange.authenticate({ value: exchange.body as JsonValue, readAtMs: exchange.services.now() }),
+  );
+}
 
 /**
  * Reads the body of a route: media type (415), size (413), strict JSON (400), in that order. `json-bytes` and `bytes`
  * are not parsed.
  * @returns undefined if the body was already there, so that most requests need not await it.
  */
-export function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
+function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
   const { request, response } = exchange;
   const { route } = mounted;
   if (route.bodyOptional === true && !announcesBody(request)) {
@@ -183,7 +241,7 @@ export function announcesBody(request: IncomingMessage): boolean {
 }
 
 /** Whether the whole body has arrived; Node sets `complete` slightly after the last byte. */
-export function isBodyThere(request: IncomingMessage): boolean {
+function isBodyThere(request: IncomingMessage): boolean {
   return request.complete || request.readableLength === Number(request.headers['content-length']);
 }
 

@@ -1,13 +1,22 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { answerError, answerReply, finishRaw, prepareRaw } from './answer.ts';
-import { checkShape } from './check-shape.ts';
+import type { RequestRecord, Span } from '@sealgate/observability';
+import { checkShape, notFound, pathValuesOf } from './check-shape.ts';
+import { type AnswerCoding, encodingFor } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
-import { authenticate, CallerChangedError, lookUp, recall } from './guard.ts';
+import { CallerChangedError, type RateLimitHeaders } from './guard.ts';
 import type { MountedRoute } from './mount.ts';
-import { notFound, pathValuesOf } from './paths.ts';
-import { isBodyThere, requireSingleHeaders, takeBody } from './read-body.ts';
-import type { PrefetchBody } from './route.ts';
+import { refusalHeaders, refusalOf, renderProblem } from './problems.ts';
+import {
+  announcesBody,
+  ClientGoneError,
+  discardBody,
+  type EarlyBody,
+  readEarly,
+  readOnce,
+  requireSingleHeaders,
+} from './read-body.ts';
+import type { Reply } from './route.ts';
 
 /**
  * Serves a request of a route, in the order of refusal that all surfaces share: authentication, limits, permission,
@@ -69,8 +78,8 @@ async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   enter(exchange);
   exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.restAsSent });
   const early = route.prefetch === undefined ? undefined : await readEarly(exchange, mounted);
-  if (route.confirmsCaller === true && recall(exchange)) return runProvisionally(exchange, mounted);
-  if (!mounted.isOpen) await authenticate(exchange, early);
+  if (route.confirmsCaller === true && exchange.recallCaller()) return runProvisionally(exchange, mounted);
+  if (!mounted.isOpen) await exchange.authenticate(early);
   return runAs(exchange, mounted, early);
 }
 
@@ -94,7 +103,7 @@ async function shouldRestart(exchange: Exchange, error: unknown): Promise<boolea
   const isChanged = error instanceof CallerChangedError;
   if (!exchange.isProvisional) return isChanged;
   if (!isChanged && !(error instanceof AppError && error.status < 500)) return false;
-  const isUnchanged = await lookUp(exchange);
+  const isUnchanged = await exchange.lookUpCaller();
   // A fault of the body does not depend on the caller.
   return exchange.bodyReading !== 'begun' && (isChanged || !isUnchanged);
 }
@@ -126,61 +135,221 @@ async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody
   if (sending !== undefined) await sending;
 }
 
-/** Reads the body, unless it was read before the request was restarted. Undefined if it was already there. */
-function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
-  const { route } = mounted;
-  if (exchange.bodyReading === 'done') return undefined;
-  const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
-  // A body refused for its size cannot be read later, so confirm the caller first.
-  if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0)) {
-    return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
+/** Logged when the client has gone; never sent. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+const JSON_MEDIA_TYPE = 'application/json';
+
+/** An answer without the headers that all answers share. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string | Buffer | undefined;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly limits: RateLimitHeaders | undefined;
+  readonly closes: boolean;
+  /** It contains a secret and is never compressed. */
+  readonly holdsSecret: boolean;
+  /** Compress it whatever its media type. */
+  readonly compresses?: boolean;
+}
+
+/** What is sent of an answer: with the headers of the path, and compressed. */
+interface Encoded extends Pick<Answer, 'headers' | 'body'> {
+  /**
+   * Undefined where the answer never varies by Accept-Encoding. The body of a compressed HEAD answer is not compressed,
+   * so its length is unknown.
+   */
+  readonly encoding: AnswerCoding | 'identity' | undefined;
+}
+
+/** Sends the handler's reply: at once, or after compression if a promise is returned. */
+function answerReply(exchange: Exchange, reply: Reply): Promise<void> | undefined {
+  requirePermitAndCharge(exchange, reply.status);
+  const { body } = reply;
+  return send(exchange, {
+    status: reply.status,
+    body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
+    contentType: reply.contentType ?? JSON_MEDIA_TYPE,
+    headers: reply.headers,
+    limits: limitsOf(exchange),
+    closes: false,
+    holdsSecret: reply.holdsSecret === true,
+    compresses: reply.compresses === true,
+  });
+}
+
+/** For raw handlers: sets the common headers on the response. */
+function prepareRaw(exchange: Exchange): void {
+  const { response, services, pathHeaders } = exchange;
+  const { constantHeaders } = services;
+  for (let i = 0; i + 1 < constantHeaders.length; i += 2) {
+    response.setHeader(constantHeaders[i] ?? '', constantHeaders[i + 1] ?? '');
   }
-  exchange.bodyReading = 'begun';
-  const reading = readInTurn(exchange, mounted);
-  if (reading === undefined) exchange.bodyReading = 'done';
-  return reading?.then(() => void (exchange.bodyReading = 'done'));
+  response.setHeader('X-Request-Id', exchange.echoedRequestId);
+  response.setHeader(...NO_STORE);
+  if (services.draining) response.setHeader('Connection', 'close');
+  const limits = limitsOf(exchange);
+  if (limits !== undefined) {
+    response.setHeader('RateLimit-Policy', limits['RateLimit-Policy']);
+    response.setHeader('RateLimit', limits.RateLimit);
+  }
+  for (const [name, value] of Object.entries(pathHeaders ?? {})) response.setHeader(name, value);
 }
 
-/** The outcome of `readEarly`. */
-interface EarlyBody extends PrefetchBody {
-  readonly isRead: boolean;
-  readonly fault: AppError | undefined;
+/** Completes the record of a raw handler's request. Its response may still be in flight. */
+function finishRaw(exchange: Exchange): void {
+  if (!exchange.response.headersSent) throw new Error('The raw handler wrote no answer.');
+  finishRecord(exchange, exchange.response.statusCode);
 }
 
-/** Larger bodies are read only after authentication. */
-const EARLY_BODY_MAX_BYTES = 16_384;
+/** Sends a problem for anything thrown. A bug is logged once, and its answer reveals nothing. */
+function answerError(exchange: Exchange, thrown: unknown): Promise<void> | undefined {
+  if (thrown instanceof ClientGoneError) {
+    finishRecord(exchange, CLIENT_CLOSED_REQUEST);
+    return undefined;
+  }
+  const error = refusalOf(exchange, thrown);
+  const { response } = exchange;
+  if (response.headersSent) {
+    // A raw handler failed after it sent headers: destroy the connection, so that a partial answer is not taken for a
+    // complete one.
+    finishRecord(exchange, error.status);
+    response.destroy();
+    return undefined;
+  }
+  // Remove headers left by the handler or by an answer that could not be written.
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  response.statusMessage = '';
+  return send(exchange, {
+    status: error.status,
+    body: renderProblem(exchange, error),
+    contentType: PROBLEM_MEDIA_TYPE,
+    headers: refusalHeaders(exchange, error),
+    limits: error.headers['RateLimit'] === undefined ? limitsOf(exchange) : undefined,
+    // The rest of a late body would be parsed as the next request.
+    closes: error.code === 'REQUEST_TIMEOUT',
+    holdsSecret: false,
+  });
+}
+
+function send(exchange: Exchange, answer: Answer): Promise<void> | undefined {
+  const { services, pathHeaders, request } = exchange;
+  const { compression } = services;
+  const { body } = answer;
+  const headers = pathHeaders === undefined ? answer.headers : { ...pathHeaders, ...answer.headers };
+  const encoding = compression && encodingFor(request, answer, headers);
+  if (compression === undefined || body === undefined || encoding === undefined || encoding === 'identity') {
+    return write(exchange, answer, { headers, body, encoding });
+  }
+  if (request.method === 'HEAD') return write(exchange, answer, { headers, body, encoding });
+  const compressing = compression.compress(body, encoding, answer.compresses === true ? 'fast' : 'usual');
+  if (compressing === undefined) return write(exchange, answer, { headers, body, encoding: 'identity' });
+  return compressing.then((compressed) =>
+    compressed === undefined
+      ? write(exchange, answer, { headers, body, encoding: 'identity' })
+      : write(exchange, answer, { headers, body: compressed, encoding }),
+  );
+}
+
+function write(exchange: Exchange, answer: Answer, encoded: Encoded): undefined {
+  const { request, response, rawBody, echoedRequestId } = exchange;
+  const { body } = encoded;
+  response.writeHead(answer.status, headerList(exchange, answer, encoded, echoedRequestId));
+  // Node sends no body for HEAD, 204 and 304.
+  response.end(typeof body === 'string' && BEYOND_ASCII.test(echoedRequestId) ? Buffer.from(body) : body);
+  finishRecord(exchange, answer.status);
+  // An unread body may still be arriving.
+  if (!request.complete && rawBody.length === 0 && announcesBody(request)) discardBody(request);
+}
 
 /**
- * Before authentication on a route with `prefetch`: reads a small body that came with its headers from a caller who is
- * expected. Any other body stays unread. A fault of the body is returned, to be thrown when its turn comes.
+ * Node encodes headers and a string body together as UTF-8, which breaks a latin-1 header. A Buffer body avoids that.
  */
-async function readEarly(exchange: Exchange, mounted: MountedRoute): Promise<EarlyBody> {
-  const { request, services, view } = exchange;
-  // Node emits a request before it has parsed the body bytes of the same read.
-  await Promise.resolve();
-  const isThere = isBodyThere(request) && request.readableLength <= EARLY_BODY_MAX_BYTES;
-  if (!isThere || exchange.guard.isExpected?.(view) === false) {
-    // Reading or discarding the body later resumes the socket.
-    if (!isThere) request.socket.pause();
-    return { isRead: false, value: undefined, fault: undefined, readAtMs: services.now() };
+// eslint-disable-next-line no-control-regex -- matches all of ASCII
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+
+const NO_STORE = ['Cache-Control', 'no-store'] as const;
+const VARY = ['Vary', 'Accept-Encoding'] as const;
+
+/** The headers of an answer, for one `writeHead`. HEAD has the Content-Length of its GET if it is known. */
+function headerList(
+  { services, request }: Exchange,
+  { status, contentType, limits, closes }: Answer,
+  { headers, body, encoding }: Encoded,
+  requestId: string,
+): string[] {
+  const isCompressed = encoding !== undefined && encoding !== 'identity';
+  const list = services.constantHeaders.slice();
+  list.push('X-Request-Id', requestId);
+  if (limits !== undefined) list.push('RateLimit-Policy', limits['RateLimit-Policy'], 'RateLimit', limits.RateLimit);
+  if (status !== 204 && status !== 304) {
+    if (body !== undefined) list.push('Content-Type', contentType);
+    if (isCompressed) list.push('Content-Encoding', encoding);
+    if (!isCompressed || request.method !== 'HEAD') list.push('Content-Length', String(lengthOf(body)));
   }
-  let fault: AppError | undefined;
-  try {
-    const reading = takeBody(exchange, mounted);
-    if (reading !== undefined) await reading;
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    fault = error;
-  }
-  const value = fault === undefined ? (exchange.body as JsonValue) : undefined;
-  return { isRead: true, value, fault, readAtMs: services.now() };
+  if (closes || services.draining) list.push('Connection', 'close');
+  if (headers !== undefined) pushHeaders(list, headers, encoding !== undefined);
+  else if (encoding === undefined) list.push(...NO_STORE);
+  else list.push(...NO_STORE, ...VARY);
+  return list;
 }
 
-/** Reads the body in its turn. A route with `prefetch` then looks up the key again, with what the body names. */
-function readInTurn(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
-  const reading = takeBody(exchange, mounted);
-  if (mounted.route.prefetch === undefined) return reading;
-  return Promise.resolve(reading).then(() =>
-    authenticate(exchange, { value: exchange.body as JsonValue, readAtMs: exchange.services.now() }),
-  );
+function lengthOf(body: string | Buffer | undefined): number {
+  if (body === undefined) return 0;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+}
+
+function pushHeaders(list: string[], headers: Readonly<Record<string, string>>, varies: boolean): void {
+  let hasCacheControl = false;
+  let vary: string | undefined = varies ? VARY[1] : undefined;
+  for (const name in headers) {
+    const lowerCase = name.toLowerCase();
+    hasCacheControl ||= lowerCase === 'cache-control';
+    if (vary !== undefined && lowerCase === 'vary') vary = `${headers[name]}, ${vary}`;
+    else list.push(name, headers[name] ?? '');
+  }
+  if (vary !== undefined) list.push(VARY[0], vary);
+  if (!hasCacheControl) list.push(...NO_STORE);
+}
+
+/** A reply without permission check or charge is a bug of the handler and must not look like success. */
+function requirePermitAndCharge(exchange: Exchange, status: number): void {
+  if (status < 200 || status > 299) return;
+  const route = exchange.mounted?.route;
+  if (route?.permit === 'byHandler' && exchange.permitCalls !== 1) {
+    throw new Error('The handler reached its reply without having called permit().');
+  }
+  if (route?.charge === 'byHandler' && exchange.chargeCalls !== 1) {
+    throw new Error('The handler reached its reply without having called charge().');
+  }
+}
+
+function limitsOf(exchange: Exchange): RateLimitHeaders | undefined {
+  if (exchange.limits !== undefined || !exchange.isKnownCaller) return exchange.limits;
+  return exchange.guard.lastLimits?.(exchange.caller);
+}
+
+function finishRecord(exchange: Exchange, status: number): void {
+  const { record, services, mounted } = exchange;
+  record.status = status;
+  record.durationMs = Math.max(0, services.now() - exchange.startedAt);
+  if (exchange.isKnownCaller) Object.assign(record, exchange.guard.describe?.(exchange.caller));
+  services.requests.write(record);
+  exchange.endTurn?.();
+  mounted?.meter.observe(status, record.durationMs);
+  if (exchange.span !== undefined) endSpan(exchange.span, record);
+}
+
+/** OpenTelemetry semantic conventions: only a 5xx marks a server span as failed. */
+function endSpan(span: Span, { route, status, code, records, replayed, outcome }: RequestRecord): void {
+  span.set({
+    'http.response.status_code': status,
+    ...(route === 'none' ? {} : { 'http.route': route }),
+    ...(code === undefined ? {} : { 'sealgate.problem.code': code }),
+    ...(records === undefined ? {} : { 'sealgate.records': records }),
+    ...(replayed === undefined ? {} : { 'sealgate.replayed': replayed }),
+    ...(outcome === undefined ? {} : { 'sealgate.outcome': outcome }),
+  });
+  span.end(status >= 500 ? (code ?? String(status)) : undefined);
 }

@@ -32,7 +32,7 @@ export function adminSurface(routes: readonly Route<AdminCaller>[]): AdminSurfac
     log,
     metrics: { route: () => ({ observe: () => undefined }) },
     now: clock.now,
-    newRequestId: () => 'made-here',
+    newId: () => 'made-here',
     trustProxy: false,
     tlsTerminatedUpstream: false,
   });

@@ -81,7 +81,7 @@ export function testSurface(
     log,
     metrics,
     now: clock.now,
-    newRequestId: () => 'made-here',
+    newId: () => 'made-here',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,

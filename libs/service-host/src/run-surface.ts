@@ -1,5 +1,13 @@
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
-import { createLog, httpMetrics, type LogLevel, logMetrics, Metrics, type ServiceLog } from '@sealgate/observability';
+import {
+  createLog,
+  httpMetrics,
+  type LogLevel,
+  logMetrics,
+  Metrics,
+  processClock,
+  type ServiceLog,
+} from '@sealgate/observability';
 import type { TracingConfig, TrustedProxies } from './listener-fields.ts';
 import type { ServedApp } from './listener.ts';
 import type { Environment } from './load-config.ts';
@@ -16,7 +24,7 @@ interface SurfaceConfig extends HostConfig {
 /** The basics of a process: settings, clock, ids, log and metrics. */
 export interface Basics<Config> {
   readonly config: Config;
-  /** Milliseconds since the epoch, with a fraction, so that it also measures durations. Never goes back. */
+  /** `processClock`. */
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   readonly log: ServiceLog;
@@ -26,7 +34,7 @@ export interface Basics<Config> {
     readonly log: ServiceLog;
     readonly metrics: ReturnType<typeof httpMetrics>;
     readonly now: () => number;
-    readonly newRequestId: () => string;
+    readonly newId: (prefix: string) => string;
     readonly trustProxy: TrustedProxies;
     readonly tlsTerminatedUpstream: boolean;
     /** A service compiles schemas at first use, for a faster start and less memory. */
@@ -39,7 +47,7 @@ interface OpsNeeds extends HostChecks {
   readonly checkTimeoutMs: number;
   readonly log: ServiceLog;
   readonly now: () => number;
-  readonly newRequestId: () => string;
+  readonly newId: (prefix: string) => string;
 }
 
 interface SurfaceOptions<Config> {
@@ -66,8 +74,8 @@ export function runSurface<Config extends SurfaceConfig & TracingConfig>(options
     const { name, opsApp, checkTimeoutMs } = options;
     const number = workerNumber();
     if (number === undefined) {
-      const { log, metrics, now, appBase } = openBasics(name, config);
-      const ops = { checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
+      const { log, metrics, now, newId } = openBasics(name, config);
+      const ops = { checkTimeoutMs, log, now, newId };
       const { contentType } = metrics;
       return runPrimary({
         ...{ name, config, log, metrics, now, checkTimeoutMs, workers },
@@ -88,8 +96,8 @@ function serviceOf<Config extends SurfaceConfig & TracingConfig>(
   { name, opsApp, checkTimeoutMs, compose }: SurfaceOptions<Config>,
   basics: Basics<Config>,
 ): RunOptions {
-  const { config, log, metrics, now, appBase } = basics;
-  const ops = { metrics, checkTimeoutMs, log, now, newRequestId: appBase.newRequestId };
+  const { config, log, metrics, now, newId } = basics;
+  const ops = { metrics, checkTimeoutMs, log, now, newId };
   return {
     ...{ name, config, log, metrics },
     opsApp: (checks) => opsApp({ ...ops, ...checks }),
@@ -107,7 +115,7 @@ function openBasics<Config extends SurfaceConfig>(
   config: Config,
   worker?: { readonly number: number; readonly wholeText: () => Promise<string> },
 ): Basics<Config> {
-  const now = () => performance.timeOrigin + performance.now();
+  const now = processClock;
   const fields = worker === undefined ? {} : { worker: worker.number };
   const log = createLog({ service: name, level: config.logLevel, stream: process.stdout, now, fields });
   const whole = worker === undefined ? {} : { wholeText: worker.wholeText };
@@ -124,9 +132,8 @@ export function basicsOf<Config extends SurfaceConfig>(
   const { config, now, log, metrics } = given;
   const { trustProxy, tlsTerminatedUpstream } = config;
   const newId = timeOrderedIds(now, randomPool());
-  const newRequestId = () => newId('req_');
   const proxies = { trustProxy, tlsTerminatedUpstream };
-  const appBase = { log, metrics: httpMetrics(metrics), now, newRequestId, ...proxies, compileSchemas };
+  const appBase = { log, metrics: httpMetrics(metrics), now, newId, ...proxies, compileSchemas };
   return { ...given, newId, appBase };
 }
 

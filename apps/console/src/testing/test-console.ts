@@ -129,12 +129,11 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases 
   const requests = { write: (record: object) => logged.push(JSON.stringify(record)) };
   const log = { error: write, warn: write, info: write, debug: write, requests } as never;
   const metrics = { route: () => ({ observe: () => undefined }) };
-  const newRequestId = () => ids('req_');
   const appBase = {
     log,
     metrics,
     now: clock.now,
-    newRequestId,
+    newId: ids,
     trustProxy: false as const,
     tlsTerminatedUpstream: false,
     compileSchemas: 'at-start' as const,

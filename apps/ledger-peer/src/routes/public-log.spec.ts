@@ -105,7 +105,7 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
     log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: () => 0 }),
     metrics: httpMetrics(new Metrics('test', { processMetrics: false })),
     now: () => 0,
-    newRequestId: () => 'made-here',
+    newId: () => 'made-here',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,

@@ -58,7 +58,7 @@ export function testApp({ routes, keyHash, isOpen, compress = false }: TestAppOp
     log: createLog({ service: 'ledger-peer', level: 'error', stream, now: Date.now }),
     metrics: httpMetrics(new Metrics('ledger-peer', { unknownLabels: 'other' })),
     now: Date.now,
-    newRequestId: () => 'req_1',
+    newId: () => 'req_1',
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,
