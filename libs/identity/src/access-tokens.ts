@@ -7,7 +7,7 @@ import {
   type JWTPayload,
   type ProtectedHeaderParameters,
 } from 'jose';
-import type { OidcIssuer } from './identity-config.ts';
+import type { AdminRole, AdminRule, OidcIssuer } from './identity-config.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
 /** A verified token: subject, issuer and all claims. */
@@ -31,15 +31,6 @@ export interface AccessTokens {
   check(token: string, audience?: readonly string[]): Promise<AccessToken | undefined>;
 }
 
-interface AccessTokensOptions {
-  readonly issuers: readonly OidcIssuer[];
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Default: the platform's. */
-  readonly fetch?: typeof fetch;
-}
-
 const MAX_TOKEN_BYTES = 8192;
 const TOKEN_FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const ALGORITHMS = ['EdDSA', 'ES256', 'ES384', 'PS256', 'RS256'];
@@ -56,7 +47,17 @@ export function isTokenForm(text: string): boolean {
 }
 
 /** Creates the verifier. Keys are prefetched, so that the first token does not wait for them. */
-export function accessTokens({ issuers, now, log, fetch: ask = fetch }: AccessTokensOptions): AccessTokens {
+export function accessTokens({
+  issuers,
+  now,
+  log,
+  fetch: ask = fetch,
+}: {
+  readonly issuers: readonly OidcIssuer[];
+  readonly now: () => number;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly fetch?: typeof fetch;
+}): AccessTokens {
   const known = new Map(
     issuers.map((issuer) => [issuer.issuer, { issuer, keys: new IssuerKeys({ issuer, now, log, fetch: ask }) }]),
   );
@@ -116,3 +117,48 @@ function isShortLived({ iat, exp = 0 }: JWTPayload, nowSeconds: number): boolean
   if (iat !== undefined && iat > nowSeconds + LEEWAY_SECONDS) return false;
   return exp - (iat ?? nowSeconds - LEEWAY_SECONDS) <= MAX_LIFETIME_SECONDS;
 }
+
+/** A signed-in person on an admin listener. */
+interface AdminPerson {
+  /** `oidc:<issuer>#<subject>`, the actor of audit events. */
+  readonly actor: string;
+  readonly role: AdminRole;
+  readonly identity: { readonly issuer: string; readonly subject: string };
+}
+
+/**
+ * Returns a function that finds the person and role behind an access token; undefined if the token is invalid or grants
+ * no role. The strongest of several roles applies. Without rules there is no sign-in, and no such function.
+ */
+export function adminPeople(
+  tokens: AccessTokens,
+  rules: readonly AdminRule[],
+): ((presented: string) => Promise<AdminPerson | undefined>) | undefined {
+  if (rules.length === 0) return undefined;
+  return async (presented: string): Promise<AdminPerson | undefined> => {
+    const token = isTokenForm(presented) ? await tokens.check(presented) : undefined;
+    if (token === undefined) return undefined;
+    const { issuer, subject, claims } = token;
+    const roles = rules
+      .filter((rule) => (rule.issuer ?? issuer) === issuer && holds(claimAt(claims, rule.claim), rule.value))
+      .map(({ role }) => role);
+    if (roles.length === 0) return undefined;
+    const role = roles.includes('operator') ? 'operator' : 'viewer';
+    return { actor: `oidc:${issuer}#${subject}`, role, identity: { issuer, subject } };
+  };
+}
+
+function claimAt(claims: Readonly<Record<string, unknown>>, claim: string): unknown {
+  if (!claim.startsWith('/')) return ownMember(claims, claim);
+  const steps = claim
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return steps.reduce<unknown>((value, step) => ownMember(value, step), claims);
+}
+
+const ownMember = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+
+const holds = (claim: unknown, value: string): boolean =>
+  claim === value || (Array.isArray(claim) && claim.includes(value));
