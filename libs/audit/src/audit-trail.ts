@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AuditEvent, AuditQuery } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { migrationSet, type MigrationSet, type Sql } from '@sealgate/storage';
 
@@ -12,43 +13,11 @@ export interface AuditEntry {
   readonly detail?: JsonValue;
 }
 
-export interface AuditEvent {
-  readonly id: string;
-  readonly at: Date;
-  readonly actor: string;
-  readonly action: string;
-  readonly resource: string;
-  readonly resourceId: string;
-  readonly requestId: string | null;
-  readonly detail: JsonValue;
-}
-
-/** Filters match exactly; absent ones do not filter. `from` is inclusive, `to` exclusive. */
-export interface AuditPage extends Partial<Pick<AuditEvent, 'actor' | 'action' | 'resource' | 'resourceId'>> {
-  readonly limit: number;
-  /** The last event of the previous page. */
-  readonly after?: { readonly at: Date; readonly id: string };
-  /** Default: newest first. */
-  readonly oldestFirst?: boolean;
-  readonly requestId?: string;
-  readonly from?: Date;
-  readonly to?: Date;
-}
-
 export interface AuditTrail {
   /** Adds an event; in the transaction of the change it is atomic with the change. */
   record(sql: Sql, entry: AuditEntry): Promise<void>;
   /** Newest first, unless `oldestFirst` is set. */
-  list(sql: Sql, page: AuditPage): Promise<AuditEvent[]>;
-}
-
-export interface AuditTrailOptions {
-  /** The schema that `auditMigrations` was run in. */
-  readonly schema: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Returns `evt_...` for `evt_`; sortable ids keep events of one millisecond in order. */
-  readonly newId: (prefix: string) => string;
+  list(sql: Sql, query: AuditQuery): Promise<AuditEvent[]>;
 }
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
@@ -56,9 +25,18 @@ const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 /**
  * The audit events of one surface. They cannot be changed or removed here, and the database refuses it to every role
  * that cannot alter the table. Statements have the deadlines and errors of `Sql`.
+ *
+ * `auditMigrations` was run in `schema`; sortable ids keep events of one millisecond in order.
  */
-export function auditTrail(options: AuditTrailOptions): AuditTrail {
-  const { schema, now, newId } = options;
+export function auditTrail({
+  schema,
+  now,
+  newId,
+}: {
+  readonly schema: string;
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+}): AuditTrail {
   assert(PLAIN_NAME.test(schema), 'A schema has a plain lower-case name.');
   const table = `${schema}.audit_events`;
   return {
@@ -77,14 +55,14 @@ export function auditTrail(options: AuditTrailOptions): AuditTrail {
       const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
       const text = `SELECT id, at, actor, action, resource, resource_id AS "resourceId", request_id AS "requestId", detail
         FROM ${table} ${where} ORDER BY at ${order}, id ${order} LIMIT $1`;
-      const rows = await sql.query<StoredEvent>({ text, values: [page.limit, ...values] });
+      const rows = await sql.query<AuditRow>({ text, values: [page.limit, ...values] });
       return rows.map((row) => ({ ...row, detail: detailOf(row) }));
     },
   };
 }
 
 /** Parameters start at $2. */
-function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[] } {
+function conditionsOf(page: AuditQuery): { conditions: string[]; values: unknown[] } {
   const { after, from, to } = page;
   const values: unknown[] = [];
   const parameter = (value: unknown): string => `$${values.push(value) + 1}`;
@@ -105,9 +83,9 @@ function conditionsOf(page: AuditPage): { conditions: string[]; values: unknown[
   return { conditions, values };
 }
 
-type StoredEvent = Omit<AuditEvent, 'detail'> & { readonly detail: string | null };
+type AuditRow = Omit<AuditEvent, 'detail'> & { readonly detail: string | null };
 
-function detailOf({ detail }: StoredEvent): JsonValue {
+function detailOf({ detail }: AuditRow): JsonValue {
   if (detail === null) return null;
   const parsed: JsonValue = JSON.parse(detail); // Written as JSON by `record`.
   return parsed;

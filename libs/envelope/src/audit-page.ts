@@ -1,5 +1,29 @@
 import { Bytes, canonical, sha256Text, type JsonValue } from '@sealgate/json';
 
+/** An event of the audit trail of a surface. */
+export interface AuditEvent {
+  readonly id: string;
+  readonly at: Date;
+  readonly actor: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly resourceId: string;
+  readonly requestId: string | null;
+  readonly detail: JsonValue;
+}
+
+/** Which events to list. Filters match exactly; absent ones do not filter. `from` is inclusive, `to` exclusive. */
+export interface AuditQuery extends Partial<Pick<AuditEvent, 'actor' | 'action' | 'resource' | 'resourceId'>> {
+  readonly limit: number;
+  /** The last event of the previous page. */
+  readonly after?: Pick<AuditEvent, 'at' | 'id'>;
+  /** Default: newest first. */
+  readonly oldestFirst?: boolean;
+  readonly requestId?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
 /**
  * The signed members of a page of an audit export: consecutive events of one surface, oldest first. The pages of an export
  * form a chain by `previous`, so a page that was left out, or the end of the export, is detectable.

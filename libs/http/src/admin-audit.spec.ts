@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
-import { auditPageText, seededSigner, verifyDetached, type AuditPage } from '@sealgate/envelope';
+import { auditPageText, type AuditPage, type AuditQuery, seededSigner, verifyDetached } from '@sealgate/envelope';
 import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
 import { ADMIN, adminSurface, VIEWER } from '../test/admin-surface.ts';
-import { adminAuditRoutes, type AuditQuery } from './admin-audit.ts';
+import { adminAuditRoutes } from './admin-audit.ts';
 
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
 const cursors = cursorCodec({ hasher, now: () => 0 });

@@ -1,43 +1,15 @@
-import { sealAuditPage, type DocumentSigner } from '@sealgate/envelope';
+import { type AuditEvent, type AuditQuery, type DocumentSigner, sealAuditPage } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 import type { Route } from './route.ts';
-import { instantText, lineOfText, listOf, listQuery, named } from './schemas.ts';
-
-/** An audit event as the surface stores it. */
-interface StoredEvent {
-  readonly id: string;
-  readonly at: Date;
-  readonly actor: string;
-  readonly action: string;
-  readonly resource: string;
-  readonly resourceId: string;
-  readonly requestId: string | null;
-  readonly detail: JsonValue;
-}
-
-/** Filters of a page of audit events. `from` is inclusive, `to` exclusive; absent members do not filter. */
-export interface AuditQuery {
-  readonly limit: number;
-  /** The last event of the previous page. */
-  readonly after?: { readonly at: Date; readonly id: string };
-  /** Default: newest first. */
-  readonly oldestFirst?: boolean;
-  readonly actor?: string;
-  readonly action?: string;
-  readonly resource?: string;
-  readonly resourceId?: string;
-  readonly requestId?: string;
-  readonly from?: Date;
-  readonly to?: Date;
-}
+import { instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
   /** See `AuditTrail.list`. */
-  readonly listAudit: (query: AuditQuery) => Promise<readonly StoredEvent[]>;
+  readonly listAudit: (query: AuditQuery) => Promise<readonly AuditEvent[]>;
   /** Exported pages name the surface and are signed by the first signer; the keys of all are published. */
   readonly auditSigning: { readonly surface: string; readonly signers: readonly DocumentSigner[] };
   readonly now: () => number;
@@ -46,7 +18,6 @@ export interface AdminAuditPorts {
 }
 
 const Text = Type.String();
-const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 const WORDS = ['actor', 'action', 'resource'] as const;
 const SPELLINGS = {
@@ -69,11 +40,11 @@ export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
     'AuditEvent',
     Type.Object({
       ...{ id: Text, at: instantText(), actor: Text, action: Text, resource: Text },
-      ...{ [spelt.resourceId]: Text, [spelt.requestId]: OrNull(Text) },
+      ...{ [spelt.resourceId]: Text, [spelt.requestId]: orNull(Text) },
       detail: Type.Unknown({ description: 'Further details for people, such as names and reasons.' }),
     }),
   );
-  const item = ({ resourceId, requestId, ...event }: StoredEvent) => ({
+  const item = ({ resourceId, requestId, ...event }: AuditEvent) => ({
     ...event,
     at: event.at.toISOString(),
     [spelt.resourceId]: resourceId,
@@ -84,10 +55,10 @@ export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
 
 interface Shown {
   readonly row: TSchema;
-  readonly item: (event: StoredEvent) => { readonly [member: string]: JsonValue };
+  readonly item: (event: AuditEvent) => { readonly [member: string]: JsonValue };
 }
 
-const position = (event: StoredEvent): string => `${event.at.toISOString()} ${event.id}`;
+const position = (event: AuditEvent): string => `${event.at.toISOString()} ${event.id}`;
 
 function listRoute(
   { cursors, listAudit }: AdminAuditPorts,
@@ -136,15 +107,15 @@ const exportPage = (row: TSchema) =>
     Type.Object({
       v: Type.Literal(1),
       surface: Text,
-      from: OrNull(instantText()),
+      from: orNull(instantText()),
       to: instantText(),
       at: instantText(),
-      previous: Type.Union([Hash, Type.Null()], { description: '`hash` of the previous page; null on the first.' }),
+      previous: orNull(Hash, { description: '`hash` of the previous page; null on the first.' }),
       last: Type.Boolean({ description: 'Whether the export ends with this page.' }),
       items: Type.Array(row),
       hash: Type.String({ ...Hash, description: 'SHA-256 of the canonical form (RFC 8785) of the members above.' }),
       signature: Type.String({ description: 'Detached JWS (RFC 7515, EdDSA) over that form.' }),
-      nextCursor: OrNull(Text),
+      nextCursor: orNull(Text),
     }),
   );
 

@@ -2,12 +2,11 @@ import { AppError } from '@sealgate/errors';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
-import { ledgerCall, DeclaredLoss } from './admin-ledger-loss.ts';
+import { DeclaredLoss, ledgerCall, noChannel } from './admin-ledger-loss.ts';
 import type { Route } from './route.ts';
-import { instantText, lineOfText, listOf, listQuery, named } from './schemas.ts';
+import { instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
 
 const Text = Type.String();
-const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 const Time = instantText();
 const Channel = lineOfText({ min: 1, max: 1024 });
 
@@ -17,11 +16,11 @@ const ChannelRow = named(
     channel: Text,
     size: Type.Integer({ description: 'Records.' }),
     signed: Type.Integer({ description: 'Number of records that the newest checkpoint covers.' }),
-    signedUntil: Type.Union([Time, Type.Null()], {
+    signedUntil: orNull(Time, {
       description:
         'Time of the newest record covered by a checkpoint; null if there is none or its time cannot be read.',
     }),
-    unsignedSince: Type.Union([Time, Type.Null()], {
+    unsignedSince: orNull(Time, {
       description:
         'Time of the oldest record not yet covered by a checkpoint; null if there is none or its time cannot be read.',
     }),
@@ -33,12 +32,12 @@ const ListedRecord = named(
   Type.Object({
     id: Text,
     type: Text,
-    owner: OrNull(Text),
+    owner: orNull(Text),
     transactionId: Text,
     position: Type.Integer({ description: 'Its number in the channel, counted from 0 without gaps.' }),
     index: Type.Integer({ description: 'Index of its leaf in the log of its epoch.' }),
     epoch: Type.Optional(Type.Integer()),
-    at: Type.Union([Time, Type.Null()]),
+    at: orNull(Time),
     erased: Type.Boolean(),
     archived: Type.Boolean({ description: 'Owner and time are in an archive file with the content, and null here.' }),
   }),
@@ -49,10 +48,10 @@ const LogRow = named(
   Type.Object({
     epoch: Type.Integer(),
     origin: Type.String({ description: 'Origin line of its checkpoints.' }),
-    checkpoint: Type.Union([Text, Type.Null()], {
+    checkpoint: orNull(Text, {
       description: 'The newest signed note (C2SP tlog-checkpoint); for a closed log, its last one.',
     }),
-    declaration: Type.Union([DeclaredLoss, Type.Null()]),
+    declaration: orNull(DeclaredLoss),
   }),
 );
 
@@ -239,5 +238,3 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
   });
   return [logs, logKeys, keys];
 }
-
-const noChannel = (): AppError => new AppError('NOT_FOUND', 'There is no such channel.');

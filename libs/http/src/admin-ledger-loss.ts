@@ -9,10 +9,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
 import type { AuditErasure } from './admin-ledger.ts';
 import type { Route } from './route.ts';
-import { closedObject, enumOf, instantText, lineOfText, named } from './schemas.ts';
+import { closedObject, enumOf, instantText, lineOfText, named, orNull } from './schemas.ts';
 
 const Text = Type.String();
-const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 const Note = 'A signed note (C2SP tlog-checkpoint)';
 
 const LostEntries = named(
@@ -22,7 +21,7 @@ const LostEntries = named(
     lostFrom: Type.Integer({ description: 'First index of that log that was covered by a checkpoint and is lost.' }),
     lostUntil: Type.Integer({ description: 'First index after the lost ones; equal to lostFrom if none are lost.' }),
     checkpoint: Type.String({ description: `${Note}: the newest kept checkpoint of that log.` }),
-    surviving: Type.Union([Text, Type.Null()], { description: `${Note}: the newest that the surviving log extends.` }),
+    surviving: orNull(Text, { description: `${Note}: the newest that the surviving log extends.` }),
   }),
 );
 
@@ -50,14 +49,14 @@ const Loss = named(
       description:
         '`lost`: the channel accepts no records. `declared`: it accepts none yet, and resumes by itself once its next epoch is signed.',
     }),
-    problem: OrNull(Text),
+    problem: orNull(Text),
     lost: Type.Array(LostEntries, { description: 'Oldest log first; empty if the channel is whole.' }),
-    foundAt: Type.Union([instantText(), Type.Null()]),
-    sharedAt: Type.Union([instantText(), Type.Null()], {
+    foundAt: orNull(instantText()),
+    sharedAt: orNull(instantText(), {
       description: 'Time of the last record that is not lost. Later records may be lost.',
     }),
     epoch: Type.Integer({ description: 'Current epoch of the channel; 0 before its first declared loss.' }),
-    declaration: Type.Union([DeclaredLoss, Type.Null()], { description: 'Declaration of the newest declared loss.' }),
+    declaration: orNull(DeclaredLoss, { description: 'Declaration of the newest declared loss.' }),
   }),
 );
 
@@ -82,8 +81,7 @@ const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 /** The routes that show what a channel lost and declare the loss. */
 export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure): Route<AdminCaller>[] {
   const find = async (channel: string) => {
-    const known = await ledgerCall(ledger.channels());
-    if (!known.some((row) => row.channel === channel)) throw new AppError('NOT_FOUND', 'There is no such channel.');
+    await knownChannel(ledger, channel);
     const loss = await ledgerCall(ledger.loss(channel));
     return { ...loss, lost: [...loss.lost] };
   };
@@ -141,6 +139,15 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure
   });
   return [read, declare];
 }
+
+/** The channel with its size. @throws AppError NOT_FOUND, and the refusals of `ledgerCall`. */
+export async function knownChannel(ledger: Pick<LossAdministration, 'channels'>, channel: string) {
+  const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
+  if (known === undefined) throw noChannel();
+  return known;
+}
+
+export const noChannel = (): AppError => new AppError('NOT_FOUND', 'There is no such channel.');
 
 const changed = () => new AppError('PRECONDITION_FAILED', 'The loss of the channel has changed: read it again.');
 

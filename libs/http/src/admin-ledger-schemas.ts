@@ -1,12 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { DeclaredLoss } from './admin-ledger-loss.ts';
-import { enumOf, instantText, named } from './schemas.ts';
+import { enumOf, instantText, named, orNull } from './schemas.ts';
 
 // Response schemas of the ledger routes of the admin listener.
 
 const Text = Type.String();
 const Time = instantText();
-const OrNull = <Schema extends typeof Text>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const RecordRow = named(
   'LedgerRecord',
@@ -15,7 +14,7 @@ export const RecordRow = named(
     network: Text,
     channel: Text,
     type: Text,
-    owner: OrNull(Text),
+    owner: orNull(Text),
     data: Type.Unknown(),
     extra: Type.Unknown(),
     index: Type.Optional(Type.Integer()),
@@ -33,9 +32,9 @@ const Receipt = named(
     channel: Text,
     id: Text,
     type: Text,
-    owner: OrNull(Text),
+    owner: orNull(Text),
     dataHash: Text,
-    salt: OrNull(Text),
+    salt: orNull(Text),
     extra: Type.Unknown(),
     transactionId: Text,
     at: Time,
@@ -71,8 +70,8 @@ export const Audit = named(
   Type.Object({
     ok: Type.Boolean(),
     size: Type.Integer(),
-    firstBadRecordId: OrNull(Text),
-    problem: OrNull(Text),
+    firstBadRecordId: orNull(Text),
+    problem: orNull(Text),
   }),
 );
 
@@ -85,7 +84,7 @@ export const AuditRunRow = named(
     walked: Type.Integer({ description: 'Records checked so far.' }),
     size: Type.Integer({ description: 'Records of the channel when the audit started.' }),
     startedAt: Time,
-    endedAt: Type.Union([Time, Type.Null()]),
-    report: Type.Union([Audit, Type.Null()], { description: 'Result; null unless the status is done.' }),
+    endedAt: orNull(Time),
+    report: orNull(Audit, { description: 'Result; null unless the status is done.' }),
   }),
 );

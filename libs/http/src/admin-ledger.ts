@@ -4,7 +4,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
-import { ledgerCall, type LossAdministration, lossRoutes } from './admin-ledger-loss.ts';
+import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './admin-ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
 import type { Route } from './route.ts';
@@ -58,7 +58,7 @@ export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[]
 
 /** Background audits: start one, and poll its result. */
 function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCaller>[] {
-  const runs = new AuditRuns({ ledger, now, newId });
+  const runs = new AuditRuns(ledger, now, newId);
   const begin = adminRoute({
     ...base,
     method: 'post',
@@ -72,9 +72,8 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     responses: { 202: { description: 'The audit is running.', schema: AuditRunRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler({ params: { channel } }) {
-      const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
-      if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
-      return { status: 202, body: auditRunRow(runs.begin(channel, known.size)) };
+      const { size } = await knownChannel(ledger, channel);
+      return { status: 202, body: auditRunRow(runs.begin(channel, size)) };
     },
   });
   const find = adminRoute({
@@ -155,8 +154,7 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler(context) {
       const { channel } = context.params;
-      const known = await ledgerCall(ledger.channels());
-      if (!known.some((row) => row.channel === channel)) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      await knownChannel(ledger, channel);
       const report: AuditReport = await ledgerCall(ledger.audit(channel, context.signal));
       return { status: 200, body: report };
     },
@@ -229,9 +227,7 @@ const DAY_MS = 86_400_000;
  */
 function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<AdminCaller> {
   return adminRoute({
-    charge: 'none',
-    idempotency: 'none',
-    permit: 'authenticated',
+    ...base,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/archive',
     operationId: 'archiveRecords',
@@ -254,8 +250,7 @@ function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<Adm
           faults: [{ in: 'body', pointer: '', detail: 'must have exactly one of before and olderThanDays' }],
         });
       }
-      const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
-      if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      await knownChannel(ledger, channel);
       const detail = {
         channel,
         ...(before === undefined ? { olderThanDays: `${olderThanDays}` } : { before: `${before}` }),
@@ -266,7 +261,7 @@ function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<Adm
           ? { channel, olderThanMs: Math.floor(now()) - olderThanDays! * DAY_MS }
           : { channel, before };
       const progress = await ledgerCall(ledger.archiveRecords(archiveOrder));
-      if (progress === undefined) throw new AppError('NOT_FOUND', 'There is no such channel.');
+      if (progress === undefined) throw noChannel();
       return { status: 200, body: progress };
     },
   });

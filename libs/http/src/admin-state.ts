@@ -3,7 +3,7 @@ import { type AdminCaller, adminRoute } from './admin-app.ts';
 import { type AdminAuditPorts, adminAuditRoutes } from './admin-audit.ts';
 import { ledgerCall } from './admin-ledger-loss.ts';
 import type { Route } from './route.ts';
-import { enumOf, instantText, named } from './schemas.ts';
+import { enumOf, instantText, named, orNull } from './schemas.ts';
 
 const Text = Type.String();
 
@@ -32,7 +32,7 @@ const Waiting = named(
           what: Text,
           description: Text,
           count: Type.Integer({ minimum: 0 }),
-          oldestAt: Type.Union([instantText(), Type.Null()], {
+          oldestAt: orNull(instantText(), {
             description: 'Time since the oldest item waits; null if none does or it is not known.',
           }),
         }),
@@ -50,9 +50,11 @@ export interface WaitingItem {
   readonly oldestAt: Date | undefined;
 }
 
-export interface AdminStatePorts extends AdminSecretPorts, AdminAuditPorts {
+export interface AdminStatePorts extends AdminAuditPorts {
   /** Counts the pending work of this surface. Bounded in time; rejects if the database is unavailable. */
   readonly waiting: () => Promise<readonly WaitingItem[]>;
+  /** Reports which processes use which server secrets and for what; see `secretWatch`. */
+  readonly secretReport: () => Promise<ReadonlyDeep<Static<typeof SecretsReport>>>;
 }
 
 const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
@@ -85,7 +87,7 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
       return { status: 200, body: { items } satisfies Static<typeof Waiting> };
     },
   });
-  return [whoami, waiting, ...adminAuditRoutes(ports), ...adminSecretRoutes(ports)];
+  return [whoami, waiting, ...adminAuditRoutes(ports), secretsRoute(ports)];
 }
 
 function whoamiOf({ actor, role, identity }: AdminCaller): Static<typeof Whoami> {
@@ -94,12 +96,9 @@ function whoamiOf({ actor, role, identity }: AdminCaller): Static<typeof Whoami>
 
 const Count = Type.Integer();
 const Time = instantText();
-const TimeOrNull = Type.Union([Time, Type.Null()]);
+const TimeOrNull = orNull(Time);
 
-const Need = named(
-  'SecretNeed',
-  Type.Object({ what: Text, rows: Type.Union([Type.Integer(), Type.Null()]), until: TimeOrNull }),
-);
+const Need = named('SecretNeed', Type.Object({ what: Text, rows: orNull(Type.Integer()), until: TimeOrNull }));
 
 const SecretsReport = named(
   'SecretsReport',
@@ -131,31 +130,21 @@ type ReadonlyDeep<Value> = Value extends object
   ? { readonly [Member in keyof Value]: ReadonlyDeep<Value[Member]> }
   : Value;
 
-interface AdminSecretPorts {
-  /** Reports which processes use which server secrets and for what; see `secretWatch`. */
-  readonly secretReport: () => Promise<ReadonlyDeep<Static<typeof SecretsReport>>>;
-}
-
 /** The route that shows the progress of a secret rotation. It shows ids and times, never a value. */
-function adminSecretRoutes({ secretReport }: AdminSecretPorts): Route<AdminCaller>[] {
-  return [
-    adminRoute({
-      charge: 'none',
-      idempotency: 'none',
-      permit: 'authenticated',
-      method: 'get',
-      path: '/admin/v1/secrets',
-      operationId: 'getSecretStatus',
-      summary:
-        'List the server secrets that processes hold, what each is still needed for, and the accepted tokens and keys',
-      responses: {
-        200: {
-          description: 'Secrets by id; tokens and keys by the first digits of their hash.',
-          schema: SecretsReport,
-        },
+function secretsRoute({ secretReport }: Pick<AdminStatePorts, 'secretReport'>): Route<AdminCaller> {
+  return adminRoute({
+    ...base,
+    path: '/admin/v1/secrets',
+    operationId: 'getSecretStatus',
+    summary:
+      'List the server secrets that processes hold, what each is still needed for, and the accepted tokens and keys',
+    responses: {
+      200: {
+        description: 'Secrets by id; tokens and keys by the first digits of their hash.',
+        schema: SecretsReport,
       },
-      errors: ['UNAVAILABLE'],
-      handler: async () => ({ status: 200, body: (await secretReport()) as Static<typeof SecretsReport> }),
-    }),
-  ];
+    },
+    errors: ['UNAVAILABLE'],
+    handler: async () => ({ status: 200, body: (await secretReport()) as Static<typeof SecretsReport> }),
+  });
 }

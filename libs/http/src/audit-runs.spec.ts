@@ -9,18 +9,14 @@ function runsOf() {
   const clock = testClock();
   const ends = new Map<string, (report: AuditReport | Error) => void>();
   const tell = new Map<string, (records: number) => void>();
-  const ids = testIds();
-  const runs = new AuditRuns({
-    now: clock.now,
-    newId: ids,
-    ledger: {
-      audit: (channel, _signal, onWalked) =>
-        new Promise((resolve, reject) => {
-          tell.set(channel, onWalked!);
-          ends.set(channel, (end) => (end instanceof Error ? reject(end) : resolve(end)));
-        }),
-    },
-  });
+  const ledger: ConstructorParameters<typeof AuditRuns>[0] = {
+    audit: (channel, _signal, onWalked) =>
+      new Promise((resolve, reject) => {
+        tell.set(channel, onWalked!);
+        ends.set(channel, (end) => (end instanceof Error ? reject(end) : resolve(end)));
+      }),
+  };
+  const runs = new AuditRuns(ledger, clock.now, testIds());
   const end = async (channel: string, as: AuditReport | Error = report) => {
     ends.get(channel)!(as);
     await new Promise((resolve) => setImmediate(resolve));

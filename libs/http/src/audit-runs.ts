@@ -15,23 +15,21 @@ interface AuditRun {
   report: AuditReport | undefined;
 }
 
-interface AuditRunsPorts {
-  readonly ledger: Pick<LedgerReader, 'audit'>;
-  readonly now: () => number;
-  readonly newId: (prefix: string) => string;
-}
-
 const MAX_RUNNING = 2;
 /** Finished runs that stay readable; the oldest is dropped first. */
 const MAX_FINISHED = 100;
 
 /** The background audits of this process, in memory only: a restart loses them and costs a new run. */
 export class AuditRuns {
-  readonly #ports: AuditRunsPorts;
+  readonly #ledger: Pick<LedgerReader, 'audit'>;
+  readonly #now: () => number;
+  readonly #newId: (prefix: string) => string;
   readonly #runs = new Map<string, AuditRun>();
 
-  constructor(ports: AuditRunsPorts) {
-    this.#ports = ports;
+  constructor(ledger: Pick<LedgerReader, 'audit'>, now: () => number, newId: (prefix: string) => string) {
+    this.#ledger = ledger;
+    this.#now = now;
+    this.#newId = newId;
   }
 
   find(channel: string, auditId: string): AuditRun | undefined {
@@ -48,12 +46,11 @@ export class AuditRuns {
       const detail = `${MAX_RUNNING} audits are already running in this process.`;
       throw new AppError('OVERLOADED', detail, { retryAfterSeconds: 60 });
     }
-    const { now, newId } = this.#ports;
     const run: AuditRun = {
-      auditId: newId('aud_'),
+      auditId: this.#newId('aud_'),
       channel,
       size,
-      startedAtMs: now(),
+      startedAtMs: this.#now(),
       walked: 0,
       endedAtMs: undefined,
       report: undefined,
@@ -65,12 +62,11 @@ export class AuditRuns {
 
   /** The run ends as failed, without a report, if the ledger is unavailable. */
   async #follow(run: AuditRun): Promise<void> {
-    const { ledger, now } = this.#ports;
     const onWalked = (records: number) => {
       run.walked = records;
     };
-    run.report = await ledger.audit(run.channel, undefined, onWalked).catch(() => undefined);
-    run.endedAtMs = now();
+    run.report = await this.#ledger.audit(run.channel, undefined, onWalked).catch(() => undefined);
+    run.endedAtMs = this.#now();
   }
 
   #keep(run: AuditRun): void {

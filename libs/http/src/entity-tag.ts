@@ -7,23 +7,22 @@ import type { Reply } from './route.ts';
  */
 export const weakTag = (content: string | Buffer): string => `W/"${sha256(content).toString('base64url')}"`;
 
-/** The answer to GET of a document that caches may keep for a while and then revalidate. */
+/**
+ * The answer to GET of a document that caches may keep for a while and then revalidate. `ifNoneMatch` is If-None-Match as
+ * sent; without `contentType` it is `application/json`.
+ */
 export function publicDocument(
   body: string | Buffer,
-  { ifNoneMatch, maxAgeSeconds, contentType }: PublicDocumentOptions,
+  {
+    ifNoneMatch,
+    maxAgeSeconds,
+    contentType,
+  }: { readonly ifNoneMatch: string | undefined; readonly maxAgeSeconds: number; readonly contentType?: string },
 ): Reply & { readonly status: 200 | 304 } {
   const tag = weakTag(body);
   const headers = { 'Cache-Control': `public, max-age=${maxAgeSeconds}`, ETag: tag };
   if (isKnownTag(ifNoneMatch, tag)) return { status: 304, headers };
   return { status: 200, body, headers, ...(contentType !== undefined && { contentType }) };
-}
-
-interface PublicDocumentOptions {
-  /** If-None-Match as sent. */
-  readonly ifNoneMatch: string | undefined;
-  readonly maxAgeSeconds: number;
-  /** Absent: `application/json`. */
-  readonly contentType?: string;
 }
 
 /**

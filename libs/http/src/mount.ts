@@ -1,7 +1,8 @@
 import { CATALOGUE, type ErrorCode } from '@sealgate/errors';
 import type { RouteMetrics } from '@sealgate/observability';
 import type { TObject } from '@sinclair/typebox';
-import { type CompileTime, SchemaCompiler, type Validator } from './check-shape.ts';
+import { SchemaCompiler, type Validator } from './check-shape.ts';
+import type { AppOptions } from './create-app.ts';
 import { comparePaths, pathFault, pathNames, pathTemplate } from './paths.ts';
 import { errorCodesOf } from './problems.ts';
 import type { AnyRoute } from './route.ts';
@@ -78,40 +79,40 @@ export interface PathTable {
   readonly otherMethods: MountedRoute;
 }
 
-interface TableOptions {
-  readonly routes: readonly AnyRoute[];
-  readonly metrics: Meters;
-  /** Whether HEAD is answered on every GET route. */
-  readonly head: boolean;
-  readonly compileSchemas?: CompileTime;
-}
-
 /**
  * One table per path, literal segments before parameters. Compile errors are added to `faults`, so that all are
  * reported at once.
  */
-export function pathTables(options: TableOptions, faults: string[]): PathTable[] {
-  const compiler = new SchemaCompiler(options.compileSchemas ?? 'at-start');
-  const byPath = Map.groupBy(options.routes, (route) => route.path);
+export function pathTables(
+  {
+    routes: all,
+    metrics,
+    head,
+    compileSchemas = 'at-start',
+  }: Pick<AppOptions<never>, 'metrics' | 'head' | 'compileSchemas'> & { readonly routes: readonly AnyRoute[] },
+  faults: string[],
+): PathTable[] {
+  const compiler = new SchemaCompiler(compileSchemas);
+  const byPath = Map.groupBy(all, (route) => route.path);
   const tables: PathTable[] = [];
   for (const path of [...byPath.keys()].sort(comparePaths)) {
     const routes = byPath.get(path) ?? [];
     const rules = rulesOf(routes, faults);
     const mount = (route: AnyRoute, method: string): MountedRoute =>
-      mountRoute(route, { compiler, rules, meter: options.metrics.route(method, pathTemplate(path)) });
+      mountRoute(route, { compiler, rules, meter: metrics.route(method, pathTemplate(path)) });
     const methods = new Map<string, MountedRoute>();
     for (const route of routes) {
       try {
         const method = route.method.toUpperCase();
         methods.set(method, mount(route, method));
-        if (method === 'GET' && options.head) methods.set('HEAD', mount(route, 'HEAD'));
+        if (method === 'GET' && head) methods.set('HEAD', mount(route, 'HEAD'));
       } catch (error) {
         faults.push(`${route.operationId}: ${error instanceof Error ? error.message : 'a schema does not compile'}`);
       }
     }
     const [any] = methods.values();
     if (any === undefined) continue;
-    tables.push({ path, methods, otherMethods: { ...any, meter: options.metrics.route('other', pathTemplate(path)) } });
+    tables.push({ path, methods, otherMethods: { ...any, meter: metrics.route('other', pathTemplate(path)) } });
   }
   return tables;
 }

@@ -42,6 +42,10 @@ export function limitParameter(range: LimitRange): TOptional<TString> {
   return Type.Optional(Type.String({ description: 'Maximum number of items in a page.', [DECIMAL_KEYWORD]: decimal }));
 }
 
+/** A value that may be null. */
+export const orNull = <Schema extends TSchema>(schema: Schema, options?: SchemaOptions) =>
+  Type.Union([schema, Type.Null()], options);
+
 /** The `cursor` parameter of a list. An invalid one is INVALID_CURSOR. */
 function cursorParameter(): TOptional<TString> {
   return Type.Optional(
@@ -62,7 +66,7 @@ export function listQuery<const Filters extends TProperties>(range: LimitRange, 
 
 /** The response of an admin list, named after its items with the suffix `List`. */
 export function listOf<Item extends TSchema>(item: Item) {
-  const list = Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
+  const list = Type.Object({ items: Type.Array(item), nextCursor: orNull(Type.String()) });
   return namedAfter(item, 'List', list);
 }
 

@@ -7,15 +7,6 @@ export const REQUEST_SECONDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-interface MetricsOptions {
-  /** `throw` in tests, `other` (the default) in production. */
-  readonly unknownLabels?: UnknownLabels;
-  /** Build info, CPU, memory, event loop lag, garbage collection and handles of this process. Default true. */
-  readonly processMetrics?: boolean;
-  /** In a worker: provides the metrics of all workers for `text`. */
-  readonly wholeText?: () => Promise<string>;
-}
-
 interface MetricDefinition<Sets extends LabelSets> {
   /** Snake case with the unit last: `_total` for counters, `_seconds` or `_bytes` for histograms. */
   readonly name: string;
@@ -94,7 +85,17 @@ export class Metrics {
   readonly #unknownLabels: UnknownLabels;
   readonly #wholeText: (() => Promise<string>) | undefined;
 
-  constructor(service: string, options: MetricsOptions = {}) {
+  constructor(
+    service: string,
+    options: {
+      /** `throw` in tests, `other` (the default) in production. */
+      readonly unknownLabels?: UnknownLabels;
+      /** Build info, CPU, memory, event loop lag, garbage collection and handles of this process. Default true. */
+      readonly processMetrics?: boolean;
+      /** In a worker: provides the metrics of all workers for `text`. */
+      readonly wholeText?: () => Promise<string>;
+    } = {},
+  ) {
     this.#unknownLabels = options.unknownLabels ?? 'other';
     this.#wholeText = options.wholeText;
     this.#registry.setDefaultLabels({ service });

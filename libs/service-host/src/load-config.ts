@@ -8,13 +8,6 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-interface LoadOptions<Fields extends ConfigFields> {
-  /** Faults in combinations of variables; called once each variable is valid. */
-  readonly check?: (config: Config<Fields>) => readonly string[];
-  /** Fields read elsewhere from the same environment: their variables are not reported as unknown. */
-  readonly others?: ConfigFields;
-}
-
 /**
  * Reads the variables of a service. An empty variable counts as unset.
  * @returns a frozen object.
@@ -23,7 +16,12 @@ interface LoadOptions<Fields extends ConfigFields> {
 export function loadConfig<const Fields extends ConfigFields>(
   fields: Fields,
   env: Environment,
-  options: LoadOptions<Fields> = {},
+  options: {
+    /** Faults in combinations of variables; called once each variable is valid. */
+    readonly check?: (config: Config<Fields>) => readonly string[];
+    /** Fields read elsewhere from the same environment: their variables are not reported as unknown. */
+    readonly others?: ConfigFields;
+  } = {},
 ): Config<Fields> {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};

@@ -35,14 +35,6 @@ import {
 import type { TracingConfig } from './listener-fields.ts';
 import { type ExportConfig, spanExport, spanFates, TRACING_LIMITS, type TracingLimits } from './span-export.ts';
 
-interface TracingOptions {
-  readonly name: string;
-  readonly config: TracingConfig & ExportConfig;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly limits?: Partial<TracingLimits>;
-}
-
 const SPAN_LIMITS = {
   attributeCountLimit: 32,
   attributeValueLengthLimit: 256,
@@ -55,7 +47,19 @@ const SPAN_LIMITS = {
  * Requests never wait for a collector: spans are queued, and dropped and counted when the queue is full.
  * @throws StartError where the certificate cannot be read.
  */
-export function startTracing({ name, config, log, metrics, limits }: TracingOptions): () => Promise<void> {
+export function startTracing({
+  name,
+  config,
+  log,
+  metrics,
+  limits,
+}: {
+  readonly name: string;
+  readonly config: TracingConfig & ExportConfig;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<TracingLimits>;
+}): () => Promise<void> {
   const bounds = { ...TRACING_LIMITS, ...limits };
   const fates = spanFates(metrics, log);
   const provider = new BasicTracerProvider({
