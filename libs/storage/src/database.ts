@@ -1,7 +1,26 @@
-import type { Pool } from 'pg';
-import { ConnectionPool } from './connection-pool.ts';
-import { isPreparedElsewhere, statementFailure } from './database-errors.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool, type PoolClient } from 'pg';
+import { activeSpan } from '@sealgate/observability';
+import { BoundedClient, DatabaseServers, ROLE_TEXT, type ServerRole } from './bounded-client.ts';
+import {
+  connectFailure,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  isPreparedElsewhere,
+  statementFailure,
+} from './database-errors.ts';
 import { runTransaction } from './transaction.ts';
+
+const IDLE_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_DELAY_MS = 10_000;
+/** Maximum callers queued for a connection; the next one is refused at once. */
+const MAX_WAITING = 2_000;
+/** Timers that differ by less count as equal. */
+const TIMER_PRECISION_MS = 1;
+const CLOSE_POLL_MS = 5;
+/** How long `close` waits for the server to close its end. */
+const GOODBYE_MS = 500;
 
 /**
  * One SQL statement. `values` fill `$1..$n`. A `name` makes it a prepared statement of its connection (one text per
@@ -29,13 +48,6 @@ export interface Sql {
   query<Row extends object = Record<string, unknown>>(statement: Statement, options?: QueryOptions): Promise<Row[]>;
 }
 
-/** Open connections, idle connections, and callers queued for one. */
-export interface PoolStats {
-  readonly total: number;
-  readonly idle: number;
-  readonly waiting: number;
-}
-
 /** A connection pool of which no call hangs: each ends at its deadline, whatever the server does. */
 export interface Database extends Sql {
   /**
@@ -51,7 +63,8 @@ export interface Database extends Sql {
   readonly pool: Pool;
   /** Waits for running statements (each ends at its deadline), then closes every connection. */
   close(): Promise<void>;
-  stats(): PoolStats;
+  /** Open connections, idle ones, and callers queued for one. */
+  stats(): { readonly total: number; readonly idle: number; readonly waiting: number };
 }
 
 export interface DatabaseOptions {
@@ -124,4 +137,224 @@ async function runStatement(
     if (mayRetry && retries > 0) return runStatement(connections, statement, endsAt, retries - 1);
     throw failure.error;
   }
+}
+
+// What pg and pg-pool cannot do, and only that: see "Why the pool has code of its own" in the README.
+
+/** A leased connection; `release(true)` destroys it instead of returning it to the pool. */
+export type LeasedClient = BoundedClient & PoolClient;
+
+/** A caller that waited for a connection continues in its own trace, not in that of the caller that returned it. */
+class TracedPool extends Pool {
+  override connect(...[callback]: unknown[]): never {
+    const isTraced = typeof callback === 'function' && activeSpan() !== undefined;
+    return super.connect((isTraced ? AsyncLocalStorage.bind(callback as () => void) : callback) as never) as never;
+  }
+}
+
+/** An idle connection was destroyed because another one of the pool broke, or the URL has changed. */
+class SuspectedError extends Error {}
+
+/** pg's pool with a bound on every wait; idle connections are dropped once one connection has broken. */
+export class ConnectionPool {
+  readonly pool: Pool;
+  readonly #options: DatabaseOptions;
+  readonly #servers: DatabaseServers;
+  readonly #clients = new Set<BoundedClient>();
+  /** Whether statements keep their names; undefined until a connection has shown whether there is a pooler. */
+  #named: boolean | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.#servers = new DatabaseServers(options.url);
+    this.#named = options.preparedStatements;
+    this.pool = this.#makePool();
+  }
+
+  /**
+   * A sound connection, leased until `endsAt` (on the clock of `performance.now()`).
+   *
+   * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
+   */
+  async lease(endsAt: number, serversLeft = this.#servers.count): Promise<LeasedClient> {
+    const { generation } = this.#servers;
+    let client: LeasedClient;
+    try {
+      client = await this.#take(endsAt - performance.now());
+    } catch (error) {
+      const isRefused = error instanceof DatabaseRefusedError;
+      // The file of the URL may hold the new password by now.
+      if (isRefused && this.#servers.refresh() !== generation) return this.lease(endsAt);
+      // Each server is tried once.
+      if (!isRefused && serversLeft > 1) return this.lease(endsAt, serversLeft - 1);
+      throw error;
+    }
+    if (!client.isFresh()) {
+      await freshPoll();
+      if (!client.isOpen()) {
+        client.release(true);
+        return this.lease(endsAt);
+      }
+    }
+    // The pool gave the default deadline; a call that waited, or has a deadline of its own, gets what is left.
+    const leftMs = endsAt - performance.now();
+    if (Math.abs(leftMs - this.#options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
+    return client;
+  }
+
+  /** The statement as it may be sent: without its name behind a pooler. */
+  prepared(statement: Statement): Statement {
+    if (this.#named !== false) return statement;
+    const { name: _dropped, ...unnamed } = statement;
+    return unnamed;
+  }
+
+  /** A pooler was found: from now on statements go without names. */
+  dropNames(): void {
+    if (this.#named === false) return;
+    this.#named = false;
+    this.#options.onPooler?.();
+  }
+
+  /** Queued callers and leases end at their deadlines; what is left after that is destroyed. */
+  close(): Promise<void> {
+    const close = async (): Promise<void> => {
+      const endsAt = performance.now() + this.#options.deadlineMs;
+      await waitWhile(() => this.pool.waitingCount > 0, endsAt);
+      void this.pool.end();
+      await waitWhile(() => this.pool.totalCount > 0, endsAt);
+      await waitWhile(() => this.#clients.size > 0, performance.now() + GOODBYE_MS);
+      for (const client of this.#clients) client.destroy(new Error('The database was closed.'));
+    };
+    return (this.#closed ??= close());
+  }
+
+  #makePool(): Pool {
+    const { applicationName, maxConnections, connectTimeoutMs, deadlineMs, onIdleError } = this.#options;
+    const servers = this.#servers;
+    const pool = new TracedPool({
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool awaits it; its types do not say so.
+      onConnect: (client) => this.#admit(client as LeasedClient),
+      max: maxConnections,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      // Bounds the wait in the queue; connecting has a limit of its own in the client.
+      connectionTimeoutMillis: deadlineMs,
+      // The URL stays in here: everyone who holds the pool can read the pool's options.
+      Client: class extends BoundedClient {
+        constructor() {
+          super(servers, {
+            application_name: applicationName,
+            keepAlive: true,
+            keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+            connectionTimeoutMillis: connectTimeoutMs,
+          });
+        }
+      },
+    });
+    // The pool makes its clients of the class above.
+    const bounded = (client: PoolClient): BoundedClient => client as LeasedClient;
+    pool.on('connect', (client) => {
+      this.#clients.add(bounded(client));
+      client.on('error', (error) => this.#dropIdle(error));
+    });
+    pool.on('remove', (client) => this.#clients.delete(bounded(client)));
+    pool.on('acquire', (client) => bounded(client).leaseFor(deadlineMs));
+    pool.on('release', (_error, client) => this.#released(bounded(client)));
+    pool.on('error', (error) => {
+      if (!(error instanceof SuspectedError)) onIdleError?.(error);
+    });
+    return pool;
+  }
+
+  /** Runs on each new connection before its first use. @throws DatabaseUnavailableError if it must not be used. */
+  async #admit(client: BoundedClient): Promise<void> {
+    const { mustWrite } = this.#servers;
+    if (this.#named !== undefined && !mustWrite) return;
+    const { connectTimeoutMs, deadlineMs } = this.#options;
+    // Bounds connecting and this together: the first caller has waited since the client was created.
+    client.leaseFor(Math.min(connectTimeoutMs, client.createdAtMs + deadlineMs - performance.now()));
+    const { pid, ...role } = await describeSession(client, mustWrite);
+    if (this.#named === undefined) {
+      // A pooler makes up the process id that it gives a client.
+      if (client.backendPid !== null && client.backendPid !== pid) this.dropNames();
+      else this.#named = true;
+    }
+    const fault = mustWrite ? this.#servers.fault(role) : undefined;
+    if (fault === undefined) return;
+    const error = new DatabaseUnavailableError(fault, { sent: false });
+    client.refuse(error);
+    throw error;
+  }
+
+  #released(client: BoundedClient): void {
+    client.endLease();
+    const before = this.#servers.generation;
+    if (this.#servers.refresh() !== before) this.#dropIdle(new Error('The URL of the database has changed.'));
+    // Never reuse a connection inside another caller's transaction, or one of a role that is about to be removed.
+    const isCurrent = client.generation === this.#servers.generation;
+    if (client.getTransactionStatus() !== 'I' || !isCurrent) void client.end();
+  }
+
+  #dropIdle(cause: Error): void {
+    if (cause instanceof SuspectedError) return;
+    for (const client of this.#clients) {
+      if (!client.isLeased && client.broken === undefined)
+        client.destroy(new SuspectedError('Dropped while idle.', { cause }));
+    }
+  }
+
+  #take(waitMs: number): Promise<LeasedClient> {
+    return new Promise((resolve, reject) => {
+      const refuse = (detail: string): void => reject(new DatabaseUnavailableError(detail, { sent: false }));
+      if (waitMs <= 0) return refuse('The deadline has passed.');
+      if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
+      let timer: NodeJS.Timeout | undefined;
+      let isLate = false;
+      // The pool itself ends every wait after the default deadline.
+      if (waitMs < this.#options.deadlineMs - TIMER_PRECISION_MS) {
+        timer = setTimeout(() => {
+          isLate = true;
+          refuse('No connection became free before the deadline.');
+        }, waitMs);
+      }
+      return this.pool.connect((error, client) => {
+        clearTimeout(timer);
+        if (isLate) client?.release();
+        else if (client === undefined) reject(connectFailure(error));
+        else resolve(client as LeasedClient);
+      });
+    });
+  }
+}
+
+interface Session extends ServerRole {
+  readonly pid: number;
+}
+
+const SESSION_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
+  current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS wal_file`;
+
+async function describeSession(client: BoundedClient, mustWrite: boolean): Promise<Session> {
+  const ask = async (text: string): Promise<Session> => (await client.ask({ text })).rows[0] as Session;
+  if (!mustWrite) return ask(SESSION_TEXT);
+  try {
+    return await ask(ROLE_TEXT);
+  } catch (error) {
+    // Some managed services do not report timelines.
+    if (client.broken !== undefined) throw error;
+    return ask(SESSION_TEXT);
+  }
+}
+
+async function waitWhile(condition: () => boolean, endsAt: number): Promise<void> {
+  while (condition() && performance.now() < endsAt) await pause(CLOSE_POLL_MS);
+}
+
+/**
+ * Resolves after the event loop has polled its sockets: an end or reset that had arrived before the call is known then.
+ */
+function freshPoll(): Promise<void> {
+  // The first immediate may run before the next poll, the second runs after it.
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }

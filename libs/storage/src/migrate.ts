@@ -1,6 +1,6 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Statement } from './database.ts';
-import { DatabaseServers, ROLE_TEXT, type ServerRole } from './database-servers.ts';
+import { DatabaseServers, ROLE_TEXT, type ServerRole } from './bounded-client.ts';
 import { checkFiles, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 

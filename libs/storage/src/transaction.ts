@@ -1,5 +1,4 @@
-import type { ConnectionPool, LeasedClient } from './connection-pool.ts';
-import type { QueryOptions, Sql, Statement } from './database.ts';
+import type { ConnectionPool, LeasedClient, QueryOptions, Sql, Statement } from './database.ts';
 import { DatabaseUnavailableError, isPreparedElsewhere, statementFailure } from './database-errors.ts';
 
 /** How much later than this process the server ends a transaction whose client fell silent. */

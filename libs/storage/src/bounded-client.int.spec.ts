@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { executeSql, postgresPair, until, type PostgresPair } from '@sealgate/testing';
-import { DatabaseServers, ROLE_TEXT } from './database-servers.ts';
+import { DatabaseServers, ROLE_TEXT } from './bounded-client.ts';
 import { migrate, openDatabase, type Database } from './index.ts';
 
 describe('DatabaseServers', () => {
