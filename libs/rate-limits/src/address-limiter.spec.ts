@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { testClock, testExchange } from '@sealgate/testing';
 import { addressLimiter, clientNetwork } from './address-limiter.ts';
-import type { LimitStore } from './limit-store.ts';
+import type { LimitStore } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
 
 function setUp() {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { AppError } from '@sealgate/errors';
 import { ipKeyGenerator } from 'express-rate-limit';
-import { rateLimitHeaders, type Charge, type LimitStore, type Policy } from './limit-store.ts';
+import { rateLimitHeaders, type Charge, type LimitStore, type Policy } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
 import { requestLimiter, type HttpPair } from './request-limiter.ts';
 

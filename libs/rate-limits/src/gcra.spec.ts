@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Bucket } from './gcra.ts';
 import { gcra, meterOf, microsUntilFull, usedAt } from './gcra.ts';
-import type { LimitState, Policy } from './limit-store.ts';
+import type { LimitState, Policy } from './limits.ts';
 
 const policies = fc.record({
   name: fc.constant('key' as const),

@@ -1,4 +1,4 @@
-import type { LimitState, Policy } from './limit-store.ts';
+import type { LimitState, Policy } from './limits.ts';
 
 /**
  * State of a bucket after its last charge. Used 0 means full.

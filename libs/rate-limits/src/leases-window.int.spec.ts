@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis } from '@sealgate/testing';
 import fc from 'fast-check';
 import { leasingRedis, type LeasingRedis } from './leases.fixture.ts';
-import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
+import type { Charge, LeasingStore, LimitState } from './limits.ts';
 
 const often = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: rare });

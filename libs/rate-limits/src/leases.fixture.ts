@@ -1,6 +1,6 @@
 import { testClock, throwawayRedis } from '@sealgate/testing';
 import { Redis } from 'ioredis';
-import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
+import type { Charge, LeasingStore, LimitState } from './limits.ts';
 import { redisLimits } from './redis-limits.ts';
 
 /** A throwaway Redis on which `setUp` makes replicas. */

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { describeWithRedis } from '@sealgate/testing';
 import { decide, leasingRedis, spend, type LeasingRedis } from './leases.fixture.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
-import type { Charge, Policy } from './limit-store.ts';
+import { sharedLimits, type Charge, type Policy } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
-import { sharedLimits } from './shared-limits.ts';
 
 const policy: Policy = { name: 'key', ratePerSecond: 1000, burst: 2000 };
 

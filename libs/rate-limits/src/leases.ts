@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Lease } from './lease.ts';
-import { countUse, heldOf, isDue, isSame, mayBeLeased, newLease, wantOf } from './lease.ts';
-import type { Charge, LimitState, Policy } from './limit-store.ts';
+import type { Charge, LimitState, Policy } from './limits.ts';
 
 /** Lifetime of a lease, from its request. Redis counts longer: see `CHARGE_SCRIPT`. */
 export const LEASE_MS = 1000;
@@ -13,6 +11,41 @@ const FORGET_MS = 2000;
 const MAX_BUCKETS = 25_000;
 /** Maximum lease requests per call. */
 const MAX_LEASE_REQUESTS = 256;
+/** Interval of counting use. A lease is sized by the use of the previous interval, half of its own lifetime. */
+const INTERVAL_MS = 500;
+/** A bucket is leased only with at least this many requests per interval, and if a lease can hold as many. */
+const MIN_REQUESTS = 10;
+/** A lease is at most a twentieth of the burst. */
+const BURST_PER_LEASE = 20;
+
+/** Whether leases of a bucket are worthwhile: a twentieth of a small burst is no more than a few requests. */
+export const mayBeLeased = ({ burst }: Policy): boolean => burst >= MIN_REQUESTS * BURST_PER_LEASE;
+
+/** This process's counters and leased tokens of a bucket. Times are of a monotonic clock. */
+interface Lease {
+  readonly bucket: string;
+  policy: Policy;
+  /** The first bucket of its charges: the hash tag on a cluster. */
+  first: string;
+  intervalStartMs: number;
+  requests: number;
+  tokens: number;
+  lastRequests: number;
+  lastTokens: number;
+  /** Unspent tokens, valid before `untilMs`. */
+  left: number;
+  untilMs: number;
+  /** Tokens reserved by charges in flight to Redis: spent if those are admitted. */
+  reserved: number;
+  /** Incremented when a lease expired with nothing carried over. */
+  number: number;
+  /** The shared bucket when the lease was granted: its use in microtokens, and the tokens held by all replicas. */
+  sharedUsed: number;
+  sharedLeased: number;
+  sharedAtMs: number;
+  isRequested: boolean;
+  nextRequestMs: number;
+}
 
 /** A lease request: `held` tokens are still valid, `want` is the requested total. */
 export interface LeaseRequest {
@@ -26,25 +59,11 @@ export interface LeaseRequest {
   readonly lease: Lease;
 }
 
-/** Tokens granted by Redis, and the shared bucket afterwards. */
-export interface LeaseGrant {
-  readonly granted: number;
-  readonly sharedUsed: number;
-  readonly sharedLeased: number;
-}
-
 /** Leased tokens reserved by a charge that asks Redis for the rest. */
 export interface LeasePart {
   readonly tokens: number;
   readonly lease: Lease | undefined;
   readonly number: number;
-}
-
-export interface LeasesOptions {
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number;
-  /** Called when `leaseRequests` has some to send. */
-  readonly onDue: () => void;
 }
 
 /**
@@ -67,7 +86,11 @@ export class Leases {
   /** Leases of the charge that is being decided; reused to save allocations. */
   readonly #current: Lease[] = [];
 
-  constructor({ now, onDue }: LeasesOptions) {
+  /**
+   * @param now milliseconds of a monotonic clock.
+   * @param onDue called when `leaseRequests` has some to send.
+   */
+  constructor(now: () => number, onDue: () => void) {
     this.#now = now;
     this.#onDue = onDue;
     this.#turnedAtMs = now();
@@ -141,15 +164,17 @@ export class Leases {
     return leaseRequests;
   }
 
-  granted({ lease, requestedAtMs, policy }: LeaseRequest, { granted, sharedUsed, sharedLeased }: LeaseGrant): void {
+  /** Redis granted `tokens`; the other numbers are of the shared bucket afterwards. */
+  granted(request: LeaseRequest, tokens: number, sharedUsed: number, sharedLeased: number): void {
+    const { lease, requestedAtMs, policy } = request;
     lease.isRequested = false;
     const nowMs = this.#now();
     // An operator has changed the limits meanwhile: not spent.
-    if (granted === 0 || !isSame(policy, lease.policy)) {
+    if (tokens === 0 || !isSame(policy, lease.policy)) {
       lease.nextRequestMs = nowMs + DENIED_MS;
       return;
     }
-    lease.left += granted;
+    lease.left += tokens;
     lease.untilMs = requestedAtMs + LEASE_MS;
     lease.sharedUsed = sharedUsed;
     lease.sharedLeased = sharedLeased;
@@ -246,3 +271,60 @@ export class Leases {
 }
 
 const NO_PART: LeasePart = { tokens: 0, lease: undefined, number: 0 };
+
+function newLease(bucket: string, policy: Policy, nowMs: number): Lease {
+  return {
+    bucket,
+    policy,
+    first: bucket,
+    intervalStartMs: nowMs,
+    requests: 0,
+    tokens: 0,
+    lastRequests: 0,
+    lastTokens: 0,
+    left: 0,
+    untilMs: 0,
+    reserved: 0,
+    number: 0,
+    sharedUsed: 0,
+    sharedLeased: 0,
+    sharedAtMs: 0,
+    isRequested: false,
+    nextRequestMs: 0,
+  };
+}
+
+/** Counts a charge at `nowMs`. */
+function countUse(lease: Lease, cost: number, nowMs: number): void {
+  if (nowMs - lease.intervalStartMs >= INTERVAL_MS) turnInterval(lease, nowMs);
+  lease.requests += 1;
+  lease.tokens += cost;
+}
+
+function turnInterval(lease: Lease, nowMs: number): void {
+  const isNext = nowMs - lease.intervalStartMs < 2 * INTERVAL_MS;
+  lease.lastRequests = isNext ? lease.requests : 0;
+  lease.lastTokens = isNext ? lease.tokens : 0;
+  lease.requests = 0;
+  lease.tokens = 0;
+  lease.intervalStartMs = nowMs;
+}
+
+/** Tokens that can be spent at `nowMs`. */
+const heldOf = (lease: Lease, nowMs: number): number => (nowMs < lease.untilMs ? lease.left : 0);
+
+/** Target size of a lease: 0 for a bucket that is hardly used, or whose requests take much of its burst. */
+function wantOf(lease: Lease): number {
+  const isRising = lease.tokens > lease.lastTokens;
+  const tokens = isRising ? lease.tokens : lease.lastTokens;
+  const requests = isRising ? lease.requests : lease.lastRequests;
+  const most = Math.floor(lease.policy.burst / BURST_PER_LEASE);
+  return requests < MIN_REQUESTS || most * requests < MIN_REQUESTS * tokens ? 0 : Math.min(most, tokens);
+}
+
+/** Whether to request more: once half is spent. */
+const isDue = (lease: Lease, nowMs: number): boolean =>
+  !lease.isRequested && nowMs >= lease.nextRequestMs && heldOf(lease, nowMs) * 2 < wantOf(lease);
+
+const isSame = (one: Policy, other: Policy): boolean =>
+  one === other || (one.ratePerSecond === other.ratePerSecond && one.burst === other.burst);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Charge, LimitState, LimitStore, Policy } from './limit-store.ts';
+import type { Charge, LimitState, LimitStore, Policy } from './limits.ts';
 
 /** A store under test, on a clock that the test advances. */
 export interface StoreUnderTest {

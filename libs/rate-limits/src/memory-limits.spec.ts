@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { testClock } from '@sealgate/testing';
+import fc from 'fast-check';
 import { limitStoreContract } from './limit-store.contract.ts';
-import type { Charge, Policy } from './limit-store.ts';
-import { memoryLimits } from './memory-limits.ts';
+import type { Charge, Policy } from './limits.ts';
+import { FullnessHeap, memoryLimits } from './memory-limits.ts';
 
 const policy: Policy = { name: 'key', ratePerSecond: 10, burst: 100 };
 
@@ -121,5 +122,40 @@ describe('the memory of memoryLimits', () => {
   it('decides synchronously or throws', () => {
     expect(() => memoryLimits({ now: Date.now }).decide([], 1)).toThrow(RangeError);
     expect(() => memoryLimits({ now: Date.now, maxBuckets: 0 })).toThrow('At least one bucket');
+  });
+});
+
+function filling(name: string, fullAtMicros: number) {
+  return { name, fullAtMicros, knownFullAtMicros: 0 };
+}
+
+describe('FullnessHeap', () => {
+  it('removes entries in order of time, although times move later after they were added', () => {
+    const moments = fc.array(fc.tuple(fc.nat({ max: 50 }), fc.nat({ max: 50 })), { maxLength: 60 });
+    fc.assert(
+      fc.property(moments, (pairs) => {
+        const heap = new FullnessHeap<ReturnType<typeof filling>>();
+        const entries = pairs.map(([start], index) => filling(String(index), start));
+        for (const entry of entries) heap.add(entry);
+        for (const [index, [, later]] of pairs.entries()) {
+          const entry = entries[index];
+          if (entry !== undefined) entry.fullAtMicros += later;
+        }
+        const order: number[] = [];
+        for (let next = heap.removeFirst(); next !== undefined; next = heap.removeFirst())
+          order.push(next.fullAtMicros);
+        expect(order).toEqual(pairs.map(([start, later]) => start + later).sort((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('is empty at first and after clear', () => {
+    const heap = new FullnessHeap<ReturnType<typeof filling>>();
+    expect(heap.first()).toBeUndefined();
+    expect(heap.removeFirst()).toBeUndefined();
+    heap.add(filling('a', 1));
+    heap.clear();
+    expect(heap.size).toBe(0);
+    expect(heap.first()).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import type { Log, Metrics } from '@sealgate/observability';
 import { openRedis } from '@sealgate/storage';
 import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
-import { sharedLimits, type SharedLimits } from './shared-limits.ts';
+import { sharedLimits, type SharedLimits } from './limits.ts';
 
 export interface OpenSharedLimitsOptions {
   /** Undefined: no Redis, this process decides alone. */

@@ -3,7 +3,7 @@ import type { ThrowawayRedis } from '@sealgate/testing';
 import { describeWithRedis, testClock, throwawayRedis } from '@sealgate/testing';
 import { Redis } from 'ioredis';
 import { limitStoreContract } from './limit-store.contract.ts';
-import type { Charge, Policy } from './limit-store.ts';
+import type { Charge, Policy } from './limits.ts';
 import { redisLimits } from './redis-limits.ts';
 
 const policy: Policy = { name: 'key', ratePerSecond: 20, burst: 100 };

@@ -1,12 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { CHARGE_SCRIPT, CHARGE_SCRIPT_SHA } from './charge-script.ts';
-import { mayBeLeased } from './lease.ts';
-import type { LeaseRequest, LeasePart } from './leases.ts';
-import { Leases } from './leases.ts';
-import type { Charge, LeasingStore, LimitState } from './limit-store.ts';
-import { faultOfCharges } from './limit-store.ts';
+import { Leases, mayBeLeased, type LeasePart, type LeaseRequest } from './leases.ts';
+import { faultOfCharges, type Charge, type LeasingStore, type LimitState } from './limits.ts';
 
-export interface RedisLimitsOptions {
+interface RedisLimitsOptions {
   /** Connected and closed by the caller. */
   readonly client: Redis | Cluster;
   /** Key prefix of every bucket: `sealgate:limits:`. */
@@ -61,7 +58,7 @@ class RedisLimits implements LeasingStore {
     this.#prefix = prefix;
     this.#timeoutMs = timeoutMs;
     this.#now = now;
-    this.#leases = new Leases({ now: now ?? (() => performance.now()), onDue: () => this.#sendSoon() });
+    this.#leases = new Leases(now ?? (() => performance.now()), () => this.#sendSoon());
   }
 
   takeLeased(charges: readonly Charge[], cost: number): LimitState | undefined {
@@ -144,8 +141,7 @@ class RedisLimits implements LeasingStore {
       place += ANSWER_WIDTH;
     }
     for (const leaseRequest of leaseRequests) {
-      const [granted, sharedUsed, sharedLeased] = [numbers[place]!, numbers[place + 1]!, numbers[place + 2]!];
-      this.#leases.granted(leaseRequest, { granted, sharedUsed, sharedLeased });
+      this.#leases.granted(leaseRequest, numbers[place]!, numbers[place + 1]!, numbers[place + 2]!);
       place += LEASE_WIDTH;
     }
   }

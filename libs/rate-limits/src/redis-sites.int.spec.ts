@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { openRedis, type RedisHandle } from '@sealgate/storage';
 import { describeWithRedis, until } from '@sealgate/testing';
 import { Redis } from 'ioredis';
-import type { Charge, LeasingStore } from './limit-store.ts';
+import type { Charge, LeasingStore } from './limits.ts';
 import { redisLimits } from './redis-limits.ts';
 
 const PASSWORD = 'p@ss/word';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { testClock, testExchange } from '@sealgate/testing';
-import type { LimitStore, Policy } from './limit-store.ts';
+import type { LimitStore, Policy } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
 import { GcraStore, requestLimiter } from './request-limiter.ts';
 

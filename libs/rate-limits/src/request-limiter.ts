@@ -1,13 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { rateLimit, type IncrementResponse, type Store } from 'express-rate-limit';
-import {
-  rateLimitHeaders,
-  type LimitState,
-  type LimitStore,
-  type Policy,
-  type RateLimitHeaders,
-} from './limit-store.ts';
+import { rateLimitHeaders, type LimitState, type LimitStore, type Policy, type RateLimitHeaders } from './limits.ts';
 
 /** A request and its response, of Express or of Node. */
 export interface HttpPair {

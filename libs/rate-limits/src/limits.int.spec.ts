@@ -4,11 +4,9 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { ThrowawayRedis } from '@sealgate/testing';
 import { describeWithRedis, throwawayRedis, until } from '@sealgate/testing';
 import { Redis } from 'ioredis';
-import type { Charge, LimitState, Policy } from './limit-store.ts';
+import { sharedLimits, type Charge, type LimitState, type Policy, type SharedLimits } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
-import type { SharedLimits } from './shared-limits.ts';
-import { sharedLimits } from './shared-limits.ts';
 
 /** Slow enough that hardly a token is refilled during a test. */
 const policy: Policy = { name: 'key', ratePerSecond: 1, burst: 1000 };

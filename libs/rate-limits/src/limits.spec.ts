@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { testClock } from '@sealgate/testing';
-import type { Charge, LeasingStore, LimitState, Policy } from './limit-store.ts';
+import {
+  rateLimitHeaders,
+  sharedLimits,
+  type Charge,
+  type LeasingStore,
+  type LimitState,
+  type Policy,
+  type SharedLimits,
+} from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
-import type { LimitsState } from './shared-limits.ts';
-import { sharedLimits } from './shared-limits.ts';
 
 const policy: Policy = { name: 'key', ratePerSecond: 10, burst: 100 };
 
@@ -25,7 +31,7 @@ function setUp(options: { replicas?: number } = {}) {
       return failure === undefined ? inRedis.charge(charges, cost) : Promise.reject(failure);
     },
   };
-  const states: LimitsState[] = [];
+  const states: SharedLimits['state'][] = [];
   const lines: unknown[] = [];
   const scheduled: { work: () => void; delayMs: number }[] = [];
   const limits = sharedLimits({
@@ -219,7 +225,7 @@ describe('sharedLimits', () => {
 
   it('always decides locally without a Redis, and never probes', async () => {
     const clock = testClock();
-    const states: LimitsState[] = [];
+    const states: SharedLimits['state'][] = [];
     const limits = sharedLimits({
       local: memoryLimits({ now: clock.now, startEmpty: true }),
       now: clock.now,
@@ -244,5 +250,43 @@ describe('sharedLimits', () => {
     expect(asked).toEqual(['a']);
     expect(scheduled).toEqual([]);
     expect((await limits.charge(on('b'), 1)).admitted).toBe(true);
+  });
+});
+
+const admitted: LimitState = {
+  admitted: true,
+  policy: { name: 'network', ratePerSecond: 1000, burst: 2000 },
+  remaining: 1999,
+  resetSeconds: 1,
+  retryAfterSeconds: 0,
+};
+
+describe('rateLimitHeaders', () => {
+  it('returns policy and limit of an admitted charge', () => {
+    expect(rateLimitHeaders(admitted)).toEqual({
+      'RateLimit-Policy': '"network";q=2000;w=2',
+      RateLimit: '"network";r=1999;t=1',
+    });
+  });
+
+  it('adds Retry-After, equal to t, to a refusal', () => {
+    const policy = { name: 'key', ratePerSecond: 20, burst: 101 } as const;
+    const refused: LimitState = { admitted: false, policy, remaining: 3, resetSeconds: 4, retryAfterSeconds: 4 };
+    expect(rateLimitHeaders(refused)).toEqual({
+      'RateLimit-Policy': '"key";q=101;w=6',
+      RateLimit: '"key";r=3;t=4',
+      'Retry-After': '4',
+    });
+  });
+
+  it('has a window of at least a second, and distinguishes all policies', () => {
+    const policyOf = (name: 'key' | 'address', ratePerSecond: number, burst: number): string =>
+      rateLimitHeaders({ ...admitted, policy: { name, ratePerSecond, burst } })['RateLimit-Policy'];
+    for (let round = 0; round < 2; round += 1) {
+      expect(policyOf('key', 1_000_000, 1)).toBe('"key";q=1;w=1');
+      expect(policyOf('address', 1_000_000, 1)).toBe('"address";q=1;w=1');
+      expect(policyOf('key', 1, 1_000_000)).toBe('"key";q=1000000;w=1000000');
+      for (let burst = 1; burst <= 1500; burst += 1) policyOf('key', 1, burst);
+    }
   });
 });
