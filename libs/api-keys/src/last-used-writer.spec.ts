@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Sql, Statement } from '@sealgate/storage';
 import { testClock } from '@sealgate/testing';
-import { lastUsedWriter } from './last-used-writer.ts';
+import { lastUsedWriter } from './key-use.ts';
 
 /** Records the ids of each UPDATE. */
 const recording = (answer: () => Promise<never[]> = () => Promise.resolve([])): { sql: Sql; writes: unknown[] } => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
-import { TickBatcher } from './tick-batcher.ts';
+import { TickBatcher } from './key-use.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { liveKeyCondition } from './key-queries.ts';
+import { liveKeyCondition } from './api-keys.ts';
 
 it('liveKeyCondition uses the alias and the time parameter', () => {
   expect(liveKeyCondition('k', '$2')).toBe(
