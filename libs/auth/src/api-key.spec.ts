@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { keyHashOf, mintKey, type ApiKeyPrefix } from './api-key.ts';
+import { bearerToken, keyHashOf, mintKey, type ApiKeyPrefix } from './api-key.ts';
 
 const PREFIXES: readonly ApiKeyPrefix[] = ['svc_', 'gk_', 'ingest_'];
 const zeros = (bytes: number) => Buffer.alloc(bytes);
@@ -67,5 +67,33 @@ describe('keyHashOf', () => {
         expect(keyHashOf(other, mintKey(prefix, zeros).rawKey) !== undefined).toBe(prefix === other);
       }
     }
+  });
+});
+
+describe('bearerToken', () => {
+  it.each(['Bearer abc', 'bearer abc', 'BEARER abc', 'bEaReR    abc'])('reads the token of "%s"', (header) => {
+    expect(bearerToken(header)).toBe('abc');
+  });
+
+  it('keeps every character of the token', () => {
+    expect(bearerToken('Bearer a-b_c.d~e+f/g==')).toBe('a-b_c.d~e+f/g==');
+  });
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Bearer   ',
+    ' Bearer abc',
+    'Bearer\tabc',
+    'Bearer abc ',
+    'Bearer abc def',
+    'Bearerabc',
+    'Basic abc',
+    'Bearer äbc',
+    'Bearer abc\n',
+    'X Bearer abc',
+  ])('finds none in "%s"', (header) => {
+    expect(bearerToken(header)).toBeUndefined();
   });
 });

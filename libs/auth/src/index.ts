@@ -1,5 +1,5 @@
-export { bearerToken, isLoopback, keyHashOf, mintKey, safeUrl, type ApiKeyPrefix } from './api-key.ts';
-export { framed, KeyedHasher, type KeyedHash } from './keyed-hasher.ts';
-export { SealedTextError, SecretBox, ServerSecrets } from './server-secrets.ts';
+export { bearerToken, keyHashOf, mintKey, type ApiKeyPrefix } from './api-key.ts';
+export { randomPool, timeOrderedBytes, timeOrderedIds } from './api-key.ts';
 export { HashedSecrets, tokenHashes, type HashedSecret } from './hashed-secrets.ts';
-export { randomPool, timeOrderedBytes, timeOrderedIds } from './time-ordered-ids.ts';
+export { isLoopback, safeUrl } from './safe-url.ts';
+export { framed, KeyedHasher, SealedTextError, SecretBox, ServerSecrets, type KeyedHash } from './server-secrets.ts';

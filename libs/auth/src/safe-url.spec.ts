@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isLoopback, safeUrl } from './api-key.ts';
+import { isLoopback, safeUrl } from './safe-url.ts';
 
 describe('loopback', () => {
   it.each(['localhost', '127.0.0.1', '127.1.2.3', '::1', '[::1]'])('is %s', (host) => {
