@@ -92,7 +92,8 @@ const readsTheProcess = [
 ];
 
 export default tseslint.config(
-  { ignores: ['**/node_modules', '**/dist', '**/generated', '**/tmp', '.nx', '.sealgate', 'coverage'] },
+  // `dist.1234` and `generated.1234` are outputs that process 1234 is still writing.
+  { ignores: ['**/node_modules', '**/{dist,generated}{,.*}', '**/tmp', '.nx', '.sealgate', 'coverage'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   tseslint.configs.recommended,
   {
