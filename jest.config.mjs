@@ -23,6 +23,7 @@ const base = {
 export default {
   // Guards against hangs only: a busy machine is not a failure. Jest reads it here, but not in a project.
   testTimeout: 30_000,
+  testSequencer: `${import.meta.dirname}/tools/dev/src/checks/longest-first.mjs`,
   projects: [
     {
       ...base,
