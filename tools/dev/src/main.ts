@@ -1,17 +1,6 @@
 import { join, resolve } from 'node:path';
-import { runChecks } from './checks/checks.ts';
-import { runFabricChecks } from './checks/fabric-checks.ts';
 import { runTool } from './checks/run-command.ts';
-import { runFailovers, runRestores, runSoak } from './checks/run-soak.ts';
-import { generateClients, generateClientTypes } from './generate-clients.ts';
-import { makeImageTree } from './release/image-tree.ts';
-import { countRequestFiles } from './request-files.ts';
-import { runFabricDemo } from './run-fabric-demo.ts';
-import { runStart } from './start/run-start.ts';
-import { runStop } from './start/run-stop.ts';
 import { UserError } from './start/user-error.ts';
-import { buildSurface } from './surfaces/bundled.ts';
-import { runTour } from './tour/run-tour.ts';
 import { workspaceRoot } from './workspace.ts';
 
 /** Returns the exit code. */
@@ -22,26 +11,32 @@ const tool =
   (parameters) =>
     runTool(join(workspaceRoot, `tools/${name}/src/main.ts`), [...first, ...parameters]);
 
+/**
+ * Each command loads its own modules only: `bundle` and `generate` run once for each app, and those of `npm start` take
+ * a second of CPU to load.
+ */
 const COMMANDS: Readonly<Record<string, Command>> = {
-  start: runStart,
-  stop: runStop,
-  test: runChecks,
-  'test:fabric': runFabricChecks,
+  start: async (parameters) => (await import('./start/run-start.ts')).runStart(parameters),
+  stop: async (parameters) => (await import('./start/run-stop.ts')).runStop(parameters),
+  test: async (parameters) => (await import('./checks/checks.ts')).runChecks(parameters),
+  'test:fabric': async (parameters) => (await import('./checks/fabric-checks.ts')).runFabricChecks(parameters),
   bench: tool('bench'),
   capacity: tool('capacity'),
-  'soak:gate': runSoak,
-  'soak:failover': runFailovers,
-  'soak:restore': runRestores,
-  tour: runTour,
-  'request-files': countRequestFiles,
+  'soak:gate': async (parameters) => (await import('./checks/run-soak.ts')).runSoak(parameters),
+  'soak:failover': async (parameters) => (await import('./checks/run-soak.ts')).runFailovers(parameters),
+  'soak:restore': async (parameters) => (await import('./checks/run-soak.ts')).runRestores(parameters),
+  tour: async (parameters) => (await import('./tour/run-tour.ts')).runTour(parameters),
+  'request-files': async (parameters) => (await import('./request-files.ts')).countRequestFiles(parameters),
   /** Builds `dist` of an app; `client`: the published package. */
   async bundle(names) {
     if (names.includes('client')) await (await import('../package-client.ts')).packageClient();
+    const { buildSurface } = await import('./surfaces/bundled.ts');
     for (const name of names.filter((one) => one !== 'client')) await buildSurface(name);
     return 0;
   },
   /** `image <name> <folder>`: builds the files of an image without its base, as docker/Dockerfile copies them. */
   async image([name = '', folder = '']) {
+    const { makeImageTree } = await import('./release/image-tree.ts');
     try {
       await makeImageTree(name, resolve(folder));
       return 0;
@@ -53,12 +48,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   /** Generates the database client of an app; `client`: the types of the client. */
   async generate(names) {
+    const { generateClients, generateClientTypes } = await import('./generate-clients.ts');
     if (names.includes('client')) await generateClientTypes();
     const { ok, said } = await generateClients(names.filter((name) => name !== 'client'));
     if (!ok) process.stderr.write(said);
     return ok ? 0 : 1;
   },
-  // Loaded on demand: packaging the client needs large modules, and `npm start` runs for days.
   release: async (parameters) => (await import('./release/run-release.ts')).runRelease(parameters),
   async docs() {
     const place = await (await import('./site/build-site.ts')).buildSite();
@@ -68,7 +63,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'fabric:up': tool('fabric-devnet', 'up'),
   'fabric:down': tool('fabric-devnet', 'down'),
   'fabric:status': tool('fabric-devnet', 'status'),
-  'fabric:demo': runFabricDemo,
+  'fabric:demo': async (parameters) => (await import('./run-fabric-demo.ts')).runFabricDemo(parameters),
   'mcp:inspect': tool('mcp-check', 'inspect'),
   'mcp:conformance': tool('mcp-check', 'conformance'),
 };
