@@ -8,5 +8,7 @@ export type { FaultsOptions, NetworkFaults } from './network-faults.ts';
 export type { ContractName, NetworkPlan, OrganizationName, OrganizationPlan, Role } from './network-plan.ts';
 export { status } from './status.ts';
 export type { NetworkStatus, RoleStatus } from './status.ts';
+export { tarGz } from './tar-gz.ts';
+export type { TarEntry } from './tar-gz.ts';
 export { up } from './up.ts';
 export type { UpOptions, UpResult } from './up.ts';

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePortBase } from '@sealgate/fabric-devnet';
 import { findProgram, foldersOf } from '@sealgate/local-services';
 import { runTool } from './run-command.ts';
 import { buildSurface } from '../surfaces/bundled.ts';
@@ -82,7 +83,6 @@ async function withFabricNetwork<Result>(work: (network: FabricNetwork) => Promi
   const data = join(folder, 'network');
   let code = MISSING_COMMANDS;
   try {
-    const { freePortBase } = await import('@sealgate/fabric-devnet');
     const base = ['--data', data, '--port-base', String(await freePortBase())];
     code = await runTool(devnet, ['up', ...base, '--with-basic']);
     if (code !== 0) return code;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { tarGz, type TarEntry } from '@sealgate/fabric-devnet';
 import type { NoteSigner } from '@sealgate/merkle';
 import { projectFiles, readProjectFile } from '../rules/project-files.ts';
 import { UserError } from '../start/user-error.ts';
@@ -9,7 +10,6 @@ import { generateClientTypes } from '../generate-clients.ts';
 import { buildSurface } from '../surfaces/bundled.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { imageNames, makeImageTree } from './image-tree.ts';
-import { tarGz, type TarEntry } from './tar-file.ts';
 
 export interface ReleaseOptions {
   /** Replaced as a whole once everything is built. */
