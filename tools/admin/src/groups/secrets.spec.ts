@@ -203,7 +203,7 @@ describe('sealgate secrets rotate', () => {
     ['Accept: generate a secret', processes('old', 'old'), [secret('old', { makes: 2, lastMadeAt: used })]],
     ['Wait: the processes have different lists (old and old,new)', processes('old', 'old,new'), []],
     [
-      'Make: move new to the front of SERVER_SECRETS (new,old)',
+      'Use: move new to the front of SERVER_SECRETS (new,old)',
       processes('old,new', 'old,new'),
       [secret('new', { checks: 2 }), secret('old', { makes: 2, lastMadeAt: used })],
     ],
@@ -226,7 +226,7 @@ describe('sealgate secrets rotate', () => {
     for (const kind of ['ledger-signing-key', 'document-signing-key', 'admin-token', 'api-key', 'database-password']) {
       const { code, out, err } = await runLine(`secrets rotate ${kind}`);
       expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(out).toMatch(/^1\. Accept: .*\n2\. Make: /);
+      expect(out).toMatch(/^1\. Accept: .*\n2\. Use: /);
     }
   });
 });

@@ -70,7 +70,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
     steps: [
       'Accept: add the new verifier key to LEDGER_VERIFIER_KEYS of every surface, in addition to the current one. Give it to everyone who pins keys.',
-      'Make: set LEDGER_SIGNING_KEY of the integrator to "NEW,OLD", so that both sign.',
+      'Use: set LEDGER_SIGNING_KEY of the integrator to "NEW,OLD", so that both sign.',
       'Once everyone who pins keys has the new one: set LEDGER_SIGNING_KEY to NEW only, and destroy OLD.',
       'The old verifier key stays in LEDGER_VERIFIER_KEYS permanently: stored proofs and saved checkpoints have its signature.',
     ],
@@ -86,7 +86,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
     steps: [
       'Accept: add the public half of the new key (its JWK) to DOCUMENT_RETIRED_KEYS of the case gate, so that every process publishes it before any process signs with it.',
-      'Make: set DOCUMENT_SIGNING_KEY to the new key, and add the public half of the old one to DOCUMENT_RETIRED_KEYS.',
+      'Use: set DOCUMENT_SIGNING_KEY to the new key, and add the public half of the old one to DOCUMENT_RETIRED_KEYS.',
       'Destroy the old key. Its public half stays in DOCUMENT_RETIRED_KEYS permanently: it verifies the packs that it signed.',
     ],
   },
@@ -97,7 +97,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
     steps: [
       'Accept: add the hash of the new token to ADMIN_TOKEN_HASHES, separated by a comma. If that is a file, it is reloaded within a second; otherwise restart the processes one by one.',
-      'Make: once "sealgate secrets status" shows that every process accepts it, give the new token to the users of the old one (SEALGATE_ADMIN_TOKEN).',
+      'Use: once "sealgate secrets status" shows that every process accepts it, give the new token to the users of the old one (SEALGATE_ADMIN_TOKEN).',
       'Retire: when "sealgate secrets status --retire ID" shows that the old one is no longer used (ID: the first 8 digits of its hash), remove its hash.',
     ],
   },
@@ -110,7 +110,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
     steps: [
       'Accept: generate the key with --family of the old one (the part before its hash in API_KEY_HASHES, else the first 16 digits of the hash), so that jobs and Idempotency-Keys stay valid, and add it to API_KEY_HASHES of the ledger peer, separated by a comma. If that is a file, it is reloaded within a second; otherwise restart the processes one by one.',
-      'Make: once "sealgate secrets status" shows that every process accepts it, give the new key to the sender.',
+      'Use: once "sealgate secrets status" shows that every process accepts it, give the new key to the sender.',
       'Retire: when "sealgate secrets status --retire ID" shows that the old one is no longer used (ID: the first 8 digits of its hash), remove it. Never remove the family of a remaining key: its requests are identified by it.',
     ],
   },
@@ -118,7 +118,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     make: () => ({ password: randomText() }),
     steps: [
       'Accept: create a second login role with the new password, and run the migration job of the surface with it in DATABASE_URL, which grants it the same rights.',
-      'Make: write the URL with the new role into the file of DATABASE_URL (file:///path), or change DATABASE_URL and restart the processes one by one.',
+      'Use: write the URL with the new role into the file of DATABASE_URL (file:///path), or change DATABASE_URL and restart the processes one by one.',
       'Retire: drop the old role once pg_stat_activity shows no connection of it.',
     ],
   },
@@ -282,7 +282,7 @@ function nextStep({ processes, secrets }: Omit<Report, 'accepted'>): string {
   const made = (id: string): boolean => secrets.some((one) => one.id === id && one.lastMadeAt !== null);
   const [next] = others.filter((id) => !made(id));
   if (next !== undefined)
-    return `Make: move ${next} to the front of SERVER_SECRETS (${[next, making, ...others.filter((id) => id !== next)].join(',')}), and restart the processes one by one. All of them accept it already.`;
+    return `Use: move ${next} to the front of SERVER_SECRETS (${[next, making, ...others.filter((id) => id !== next)].join(',')}), and restart the processes one by one. All of them accept it already.`;
   const earlier = secrets.filter(({ id }) => others.includes(id));
   const free = earlier.find(({ needs }) => needs.length === 0);
   if (free !== undefined) return `Retire: remove ${free.id} from SERVER_SECRETS, and restart the processes one by one.`;
