@@ -86,7 +86,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'people',
-    summary: 'People and machines of an organisation: roles, visible rows, svc_ keys and sign-in identities.',
+    summary: 'People and machines of an organisation: their roles, visible rows, keys (svc_) and sign-in identities.',
     surfaces: ['risk-partner'],
     within: { identities: 'Identities of a person at an identity provider.' },
     commands: peopleCommands,

@@ -31,7 +31,8 @@ const get: CommandSpec = {
 const create: CommandSpec<{ readonly name: string }> = {
   usage: 'create',
   summary: 'Create an organisation',
-  details: 'The service generates its id. Add an owner first: see "sealgate people add --help".',
+  details:
+    'The service generates its id. Then add an owner, who can add everybody else: see "sealgate people add --help".',
   examples: ["sealgate orgs create --name 'Acme Ltd'"],
   options: [new Option('--name <text>', 'its name').makeOptionMandatory()],
   run: async (session, _args, { name }) => {

@@ -81,10 +81,10 @@ interface AddOptions extends ScopeOptions {
 
 const add: CommandSpec<AddOptions> = {
   usage: 'add <orgId>',
-  summary: 'Add a person to an organisation',
+  summary: 'Add a person or a machine to an organisation',
   details:
-    'Without a role a person can only call whoami. A machine of a partner (--machine --role partner_read) sees\n' +
-    'every row that is not sensitive. The person also needs a key: see "sealgate people mint --help".',
+    'Without a role it can only call whoami. A machine of a partner (--machine --role partner_read) reads every row\n' +
+    'that is not sensitive. To call the API it needs a key: see "sealgate people mint --help".',
   examples: [
     "sealgate people add org_01 --name 'Head of risk' --role owner",
     "sealgate people add org_01 --name 'Warehouse' --role contributor --department warehouse",
