@@ -58,14 +58,19 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 export const ANSWER_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-export interface RequestHeadersOptions {
-  readonly host: string;
-  readonly hasBody: boolean;
-  readonly added: readonly (readonly [name: string, value: string])[];
-}
-
 /** The request headers sent to a surface: names and values alternating, as the browser wrote them. */
-export function requestHeaders(request: IncomingMessage, { host, hasBody, added }: RequestHeadersOptions): string[] {
+export function requestHeaders(
+  request: IncomingMessage,
+  {
+    host,
+    hasBody,
+    added,
+  }: {
+    readonly host: string;
+    readonly hasBody: boolean;
+    readonly added: readonly (readonly [name: string, value: string])[];
+  },
+): string[] {
   const { rawHeaders, headers } = request;
   const named = namedByConnection(headers.connection);
   const sent = ['Host', host];

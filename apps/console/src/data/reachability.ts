@@ -1,12 +1,6 @@
 import { types } from 'node:util';
 import type { Surface } from '../domain/surfaces.ts';
 
-export interface ReachabilityOptions {
-  readonly provider: { problem(): Promise<string | undefined> };
-  readonly surfaces: readonly Surface[];
-  readonly deadlineMs: number;
-}
-
 export interface Reached {
   readonly ok: boolean;
   readonly body: {
@@ -22,7 +16,15 @@ export interface Reached {
  * The console becomes ready once it has reached the provider and one surface. Later outages are reported, but it stays
  * ready: they affect all replicas, and one taken out of service could not even show the problem.
  */
-export function reachability({ provider, surfaces, deadlineMs }: ReachabilityOptions): () => Promise<Reached> {
+export function reachability({
+  provider,
+  surfaces,
+  deadlineMs,
+}: {
+  readonly provider: { problem(): Promise<string | undefined> };
+  readonly surfaces: readonly Surface[];
+  readonly deadlineMs: number;
+}): () => Promise<Reached> {
   let wasReady = false;
   const targets = surfaces.flatMap(({ id, api, admin }) => [
     ...(api === undefined ? [] : [{ name: `${id} api`, url: api.url }]),

@@ -15,14 +15,6 @@ export interface SurfaceState {
   readonly gauges: Readonly<Record<string, number>>;
 }
 
-export interface SurfaceStatesOptions {
-  readonly surfaces: readonly Surface[];
-  readonly now: () => number;
-  readonly deadlineMs?: number;
-  /** How long a result is cached, so that the rate of calls to a surface does not depend on the number of viewers. */
-  readonly keepMs?: number;
-}
-
 /** Gauges of the surfaces to show; each is summed over its labels. */
 const GAUGES: ReadonlySet<string> = new Set([
   'gate_waiting_decisions',
@@ -36,6 +28,9 @@ const GAUGES: ReadonlySet<string> = new Set([
   'risk_anchors_waiting',
 ]);
 
+const DEADLINE_MS = 2_000;
+/** How long a result is cached, so that the rate of calls to a surface does not depend on the number of viewers. */
+const KEEP_MS = 2_000;
 const ANSWER_MAX_BYTES = 4_194_304;
 /** Minimum interval for rates; shorter ones fluctuate. */
 const RATE_MIN_MS = 5_000;
@@ -49,12 +44,18 @@ interface Sample {
 }
 
 /** Queries all configured ops listeners concurrently, each within the deadline. Never rejects. */
-export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_000 }: SurfaceStatesOptions) {
+export function surfaceStates({
+  surfaces,
+  now,
+}: {
+  readonly surfaces: readonly Surface[];
+  readonly now: () => number;
+}) {
   const samples = new Map<SurfaceId, Sample>();
   let kept: { readonly states: Promise<SurfaceState[]>; readonly untilMs: number } | undefined;
 
   const stateOf = async ({ id, opsUrl }: Surface): Promise<SurfaceState> => {
-    const ask = (path: string) => asked(`${opsUrl}${path}`, deadlineMs);
+    const ask = (path: string) => asked(`${opsUrl}${path}`);
     const [health, metrics] = await Promise.all([ask('/health/ready'), ask('/metrics')]);
     const checks = health === undefined ? {} : objectOf(health.text);
     const ready = health === undefined ? undefined : health.status === 200;
@@ -82,15 +83,15 @@ export function surfaceStates({ surfaces, now, deadlineMs = 2_000, keepMs = 2_00
   return (): Promise<SurfaceState[]> => {
     if (kept !== undefined && now() < kept.untilMs) return kept.states;
     const states = Promise.all(surfaces.filter(({ opsUrl }) => opsUrl !== undefined).map(stateOf));
-    kept = { states, untilMs: now() + keepMs };
+    kept = { states, untilMs: now() + KEEP_MS };
     return states;
   };
 }
 
 /** Undefined if no response came in time, or it was too long. */
-async function asked(url: string, deadlineMs: number): Promise<{ status: number; text: string } | undefined> {
+async function asked(url: string): Promise<{ status: number; text: string } | undefined> {
   try {
-    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(deadlineMs) });
+    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(DEADLINE_MS) });
     return { status: response.status, text: await boundedText(response, ANSWER_MAX_BYTES) };
   } catch {
     return undefined; // Network error, timeout or size limit: the state is unknown.

@@ -19,15 +19,9 @@ export interface TokenEndpoint {
   renew(refreshToken: string, audience: string): Promise<Renewed | 'ended'>;
 }
 
-export interface AccessTokensOptions {
-  readonly endpoint: TokenEndpoint;
-  readonly now: () => number;
-  /** Cache size. The least recently used session is evicted; its next request costs an exchange. */
-  readonly maxSessions?: number;
-}
-
 /** Tokens with less time left are renewed, so that they are still valid at the surface. */
 const LEEWAY_MS = 30_000;
+/** Cache size. The least recently used session is evicted; its next request costs an exchange. */
 const MAX_SESSIONS = 2_000;
 
 interface Known {
@@ -51,14 +45,12 @@ interface Known {
 export class AccessTokens {
   readonly #endpoint: TokenEndpoint;
   readonly #now: () => number;
-  readonly #maxSessions: number;
   /** Ordered by last use. */
   readonly #known = new Map<string, Known>();
 
-  constructor({ endpoint, now, maxSessions = MAX_SESSIONS }: AccessTokensOptions) {
+  constructor({ endpoint, now }: { readonly endpoint: TokenEndpoint; readonly now: () => number }) {
     this.#endpoint = endpoint;
     this.#now = now;
-    this.#maxSessions = maxSessions;
   }
 
   /** Caches the token from a sign-in. */
@@ -98,7 +90,7 @@ export class AccessTokens {
     if (renewals > known.session.renewals) known.session = session;
     this.#known.delete(id);
     this.#known.set(id, known);
-    const [oldest] = this.#known.size > this.#maxSessions ? this.#known.keys() : [];
+    const [oldest] = this.#known.size > MAX_SESSIONS ? this.#known.keys() : [];
     if (oldest !== undefined) this.#known.delete(oldest);
     return known;
   }

@@ -9,14 +9,6 @@ export interface Seals {
   open(sealed: string, context: string): string;
 }
 
-export interface CookiesOptions {
-  readonly seals: Seals;
-  /** Without path. With https, cookies are Secure and have the `__Host-` prefix. */
-  readonly publicUrl: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
 /** Maximum size of a cookie in browsers, including name and attributes (RFC 6265, section 6.1). */
 const MAX_COOKIE_BYTES = 4096;
 /** Maximum number of pending sign-ins of a browser; one more drops the others. */
@@ -33,7 +25,17 @@ export class Cookies {
   readonly #sessionName: string;
   readonly #pendingPrefix: string;
 
-  constructor({ seals, publicUrl, now }: CookiesOptions) {
+  constructor({
+    seals,
+    publicUrl,
+    now,
+  }: {
+    readonly seals: Seals;
+    /** Without path. With https, cookies are Secure and have the `__Host-` prefix. */
+    readonly publicUrl: string;
+    /** Milliseconds since the epoch. */
+    readonly now: () => number;
+  }) {
     const { protocol, port } = new URL(publicUrl);
     const isSecure = protocol === 'https:';
     this.#seals = seals;

@@ -6,7 +6,15 @@ import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { OutageResult } from './gate-outages.ts';
 import type { GateRow } from './gate-rows.ts';
 import { costTables, summaryLine, type Profiled } from './profile.ts';
-import { beside, ratioTo, summariseSteadily, whyWithheld, type SteadySummary } from './summarise-row.ts';
+import {
+  beside,
+  LOAD_COLUMNS,
+  loadCells,
+  ratioTo,
+  summariseSteadily,
+  whyWithheld,
+  type SteadySummary,
+} from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 
 /** One line of both tables: medians of the rounds. `unlike`: answers without the required allow. */
@@ -93,20 +101,13 @@ function whyUnlike({ name, unlike, logged, acknowledged }: GateSummary): string[
 function throughputTable(summaries: readonly GateSummary[], express: GateSummary | undefined): ReportTable {
   return {
     columns: [
-      { name: 'server' },
-      ...['requests/s', 'p50 ms', 'p99 ms', 'CPU us', 'PostgreSQL us', 'Redis us', 'generator us'].map(right),
-      ...['memory MiB', 'of Express', 'fixed rate/s', 'p50 ms', 'p99 ms', 'worst ms'].map(right),
+      ...[{ name: 'server' }, right('requests/s'), ...LOAD_COLUMNS],
+      ...['of Express', 'fixed rate/s', 'p50 ms', 'p99 ms', 'worst ms'].map(right),
     ],
     rows: summaries.map((summary) => [
       summary.name,
       wholeNumber(summary.requestsPerSecond),
-      decimals(summary.p50Ms, 2),
-      decimals(summary.p99Ms, 2),
-      decimals(summary.serverUs, 1),
-      decimals(summary.postgresUs, 1),
-      decimals(summary.redisUs, 1),
-      decimals(summary.generatorUs, 1),
-      wholeNumber(summary.peakMebibytes),
+      ...loadCells(summary),
       decimals(ratioTo(express, summary), 2),
       wholeNumber(summary.steady.perSecond),
       decimals(summary.steady.p50Ms, 2),

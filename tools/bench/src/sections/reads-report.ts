@@ -8,7 +8,15 @@ import type { ColdPage } from './reads-cold.ts';
 import type { ReadCounts, ReadPlan } from './reads-plan.ts';
 import type { ReadRow } from './reads-rows.ts';
 import { pageItems, type Walk } from './reads-walk.ts';
-import { beside, ratioTo, summariseSteadily, whyWithheld, type SteadySummary } from './summarise-row.ts';
+import {
+  beside,
+  LOAD_COLUMNS,
+  loadCells,
+  ratioTo,
+  summariseSteadily,
+  whyWithheld,
+  type SteadySummary,
+} from './summarise-row.ts';
 import { quietness } from './throughput-report.ts';
 
 /** One line of the table: medians of the rounds. `unlike`: answers that were no full page. */
@@ -91,20 +99,13 @@ function whyReadsWithheld({ machine }: Pick<BenchContext, 'machine'>, measured: 
 function speedTable(summaries: readonly ReadSummary[], express: ReadSummary | undefined): ReportTable {
   return {
     columns: [
-      { name: 'server' },
-      ...['pages/s', 'p50 ms', 'p99 ms', 'CPU us', 'PostgreSQL us', 'Redis us', 'generator us'].map(right),
-      ...['memory MiB', 'of Express', 'at a fixed rate: p50 ms', 'p99 ms', 'worst ms'].map(right),
+      ...[{ name: 'server' }, right('pages/s'), ...LOAD_COLUMNS],
+      ...['of Express', 'at a fixed rate: p50 ms', 'p99 ms', 'worst ms'].map(right),
     ],
     rows: summaries.map((summary) => [
       summary.name,
       wholeNumber(summary.requestsPerSecond),
-      decimals(summary.p50Ms, 2),
-      decimals(summary.p99Ms, 2),
-      decimals(summary.serverUs, 1),
-      decimals(summary.postgresUs, 1),
-      decimals(summary.redisUs, 1),
-      decimals(summary.generatorUs, 1),
-      wholeNumber(summary.peakMebibytes),
+      ...loadCells(summary),
       decimals(ratioTo(express, summary), 2),
       decimals(summary.steady.p50Ms, 2),
       decimals(summary.steady.p99Ms, 2),

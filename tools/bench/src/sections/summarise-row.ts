@@ -4,7 +4,7 @@ import type { LoadResult, Usage } from '../load/load-plan.ts';
 import type { Machine } from '../machine.ts';
 import { median } from '../median.ts';
 import { peakRssBytesOf, type WatchedProcess } from '../proc-usage.ts';
-import { decimals } from '../text-table.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { SteadyRow } from './run-rows.ts';
 import type { Row } from './throughput-rows.ts';
 
@@ -49,6 +49,27 @@ export interface SteadySummary extends Omit<RowSummary, 'kind'> {
   /** Answers without it. */
   readonly unlike: number;
 }
+
+/** The columns that all tables of load share. */
+export const LOAD_COLUMNS = [
+  'p50 ms',
+  'p99 ms',
+  'CPU us',
+  'PostgreSQL us',
+  'Redis us',
+  'generator us',
+  'memory MiB',
+].map(right);
+
+export const loadCells = (summary: Omit<RowSummary, 'kind'>): string[] => [
+  decimals(summary.p50Ms, 2),
+  decimals(summary.p99Ms, 2),
+  decimals(summary.serverUs, 1),
+  decimals(summary.postgresUs, 1),
+  decimals(summary.redisUs, 1),
+  decimals(summary.generatorUs, 1),
+  wholeNumber(summary.peakMebibytes),
+];
 
 const mebibyte = 1024 * 1024;
 

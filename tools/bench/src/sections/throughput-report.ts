@@ -2,8 +2,8 @@ import type { BenchContext } from '../bench-context.ts';
 import { median } from '../median.ts';
 import type { SectionReport } from '../report.ts';
 import type { Finding } from '../targets.ts';
-import { decimals, wholeNumber, type Column } from '../text-table.ts';
-import { beside, ratioTo, type RowSummary } from './summarise-row.ts';
+import { decimals, right, wholeNumber, type Column } from '../text-table.ts';
+import { beside, LOAD_COLUMNS, loadCells, ratioTo, type RowSummary } from './summarise-row.ts';
 import type { Row } from './throughput-rows.ts';
 
 export interface Measured {
@@ -16,10 +16,9 @@ export interface Measured {
 
 const columns: readonly Column[] = [
   { name: 'server' },
-  ...[
-    ...['requests/s', 'records/s', 'p50 ms', 'p99 ms', 'CPU us', 'PostgreSQL us', 'Redis us', 'generator us'],
-    ...['memory MiB', 'of Express', 'of Express + five'],
-  ].map((name) => ({ name, right: true })),
+  ...['requests/s', 'records/s'].map(right),
+  ...LOAD_COLUMNS,
+  ...['of Express', 'of Express + five'].map(right),
 ];
 
 export function throughputReport({ title, context, summaries, withheld, rows }: Measured): SectionReport {
@@ -79,13 +78,7 @@ function cellsOf(summary: RowSummary, { express, packages }: Baselines): string[
     name,
     wholeNumber(requestsPerSecond),
     recordsPerSecond === 0 ? '-' : wholeNumber(recordsPerSecond),
-    decimals(summary.p50Ms, 2),
-    decimals(summary.p99Ms, 2),
-    decimals(summary.serverUs, 1),
-    decimals(summary.postgresUs, 1),
-    decimals(summary.redisUs, 1),
-    decimals(summary.generatorUs, 1),
-    wholeNumber(summary.peakMebibytes),
+    ...loadCells(summary),
     decimals(single ? ratioTo(express, summary) : undefined, 2),
     decimals(single ? ratioTo(packages, summary) : undefined, 2),
   ];
