@@ -8,19 +8,22 @@ interface Kept {
   readonly expiresAtMs: number | null;
 }
 
-export interface ProviderStoreOptions {
+/** Above this the oldest entries are dropped. */
+const MAX_ENTRIES = 2_000;
+
+/** The provider's store: sessions, grants, refresh tokens, registered clients. Everything expires except clients. */
+export function providerStore({
+  file,
+  now,
+  tell,
+}: {
   /** The file that keeps refresh tokens and registered clients across a restart. */
   readonly file: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called if the file cannot be written; the data in memory stays valid. */
   readonly tell: (line: string) => void;
-  /** Above this the oldest entries are dropped. */
-  readonly maxEntries?: number;
-}
-
-/** The provider's store: sessions, grants, refresh tokens, registered clients. Everything expires except clients. */
-export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderStoreOptions): AdapterFactory {
+}): AdapterFactory {
   const entries = new Map<string, Kept>(readKept(file));
   let writing: NodeJS.Immediate | undefined;
   const save = (): void => {
@@ -41,9 +44,9 @@ export function providerStore({ file, now, tell, maxEntries = 2000 }: ProviderSt
     for (const [key, kept] of entries) if (isForgotten(kept)) entries.delete(key);
   };
   const makeRoom = (): void => {
-    if (entries.size <= maxEntries) return;
+    if (entries.size <= MAX_ENTRIES) return;
     forget(({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= now());
-    for (const key of entries.keys()) if (entries.size > maxEntries) entries.delete(key);
+    for (const key of entries.keys()) if (entries.size > MAX_ENTRIES) entries.delete(key);
   };
   return (model): Adapter => {
     const keyOf = (id: string): string => `${model}:${id}`;
