@@ -29,15 +29,19 @@ describe('statementFailure', () => {
     (code) => expect(fate(refusal(code, 'FATAL'))).toEqual([true, false, false]),
   );
 
-  it('treats an idle session timeout as not sent', () => {
-    expect(fate(refusal('57P05', 'FATAL'))).toEqual([false, true, false]);
+  it.each(['57P05', '25P03'])('treats an idle timeout of a session or a transaction (%s) as not sent', (code) => {
+    expect(fate(refusal(code, 'FATAL'))).toEqual([false, true, false]);
+  });
+
+  it('treats a transaction timeout as possibly done', () => {
+    expect(fate(refusal('25P04', 'FATAL'))).toEqual([true, false, false]);
   });
 
   it('treats an ERROR as undone, without a retry', () => {
     expect(fate(refusal('53400'))).toEqual([false, false, true]);
   });
 
-  it.each(['23505', '57014', '40001', '57000'])('rethrows %s', (code) => {
+  it.each(['23505', '40001', '57000'])('rethrows %s', (code) => {
     expect(fate(refusal(code))).toEqual(['passes', false, true]);
   });
 
@@ -54,8 +58,12 @@ describe('statementFailure', () => {
     expect(fate(refusal('25006'))).toEqual([false, false, false]);
   });
 
+  it('treats a cancelled statement as undone, without a retry', () => {
+    expect(fate(refusal('57014'))).toEqual([false, false, true]);
+  });
+
   it('drops a connection whose session the server has ended', () => {
-    expect(fate(refusal('25P03', 'FATAL'))).toEqual(['passes', false, false]);
+    expect(fate(refusal('XX000', 'FATAL'))).toEqual(['passes', false, false]);
   });
 
   it.each(['26000', '42P05', '0A000'])('drops a connection whose prepared statements are out of step (%s)', (code) => {

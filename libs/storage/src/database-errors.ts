@@ -38,9 +38,11 @@ export class NeverSentError extends Error {
 
 /**
  * SQLSTATEs (PostgreSQL appendix A) of a server that cannot serve: connection exceptions, shutdown, idle session ended,
- * out of disk, memory, connections or another resource, an I/O error, and a read-only server.
+ * out of disk, memory, connections or another resource, an I/O error, and a read-only server. And of its time limits: a
+ * transaction was idle or took too long, or a statement was cancelled. They are the server's part of our deadlines, and
+ * reach this process when its event loop was blocked for longer than `transaction.ts` allows.
  */
-const UNAVAILABLE = /^(08...|57P0[1-5]|53...|58030|25006)$/;
+const UNAVAILABLE = /^(08...|57P0[1-5]|53...|58030|25006|25P0[34]|57014)$/;
 
 /**
  * SQLSTATEs that stay until an operator acts: no such role, password or database; no such schema, table, column or
@@ -51,8 +53,8 @@ const REFUSED: ReadonlySet<unknown> = new Set(['28000', '28P01', '3D000', '3F000
 /** The server is a standby or was made read-only. */
 export const READ_ONLY = '25006';
 
-/** Sent on a session that was idle for too long: a statement that crossed it was not read. */
-const IDLE_SESSION_TIMEOUT = '57P05';
+/** Sent on a session that was idle for too long, in a transaction or not: a statement that crossed it was not read. */
+const IDLE_TIMEOUTS: ReadonlySet<unknown> = new Set(['57P05', '25P03']);
 
 /** The connection's record of its prepared statements does not match the server's. */
 const STATEMENTS_OUT_OF_STEP: ReadonlySet<unknown> = new Set(['26000', '42P05', '0A000']);
@@ -122,7 +124,7 @@ function serverRefusal(error: DatabaseError): Failure {
   // An ERROR has undone the statement; after FATAL that is not known.
   if (undone && REFUSED.has(error.code)) return { error: new DatabaseRefusedError(error), neverSent: false, reusable };
   if (!isUnavailable(error)) return { error, neverSent: false, reusable, outOfStep };
-  const neverSent = error.code === IDLE_SESSION_TIMEOUT;
+  const neverSent = IDLE_TIMEOUTS.has(error.code);
   const options = { sent: !undone && !neverSent, cause: error };
   return { error: new DatabaseUnavailableError('The database could not serve.', options), neverSent, reusable };
 }

@@ -138,6 +138,23 @@ describe('the deadline of a transaction', () => {
     expect(await ids()).toEqual([]);
   });
 
+  it.each([
+    ['ended the idle transaction', 'SELECT 1', (): void => undefined],
+    ['cancelled its statement', 'SELECT pg_sleep(10)', () => new Promise((sent) => setTimeout(sent, 100))],
+  ])('counts as an outage when the event loop was blocked until the server %s', async (_what, text, isSent) => {
+    const direct = open({ url: server().url, deadlineMs: 400 }); // The gate is in this process, and would be blocked too.
+    const call = direct.transaction(async (sql) => {
+      await sql.query(insert(1));
+      if (text === 'SELECT 1') blockEventLoop(1_800);
+      const last = sql.query({ text });
+      await isSent();
+      if (text !== 'SELECT 1') blockEventLoop(1_800);
+      await last;
+    });
+    expect(await outcome(call)).toEqual({ sent: false });
+    expect(await ids()).toEqual([]);
+  });
+
   it('may be longer or shorter than the default', async () => {
     const slow = { text: 'SELECT pg_sleep(0.6), 1 AS n' };
     expect(await database.transaction((sql) => sql.query(slow), { deadlineMs: 5_000 })).toMatchObject([{ n: 1 }]);
@@ -192,3 +209,6 @@ describe('a transaction on a faulty network', () => {
     expect(await database.transaction((sql) => sql.query({ text: 'SELECT 1 AS n' }))).toEqual([{ n: 1 }]);
   });
 });
+
+/** The server's limit on the transactions of this file passes meanwhile. */
+const blockEventLoop = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
