@@ -49,6 +49,20 @@ describe('while the database is down', () => {
     await rowsOf(service, owner).risk();
   }, 60_000);
 
+  it('concurrent changes of the admin API that wait too long for a lock answer 503', async () => {
+    const orgId = await service.newOrg();
+    const person = { name: 'Waiting', kind: 'human', roles: ['viewer'] };
+    const answers = await service.sql.transaction(
+      async (sql) => {
+        await sql.query({ text: 'SELECT 1 FROM risk.orgs WHERE org_id = $1 FOR UPDATE', values: [orgId] });
+        return Promise.all([1, 2, 3].map(() => service.admin('POST', `/orgs/${orgId}/people`, person)));
+      },
+      { deadlineMs: 20_000 },
+    );
+    for (const { status, text } of answers) expect({ status, text }).toMatchObject({ status: 503 });
+    expect((await service.admin('POST', `/orgs/${orgId}/people`, person)).status).toBe(201);
+  }, 60_000);
+
   it('evidence approved before a crash is anchored after it', async () => {
     const reviewer = await service.newPerson(
       ((await service.api.get('/api/v1/whoami', owner.key)).json as { orgId: string }).orgId,

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig, Connection, Query, type QueryResult } from 'pg';
 import { spanChannel, startSpan } from '@sealgate/observability';
 import type { Statement } from './database.ts';
-import { NeverSentError, READ_ONLY } from './database-errors.ts';
+import { connectFailure, NeverSentError, READ_ONLY } from './database-errors.ts';
 import { statementSpan, tracedQuery } from './statement-span.ts';
 
 /** A connection that was idle for longer is checked for a close by the server before it gets a statement. */
@@ -45,8 +45,9 @@ export class BoundedClient extends Client {
   /** Called by the pool, with a callback. */
   override connect(...[callback]: unknown[]): never {
     return super.connect((error: Error | null | undefined) => {
-      if (error != null) this.#leaveServer();
-      (callback as (given: unknown) => void)(error);
+      if (error == null) return (callback as () => void)();
+      this.#leaveServer();
+      return (callback as (given: unknown) => void)(connectFailure(error)); // Prisma gets it from the pool as it is.
     }) as never;
   }
 

@@ -81,11 +81,39 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 
 /** The SQLSTATE of a refusal that stays until an operator acts, also inside an error of Prisma; else undefined. */
 export function refusalCode(error: unknown): string | undefined {
-  const { code, cause, meta, originalCode } = (error ?? {}) as Record<string, unknown>;
-  for (const state of [code, originalCode]) if (REFUSED.has(state) || state === READ_ONLY) return state as string;
-  if (cause !== undefined) return refusalCode(cause);
-  const { driverAdapterError } = (meta ?? {}) as Record<string, unknown>;
-  return driverAdapterError === undefined ? undefined : refusalCode(driverAdapterError);
+  for (const { code, originalCode } of causesOf(error))
+    for (const state of [code, originalCode]) if (REFUSED.has(state) || state === READ_ONLY) return state as string;
+  return undefined;
+}
+
+/**
+ * Codes of Prisma (error reference) for a server that cannot be reached, a connection that was lost, and a transaction
+ * that did not begin in time or was cut off. ETIMEDOUT: our deadline, which its adapter does not know.
+ */
+const PRISMA_LOST = /^(P1001|P1008|P1017|P2024|P2028|ETIMEDOUT)$/;
+/** The same in its adapter, which reports a raw statement only so. */
+const ADAPTER_LOST: ReadonlySet<unknown> = new Set(['DatabaseNotReachable', 'SocketTimeout', 'ConnectionClosed']);
+
+/** Whether a call of Prisma ended without an answer of the database, which may answer again by now. */
+export function isConnectionLost(error: unknown): boolean {
+  return causesOf(error).some((cause) => {
+    if (cause instanceof DatabaseUnavailableError || ADAPTER_LOST.has(cause['kind'])) return true;
+    const { code, originalCode } = cause;
+    return [code, originalCode].some((text) => typeof text === 'string' && isLostCode(text));
+  });
+}
+
+const isLostCode = (code: string): boolean => PRISMA_LOST.test(code) || UNAVAILABLE.test(code);
+
+/** An error and its causes, outermost first. Prisma keeps that of its adapter in `meta`. */
+function causesOf(error: unknown): Record<string, unknown>[] {
+  const causes: Record<string, unknown>[] = [];
+  for (let cause = error; typeof cause === 'object' && cause !== null;) {
+    const { cause: inner, meta } = cause as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
+    causes.push(cause as Record<string, unknown>);
+    cause = inner ?? meta?.driverAdapterError;
+  }
+  return causes;
 }
 
 /** Whether a pooler passed the named statement to a server connection that does not hold it, or holds another. */

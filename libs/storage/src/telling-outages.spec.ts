@@ -46,15 +46,25 @@ describe('tellingOutages', () => {
     await expect(mapped).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it.each(['P1008', 'P1017', 'P2024', 'P2028'])(
-    'treats a lost transaction of Prisma (%s) as an outage',
-    async (code) => {
-      const error = Object.assign(new Error('Transaction API error'), { code });
-      await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toMatchObject({
-        code: 'UNAVAILABLE',
-      });
-    },
-  );
+  it.each([
+    ['P1001', { code: 'P1001' }],
+    ['P1008', { code: 'P1008' }],
+    ['P1017', { code: 'P1017' }],
+    ['P2024', { code: 'P2024' }],
+    ['P2028', { code: 'P2028' }],
+    ['our deadline in it', { cause: { code: 'ETIMEDOUT' } }],
+    ['a lost connection in a raw statement', rawStatement({ kind: 'SocketTimeout' })],
+    ['a cancelled raw statement', rawStatement({ kind: 'postgres', originalCode: '57014' })],
+    ['our own error in it', { cause: new DatabaseUnavailableError('Away.', { sent: true }) }],
+  ])('treats a lost connection or transaction of Prisma (%s) as an outage', async (_what, more) => {
+    const error = Object.assign(new Error('Transaction API error'), more);
+    await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('rethrows a raw statement of Prisma that the database refused', async () => {
+    const error = Object.assign(new Error('Raw query failed'), rawStatement({ originalCode: '23505' }));
+    await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toBe(error);
+  });
 });
 
 describe('telling503', () => {
@@ -96,3 +106,8 @@ it('isReachable is true if a ping is answered in time', async () => {
   await expect(isReachable(database(Promise.reject(lost(false))), 400)).resolves.toBe(false);
   expect(asked).toEqual([500, 400]);
 });
+
+/** How Prisma reports an error of its adapter in a raw statement. */
+function rawStatement(cause: object): object {
+  return { code: 'P2010', meta: { driverAdapterError: Object.assign(new Error('x'), { cause }) } };
+}

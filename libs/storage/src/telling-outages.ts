@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
-import { DatabaseUnavailableError, refusalCode } from './database-errors.ts';
+import { DatabaseUnavailableError, isConnectionLost, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
 export interface OutageTelling {
@@ -64,17 +64,7 @@ export function isReachable(database: Pick<Database, 'ping'>, withinMs: number):
 async function isOutage(error: unknown, asks: OutageTelling['isReachable']): Promise<boolean> {
   if (error instanceof DatabaseUnavailableError) return true;
   if (refusalCode(error) !== undefined) return true;
-  return asks !== undefined && (isTransactionLost(error) || !(await asks()));
-}
-
-/**
- * Prisma's codes for a transaction that did not begin in time or was cut off; the database may be reachable again by
- * now. (Prisma error reference: P1008, P1017, P2024, P2028.)
- */
-function isTransactionLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && /^P(1008|1017|2024|2028)$/.test(code);
+  return asks !== undefined && (isConnectionLost(error) || !(await asks()));
 }
 
 function refusalOf(cause: unknown, telling: OutageTelling): AppError {
