@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { gatedDatabases, outcome } from './testing/gated-databases.ts';
@@ -139,8 +140,8 @@ describe('the deadline of a transaction', () => {
   });
 
   it.each([
-    ['ended the idle transaction', 'SELECT 1', (): void => undefined],
-    ['cancelled its statement', 'SELECT pg_sleep(10)', () => new Promise((sent) => setTimeout(sent, 100))],
+    ['ended the idle transaction', 'SELECT 1', () => Promise.resolve()],
+    ['cancelled its statement', 'SELECT pg_sleep(10)', () => delay(100)],
   ])('counts as an outage when the event loop was blocked until the server %s', async (_what, text, isSent) => {
     const direct = open({ url: server().url, deadlineMs: 400 }); // The gate is in this process, and would be blocked too.
     const call = direct.transaction(async (sql) => {
