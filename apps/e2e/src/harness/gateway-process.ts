@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { basename, resolve } from 'node:path';
 import { until } from '@sealgate/testing';
 import { gatewayProgram, nodeOptionsOf } from './bundle.ts';
 import { guard } from './guardian.ts';
 import { httpClient, type HttpClient } from './http-client.ts';
+import { boundMs } from './scale.ts';
 
 /** One process of the gateway; it keeps its addresses over restarts. */
 export interface Gateway {
@@ -41,7 +42,7 @@ export interface GatewayOptions {
   readonly ca?: string;
 }
 
-const readyTimeoutMs = 30_000;
+const readyTimeoutMs = boundMs(30_000);
 const stopTimeoutMs = 30_000;
 
 /** Default of worker processes of every surface but the console. The story's own `env` takes precedence. */
@@ -129,25 +130,42 @@ function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise
 
 /** Below the ephemeral port ranges of systems (from 32768 on Linux, 49152 elsewhere). */
 const first = 12_000;
-const count = 20_000;
-const tries = 50;
+const blockSize = 20;
+const blocks = 1_000;
+const tries = 100;
+
+/** Ports of the blocks that this process has claimed and not given out. */
+const claimed: number[] = [];
 
 /**
  * A free loopback port outside the ephemeral range: a server that is killed and restarted finds it free, however many
- * outgoing connections were opened meanwhile.
+ * outgoing connections were opened meanwhile. No other test process gives it out, or probes it while the server is
+ * down: each takes its ports from blocks that it has claimed.
  */
 export async function quietPort(): Promise<number> {
   for (let left = tries; left > 0; left -= 1) {
-    const port = first + Math.floor(Math.random() * count);
-    if (await isFree(port)) return port;
+    const port = claimed.pop();
+    if (port === undefined) await claimBlock();
+    else if (await listens(createServer(), port, (server) => server.close())) return port;
   }
-  throw new Error(`None of ${tries} ports is free.`);
+  throw new Error(`No free port was found in ${tries} tries.`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** A block is claimed by listening on its first port until this process ends. */
+async function claimBlock(): Promise<void> {
+  const start = first + Math.floor(Math.random() * blocks) * blockSize;
+  if (!(await listens(createServer(), start, (server) => server.unref()))) return;
+  for (let port = start + 1; port < start + blockSize; port += 1) claimed.push(port);
+}
+
+/** Whether the server could listen on the port; `next` is called if so. */
+function listens(server: Server, port: number, next: (server: Server) => void): Promise<boolean> {
   return new Promise((resolve) => {
-    const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+    server.once('close', () => resolve(true));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      next(server);
+      if (server.listening) resolve(true);
+    });
   });
 }
