@@ -34,15 +34,16 @@ export interface SealedEnvelope {
  * 8785 order, which is alphabetical for these names.
  */
 export function sealPartnerEnvelope({ orgId, generatedAt, snapshotId, content }: PartnerEnvelopeParts): SealedEnvelope {
-  const members = [
-    `"generatedAt":${JSON.stringify(generatedAt)}`,
+  // One join, so that the items are copied once.
+  const text = [
+    `${HEAD}"generatedAt":${JSON.stringify(generatedAt)}`,
     'item' in content ? `"item":${content.item}` : `"items":[${content.items.join(',')}]`,
     `"orgId":${canonical(orgId)}`,
     ...('item' in content ? [] : [`"pagination":${canonical({ ...content.pagination })}`]),
     ...(snapshotId === undefined ? [] : [`"snapshotId":${canonical(snapshotId)}`]),
     '"verified_no_npi":true}',
   ].join(',');
-  const hashedBytes = Bytes.from(HEAD + members);
+  const hashedBytes = Bytes.from(text);
   const evidenceHash = sha256(hashedBytes).toString('hex');
   // The members are encoded once: the sent and the hashed bytes share memory.
   const start = Bytes.from(`${HEAD}"evidence_hash":"${evidenceHash}",`);

@@ -1,5 +1,6 @@
 import { sealPartnerEnvelope, type PartnerEnvelopeParts } from '@sealgate/envelope';
 import { isKnownTag, listQuery, routeFor, weakTag, type HandlerContext, type Reply, type Route } from '@sealgate/http';
+import { sha256 } from '@sealgate/json';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
 import { MAX_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
@@ -109,7 +110,9 @@ function etagOf(
   { nextCursor, snapshotId, nowMs }: Pick<PartnerPage, 'nextCursor' | 'snapshotId'> & { readonly nowMs: number },
 ): string {
   const next = nextCursor === null ? '' : Math.floor(nowMs / CURSOR_FRESH_MS);
-  return weakTag(`${next}.${snapshotId ?? ''}.${items.join(',')}`);
+  // Hashed alone: put into a longer text, a page would be copied first.
+  const hash = sha256(items.length === 1 ? items[0]! : items.join(',')).toString('base64url');
+  return weakTag(`${next}.${snapshotId ?? ''}.${hash}`);
 }
 
 interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'> {
