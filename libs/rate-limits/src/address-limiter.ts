@@ -8,19 +8,6 @@ import { requestLimiter, type HttpPair } from './request-limiter.ts';
 /** Limit on failed authentications per client address. */
 const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
 
-export interface AddressLimiterOptions {
-  /** Shared by all replicas. */
-  readonly limits: LimitStore;
-  /** Prefix of the buckets, unique among listeners that share the store: `ingest`, `ingest-admin`. */
-  readonly listener: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Default: `ADDRESS_POLICY`. */
-  readonly policy?: Policy;
-  /** Maximum addresses kept in this process. Default: 50,000. */
-  readonly maxAddresses?: number;
-}
-
 export interface AddressLimiter {
   /**
    * Counts one failed authentication against an address. Settles as the limits do; a malformed key settles at once.
@@ -37,7 +24,18 @@ export interface AddressLimiter {
  * Every failure is counted in this process first and then, if the key was well formed, in the shared limits. So a flood
  * from one address is stopped here and costs the shared store no more than the rate.
  */
-export function addressLimiter(options: AddressLimiterOptions): AddressLimiter {
+export function addressLimiter(options: {
+  /** Shared by all replicas. */
+  readonly limits: LimitStore;
+  /** Prefix of the buckets, unique among listeners that share the store: `ingest`, `ingest-admin`. */
+  readonly listener: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Default: `ADDRESS_POLICY`. */
+  readonly policy?: Policy;
+  /** Maximum addresses kept in this process. Default: 50,000. */
+  readonly maxAddresses?: number;
+}): AddressLimiter {
   const { limits, listener, now, policy = ADDRESS_POLICY, maxAddresses = 50_000 } = options;
   const inProcess = memoryLimits({ now, maxBuckets: maxAddresses });
   const both: LimitStore = {

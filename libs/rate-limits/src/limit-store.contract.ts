@@ -9,17 +9,18 @@ export interface StoreUnderTest {
   close(): Promise<void>;
 }
 
-export interface ContractOptions {
-  readonly open: () => Promise<StoreUnderTest>;
-  /** Number of random histories. */
-  readonly runs: number;
-}
-
 const key: Policy = { name: 'key', ratePerSecond: 20, burst: 100 };
 const network: Policy = { name: 'network', ratePerSecond: 1000, burst: 2000 };
 
 /** The contract of every LimitStore. */
-export function limitStoreContract({ open, runs }: ContractOptions): void {
+export function limitStoreContract({
+  open,
+  runs,
+}: {
+  readonly open: () => Promise<StoreUnderTest>;
+  /** Number of random histories. */
+  readonly runs: number;
+}): void {
   let tested: StoreUnderTest;
   let opened = 0;
   beforeAll(async () => {

@@ -4,7 +4,16 @@ import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
 import { sharedLimits, type SharedLimits } from './limits.ts';
 
-export interface OpenSharedLimitsOptions {
+export interface OpenedLimits {
+  readonly limits: SharedLimits;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 1000;
+const COMMAND_TIMEOUT_MS = 150;
+
+/** Opens the limits of a surface, over Redis if configured, with the gauge and log lines of their state. */
+export function openSharedLimits(options: {
   /** Undefined: no Redis, this process decides alone. */
   readonly url: string | undefined;
   /** Client name of the surface in Redis. */
@@ -16,18 +25,7 @@ export interface OpenSharedLimitsOptions {
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;
-}
-
-export interface OpenedLimits {
-  readonly limits: SharedLimits;
-  close(): Promise<void>;
-}
-
-const CONNECT_TIMEOUT_MS = 1000;
-const COMMAND_TIMEOUT_MS = 150;
-
-/** Opens the limits of a surface, over Redis if configured, with the gauge and log lines of their state. */
-export function openSharedLimits(options: OpenSharedLimitsOptions): OpenedLimits {
+}): OpenedLimits {
   const { url, name, prefix, replicas, now, log, metrics } = options;
   const gauge = metrics.gauge({
     name: 'limits_shared',

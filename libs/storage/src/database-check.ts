@@ -3,18 +3,6 @@ import { DatabaseRefusedError, DatabaseUnavailableError, READ_ONLY } from './dat
 import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
 
-export interface DatabaseCheckOptions {
-  readonly sql: Sql;
-  /** The migrations this version needs. A newer schema is fine: the next version may have migrated it already. */
-  readonly sets: readonly MigrationSet[];
-  /** A further check, run if all others pass: returns a problem as a sentence. Its errors count as the database's. */
-  readonly further?: () => Promise<string | undefined>;
-  /** Called with the first result and with each that differs from the previous one. */
-  readonly onChange: (problem: string | undefined) => void;
-  /** Runs `work` once after `delayMs`. Default: a timer that does not keep the process alive. */
-  readonly schedule?: (work: () => void, delayMs: number) => void;
-}
-
 /** Checks whether a service can work with its database. */
 export interface DatabaseCheck {
   /** The problem as a sentence; undefined if there is none. Ends within a second and a half; never rejects. */
@@ -33,7 +21,17 @@ const WITHIN_MS = 700;
 const RETRY_MS = 1000;
 
 /** Checks connection, migrations and rights of the role in one round trip; results are not cached. */
-export function databaseCheck(options: DatabaseCheckOptions): DatabaseCheck {
+export function databaseCheck(options: {
+  readonly sql: Sql;
+  /** The migrations this version needs. A newer schema is fine: the next version may have migrated it already. */
+  readonly sets: readonly MigrationSet[];
+  /** A further check, run if all others pass: returns a problem as a sentence. Its errors count as the database's. */
+  readonly further?: () => Promise<string | undefined>;
+  /** Called with the first result and with each that differs from the previous one. */
+  readonly onChange: (problem: string | undefined) => void;
+  /** Runs `work` once after `delayMs`. Default: a timer that does not keep the process alive. */
+  readonly schedule?: (work: () => void, delayMs: number) => void;
+}): DatabaseCheck {
   const { sql, further, onChange, schedule = scheduleTimer } = options;
   const needs = options.sets.map(needOf);
   let reported: { readonly problem: string | undefined } | undefined;

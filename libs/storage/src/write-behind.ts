@@ -1,16 +1,5 @@
 import { startTimer } from './background-loop.ts';
 
-export interface WriteBehindOptions<Value> {
-  /** Writes everything put since the last write; by key, in the order of the first put of each. */
-  readonly write: (batch: ReadonlyMap<string, Value>) => Promise<unknown>;
-  /** Delay from the first put to the write. */
-  readonly delayMs: number;
-  /** Maximum keys that wait for a write. */
-  readonly mostWaiting: number;
-  /** Called with the error of `write`. Its batch is dropped. */
-  readonly onFailure: (error: unknown, batch: ReadonlyMap<string, Value>) => void;
-}
-
 export interface WriteBehind<Value> {
   get(key: string): Value | undefined;
   /** Returns at once; false if the value was dropped because too many keys wait or it is closed. */
@@ -22,7 +11,16 @@ export interface WriteBehind<Value> {
 }
 
 /** Batches values that may be lost and writes them after a delay, outside of requests; one write at a time. */
-export function writeBehind<Value>(options: WriteBehindOptions<Value>): WriteBehind<Value> {
+export function writeBehind<Value>(options: {
+  /** Writes everything put since the last write; by key, in the order of the first put of each. */
+  readonly write: (batch: ReadonlyMap<string, Value>) => Promise<unknown>;
+  /** Delay from the first put to the write. */
+  readonly delayMs: number;
+  /** Maximum keys that wait for a write. */
+  readonly mostWaiting: number;
+  /** Called with the error of `write`. Its batch is dropped. */
+  readonly onFailure: (error: unknown, batch: ReadonlyMap<string, Value>) => void;
+}): WriteBehind<Value> {
   const { write, delayMs, mostWaiting, onFailure } = options;
   let waiting = new Map<string, Value>();
   let stopTimer: (() => void) | undefined;

@@ -19,15 +19,16 @@ export interface TestIssuer {
   stop(): Promise<void>;
 }
 
-export interface TestIssuerOptions {
+const LIFETIME_SECONDS = 600;
+
+export async function testIssuer({
+  audience,
+  now,
+}: {
   readonly audience: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-}
-
-const LIFETIME_SECONDS = 600;
-
-export async function testIssuer({ audience, now }: TestIssuerOptions): Promise<TestIssuer> {
+}): Promise<TestIssuer> {
   let signing: { key: CryptoKey; kid: string; alg: string };
   let published: JWK[] = [];
   let made = 0;

@@ -1,18 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface UntilOptions {
-  readonly timeoutMs?: number;
-  /** What is awaited, for the error message. */
-  readonly what?: string;
-}
-
 /**
  * Polls the condition every 10 ms until it is true; throws after `timeoutMs` (5 s). A condition that throws counts as
  * false; its last error becomes the cause.
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { timeoutMs = 5_000, what = 'the condition' }: UntilOptions = {},
+  {
+    timeoutMs = 5_000,
+    what = 'the condition',
+  }: {
+    readonly timeoutMs?: number;
+    /** What is awaited, for the error message. */
+    readonly what?: string;
+  } = {},
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   let cause: unknown;

@@ -1,7 +1,6 @@
-import { peer } from '@hyperledger/fabric-protos';
-import { keyModification, keyValue, queryResponse } from './query-results.ts';
+import { ledger, peer } from '@hyperledger/fabric-protos';
 import { readWriteSet, type RangeRead } from './read-write-set.ts';
-import type { Version, WorldState } from './world-state.ts';
+import type { Modification, Version, WorldState } from './world-state.ts';
 
 const { Type } = peer.ChaincodeMessage;
 
@@ -173,4 +172,48 @@ export class Simulation {
 
 function refuseCollection(collection: string): void {
   if (collection !== '') throw new Error(`collection ${collection} could not be found`);
+}
+
+/** One result of a range: a serialized KV. */
+function keyValue(namespace: string, key: string, value: Buffer): Uint8Array {
+  const kv = new ledger.queryresult.KV();
+  kv.setNamespace(namespace);
+  kv.setKey(key);
+  kv.setValue(value);
+  return kv.serializeBinary();
+}
+
+/** One result of a history: a serialized KeyModification. */
+function keyModification({ transactionId, value, timestamp }: Modification): Uint8Array {
+  const modification = new ledger.queryresult.KeyModification();
+  modification.setTxId(transactionId);
+  if (value !== undefined) modification.setValue(value);
+  modification.setIsDelete(value === undefined);
+  modification.setTimestamp(timestamp);
+  return modification.serializeBinary();
+}
+
+/** One message of results: a serialized QueryResponse. */
+function queryResponse(
+  results: readonly Uint8Array[],
+  {
+    id,
+    hasMore,
+    metadata,
+  }: {
+    readonly id: string;
+    readonly hasMore: boolean;
+    readonly metadata?: Uint8Array;
+  },
+): Uint8Array {
+  const response = new peer.QueryResponse();
+  for (const bytes of results) {
+    const result = new peer.QueryResultBytes();
+    result.setResultbytes(bytes);
+    response.addResults(result);
+  }
+  response.setId(id);
+  response.setHasMore(hasMore);
+  if (metadata !== undefined) response.setMetadata(metadata);
+  return response.serializeBinary();
 }
