@@ -10,7 +10,7 @@ import {
   type Route,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import type { GateCaller } from './domain/key-grants.ts';
 import { gateAccess, type GateGuardPorts } from './gate-guard.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
@@ -59,7 +59,7 @@ export function publicApp(
 ): App {
   const { guard, lookUpEntries } = gateAccess(guardPorts);
   const all = { ...ports, lookUpEntries };
-  const stored = telling503(storedRoutes(all), { isReachable, advice: 'send it again' });
+  const stored = mapRouteOutages(storedRoutes(all), { isReachable, advice: 'send it again' });
   return createApp({ ...base, head: true, guard, routes: [...stored, ...gateAndServiceRoutes(all)] });
 }
 
@@ -101,6 +101,6 @@ export function administration(
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: telling503(adminRoutes(ports), { isReachable }),
+    routes: mapRouteOutages(adminRoutes(ports), { isReachable }),
   });
 }

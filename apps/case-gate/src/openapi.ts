@@ -1,5 +1,5 @@
 import { openApi, type OpenApiDocument } from '@sealgate/http';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import { adminRoutes, gateAndServiceRoutes, storedRoutes, type AdminAppPorts, type PublicPorts } from './app.ts';
 import { VERSION } from './routes/service.ts';
 
@@ -30,7 +30,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate case gate, administration',
     version: VERSION,
     description: 'Keys, venues, policies, cases, subjects and gate decisions. Every change is an audit event.',
-    routes: telling503(adminRoutes(noPorts<AdminAppPorts>({ spelling: 'snake_case' }))),
+    routes: mapRouteOutages(adminRoutes(noPorts<AdminAppPorts>({ spelling: 'snake_case' }))),
     securityScheme: 'Bearer',
   });
 }

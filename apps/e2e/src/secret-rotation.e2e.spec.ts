@@ -19,7 +19,7 @@ import { newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(40)}`, `new:${'n'.repeat(40)}`];
 /** The settings of each process in turn: the initial ones, to accept, to use, to retire. */
-const PHASES = { begin: OLD, accept: `${OLD},${NEW}`, make: `${NEW},${OLD}`, retire: NEW } as const;
+const PHASES = { begin: OLD, accept: `${OLD},${NEW}`, use: `${NEW},${OLD}`, retire: NEW } as const;
 const storyTimeoutMs = 240_000;
 
 let postgres: ThrowawayPostgres;
@@ -69,7 +69,7 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       await gateway.roll({ SERVER_SECRETS: PHASES.accept, LEDGER_VERIFIER_KEYS: verifierKeys });
       await goOn();
       const both = `${nextKey.signingKey},${oldKey.signingKey}`;
-      await gateway.roll({ SERVER_SECRETS: PHASES.make, LEDGER_SIGNING_KEY: both });
+      await gateway.roll({ SERVER_SECRETS: PHASES.use, LEDGER_SIGNING_KEY: both });
       await goOn();
       await gateway.roll({ LEDGER_SIGNING_KEY: nextKey.signingKey });
       await goOn();
@@ -132,7 +132,7 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       };
       const before = load([write, write, again, again]);
       await before.goOn();
-      for (const phase of ['accept', 'make'] as const) {
+      for (const phase of ['accept', 'use'] as const) {
         await gateway.roll({ SERVER_SECRETS: PHASES[phase] });
         await before.goOn();
       }
@@ -205,7 +205,7 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       };
       const { goOn, stop } = load([write, replay, later, page]);
       await goOn();
-      for (const phase of ['accept', 'make'] as const) {
+      for (const phase of ['accept', 'use'] as const) {
         await peer.roll({ SERVER_SECRETS: PHASES[phase] });
         await goOn();
       }
@@ -267,7 +267,7 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       };
       const { goOn, stop } = load([page, page, page]);
       await goOn();
-      for (const phase of ['accept', 'make'] as const) {
+      for (const phase of ['accept', 'use'] as const) {
         await risk.roll({ SERVER_SECRETS: PHASES[phase] });
         await goOn();
       }

@@ -10,7 +10,7 @@ import {
   type AppBase,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import type { EventTail } from './domain/event-tail.ts';
 import type { IngestGuard } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
@@ -67,7 +67,7 @@ export function administration(
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: telling503(routes, { isReachable }),
+    routes: mapRouteOutages(routes, { isReachable }),
   });
   return Object.assign(app, { drain: endingTails(app, tail) });
 }

@@ -1,5 +1,5 @@
 import { adminLedgerRoutes, adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
@@ -33,7 +33,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ingest gateway, administration',
     version: VERSION,
     description: 'Networks, keys, sources, events and the ledger. Every change is an audit event.',
-    routes: telling503([
+    routes: mapRouteOutages([
       ...adminNetworkRoutes(noPorts()),
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),

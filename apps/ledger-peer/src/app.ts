@@ -11,7 +11,7 @@ import {
   type Route,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
@@ -64,6 +64,6 @@ export function administration(
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...telling503(adminStateRoutes(ports))],
+    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...mapRouteOutages(adminStateRoutes(ports))],
   });
 }

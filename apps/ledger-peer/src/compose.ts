@@ -6,7 +6,7 @@ import type { LedgerHealth } from '@sealgate/ledger-port';
 import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
 import { cursorCodec } from '@sealgate/paging';
 import { cachedCheck, type Composition, type HostChecks, type Own, StartError } from '@sealgate/service-host';
-import { tellingOutages } from '@sealgate/storage';
+import { mapOutages } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
 import { waitingJobs } from './data/jobs-store.ts';
 import { answerSync } from './domain/answer-sync.ts';
@@ -152,7 +152,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     cursors,
     now,
     auditSigning: parts.auditSigning,
-    listAudit: (query: Parameters<typeof audit.list>[1]) => tellingOutages(() => audit.list(sql, query)),
+    listAudit: (query: Parameters<typeof audit.list>[1]) => mapOutages(() => audit.list(sql, query)),
     secretReport: () => secretWatch.report(),
     waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),
   };
@@ -160,7 +160,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
   const administering = {
     ledger: administered,
     cursors,
-    auditChange: (...told: Parameters<typeof auditChange>) => tellingOutages(() => auditChange(...told)),
+    auditChange: (...told: Parameters<typeof auditChange>) => mapOutages(() => auditChange(...told)),
     now,
     newId,
   };

@@ -1,5 +1,5 @@
 import { adminLedgerRoutes, adminStateRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 
 const VERSION = '1.0.0';
@@ -39,7 +39,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ledger peer, administration',
     version: VERSION,
     description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
-    routes: [...adminLedgerRoutes(noPorts()), ...telling503(adminStateRoutes(noPorts()))],
+    routes: [...adminLedgerRoutes(noPorts()), ...mapRouteOutages(adminStateRoutes(noPorts()))],
     securityScheme: 'Bearer',
   });
 }

@@ -8,7 +8,7 @@ import {
   type AppBase,
 } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';
 import { riskGuard, type RiskGuardPorts } from './risk-guard.ts';
 import { adminFrameworkRoutes, type AdminFrameworksPorts } from './routes/admin-frameworks.ts';
@@ -63,6 +63,6 @@ export function administration(
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: telling503(routes, { isReachable }),
+    routes: mapRouteOutages(routes, { isReachable }),
   });
 }

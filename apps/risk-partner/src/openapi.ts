@@ -1,5 +1,5 @@
 import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import { API_VERSION, publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
 import { adminIdentityRoutes } from './routes/admin-identities.ts';
@@ -33,7 +33,7 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate risk and partner read, administration',
     version: API_VERSION,
     description: 'Organisations, people, their roles, scope and keys, and frameworks. Every change is an audit event.',
-    routes: telling503([
+    routes: mapRouteOutages([
       ...adminOrgRoutes(noPorts()),
       ...adminPeopleRoutes(noPorts()),
       ...adminIdentityRoutes(noPorts()),

@@ -1,5 +1,5 @@
 import { openApi, type Guard, type OpenApiDocument, type Route } from '@sealgate/http';
-import { telling503 } from '@sealgate/storage';
+import { mapRouteOutages } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
 import { partnerTools } from './mcp/tools.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -45,7 +45,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
     ...[...partner.values()].flatMap(({ list, item }) => [list, item]),
     whoami,
     ...publishedRoutes({ ...ports, describe: () => partnerDescription(ports.publicUrl) }),
-    ...telling503([
+    ...mapRouteOutages([
       ...dashboardRoutes(ports),
       ...auditRoutes(ports),
       ...keyRoutes(ports),
@@ -58,7 +58,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
 }
 
 /** Tools wrap the mounted routes, so an outage gives the same error by REST and by MCP. */
-const withOutages = (route: Route<RiskCaller>): Route<RiskCaller> => telling503([route])[0]!;
+const withOutages = (route: Route<RiskCaller>): Route<RiskCaller> => mapRouteOutages([route])[0]!;
 
 export const API_VERSION = '1.0.0';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { AppError } from '@sealgate/errors';
-import { tellingOutages, writeBehind, type Sql } from '@sealgate/storage';
+import { mapOutages, writeBehind, type Sql } from '@sealgate/storage';
 import { keyTable } from './api-keys.ts';
 import { BoundedMap } from './bounded-map.ts';
 
@@ -69,7 +69,7 @@ export function callersByHash<Row extends { readonly key_hash: Buffer }, Caller>
     return names.map((name) => callers.get(name));
   });
   return {
-    find: (keyHash) => tellingOutages(() => batcher.call(keyHash), { detail: 'The key store cannot be reached.' }),
+    find: (keyHash) => mapOutages(() => batcher.call(keyHash), { detail: 'The key store cannot be reached.' }),
     lately(keyHash) {
       const found = known.get(nameOf(keyHash));
       return found !== undefined && now() < found.untilMs ? found.caller : undefined;

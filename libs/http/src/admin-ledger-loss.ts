@@ -7,7 +7,7 @@ import {
 } from '@sealgate/ledger-port';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
-import type { AuditErasure } from './admin-ledger.ts';
+import type { AuditLedgerChange } from './admin-ledger.ts';
 import type { Route } from './route.ts';
 import { closedObject, enumOf, instantText, lineOfText, named, orNull } from './schemas.ts';
 
@@ -79,7 +79,7 @@ const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as
 const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 
 /** The routes that show what a channel lost and declare the loss. */
-export function lossRoutes(ledger: LossAdministration, auditChange: AuditErasure): Route<AdminCaller>[] {
+export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerChange): Route<AdminCaller>[] {
   const find = async (channel: string) => {
     await knownChannel(ledger, channel);
     const loss = await ledgerCall(ledger.loss(channel));

@@ -23,7 +23,7 @@ export interface LedgerAdministration extends LedgerReader, LossAdministration {
 }
 
 /** Writes an audit event about a record or a channel. */
-export type AuditErasure = (
+export type AuditLedgerChange = (
   context: { readonly caller: AdminCaller; readonly requestId: string },
   change: {
     readonly action: string;
@@ -36,7 +36,7 @@ export type AuditErasure = (
 export interface AdminLedgerPorts {
   readonly ledger: LedgerAdministration;
   readonly cursors: CursorCodec;
-  readonly auditChange: AuditErasure;
+  readonly auditChange: AuditLedgerChange;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
 }

@@ -41,7 +41,7 @@ export { DeclaredLoss } from './admin-ledger-loss.ts';
 export {
   adminLedgerRoutes,
   type AdminLedgerPorts,
-  type AuditErasure,
+  type AuditLedgerChange,
   type LedgerAdministration,
 } from './admin-ledger.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';

@@ -14,5 +14,5 @@ export { openRedis } from './open-redis.ts';
 export type { RedisHandle, RedisState } from './open-redis.ts';
 export { removalStatement, removalStep, removeInSteps, retain } from './retention.ts';
 export type { Removal, RemovalStep } from './retention.ts';
-export { isReachable, telling503, tellingOutages } from './telling-outages.ts';
+export { isReachable, mapRouteOutages, mapOutages } from './map-outages.ts';
 export { writeBehind } from './write-behind.ts';

@@ -1,6 +1,6 @@
 import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
-import { tellingOutages, type Sql } from '@sealgate/storage';
+import { mapOutages, type Sql } from '@sealgate/storage';
 import type { IngestCaller, KeyGrants, SchemeName, SourceCaller, SourceSettings } from '../domain/caller.ts';
 import type { KeptSecret } from '../domain/manage-sources.ts';
 import type { SchemeKey } from '../domain/schemes/scheme.ts';
@@ -121,8 +121,7 @@ export function liveSources({
      * The source that accepts deliveries under this id; undefined where there is none or it is disabled.
      * @throws AppError UNAVAILABLE when the database does not answer, OVERLOADED when too many look-ups are queued.
      */
-    find: (sourceId: string): Promise<SourceCaller | undefined> =>
-      tellingOutages(() => batcher.call(sourceId), { detail }),
+    find: (sourceId: string): Promise<SourceCaller | undefined> => mapOutages(() => batcher.call(sourceId), { detail }),
     /**
      * The result of this process's last look-up, if less than 10 s old. It may be stale: the caller must confirm it in
      * the transaction of the write, and look it up again before refusing. Pure.

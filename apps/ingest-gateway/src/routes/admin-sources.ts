@@ -1,5 +1,5 @@
 import {
-  type AuditErasure,
+  type AuditLedgerChange,
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminRoute,
@@ -69,7 +69,7 @@ export interface AdminSourcesPorts extends ManageSourcesPorts {
   readonly deliveries: DeliveriesStore;
   readonly testDelivery: (about: { readonly sourceId: string; readonly requestId: string }) => Promise<TestOutcome>;
   readonly cursors: CursorCodec;
-  readonly auditChange: AuditChange & AuditErasure;
+  readonly auditChange: AuditChange & AuditLedgerChange;
 }
 
 const PATH = '/admin/v1/networks/:networkId/sources';

@@ -1,5 +1,5 @@
 import { callersByHash, liveKeyCondition, type CallersByHash } from '@sealgate/api-keys';
-import { isUniqueViolation, tellingOutages, type Sql } from '@sealgate/storage';
+import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
 import type { Identity, IdentityStore, SignInPorts } from '../domain/identities.ts';
@@ -140,7 +140,7 @@ export function signInStore(options: {
   return {
     async find({ issuer, subject }, verifiedEmail) {
       const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
-      const rows = await tellingOutages(
+      const rows = await mapOutages(
         () =>
           sql.query<CallerColumns & { id: string; waits: boolean }>(
             { name: 'risk people by identity', text: FIND, values },
@@ -154,7 +154,7 @@ export function signInStore(options: {
       };
     },
     async accept({ issuer, subject }, invitations) {
-      for (const id of invitations) await tellingOutages(() => acceptOne(id, { issuer, subject }), { detail });
+      for (const id of invitations) await mapOutages(() => acceptOne(id, { issuer, subject }), { detail });
     },
   };
 

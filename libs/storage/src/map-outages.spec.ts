@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
-import { DatabaseUnavailableError, isReachable, telling503, tellingOutages } from './index.ts';
+import { DatabaseUnavailableError, isReachable, mapRouteOutages, mapOutages } from './index.ts';
 
 const lost = (sent: boolean) => new DatabaseUnavailableError('away', { sent });
 const failing = (error: unknown) => () => Promise.reject(error);
 const away = async () => false;
 const back = async () => true;
 
-describe('tellingOutages', () => {
+describe('mapOutages', () => {
   it.each<[string, boolean, boolean, string]>([
     ['a read, sent or not', false, true, 'UNAVAILABLE'],
     ['a write that was not sent', true, false, 'UNAVAILABLE'],
@@ -15,34 +15,32 @@ describe('tellingOutages', () => {
   ])('maps %s', async (_what, changes, sent, code) => {
     const error = lost(sent);
     const mapped = { code, status: 503, retryAfterSeconds: 1, cause: error };
-    await expect(tellingOutages(failing(error), { changes })).rejects.toMatchObject(mapped);
+    await expect(mapOutages(failing(error), { changes })).rejects.toMatchObject(mapped);
     // Whether the database answers now does not matter.
-    await expect(tellingOutages(failing(error), { changes, isReachable: back })).rejects.toMatchObject(mapped);
+    await expect(mapOutages(failing(error), { changes, isReachable: back })).rejects.toMatchObject(mapped);
   });
 
   it('uses the given detail and advice, also for a synchronous throw', async () => {
     const atOnce = (): Promise<void> => {
       throw lost(true);
     };
-    await expect(tellingOutages(atOnce, { detail: 'The key store is away.' })).rejects.toThrow(
-      'The key store is away.',
-    );
-    await expect(tellingOutages(atOnce, { changes: true, advice: 'send it again' })).rejects.toThrow(
+    await expect(mapOutages(atOnce, { detail: 'The key store is away.' })).rejects.toThrow('The key store is away.');
+    await expect(mapOutages(atOnce, { changes: true, advice: 'send it again' })).rejects.toThrow(
       'The database did not say whether the change was made; send it again.',
     );
   });
 
   it('rethrows refusals and bugs, and returns the result', async () => {
     const refusal = new AppError('NOT_FOUND', 'x');
-    await expect(tellingOutages(failing(refusal), { isReachable: away })).rejects.toBe(refusal);
+    await expect(mapOutages(failing(refusal), { isReachable: away })).rejects.toBe(refusal);
     const bug = new TypeError('x');
-    await expect(tellingOutages(failing(bug))).rejects.toBe(bug);
-    await expect(tellingOutages(failing(bug), { isReachable: back })).rejects.toBe(bug);
-    await expect(tellingOutages(() => 7)).resolves.toBe(7);
+    await expect(mapOutages(failing(bug))).rejects.toBe(bug);
+    await expect(mapOutages(failing(bug), { isReachable: back })).rejects.toBe(bug);
+    await expect(mapOutages(() => 7)).resolves.toBe(7);
   });
 
   it('pings the database for an error of an unknown class', async () => {
-    const mapped = tellingOutages(failing(new Error('engine')), { changes: true, isReachable: away });
+    const mapped = mapOutages(failing(new Error('engine')), { changes: true, isReachable: away });
     await expect(mapped).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
@@ -58,16 +56,16 @@ describe('tellingOutages', () => {
     ['our own error in it', { cause: new DatabaseUnavailableError('Away.', { sent: true }) }],
   ])('treats a lost connection or transaction of Prisma (%s) as an outage', async (_what, more) => {
     const error = Object.assign(new Error('Transaction API error'), more);
-    await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(mapOutages(failing(error), { isReachable: back })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('rethrows a raw statement of Prisma that the database refused', async () => {
     const error = Object.assign(new Error('Raw query failed'), rawStatement({ originalCode: '23505' }));
-    await expect(tellingOutages(failing(error), { isReachable: back })).rejects.toBe(error);
+    await expect(mapOutages(failing(error), { isReachable: back })).rejects.toBe(error);
   });
 });
 
-describe('telling503', () => {
+describe('mapRouteOutages', () => {
   const route = (method: string, handler: (given: string) => unknown) => ({
     method,
     path: '/x',
@@ -77,14 +75,14 @@ describe('telling503', () => {
   const ask = (mapped: ReturnType<typeof route>[]) => mapped[0]?.handler('given');
 
   it('passes the context and the result through', async () => {
-    await expect(ask(telling503([route('post', (given) => `${given} back`)]))).resolves.toBe('given back');
+    await expect(ask(mapRouteOutages([route('post', (given) => `${given} back`)]))).resolves.toBe('given back');
   });
 
   it('maps a lost answer to OUTCOME_UNKNOWN for writes only', async () => {
     const fails = failing(lost(true));
-    await expect(ask(telling503([route('get', fails)]))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(ask(mapRouteOutages([route('get', fails)]))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     for (const method of ['post', 'put', 'patch', 'delete']) {
-      const mapped = telling503([route(method, fails)], { advice: 'send it again' });
+      const mapped = mapRouteOutages([route(method, fails)], { advice: 'send it again' });
       await expect(ask(mapped)).rejects.toMatchObject({
         code: 'OUTCOME_UNKNOWN',
         message: expect.stringMatching(/send it again/),
@@ -93,9 +91,9 @@ describe('telling503', () => {
   });
 
   it('declares OUTCOME_UNKNOWN once, for writes only', () => {
-    const [mapped] = telling503(telling503([route('post', () => 0)]));
+    const [mapped] = mapRouteOutages(mapRouteOutages([route('post', () => 0)]));
     expect(mapped).toMatchObject({ path: '/x', errors: ['NOT_FOUND', 'OUTCOME_UNKNOWN'] });
-    expect(telling503([route('get', () => 0)])[0]?.errors).toEqual(['NOT_FOUND']);
+    expect(mapRouteOutages([route('get', () => 0)])[0]?.errors).toEqual(['NOT_FOUND']);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { DatabaseUnavailableError, isConnectionLost, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
-export interface OutageTelling {
+export interface OutageMapping {
   /** The error detail. Default: 'The database cannot be reached.' */
   readonly detail?: string;
   /** Whether `work` writes: then a lost answer means that the outcome is unknown. Default false. */
@@ -22,15 +22,15 @@ export interface OutageTelling {
  * @throws AppError UNAVAILABLE where nothing was changed, OUTCOME_UNKNOWN where the answer to a write was lost; every
  *   other error of `work` unchanged.
  */
-export async function tellingOutages<Result>(
+export async function mapOutages<Result>(
   work: () => Result | Promise<Result>,
-  telling: OutageTelling = {},
+  mapping: OutageMapping = {},
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof AppError || !(await isOutage(error, telling.isReachable))) throw error;
-    throw refusalOf(error, telling);
+    if (error instanceof AppError || !(await isOutage(error, mapping.isReachable))) throw error;
+    throw refusalOf(error, mapping);
   }
 }
 
@@ -40,15 +40,15 @@ interface RouteLike {
   handler(context: never): unknown;
 }
 
-/** The routes with every outage mapped by `tellingOutages`; writes declare OUTCOME_UNKNOWN. */
-export function telling503<Route extends RouteLike>(
+/** The routes with every outage mapped by `mapOutages`; writes declare OUTCOME_UNKNOWN. */
+export function mapRouteOutages<Route extends RouteLike>(
   routes: readonly Route[],
-  telling: Pick<OutageTelling, 'advice' | 'isReachable'> = {},
+  mapping: Pick<OutageMapping, 'advice' | 'isReachable'> = {},
 ): Route[] {
   return routes.map((route) => {
     const changes = route.method !== 'get';
     const errors = changes ? [...new Set([...route.errors, 'OUTCOME_UNKNOWN'] as const)] : route.errors;
-    const handler = (context: never) => tellingOutages(() => route.handler(context), { ...telling, changes });
+    const handler = (context: never) => mapOutages(() => route.handler(context), { ...mapping, changes });
     return { ...route, errors, handler };
   });
 }
@@ -61,15 +61,15 @@ export function isReachable(database: Pick<Database, 'ping'>, withinMs: number):
   );
 }
 
-async function isOutage(error: unknown, asks: OutageTelling['isReachable']): Promise<boolean> {
+async function isOutage(error: unknown, asks: OutageMapping['isReachable']): Promise<boolean> {
   if (error instanceof DatabaseUnavailableError) return true;
   if (refusalCode(error) !== undefined) return true;
   return asks !== undefined && (isConnectionLost(error) || !(await asks()));
 }
 
-function refusalOf(cause: unknown, telling: OutageTelling): AppError {
-  const { detail = 'The database cannot be reached.', advice = 'read it before you send it again' } = telling;
-  if (telling.changes === true && cause instanceof DatabaseUnavailableError && cause.sent) {
+function refusalOf(cause: unknown, mapping: OutageMapping): AppError {
+  const { detail = 'The database cannot be reached.', advice = 'read it before you send it again' } = mapping;
+  if (mapping.changes === true && cause instanceof DatabaseUnavailableError && cause.sent) {
     return new AppError('OUTCOME_UNKNOWN', `The database did not say whether the change was made; ${advice}.`, {
       cause,
     });
