@@ -6,13 +6,14 @@ import { VERSION } from './routes/service.ts';
 /** A description needs the routes only; their ports are used by requests. */
 const noPorts = <Ports extends object>(known: Partial<Ports>): Ports => known as Ports;
 
-interface DescriptionOptions {
+/** The OpenAPI description of the public listener, served at `/v1/openapi.json`. */
+export function publicDescription({
+  healthRequiresKey = false,
+  publicUrl,
+}: {
   readonly healthRequiresKey?: boolean;
   readonly publicUrl?: string | undefined;
-}
-
-/** The OpenAPI description of the public listener, served at `/v1/openapi.json`. */
-export function publicDescription({ healthRequiresKey = false, publicUrl }: DescriptionOptions = {}): OpenApiDocument {
+} = {}): OpenApiDocument {
   const ports = noPorts<PublicPorts>({ healthRequiresKey });
   return openApi({
     title: 'Sealgate case gate',

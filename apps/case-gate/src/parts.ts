@@ -154,22 +154,23 @@ function eligibilityPorts({ config, now, log, counters }: Basics): EligibilityPo
   };
 }
 
-interface LookupParts {
-  readonly sql: Database;
-  readonly gateSql: Database;
-  readonly macs: GateMacs;
-  readonly seen: SeenVersions;
-  readonly recordIds: KeyedHasher;
-  readonly losses: LossWatch;
-}
-
 /** Uses the gate's own connections, as everything that a check waits for. */
 function openLossWatch({ config, now }: Basics, gateSql: Database): LossWatch {
   const { channel } = targetOf(config);
   return lossWatch(() => readLosses(gateSql, channel, config.gateDeadlineMs - GATE_MARGIN_MS), now);
 }
 
-function openLookups({ config, now, log, counters }: Basics, parts: LookupParts) {
+function openLookups(
+  { config, now, log, counters }: Basics,
+  parts: {
+    readonly sql: Database;
+    readonly gateSql: Database;
+    readonly macs: GateMacs;
+    readonly seen: SeenVersions;
+    readonly recordIds: KeyedHasher;
+    readonly losses: LossWatch;
+  },
+) {
   const { sql, gateSql, macs, seen, recordIds, losses } = parts;
   const onCorrupt = (what: string) => {
     counters.corrupt();

@@ -15,19 +15,20 @@ export interface EventStream {
   end(message?: StreamMessage): void;
 }
 
-interface EventStreamOptions {
-  /** Calls `done` once after `ms`, unless the returned function is called first. */
-  readonly startTimer: (done: () => void, ms: number) => () => void;
-  /** Interval of heartbeat comments, which keep proxies and clients from timing out. */
-  readonly heartbeatMs: number;
-  /** Maximum bytes buffered for a slow client. */
-  readonly mostWaitingBytes: number;
-  /** Called once when the stream ends, whichever side ended it. */
-  readonly onEnd: () => void;
-}
-
 /** Starts a response of server-sent events, in the handler of a raw route. */
-export function eventStream(response: ServerResponse, options: EventStreamOptions): EventStream {
+export function eventStream(
+  response: ServerResponse,
+  options: {
+    /** Calls `done` once after `ms`, unless the returned function is called first. */
+    readonly startTimer: (done: () => void, ms: number) => () => void;
+    /** Interval of heartbeat comments, which keep proxies and clients from timing out. */
+    readonly heartbeatMs: number;
+    /** Maximum bytes buffered for a slow client. */
+    readonly mostWaitingBytes: number;
+    /** Called once when the stream ends, whichever side ended it. */
+    readonly onEnd: () => void;
+  },
+): EventStream {
   const { startTimer, heartbeatMs, mostWaitingBytes, onEnd } = options;
   // Proxies that buffer responses would delay messages.
   response.setHeader('X-Accel-Buffering', 'no');

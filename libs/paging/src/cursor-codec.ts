@@ -19,17 +19,6 @@ export interface CursorCodec {
   read(binding: readonly string[], cursor: string): JsonValue;
 }
 
-export interface CursorCodecOptions {
-  /** Derived for the cursors of this surface only. */
-  readonly hasher: KeyedHasher;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Maximum length of a cursor, 512 bytes by default. */
-  readonly maxBytes?: number;
-  /** Where callers send the cursor, for the pointer of the fault: the query by default. */
-  readonly sentIn?: 'query' | 'body';
-}
-
 /** Content of a cursor: id of the signing key, expiry, position. Short names save space. */
 interface Content {
   readonly k: string;
@@ -43,7 +32,16 @@ const MAC_BYTES = 32;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /** Cursors are base64url of a JSON object and its HMAC-SHA256, without padding, each with a single valid encoding. */
-export function cursorCodec(options: CursorCodecOptions): CursorCodec {
+export function cursorCodec(options: {
+  /** Derived for the cursors of this surface only. */
+  readonly hasher: KeyedHasher;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Maximum length of a cursor, 512 bytes by default. */
+  readonly maxBytes?: number;
+  /** Where callers send the cursor, for the pointer of the fault: the query by default. */
+  readonly sentIn?: 'query' | 'body';
+}): CursorCodec {
   const { hasher, now, maxBytes = MAX_BYTES, sentIn = 'query' } = options;
 
   function make(binding: readonly string[], position: JsonValue): string {

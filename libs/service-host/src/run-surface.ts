@@ -137,18 +137,6 @@ export function basicsOf<Config extends SurfaceConfig>(
   return { ...given, newId, appBase };
 }
 
-interface ReadinessOptions {
-  /** Returns what is wrong with the database; undefined if nothing. Otherwise the ledger is not checked. */
-  readonly database: () => Promise<string | undefined>;
-  readonly ledger: () => Promise<LedgerState>;
-  /** Where limits are decided, read at each check. */
-  readonly limits: { readonly state: string };
-  /** Problem reported if the checks time out. */
-  readonly otherwise: string;
-  readonly deadlineMs: number;
-  readonly now: () => number;
-}
-
 /** A working ledger may still report a problem, such as a halted channel. */
 interface LedgerState {
   readonly ok: boolean;
@@ -159,7 +147,17 @@ interface LedgerState {
 const KEEP_CHECK_MS = 900;
 
 /** Ready if the database and the ledger work. The result is cached, and checks do not run concurrently. */
-export function readiness(options: ReadinessOptions): () => Promise<ServiceHealth> {
+export function readiness(options: {
+  /** Returns what is wrong with the database; undefined if nothing. Otherwise the ledger is not checked. */
+  readonly database: () => Promise<string | undefined>;
+  readonly ledger: () => Promise<LedgerState>;
+  /** Where limits are decided, read at each check. */
+  readonly limits: { readonly state: string };
+  /** Problem reported if the checks time out. */
+  readonly otherwise: string;
+  readonly deadlineMs: number;
+  readonly now: () => number;
+}): () => Promise<ServiceHealth> {
   const { database, ledger, limits, otherwise, deadlineMs, now } = options;
   const check = cachedCheck<LedgerState>({
     ...{ deadlineMs, keepMs: KEEP_CHECK_MS, now },

@@ -38,14 +38,19 @@ export interface Session {
   pause(ms: number): Promise<void>;
 }
 
-export interface SessionOptions {
-  readonly api: AdminApi;
-  readonly json: boolean;
-  /** Whether everything is confirmed by `--yes`. */
-  readonly yes: boolean;
-}
-
-export function openSession({ out, err, ask, pause }: CliContext, { api, json, yes }: SessionOptions): Session {
+export function openSession(
+  { out, err, ask, pause }: CliContext,
+  {
+    api,
+    json,
+    yes,
+  }: {
+    readonly api: AdminApi;
+    readonly json: boolean;
+    /** Whether everything is confirmed by `--yes`. */
+    readonly yes: boolean;
+  },
+): Session {
   return {
     api,
     json,

@@ -33,12 +33,6 @@ export function addPackCommand(program: Command, host: CommandHost): void {
     });
 }
 
-interface DeliveryOptions {
-  readonly body?: string;
-  readonly senderKey?: readonly string[];
-  readonly json?: boolean;
-}
-
 const DELIVERY_HELP = `
 FILE is the record from the admin API (npx sealgate ledger record), or its receipt and proof. --body has exactly the bytes of
 the delivery. The key is the sender's public key, whpk_ and base64, from a source you trust. Only public-key signatures
@@ -56,16 +50,25 @@ export function addDeliveryCommand(program: Command, host: CommandHost): void {
     .option('--sender-key <whpk>', 'a pinned public key of the sender, or a file that holds one; repeatable', collect)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', DELIVERY_HELP)
-    .action(async (path: string, options: DeliveryOptions) => {
-      await runCheck(host, { name: 'delivery', options }, async () => {
-        const { body, senderKey: given = [] } = options;
-        if (body === undefined) throw new UnreadableError('Give the raw delivery with --body.');
-        if (given.length === 0) throw new UnreadableError('Give a public key of the sender with --sender-key.');
-        const keys = await Promise.all(given.map((text) => readKey(host, text)));
-        const { name, value } = await readJson(pathIn(host.directory, path));
-        return checkDelivery({ name, value, body: await readBytes(pathIn(host.directory, body)), keys });
-      });
-    });
+    .action(
+      async (
+        path: string,
+        options: {
+          readonly body?: string;
+          readonly senderKey?: readonly string[];
+          readonly json?: boolean;
+        },
+      ) => {
+        await runCheck(host, { name: 'delivery', options }, async () => {
+          const { body, senderKey: given = [] } = options;
+          if (body === undefined) throw new UnreadableError('Give the raw delivery with --body.');
+          if (given.length === 0) throw new UnreadableError('Give a public key of the sender with --sender-key.');
+          const keys = await Promise.all(given.map((text) => readKey(host, text)));
+          const { name, value } = await readJson(pathIn(host.directory, path));
+          return checkDelivery({ name, value, body: await readBytes(pathIn(host.directory, body)), keys });
+        });
+      },
+    );
 }
 
 const collect = (key: string, before: readonly string[] = []): string[] => [...before, key];

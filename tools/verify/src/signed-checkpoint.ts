@@ -10,19 +10,6 @@ export interface NoteInput {
   readonly where: string;
 }
 
-export interface CheckpointOptions {
-  readonly verifier: NoteVerifier;
-  /**
-   * The required channel, or its log of an epoch (`acme.main/e1`); undefined: any channel of the ledger that the key is
-   * named for.
-   */
-  readonly channel?: string | undefined;
-  /** Whether any epoch of `channel` is accepted: for a proof whose checkpoint states the epoch. */
-  readonly anyEpoch?: boolean;
-  /** Prefix of the step names, if one report checks two checkpoints. */
-  readonly prefix?: string;
-}
-
 /**
  * Checks signature and origin of a checkpoint. Returns its content also if the signature failed, so that later steps
  * can be checked; undefined if it is not a checkpoint. The report fails in both cases.
@@ -30,7 +17,23 @@ export interface CheckpointOptions {
 export function openCheckpoint(
   report: Reporter,
   { note, where }: NoteInput,
-  { verifier, channel: wanted, anyEpoch = false, prefix = '' }: CheckpointOptions,
+  {
+    verifier,
+    channel: wanted,
+    anyEpoch = false,
+    prefix = '',
+  }: {
+    readonly verifier: NoteVerifier;
+    /**
+     * The required channel, or its log of an epoch (`acme.main/e1`); undefined: any channel of the ledger that the key is
+     * named for.
+     */
+    readonly channel?: string | undefined;
+    /** Whether any epoch of `channel` is accepted: for a proof whose checkpoint states the epoch. */
+    readonly anyEpoch?: boolean;
+    /** Prefix of the step names, if one report checks two checkpoints. */
+    readonly prefix?: string;
+  },
 ): Checkpoint | undefined {
   checkSignature(report, { note, where }, { verifier, prefix });
   const checkpoint = readCheckpoint(report, { note, where }, prefix);

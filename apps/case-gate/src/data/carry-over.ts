@@ -16,12 +16,6 @@ import { KEY_STATE_COLUMNS } from './keys-store.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import { POLICY_COLUMNS } from './policies-store.ts';
 
-export interface CarryOverPorts {
-  readonly sql: Sql;
-  readonly ledger: Pick<LedgerAppender, 'append'>;
-  readonly versions: LedgerVersions;
-}
-
 const ROWS_AT_ONCE = 200;
 
 /**
@@ -30,7 +24,15 @@ const ROWS_AT_ONCE = 200;
  * one counts as found, including the end of a key, once the ledger has it. Repeating it adds nothing. Returns the
  * number of versions written.
  */
-export async function carryOver({ sql, ledger, versions }: CarryOverPorts): Promise<number> {
+export async function carryOver({
+  sql,
+  ledger,
+  versions,
+}: {
+  readonly sql: Sql;
+  readonly ledger: Pick<LedgerAppender, 'append'>;
+  readonly versions: LedgerVersions;
+}): Promise<number> {
   let written = 0;
   for (const { text, versionsOf } of SOURCES) {
     for (let after: readonly string[] = ['', '']; ;) {

@@ -26,7 +26,18 @@ export interface SignInProvider {
   exchange(callback: URL, pending: PendingSignIn, audience: string | undefined): Promise<SignedIn>;
 }
 
-export interface SignInOptions {
+/** Time limit of a sign-in, from the redirect to the callback. */
+const PENDING_MS = 600_000;
+
+/** Sign-in by authorization code flow with PKCE, state and nonce (RFC 6749, RFC 7636, OpenID Connect Core). */
+export function signInFlow({
+  provider,
+  audiences,
+  sessionMaxMs,
+  now,
+  newId,
+  newSecret,
+}: {
   readonly provider: SignInProvider;
   readonly audiences: readonly string[];
   readonly sessionMaxMs: number;
@@ -34,13 +45,7 @@ export interface SignInOptions {
   readonly newId: () => string;
   /** A random text of at least 43 base64url characters, as RFC 7636 requires of a code verifier. */
   readonly newSecret: () => string;
-}
-
-/** Time limit of a sign-in, from the redirect to the callback. */
-const PENDING_MS = 600_000;
-
-/** Sign-in by authorization code flow with PKCE, state and nonce (RFC 6749, RFC 7636, OpenID Connect Core). */
-export function signInFlow({ provider, audiences, sessionMaxMs, now, newId, newSecret }: SignInOptions) {
+}) {
   return {
     /** @throws AppError UNAVAILABLE */
     async begin(returnTo: string): Promise<{ readonly location: string; readonly pending: PendingSignIn }> {

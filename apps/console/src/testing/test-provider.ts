@@ -19,13 +19,15 @@ export interface TestProvider {
 
 export const CLIENT = { id: 'console', secret: 'a-secret-of-the-console' } as const;
 
-export interface TestProviderOptions {
+export async function testProvider({
+  publicUrl,
+  audiences,
+  accessTokenSeconds = 600,
+}: {
   readonly publicUrl: string;
   readonly audiences: readonly string[];
   readonly accessTokenSeconds?: number;
-}
-
-export async function testProvider({ publicUrl, audiences, accessTokenSeconds = 600 }: TestProviderOptions) {
+}) {
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
   const server = createServer((request, response) => handle(request, response));
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));

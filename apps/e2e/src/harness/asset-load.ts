@@ -14,7 +14,15 @@ export interface AssetLoad {
   finish(): Promise<readonly Fate[]>;
 }
 
-export interface AssetLoadOptions {
+const TYPES = ['asset', 'kept', 'other'];
+
+/** Senders that write assets of every mapping to our contract until they are stopped. */
+export function startAssetLoad({
+  setup,
+  senders,
+  prefix,
+  giveUpAfterMs = 60_000,
+}: {
   readonly setup: PeerSetup;
   /** Concurrent orders. */
   readonly senders: number;
@@ -22,12 +30,7 @@ export interface AssetLoadOptions {
   readonly prefix: string;
   /** Options of each order; see `deliver`. */
   readonly giveUpAfterMs?: number;
-}
-
-const TYPES = ['asset', 'kept', 'other'];
-
-/** Senders that write assets of every mapping to our contract until they are stopped. */
-export function startAssetLoad({ setup, senders, prefix, giveUpAfterMs = 60_000 }: AssetLoadOptions): AssetLoad {
+}): AssetLoad {
   const attempts: AssetAttempt[] = [];
   const fates: Fate[] = [];
   let isFinishing = false;

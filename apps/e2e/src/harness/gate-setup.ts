@@ -12,14 +12,6 @@ import { newNoteKey } from './note-key.ts';
 
 const SURFACE = 'case-gate';
 
-export interface GateSetupOptions {
-  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
-  /** Processes on one database; default 1. */
-  readonly gates?: number;
-  readonly redisUrl?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key with all scopes. */
 export interface GateSetup {
   readonly gates: readonly Gateway[];
@@ -51,7 +43,13 @@ export async function gateSetup({
   gates: count = 1,
   redisUrl,
   env = {},
-}: GateSetupOptions): Promise<GateSetup> {
+}: {
+  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
+  /** Processes on one database; default 1. */
+  readonly gates?: number;
+  readonly redisUrl?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}): Promise<GateSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-gate-'));
   const adminToken = randomBytes(24).toString('base64url');
   const noteKey = newNoteKey(ledgerOrigin);

@@ -62,17 +62,19 @@ function judge(tally: Tally, each: Checked): void {
   if (isWrong && tally.wrong.length < MOST_WRONG) tally.wrong.push(each);
 }
 
-export interface SoakOptions {
+const PAUSE_MS = 50;
+
+/** Runs applicants and doors during any fault: each repeats its request until it is answered. */
+export function startSoak({
+  setup,
+  applicants,
+  doors,
+}: {
   readonly setup: GateSetup;
   /** Concurrent applicants and doors. */
   readonly applicants: number;
   readonly doors: number;
-}
-
-const PAUSE_MS = 50;
-
-/** Runs applicants and doors during any fault: each repeats its request until it is answered. */
-export function startSoak({ setup, applicants, doors }: SoakOptions): Soak {
+}): Soak {
   const lives: Life[] = [];
   const tally: Tally = { checks: 0, allowed: 0, afterRevocation: 0, slowestMs: 0, wrong: [] };
   let isOver = false;

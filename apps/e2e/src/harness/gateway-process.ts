@@ -32,16 +32,6 @@ export interface Gateway {
   release(): void;
 }
 
-export interface GatewayOptions {
-  readonly env: Readonly<Record<string, string>>;
-  readonly logFile: string;
-  /** The program to run; default the gateway. */
-  readonly program?: string;
-  readonly scheme?: 'http' | 'https';
-  /** The certificate to trust, for https. */
-  readonly ca?: string;
-}
-
 const readyTimeoutMs = boundMs(30_000);
 const stopTimeoutMs = 30_000;
 
@@ -59,7 +49,15 @@ export async function prepareGateway({
   program = gatewayProgram('main'),
   scheme = 'http',
   ca,
-}: GatewayOptions): Promise<Gateway> {
+}: {
+  readonly env: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  /** The program to run; default the gateway. */
+  readonly program?: string;
+  readonly scheme?: 'http' | 'https';
+  /** The certificate to trust, for https. */
+  readonly ca?: string;
+}): Promise<Gateway> {
   const [port, opsPort, adminPort] = [await quietPort(), await quietPort(), await quietPort()];
   const ports = { PORT: String(port), OPS_PORT: String(opsPort), ADMIN_PORT: String(adminPort) };
   const clients = {

@@ -13,19 +13,23 @@ export interface HttpClient {
   close(): void;
 }
 
-export interface HttpClientOptions {
-  /** Maximum connections; further requests wait for one. */
-  readonly connections?: number;
-  /** The certificate to trust, for https. */
-  readonly ca?: string;
-}
-
 const defaultTimeoutMs = 15_000;
 /** A connection idle for longer may be about to be closed by the server, so it is not reused. */
 const freshForMs = 2_000;
 
 /** A client for one origin (`http://127.0.0.1:4104`). Connections are kept alive. */
-export function httpClient(origin: string, { connections = 64, ca }: HttpClientOptions = {}): HttpClient {
+export function httpClient(
+  origin: string,
+  {
+    connections = 64,
+    ca,
+  }: {
+    /** Maximum connections; further requests wait for one. */
+    readonly connections?: number;
+    /** The certificate to trust, for https. */
+    readonly ca?: string;
+  } = {},
+): HttpClient {
   const { protocol, hostname, port, host } = new URL(origin);
   const idle: { socket: Socket; sinceMs: number }[] = [];
   const waiting: (() => void)[] = [];

@@ -26,7 +26,17 @@ export interface Load {
   finish(): Promise<void>;
 }
 
-export interface LoadOptions {
+/** Refusals that mean "send it again"; well-formed requests within their limits may get no others. */
+const passing = new Set([
+  'UNAVAILABLE',
+  'LEDGER_UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+  'OVERLOADED',
+  'IDEMPOTENCY_IN_PROGRESS',
+]);
+
+/** Starts senders that follow the documentation: the same request again until there is an answer. */
+export function startLoad(options: {
   /** The processes to send to; each attempt goes to a random one. */
   readonly targets: readonly Sender[];
   /** Concurrent orders. */
@@ -39,19 +49,7 @@ export interface LoadOptions {
   readonly pauseMs?: number;
   /** An order that was not answered 200 for this long fails the load. */
   readonly giveUpAfterMs?: number;
-}
-
-/** Refusals that mean "send it again"; well-formed requests within their limits may get no others. */
-const passing = new Set([
-  'UNAVAILABLE',
-  'LEDGER_UNAVAILABLE',
-  'OUTCOME_UNKNOWN',
-  'OVERLOADED',
-  'IDEMPOTENCY_IN_PROGRESS',
-]);
-
-/** Starts senders that follow the documentation: the same request again until there is an answer. */
-export function startLoad(options: LoadOptions): Load {
+}): Load {
   const { targets, senders, nextOrder, replayPercent = 0, pauseMs = 25, giveUpAfterMs = 60_000 } = options;
   const attempts: Attempt[] = [];
   let isFinishing = false;

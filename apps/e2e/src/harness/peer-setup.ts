@@ -12,15 +12,6 @@ import { newNoteKey } from './note-key.ts';
 
 const SURFACE = 'ledger-peer';
 
-export interface PeerSetupOptions {
-  /** Processes on one database; default 1. */
-  readonly peers?: number;
-  /** Variables in addition to those that an installation needs; `undefined` removes one. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** A database of the story's own, which the story stops itself. */
-  readonly postgres?: ThrowawayPostgres;
-}
-
 /** Processes of the ledger peer on a fresh database. */
 export interface PeerSetup {
   readonly peers: readonly Gateway[];
@@ -76,7 +67,16 @@ export function peerEnv(folder: string, databaseUrl: string): Record<string, str
 }
 
 /** Migrates an empty database and starts peers on it, as an operator would. */
-export async function peerSetup(options: PeerSetupOptions = {}): Promise<PeerSetup> {
+export async function peerSetup(
+  options: {
+    /** Processes on one database; default 1. */
+    readonly peers?: number;
+    /** Variables in addition to those that an installation needs; `undefined` removes one. */
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    /** A database of the story's own, which the story stops itself. */
+    readonly postgres?: ThrowawayPostgres;
+  } = {},
+): Promise<PeerSetup> {
   const postgres = options.postgres ?? (await throwawayPostgres());
   const redis = redisAvailable && options.postgres === undefined ? await throwawayRedis() : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-peer-'));

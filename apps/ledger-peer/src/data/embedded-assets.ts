@@ -17,14 +17,6 @@ import type { Target } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
 import { textOfStored } from './record-text.ts';
 
-export interface EmbeddedAssetsOptions {
-  readonly ledger: EmbeddedLedger;
-  /** To find where a transaction begins. */
-  readonly sql: Sql;
-  /** How long `settle` waits for appends of this process. */
-  readonly settleWithinMs: number;
-}
-
 export interface EmbeddedAssets extends AssetLedger {
   /** Receives results that arrive after the caller was answered. */
   readonly onResult: OnResult;
@@ -37,7 +29,13 @@ const MOST_IN_UNIT = 1000;
 const MOST_IN_PAGE_BYTES = 8_388_608;
 
 /** Assets as records of the embedded ledger. An id is unique in a channel, across surfaces. */
-export function embeddedAssets(options: EmbeddedAssetsOptions): EmbeddedAssets {
+export function embeddedAssets(options: {
+  readonly ledger: EmbeddedLedger;
+  /** To find where a transaction begins. */
+  readonly sql: Sql;
+  /** How long `settle` waits for appends of this process. */
+  readonly settleWithinMs: number;
+}): EmbeddedAssets {
   const { ledger, sql, settleWithinMs } = options;
   const late = new LateResults();
   return {

@@ -1,13 +1,5 @@
 import type { Sql } from '@sealgate/storage';
 
-export interface LeasesOptions {
-  readonly sql: Sql;
-  /** Unique among all processes, past and present. */
-  readonly owner: string;
-  readonly lengthMs: number;
-  readonly onError: (error: unknown) => void;
-}
-
 /** Claims and jobs held by this process. Their leases are renewed, so that no other process takes them. */
 export interface Leases {
   readonly owner: string;
@@ -22,7 +14,18 @@ export interface Leases {
 /** Renewals within the length of a lease, so that a lost renewal does no harm. */
 const RENEWALS = 3;
 
-export function leases({ sql, owner, lengthMs, onError }: LeasesOptions): Leases {
+export function leases({
+  sql,
+  owner,
+  lengthMs,
+  onError,
+}: {
+  readonly sql: Sql;
+  /** Unique among all processes, past and present. */
+  readonly owner: string;
+  readonly lengthMs: number;
+  readonly onError: (error: unknown) => void;
+}): Leases {
   const held = new Set<string>();
   const renew = async (): Promise<void> => {
     if (held.size === 0) return;

@@ -11,7 +11,14 @@ import { peerGuard } from '../peer-guard.ts';
 
 type NoteKeyPair = ReturnType<typeof generateNoteKey>;
 
-export interface TestLogOptions {
+/** The embedded ledger with an integrator, opened like a new process on the database and the folder. */
+export async function openTestLog({
+  sql,
+  origin,
+  folder,
+  signing,
+  believed,
+}: {
   readonly sql: Database;
   readonly origin: string;
   /** Origin of the checkpoints. */
@@ -19,10 +26,7 @@ export interface TestLogOptions {
   /** The signing root keys, the first one first, and the trusted ones. */
   readonly signing: readonly NoteKeyPair[];
   readonly believed: readonly NoteKeyPair[];
-}
-
-/** The embedded ledger with an integrator, opened like a new process on the database and the folder. */
-export async function openTestLog({ sql, origin, folder, signing, believed }: TestLogOptions) {
+}) {
   const verifier = anyOf(believed.map(({ verifierKey }) => noteVerifier(verifierKey)))!;
   const integrator = new Integrator({
     sql,
@@ -40,17 +44,20 @@ export async function openTestLog({ sql, origin, folder, signing, believed }: Te
   return { integrator, ledger: embeddedLedger({ sql, origin, integrator, verifier, now: Date.now }) };
 }
 
-export interface TestAppOptions {
+/** The public listener with these routes, high limits, and no other log readers. */
+export function testApp({
+  routes,
+  keyHash,
+  isOpen,
+  compress = false,
+}: {
   readonly routes: readonly Route<PeerCaller>[];
   /** SHA-256 of the key, in hex; empty: no key is needed. */
   readonly keyHash: string;
   /** Whether the log is public. */
   readonly isOpen: boolean;
   readonly compress?: boolean;
-}
-
-/** The public listener with these routes, high limits, and no other log readers. */
-export function testApp({ routes, keyHash, isOpen, compress = false }: TestAppOptions): App {
+}): App {
   const limits = memoryLimits({ now: Date.now });
   const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
   const stream = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -5,14 +5,6 @@ import type { JsonValue } from '@sealgate/json';
 import type { RiskCaller } from '../domain/caller.ts';
 import type { PartnerRouteTable } from '../routes/partner.ts';
 
-export interface ToolPorts {
-  readonly partner: PartnerRouteTable;
-  readonly whoami: Route<RiskCaller>;
-  readonly guard: Pick<Guard<RiskCaller>, 'permits'>;
-  /** The keys that sign the envelopes of this deployment. */
-  readonly readKeys: () => Promise<Jwks>;
-}
-
 /** The route of a tool, and what a model needs to know to choose it. */
 interface ToolText {
   readonly collection: string;
@@ -94,7 +86,18 @@ const ITEMS: Readonly<Record<string, ToolText & { readonly id: { description: st
 };
 
 /** All tools. All but one wrap a route of `/api/v1`. */
-export function partnerTools({ partner, whoami, guard, readKeys }: ToolPorts): Tool<RiskCaller>[] {
+export function partnerTools({
+  partner,
+  whoami,
+  guard,
+  readKeys,
+}: {
+  readonly partner: PartnerRouteTable;
+  readonly whoami: Route<RiskCaller>;
+  readonly guard: Pick<Guard<RiskCaller>, 'permits'>;
+  /** The keys that sign the envelopes of this deployment. */
+  readonly readKeys: () => Promise<Jwks>;
+}): Tool<RiskCaller>[] {
   const routesOf = (collection: string) => partner.get(collection)!;
   return [
     ...Object.entries(LISTS).map(([name, { collection, ...text }]) =>

@@ -113,7 +113,19 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
 /** The process that signs checkpoints is the only writer of the archive. Undefined in every other process. */
 function openArchiver(
   { config, now, log, metrics, own }: OpenLedgerOptions,
-  { integrator, archive, verifier, sql, origin }: ArchiverParts,
+  {
+    integrator,
+    archive,
+    verifier,
+    sql,
+    origin,
+  }: {
+    readonly sql: Database;
+    readonly integrator?: Integrator | undefined;
+    readonly archive?: ArchiveFiles;
+    readonly verifier?: NoteVerifier;
+    readonly origin: string;
+  },
 ): Archiver | undefined {
   if (integrator === undefined || archive === undefined || config.ledgerSigningKey === undefined) return undefined;
   const logUnwritten = (error: unknown) => log.error('archive_erasure_unwritten', { reason: reasonOf(error) });
@@ -143,14 +155,6 @@ function openArchiver(
   });
   own('archive', () => loop.stop());
   return archiver;
-}
-
-interface ArchiverParts {
-  readonly sql: Database;
-  readonly integrator?: Integrator | undefined;
-  readonly archive?: ArchiveFiles;
-  readonly verifier?: NoteVerifier;
-  readonly origin: string;
 }
 
 const ADMIN_CONNECTIONS = 3;

@@ -2,11 +2,6 @@ import type { AuditReport } from '@sealgate/ledger-port';
 import type { ChannelMap, ChannelPlace } from './channel-map.ts';
 import { isAsHashed, type ContractRecord } from './records-contract.ts';
 
-export interface AuditRecordsOptions {
-  readonly channels: ChannelMap;
-  readonly ask: (place: ChannelPlace, transaction: string, args: readonly string[]) => Promise<Buffer>;
-}
-
 const PAGE_SIZE = 200;
 
 /**
@@ -14,7 +9,13 @@ const PAGE_SIZE = 200;
  * channel's blocks, which every peer verifies; they are not checked here.
  */
 export async function auditRecords(
-  { channels, ask }: AuditRecordsOptions,
+  {
+    channels,
+    ask,
+  }: {
+    readonly channels: ChannelMap;
+    readonly ask: (place: ChannelPlace, transaction: string, args: readonly string[]) => Promise<Buffer>;
+  },
   channel: string,
   signal?: AbortSignal,
 ): Promise<AuditReport> {

@@ -4,16 +4,19 @@ import { parseEnvelope, parseTransaction } from './signed-request.ts';
 
 export type Block = InstanceType<typeof common.Block>;
 
-interface BlockParts {
+export function makeBlock({
+  number,
+  previous,
+  envelopes,
+  codes,
+}: {
   readonly channel: string;
   readonly number: number;
   readonly previous: Block;
   readonly envelopes: readonly InstanceType<typeof common.Envelope>[];
   /** One TxValidationCode for each envelope. */
   readonly codes: readonly number[];
-}
-
-export function makeBlock({ number, previous, envelopes, codes }: BlockParts): Block {
+}): Block {
   return assemble(number, hashOf(previous), envelopes, codes);
 }
 

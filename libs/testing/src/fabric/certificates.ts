@@ -82,16 +82,21 @@ export function certificateAuthority(organization: string, authorityValidTo = FO
   };
 }
 
-interface CertificateParts {
+function certificate({
+  issuer,
+  subject,
+  subjectKey,
+  extensions,
+  validTo,
+  signWith,
+}: {
   readonly issuer: Buffer;
   readonly subject: Buffer;
   readonly subjectKey: KeyObject;
   readonly extensions: readonly Buffer[];
   readonly validTo: Date;
   readonly signWith: KeyObject;
-}
-
-function certificate({ issuer, subject, subjectKey, extensions, validTo, signWith }: CertificateParts): string {
+}): string {
   const algorithm = der(SEQUENCE, ECDSA_WITH_SHA256);
   const validity = der(SEQUENCE, utcTime(new Date('2020-01-01T00:00:00Z')), utcTime(validTo));
   const version3 = der(VERSION, der(INTEGER, Buffer.from([2])));

@@ -222,15 +222,19 @@ function reply(simulation: Simulation, type: number, payload: Uint8Array, transa
   }
 }
 
-interface MessageParts {
+function message({
+  type,
+  payload,
+  transactionId = '',
+  channel = '',
+  proposal,
+}: {
   readonly type: (typeof Type)[keyof typeof Type];
   readonly payload?: Uint8Array;
   readonly transactionId?: string;
   readonly channel?: string;
   readonly proposal?: InstanceType<typeof peer.SignedProposal>;
-}
-
-function message({ type, payload, transactionId = '', channel = '', proposal }: MessageParts): Message {
+}): Message {
   const made = new peer.ChaincodeMessage();
   made.setType(type);
   if (payload !== undefined) made.setPayload(payload);

@@ -9,23 +9,28 @@ export interface PeerSite extends GatewaySite {
   readonly key: string;
 }
 
-export interface PeerSiteOptions {
-  readonly name: string;
-  /** `<networkId>.<name>`: the channel of every type. */
-  readonly channel: string;
-  /** Absent: the embedded ledger. */
-  readonly fabricConfig?: string;
-  /** The checkout whose bundle runs; default: this one. */
-  readonly checkout?: string;
-  readonly stack: ReleaseStack;
-  /** Variables beyond those of every peer here. */
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** The ledger peer as installed: a mapping file, one key, limits on but unreachably high. */
 export async function preparePeerSite(
   context: BenchContext,
-  { name, channel, fabricConfig, checkout, stack, env: more }: PeerSiteOptions,
+  {
+    name,
+    channel,
+    fabricConfig,
+    checkout,
+    stack,
+    env: more,
+  }: {
+    readonly name: string;
+    /** `<networkId>.<name>`: the channel of every type. */
+    readonly channel: string;
+    /** Absent: the embedded ledger. */
+    readonly fabricConfig?: string;
+    /** The checkout whose bundle runs; default: this one. */
+    readonly checkout?: string;
+    readonly stack: ReleaseStack;
+    /** Variables beyond those of every peer here. */
+    readonly env?: Readonly<Record<string, string>>;
+  },
 ): Promise<PeerSite> {
   const mappingFile = join(context.folder, `mapping-${name}.json`);
   writeFileSync(mappingFile, JSON.stringify({ mappings: [{ type: '*', channel, chaincode: 'records' }] }));

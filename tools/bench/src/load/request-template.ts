@@ -2,26 +2,31 @@ import assert from 'node:assert/strict';
 
 const keyDigits = 9;
 
-export interface RequestTemplateOptions {
-  readonly port: number;
-  readonly path: string;
-  /** `{key}` in a value is replaced by the request's key. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** `{key}` in it is replaced by the request's key, so that ids in it are unique. */
-  readonly body: string;
-  /** Visible ASCII. A key is this prefix and a number of nine digits. */
-  readonly keyPrefix: string;
-  /** False: no Idempotency-Key is sent. */
-  readonly sendsKey?: boolean;
-}
-
 /** A complete HTTP request as bytes, in which only the digits of the key change. */
 export class RequestTemplate {
   readonly bytes: Buffer;
   /** The end of each copy of the key. */
   readonly #lastDigits: readonly number[];
 
-  constructor({ port, path, headers, body, keyPrefix, sendsKey = true }: RequestTemplateOptions) {
+  constructor({
+    port,
+    path,
+    headers,
+    body,
+    keyPrefix,
+    sendsKey = true,
+  }: {
+    readonly port: number;
+    readonly path: string;
+    /** `{key}` in a value is replaced by the request's key. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** `{key}` in it is replaced by the request's key, so that ids in it are unique. */
+    readonly body: string;
+    /** Visible ASCII. A key is this prefix and a number of nine digits. */
+    readonly keyPrefix: string;
+    /** False: no Idempotency-Key is sent. */
+    readonly sendsKey?: boolean;
+  }) {
     assert.match(keyPrefix, /^[\x21-\x7e]+$/, 'The key is sent on the wire as it is.');
     const key = `${keyPrefix}${'0'.repeat(keyDigits)}`;
     const content = body.replaceAll('{key}', key);

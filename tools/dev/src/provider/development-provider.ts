@@ -8,21 +8,6 @@ import { CLI_CLIENT, DEMO_IDENTITIES, isLocalUrl, providerConfiguration } from '
 import { providerStore } from './provider-store.ts';
 import { aboutPage, pageOf, pickPage, sendPage } from './sign-in-page.ts';
 
-export interface DevelopmentProviderOptions {
-  readonly port: number;
-  /** The allowed token audiences; the first is the default. */
-  readonly audiences: readonly [string, ...string[]];
-  /** The console's address, without a trailing slash. */
-  readonly consoleUrl: string;
-  /** Stores the signing key, so that tokens survive a restart. */
-  readonly secrets: Secrets;
-  /** Stores refresh tokens and registered clients. */
-  readonly storeFile: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly now: () => number;
-  readonly tell: (line: string) => void;
-}
-
 export interface DevelopmentProvider {
   readonly issuer: string;
   stop(): Promise<void>;
@@ -35,7 +20,20 @@ export const CONSOLE_CLIENT_SECRET = 'provider.consoleClientSecret';
  * An OpenID Connect provider on loopback in which anyone can sign in as any person of the demo. @throws UserError in
  * production.
  */
-export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
+export async function startDevelopmentProvider(options: {
+  readonly port: number;
+  /** The allowed token audiences; the first is the default. */
+  readonly audiences: readonly [string, ...string[]];
+  /** The console's address, without a trailing slash. */
+  readonly consoleUrl: string;
+  /** Stores the signing key, so that tokens survive a restart. */
+  readonly secrets: Secrets;
+  /** Stores refresh tokens and registered clients. */
+  readonly storeFile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => number;
+  readonly tell: (line: string) => void;
+}): Promise<DevelopmentProvider> {
   const { port, secrets, audiences, consoleUrl, storeFile, env, now, tell } = options;
   if (env['NODE_ENV'] === 'production')
     throw new UserError('The development provider has no authentication: it does not start with NODE_ENV=production.');

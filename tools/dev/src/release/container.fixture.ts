@@ -70,16 +70,6 @@ export interface Mount {
   readonly mode: 'ro' | 'rw';
 }
 
-interface ContainerOptions {
-  /** The tree of an image without its base. */
-  readonly tree: string;
-  readonly image: ImageConfig;
-  /** Replaces the image's command. */
-  readonly command?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly mounts?: readonly Mount[];
-}
-
 export interface Container {
   /** Its pid on this machine. In the container it is 1. */
   pid(): number;
@@ -90,7 +80,21 @@ export interface Container {
 }
 
 /** Starts it. Await `ended`, or temporary folders are left. */
-export function startContainer({ tree, image, command, env = {}, mounts = [] }: ContainerOptions): Container {
+export function startContainer({
+  tree,
+  image,
+  command,
+  env = {},
+  mounts = [],
+}: {
+  /** The tree of an image without its base. */
+  readonly tree: string;
+  readonly image: ImageConfig;
+  /** Replaces the image's command. */
+  readonly command?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly mounts?: readonly Mount[];
+}): Container {
   const root = mkdtempSync(join(tmpdir(), 'sealgate-container-'));
   const script = join(root, 'start.sh');
   const at = join(root, 'root');
