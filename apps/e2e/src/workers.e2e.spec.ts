@@ -109,11 +109,15 @@ describeWithRedis('A gateway of two workers', () => {
     const from = sender(setup.gateway.public, networkId, rawKey);
     const startedMs = performance.now();
     let admitted = 0;
+    let isLimited = false;
+    // For a second, and on a slow machine until the whole burst was sent.
+    const isOver = (): boolean => performance.now() - startedMs >= 1_000 && (isLimited || admitted >= limits.burst);
     const work = async (): Promise<void> => {
-      while (performance.now() - startedMs < 1_000) {
+      while (!isOver()) {
         const answer = await from.post({});
         if (answer.status === 200) admitted += 1;
         else expectProblem(answer, 'RATE_LIMITED');
+        isLimited ||= answer.status !== 200;
       }
     };
     await Promise.all(Array.from({ length: 8 }, work));
