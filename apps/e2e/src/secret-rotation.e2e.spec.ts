@@ -13,7 +13,15 @@ import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
 import { askRisk } from './harness/risk-setup.ts';
 import { boundMs } from './harness/scale.ts';
 import { sender } from './harness/sender.ts';
-import { expectAnswer, expectReplay, load, oneOf, TwoProcesses, type Kept } from './harness/two-processes.ts';
+import {
+  expectAnswer,
+  expectReplay,
+  load,
+  oneOf,
+  replayOneOf,
+  TwoProcesses,
+  type Kept,
+} from './harness/two-processes.ts';
 import { judgeLog, verify } from './harness/verifier.ts';
 import { newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
@@ -57,12 +65,11 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
         expectAnswer(answer, 200);
         kept.push({ key, body: sent, text: answer.text });
       };
-      const replay = async (): Promise<void> => {
-        const one = oneOf(kept) ?? oneOf([]);
-        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
-        expectReplay(await post(one.key, one.body), one);
-        expectAnswer(await post(one.key, { other: true }), 422);
-      };
+      const replay = () =>
+        replayOneOf(kept, async (one) => {
+          expectReplay(await post(one.key, one.body), one);
+          expectAnswer(await post(one.key, { other: true }), 422);
+        });
       const verifierKeys = `${nextKey.verifierKey},${oldKey.verifierKey}`;
       const { goOn, stop } = load([write, write, replay, replay]);
       await goOn();
@@ -125,11 +132,8 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
         kept.push({ key, body, text: answer.text });
       };
       let from = 0; // Claims of a removed secret are not recognised.
-      const again = async (): Promise<void> => {
-        const one = oneOf(kept.slice(from));
-        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
-        expectReplay(await deliver(one.key, one.body), one);
-      };
+      const again = () =>
+        replayOneOf(kept.slice(from), async (one) => expectReplay(await deliver(one.key, one.body), one));
       const before = load([write, write, again, again]);
       await before.goOn();
       for (const phase of ['accept', 'use'] as const) {
@@ -184,11 +188,10 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
         expectAnswer(answer, 200);
         kept.push({ key: idempotencyKey, body, text: answer.text });
       };
-      const replay = async (): Promise<void> => {
-        const one = oneOf(kept);
-        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
-        expectReplay(await ask('POST', '/api/assets', one.body, { 'Idempotency-Key': one.key }), one);
-      };
+      const replay = () =>
+        replayOneOf(kept, async (one) =>
+          expectReplay(await ask('POST', '/api/assets', one.body, { 'Idempotency-Key': one.key }), one),
+        );
       const later = async (): Promise<void> => {
         const headers = { Prefer: 'respond-async', 'Idempotency-Key': randomBytes(8).toString('hex') };
         const answer = await ask('POST', '/api/assets', newAssets(), headers);

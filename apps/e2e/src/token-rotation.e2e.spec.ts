@@ -10,7 +10,7 @@ import { ledgerOrigin } from './harness/installation.ts';
 import { newNoteKey } from './harness/note-key.ts';
 import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
 import { boundMs } from './harness/scale.ts';
-import { expectAnswer, expectReplay, load, oneOf, TwoProcesses, type Kept } from './harness/two-processes.ts';
+import { expectAnswer, expectReplay, load, replayOneOf, TwoProcesses, type Kept } from './harness/two-processes.ts';
 
 const storyTimeoutMs = 240_000;
 
@@ -56,11 +56,11 @@ describe('Tokens and keys rotated on two processes, one after the other, under l
         expectAnswer(answer, 200);
         kept.push({ key: name, body, text: answer.text });
       };
-      const replay = async (): Promise<void> => {
-        const [one, asKey] = [oneOf(kept), key];
-        if (one === undefined) return new Promise((resolve) => setTimeout(resolve, 5));
-        expectReplay(await peer.at((gateway) => post(gateway, asKey, one.key, one.body)), one);
-      };
+      const replay = () =>
+        replayOneOf(kept, async (one) => {
+          const asKey = key;
+          expectReplay(await peer.at((gateway) => post(gateway, asKey, one.key, one.body)), one);
+        });
       const statusOf = async (gateway: Gateway, asKey: string) => (await post(gateway, asKey, 'x', {})).status;
       const adminStatus = async (gateway: Gateway, token: string) =>
         (await gateway.admin.send({ path: '/admin/v1/secrets', headers: { Authorization: `Bearer ${token}` } })).status;
