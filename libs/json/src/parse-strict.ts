@@ -42,10 +42,28 @@ function parseSound(body: Bytes): JsonValue {
   return JSON.parse(body.toString('utf8')) as JsonValue;
 }
 
-type StrictCode = Extract<ErrorCode, 'INVALID_JSON' | 'JSON_TOO_DEEP' | 'DUPLICATE_MEMBER' | 'UNSAFE_NUMBER'>;
+export type StrictCode = Extract<ErrorCode, 'INVALID_JSON' | 'JSON_TOO_DEEP' | 'DUPLICATE_MEMBER' | 'UNSAFE_NUMBER'>;
 
-function refusal(code: StrictCode, pointer: string, detail: string): AppError {
+export function refusal(code: StrictCode, pointer: string, detail: string): AppError {
   return new AppError(code, detail, { faults: [{ in: 'body', pointer, detail }] });
+}
+
+/** There is no value to point at. */
+export function syntaxError(bytes: Bytes, at: number): AppError {
+  const detail = at >= bytes.length ? 'The body ends too early.' : `Unexpected character at ${placeOf(bytes, at)}.`;
+  return refusal('INVALID_JSON', '', detail);
+}
+
+/** Line and column, counted from 1. */
+function placeOf(bytes: Bytes, at: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let before = 0; before < at; before++) {
+    if (bytes[before] !== 0x0a) continue;
+    line++;
+    lineStart = before + 1;
+  }
+  return `line ${line}, column ${bytes.toString('utf8', lineStart, at).length + 1}`;
 }
 
 /** A number up to this length without an exponent has too few digits to be unsafe. */
@@ -277,23 +295,9 @@ class Walk implements NameSource {
     return at < this.#length ? (this.#bytes[at] as number) : 0;
   }
 
-  /** A syntax error: there is no value to point at. */
   #broken(at: number): number {
-    const detail = at >= this.#length ? 'The body ends too early.' : `Unexpected character at ${this.#place(at)}.`;
-    this.#fault = refusal('INVALID_JSON', '', detail);
+    this.#fault = syntaxError(this.#bytes, at);
     return STOP;
-  }
-
-  /** Line and column, counted from 1. */
-  #place(at: number): string {
-    let line = 1;
-    let lineStart = 0;
-    for (let before = 0; before < at; before++) {
-      if (this.#bytes[before] !== 0x0a) continue;
-      line++;
-      lineStart = before + 1;
-    }
-    return `line ${line}, column ${this.#bytes.toString('utf8', lineStart, at).length + 1}`;
   }
 
   #tooDeep(at: number): number {

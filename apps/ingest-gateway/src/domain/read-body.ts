@@ -86,8 +86,10 @@ export function readingPlaces({
     const isApart = !isAlone && account !== undefined && startedMs < account.apartUntilMs;
     if (bytes.length > LARGE_BYTES || isApart) {
       // A body of nothing but brackets is refused here, without a place in the queue: the parser stops at the nesting
-      // limit.
-      return opensTooDeep(bytes, LARGE_BYTES) ? readHere(bytes, rules) : readApart(bytes, rules, sender);
+      // limit. A delivery of any depth is kept as text, so it is read to its end.
+      return !('delivery' in rules) && opensTooDeep(bytes, LARGE_BYTES)
+        ? readHere(bytes, rules)
+        : readApart(bytes, rules, sender);
     }
     if (isAlone) return readHere(bytes, rules);
     try {

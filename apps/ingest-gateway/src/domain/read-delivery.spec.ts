@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { canonical, type JsonValue } from '@sealgate/json';
+import fc from 'fast-check';
 import { readDelivery, valueAt, type DeliveryRules } from './read-delivery.ts';
 
 const rules: DeliveryRules = {
@@ -86,9 +88,10 @@ describe('the body of a delivery', () => {
 
   it.each<[string, string, string | Buffer, Partial<DeliveryRules>]>([
     ['nothing', 'INVALID_JSON', '', {}],
-    ['a member twice', 'DUPLICATE_MEMBER', '{"a":1,"a":2}', {}],
-    ['an unsafe number', 'UNSAFE_NUMBER', '{"a":9007199254740993}', {}],
-    ['a payload that is no strict JSON', 'DUPLICATE_MEMBER', 'payload={"a":1,"a":2}', { form: 'form' }],
+    ['what is no JSON', 'INVALID_JSON', '{"a":1', {}],
+    ['an unsafe number in what is no JSON', 'INVALID_JSON', '{"a":9007199254740993', {}],
+    ['JSON that is no UTF-8', 'INVALID_JSON', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), {}],
+    ['a number that is no whole one, as it is written', 'INVALID_REQUEST', '{"id":1.5,"n":1e999}', {}],
     ['a form with __proto__', 'INVALID_JSON', '__proto__=1', { form: 'form' }],
     ['a form of too many members', 'INVALID_JSON', 'a=&'.repeat(1001), { form: 'form' }],
     ['text that is no UTF-8', 'INVALID_JSON', Buffer.from([0xff]), { form: 'text' }],
@@ -101,6 +104,102 @@ describe('the body of a delivery', () => {
     ['an id that no path could name', 'INVALID_REQUEST', '{"n":".."}', { id: { pointer: '/n' } }],
   ])('is refused: %s', (_what, code, body, changes) => {
     expect(codeOf(body, changes)).toBe(code);
+  });
+});
+
+const SHOPIFY = '{"id":820982911946154508,"email":"x@example.com","line_items":[]}';
+
+describe('JSON that is not strict', () => {
+  it('is kept exactly as text, with the reason', () => {
+    expect(read(SHOPIFY)).toEqual({
+      kind: 'delivery',
+      id: undefined,
+      type: 'unknown',
+      owner: null,
+      data: JSON.stringify({ value: SHOPIFY }),
+      deliveryId: '820982911946154508',
+      challenge: undefined,
+      strippedFields: 0,
+      unparsed: 'UNSAFE_NUMBER',
+    });
+  });
+
+  it.each([
+    ['UNSAFE_NUMBER', '{"a":1e400}'],
+    ['DUPLICATE_MEMBER', '{"a":1,"a":2}'],
+    ['INVALID_JSON', '{"__proto__":{"a":1}}'],
+    ['INVALID_JSON', '{"a":"\\ud800"}'],
+    ['INVALID_JSON', '\ufeff{"a":1}'],
+    ['JSON_TOO_DEEP', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ])('is kept for %s: %.20s', (reason, body) => {
+    expect(read(body)).toMatchObject({ data: JSON.stringify({ value: body }), unparsed: reason });
+  });
+
+  it('loses its sensitive members, also under escaped names, and nothing else', () => {
+    const body = '{ "n":1e400, "passwor\\u0064" : {"a":"}"}, "in":[{"CVV":1},{"ssn":2,"\\ud800":"\\ud800"}] }';
+    expect(read(body)).toMatchObject({
+      data: JSON.stringify({ value: '{ "n":1e400, "in":[{},{"\\ud800":"\\ud800"}] }' }),
+      strippedFields: 3,
+    });
+  });
+
+  it('gives type, id, owner and challenge as they are written, the last duplicate', () => {
+    const body =
+      '{"type":"x","type":"url_verification","n":9007199254740993,"o":{"m":1},"o":{"m":"half \\ud800"},"challenge":"c"}';
+    expect(read(body, { id: { pointer: '/n' }, owner: { pointer: '/o/m' }, answersChallenge: true })).toMatchObject({
+      type: 'url_verification',
+      id: '9007199254740993',
+      owner: 'half \\ud800',
+      challenge: 'c',
+    });
+    expect(read('{"n":1e400,"password":"p"}', { owner: { pointer: '/password' } }).owner).toBeNull();
+    expect(read('[{"id":9007199254740993}]', { deliveryId: { pointer: '/value/0/id' } }).deliveryId).toBe(
+      '9007199254740993',
+    );
+  });
+
+  it('is kept as text within a form and within a text', () => {
+    const form = `a=1&payload=${encodeURIComponent('{"type":"push","n":9007199254740993,"cvv":1}')}`;
+    expect(read(form, { form: 'form', type: { pointer: '/payload/type' } })).toMatchObject({
+      data: '{"a":"1","payload":"{\\"type\\":\\"push\\",\\"n\\":9007199254740993}"}',
+      type: 'push',
+      strippedFields: 1,
+      unparsed: 'UNSAFE_NUMBER',
+    });
+    const hidden = read('password={"a":1,"a":2}', { form: 'form', owner: { pointer: '/password/a' } });
+    expect(hidden).toMatchObject({ data: '{}', owner: null, strippedFields: 1 });
+    expect(hidden.unparsed).toBeUndefined();
+    expect(read(SHOPIFY, { form: 'text' })).toMatchObject({ data: JSON.stringify({ value: SHOPIFY }) });
+  });
+
+  it('is not what only looks like JSON within a form or a text', () => {
+    expect(read('payload={"a":&b=[1', { form: 'form' }).data).toBe('{"b":"[1","payload":"{\\"a\\":"}');
+    expect(read('[INFO] started', { form: 'text' }).data).toBe('{"value":"[INFO] started"}');
+  });
+
+  it('is stripped to the same value as strict JSON', () => {
+    const key = fc.oneof(fc.constantFrom('password', 'CVV', 'ssn', 'a', 'Credit_Card'), fc.string({ maxLength: 3 }));
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom(1, 'x', null, true),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(key, value, { maxKeys: 4 }), fc.constantFrom(0, 1, 3), (members, indent) => {
+        fc.pre(!JSON.stringify(members).includes('__proto__'));
+        const text = JSON.stringify(members, null, indent);
+        const strict = read(text, { type: null, deliveryId: null });
+        // A byte order mark is the least that makes it text.
+        const kept = read(`\ufeff${text}`, { type: null, deliveryId: null });
+        const { value: inner } = JSON.parse(kept.data) as { value: string };
+        expect(canonical(JSON.parse(inner.slice(1)) as JsonValue)).toBe(strict.data);
+        expect(kept.strippedFields).toBe(strict.strippedFields);
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

@@ -1,7 +1,24 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError, type Fault } from '@sealgate/errors';
-import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
-import { DEFAULT_TYPE, DOT_SEGMENTS, isObject, isText, RECORD_LIMITS, stripSensitive } from './read-submission.ts';
+import {
+  Bytes,
+  canonical,
+  cutMembers,
+  parseStrict,
+  scalarAt,
+  type JsonValue,
+  type StrictCode,
+  type TextScalar,
+} from '@sealgate/json';
+import {
+  DEFAULT_TYPE,
+  DOT_SEGMENTS,
+  isObject,
+  isText,
+  RECORD_LIMITS,
+  SENSITIVE_NAMES,
+  stripSensitive,
+} from './read-submission.ts';
 
 /** How the body of a delivery is parsed. */
 export type BodyForm = 'json' | 'form' | 'text';
@@ -32,24 +49,41 @@ export interface CanonicalDelivery {
   /** The challenge that the sender expects to be returned; nothing is written then. */
   readonly challenge: string | undefined;
   readonly strippedFields: number;
+  /** Why JSON in it is kept as text; absent where all of it was parsed. */
+  readonly unparsed?: StrictCode;
 }
 
 const DELIVERY_ID_MAX_CODE_POINTS = 256;
 const CHALLENGE_MAX_CODE_POINTS = 1024;
 const MAX_FORM_MEMBERS = 1000;
 
+/** The body of a delivery. */
+interface Body {
+  readonly data: { [member: string]: JsonValue };
+  /** JSON that `data` holds as text, because it is not strict. Its sensitive members were cut. */
+  readonly texts: readonly JsonText[];
+  readonly removed: number;
+}
+
+interface JsonText {
+  /** Where a pointer into the body enters the text. */
+  readonly pointer: string;
+  readonly bytes: Bytes;
+  readonly reason: StrictCode;
+}
+
 /**
- * Reads the body of a delivery as a whole: its members have no other meaning here.
+ * Reads the body of a delivery as a whole: its members have no other meaning here. An authentic delivery is never lost,
+ * so JSON that is not strict is kept as text; types, ids and challenges are then read from it as it is written.
  *
- * @throws AppError INVALID_JSON, JSON_TOO_DEEP, DUPLICATE_MEMBER, UNSAFE_NUMBER; then INVALID_REQUEST with every fault.
- * They carry only code, detail and faults.
+ * @throws AppError INVALID_JSON for what is no JSON at all; then INVALID_REQUEST with every fault. They carry only code,
+ * detail and faults.
  */
 export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): CanonicalDelivery {
-  const body = READERS[rules.form](bytes);
-  const { value: data, removed: strippedFields } = stripSensitive(isObject(body) ? body : { value: body });
+  const body = READERS[rules.form](Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const faults: Fault[] = [];
   const textOf = (place: TextPlace, what: string, maxCodePoints: number) =>
-    place === null ? undefined : textAt(data, place, { what, maxCodePoints, faults });
+    place === null ? undefined : textAt(body, place, { what, maxCodePoints, faults });
   const id = textOf(rules.id, 'The id of the record', RECORD_LIMITS.idMaxCodePoints);
   if (rules.id !== null && id === undefined && faults.length === 0) faults.push(absent(rules.id));
   if (id !== undefined && DOT_SEGMENTS.has(id)) faults.push(fault(rules.id, 'No path could name a record of this id.'));
@@ -58,23 +92,76 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   const deliveryId = textOf(rules.deliveryId, 'The delivery id', DELIVERY_ID_MAX_CODE_POINTS);
   if (faults.length > 0)
     throw new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', { faults });
-  const challenge = rules.answersChallenge ? challengeIn(data) : undefined;
-  return { kind: 'delivery', id, type, owner, data: canonical(data), deliveryId, challenge, strippedFields };
+  const [unparsed] = body.texts;
+  return {
+    ...{ kind: 'delivery', id, type, owner, data: canonical(body.data), deliveryId },
+    challenge: rules.answersChallenge ? challengeIn(body) : undefined,
+    strippedFields: body.removed,
+    ...(unparsed === undefined ? {} : { unparsed: unparsed.reason }),
+  };
 }
 
-const READERS: Readonly<Record<BodyForm, (bytes: Uint8Array) => JsonValue>> = {
-  json: parseStrict,
-  form: formMembers,
-  text: textOfBytes,
-};
+const READERS: Readonly<Record<BodyForm, (bytes: Bytes) => Body>> = { json: wholeBody, form: formBody, text: textBody };
 
-function textOfBytes(bytes: Uint8Array): string {
+/** A JSON value, or the text of one that is not strict. */
+type ReadJson = { readonly value: JsonValue } | (Omit<JsonText, 'pointer'> & { readonly removed: number });
+
+/**
+ * Parses JSON where it is strict. Else cuts sensitive members out of its text, and keeps the text.
+ * @throws AppError INVALID_JSON for what is no JSON, or no UTF-8.
+ */
+function readJson(bytes: Bytes): ReadJson {
+  try {
+    return { value: parseStrict(bytes) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { bytes: kept, removed } = cutMembers(bytes, SENSITIVE_NAMES);
+    // parseStrict throws no other codes.
+    return { bytes: kept, removed, reason: error.code as StrictCode };
+  }
+}
+
+const OBJECT_OR_ARRAY = /^\ufeff?[\t\n\r ]*[{[]/;
+
+/** `readJson` of a text that is a JSON object or array; undefined for any other text. */
+function jsonIn(text: string): ReadJson | undefined {
+  if (!OBJECT_OR_ARRAY.test(text)) return undefined;
+  try {
+    return readJson(Bytes.from(text));
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+function wholeBody(bytes: Bytes): Body {
+  return bodyOf(readJson(bytes));
+}
+
+function textBody(bytes: Bytes): Body {
+  const text = textOfBytes(bytes);
+  return bodyOf(jsonIn(text) ?? { value: text });
+}
+
+function bodyOf(read: ReadJson): Body {
+  if ('value' in read) {
+    const { value: data, removed } = stripSensitive(isObject(read.value) ? read.value : { value: read.value });
+    return { data, texts: [], removed };
+  }
+  const { bytes, removed, reason } = read;
+  const text = bytes.toString();
+  // As for strict JSON: pointers begin at the members of an object, and find anything else in `value`.
+  const pointer = /^\ufeff?[\t\n\r ]*\{/.test(text) ? '' : '/value';
+  return { data: { value: text }, texts: [{ pointer, bytes, reason }], removed };
+}
+
+function textOfBytes(bytes: Bytes): string {
   if (!isUtf8(bytes)) throw invalid('The body is not UTF-8.');
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return bytes.toString();
 }
 
-/** Members by name; a repeated name becomes a list. `payload` is parsed where it is JSON, as some senders send it. */
-function formMembers(bytes: Uint8Array): JsonValue {
+/** Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such. */
+function formBody(bytes: Bytes): Body {
   const members = new Map<string, JsonValue>();
   let count = 0;
   for (const [name, value] of new URLSearchParams(textOfBytes(bytes))) {
@@ -84,10 +171,24 @@ function formMembers(bytes: Uint8Array): JsonValue {
     const before = members.get(name);
     members.set(name, before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value]);
   }
-  const payload = members.get('payload');
-  if (typeof payload === 'string' && /^\s*[{[]/.test(payload))
-    members.set('payload', parseStrict(Buffer.from(payload)));
-  return Object.fromEntries(members);
+  const texts: JsonText[] = [];
+  let removedFromTexts = 0;
+  const read = (pointer: string, value: JsonValue): JsonValue => {
+    const json = typeof value === 'string' ? jsonIn(value) : undefined;
+    if (json === undefined) return value;
+    if ('value' in json) return json.value;
+    texts.push({ pointer, bytes: json.bytes, reason: json.reason });
+    removedFromTexts += json.removed;
+    return json.bytes.toString();
+  };
+  for (const [name, value] of members) {
+    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const isList = Array.isArray(value);
+    members.set(name, isList ? value.map((item, at) => read(`${pointer}/${at}`, item)) : read(pointer, value));
+  }
+  const { value: data, removed } = stripSensitive(Object.fromEntries(members));
+  const kept = texts.filter(({ pointer }) => valueAt(data, pointer) !== undefined);
+  return { data, texts: kept, removed: removed + removedFromTexts };
 }
 
 interface Wanted {
@@ -97,11 +198,11 @@ interface Wanted {
 }
 
 function textAt(
-  data: JsonValue,
+  body: Body,
   place: NonNullable<TextPlace>,
   { what, maxCodePoints, faults }: Wanted,
 ): string | undefined {
-  const value = 'text' in place ? place.text : valueAt(data, place.pointer);
+  const value = 'text' in place ? place.text : textOrValue(body, place.pointer);
   if (value === undefined || value === null) return undefined;
   // Many senders use numeric ids.
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
@@ -109,6 +210,21 @@ function textAt(
   const detail = `${what} is a whole number, or a text of 1 to ${maxCodePoints} characters without control characters.`;
   faults.push(fault(place, detail));
   return undefined;
+}
+
+/** The value at a pointer. In JSON that is kept as text: a string, or a whole number as it is written. */
+function textOrValue({ data, texts }: Body, pointer: string): JsonValue | undefined {
+  const text = texts.find((one) => pointer === one.pointer || pointer.startsWith(`${one.pointer}/`));
+  if (text === undefined) return valueAt(data, pointer);
+  const scalar = scalarAt(text.bytes, pointer.slice(text.pointer.length));
+  return scalar === undefined ? undefined : textOrScalar(scalar);
+}
+
+function textOrScalar({ type, text, raw }: TextScalar): JsonValue {
+  // Half of a surrogate pair has no UTF-8, so such a text is used as it is written, with its escapes.
+  if (type === 'string') return text.isWellFormed() ? text : raw.slice(1, -1);
+  if (type === 'number') return /^-?\d+$/.test(text) ? text : Number(text);
+  return text === 'null' ? null : text === 'true';
 }
 
 /** RFC 6901, section 4; undefined where there is no such value. */
@@ -123,8 +239,8 @@ export function valueAt(value: JsonValue, pointer: string): JsonValue | undefine
   return at;
 }
 
-function challengeIn(data: JsonValue): string | undefined {
-  const challenge = valueAt(data, '/type') === 'url_verification' ? valueAt(data, '/challenge') : undefined;
+function challengeIn(body: Body): string | undefined {
+  const challenge = textOrValue(body, '/type') === 'url_verification' ? textOrValue(body, '/challenge') : undefined;
   return typeof challenge === 'string' && isText(challenge, CHALLENGE_MAX_CODE_POINTS) ? challenge : undefined;
 }
 

@@ -245,7 +245,7 @@ function readChannels(value: Members, pointer: string, faults: Fault[]): readonl
 }
 
 /** Members never stored or logged: by exact name, ASCII case-insensitive, at any depth. */
-const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
+export const SENSITIVE_NAMES: ReadonlySet<string> = new Set([
   'password',
   'ssn',
   'social_security_number',

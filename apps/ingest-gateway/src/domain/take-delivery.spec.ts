@@ -198,6 +198,21 @@ describe('a delivery', () => {
     expect(await send(BODY, { ...standardHeaders(NOW_S), 'webhook-id': 'msg_2' })).toBe('UNAVAILABLE');
   });
 
+  it('with a number that no double keeps is written as text, with the reason', async () => {
+    const { send, units } = setUp({ scheme: 'shopify' });
+    const body = '{"id":820982911946154508,"email":"x@example.com","line_items":[],"password":"geheim"}';
+    const key = { id: 'k1', key: SCHEMES.shopify.readKey(SECRET)! };
+    const signed = { key, body: Buffer.from(body), deliveryId: 'd1', timestamp: NOW_S };
+    const headers = { ...SCHEMES.shopify.sign(signed, {}), 'x-shopify-topic': 'orders/create' };
+    expect(await send(body, headers)).toMatchObject({ outcome: 'written' });
+    const [record] = units[0]!.records;
+    expect(record).toMatchObject({
+      type: 'orders/create',
+      data: JSON.stringify({ value: '{"id":820982911946154508,"email":"x@example.com","line_items":[]}' }),
+    });
+    expect(JSON.parse(record!.extra!)).toMatchObject({ deliveryId: 'd1', parsed: false, reason: 'UNSAFE_NUMBER' });
+  });
+
   it('of Slack that is a challenge is answered and charged, and nothing is written', async () => {
     const { send, trail } = setUp({ scheme: 'slack' });
     const body =

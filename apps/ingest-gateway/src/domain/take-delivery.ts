@@ -103,7 +103,8 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     if (!mayWrite(caller.grants, read.type))
       throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
     const targetChannels = source.settings.channels;
-    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now() });
+    const { unparsed } = read;
+    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now(), unparsed });
     const record = { ...recordOf(read), extra, targetChannels };
     checkChannels([record], caller.channels);
     await request.charge();
@@ -174,7 +175,13 @@ const recordOf = ({ id, type, owner, data }: CanonicalDelivery) => ({ id, type, 
 /** The `extra` of the record: which source, secret and method authenticated the delivery. */
 function extraOf(
   { sourceId, scheme, keys }: LiveSource,
-  about: { readonly vouched: Vouched; readonly deliveryId: string; readonly body: Buffer; readonly nowMs: number },
+  about: {
+    readonly vouched: Vouched;
+    readonly deliveryId: string;
+    readonly body: Buffer;
+    readonly nowMs: number;
+    readonly unparsed: CanonicalDelivery['unparsed'];
+  },
 ): string {
   const { keyId, timestamp, evidence } = about.vouched;
   const isPublic = keys.some(({ id, key }) => id === keyId && key.type === 'public');
@@ -188,6 +195,7 @@ function extraOf(
     vouchedBy: isPublic ? 'public-key' : 'shared-secret',
     ...(timestamp === undefined ? {} : { timestamp }),
     ...evidence,
+    ...(about.unparsed === undefined ? {} : { parsed: false, reason: about.unparsed }),
   };
   return canonical(extra);
 }
