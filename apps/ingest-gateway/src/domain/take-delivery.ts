@@ -4,11 +4,11 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
-import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
+import { pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
-import type { RawDelivery, Scheme, Vouched } from './schemes/scheme.ts';
-import { SCHEMES } from './schemes/schemes.ts';
+import { isVouched, type RawDelivery, type Scheme, type Vouched } from './schemes/scheme.ts';
+import { SCHEMES, vouch } from './schemes/schemes.ts';
 import { writeRecords } from './write-records.ts';
 
 export interface DeliveryRequest {
@@ -83,9 +83,9 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     const { caller, delivery, form } = request;
     const { source } = caller;
     const scheme = SCHEMES[source.scheme];
-    const vouched = vouchedFor(source, delivery, ports.now());
-    ports.onVouched(source, vouched !== undefined);
-    if (vouched === undefined) throw unvouched(source);
+    const vouched = vouch(source, delivery, ports.now());
+    ports.onVouched(source, isVouched(vouched));
+    if (!isVouched(vouched)) throw unvouched(source);
     if (form === undefined || delivery.header('content-encoding') !== undefined) {
       throw new AppError(
         'UNSUPPORTED_MEDIA_TYPE',
@@ -110,14 +110,6 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     await request.charge();
     return once(ports, request, { record, deliveryId, strippedFields: read.strippedFields });
   };
-}
-
-/** Undefined where the signature is invalid or its timestamp is out of tolerance. */
-function vouchedFor(source: LiveSource, delivery: RawDelivery, nowMs: number): Vouched | undefined {
-  const vouched = SCHEMES[source.scheme].verify(delivery, source.keys, source.settings);
-  if (vouched?.timestamp === undefined) return vouched;
-  const { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = source.settings;
-  return Math.abs(nowMs / 1000 - vouched.timestamp) <= toleranceSeconds ? vouched : undefined;
 }
 
 function unvouched({ hasAllKeys }: LiveSource): AppError {

@@ -27,6 +27,27 @@ export interface Vouched {
   readonly evidence?: { readonly signature: string; readonly signedSha256: string };
 }
 
+/**
+ * Why a delivery is not authentic, for the operator of its source. The sender is not told.
+ * - header-missing, header-malformed: a header that the signature needs; `header` is its name
+ * - no-matching-secret: none of the secrets verifies the signature
+ * - clock-skew: rightly signed, but its timestamp is out of tolerance; `seconds` is how far it is ahead of our clock,
+ *   negative where it is behind
+ */
+export const UNVOUCHED_REASONS = ['header-missing', 'header-malformed', 'no-matching-secret', 'clock-skew'] as const;
+
+export interface Unvouched {
+  readonly unvouched: (typeof UNVOUCHED_REASONS)[number];
+  readonly header?: string;
+  readonly seconds?: number;
+}
+
+export const isVouched = (verdict: Vouched | Unvouched): verdict is Vouched => !('unvouched' in verdict);
+
+export const missingHeader = (header: string): Unvouched => ({ unvouched: 'header-missing', header });
+export const malformedHeader = (header: string): Unvouched => ({ unvouched: 'header-malformed', header });
+export const NO_MATCH: Unvouched = { unvouched: 'no-matching-secret' };
+
 /** A test delivery to be signed. */
 export interface SignOrder {
   readonly key: SchemeKey;
@@ -43,10 +64,10 @@ export interface Scheme {
   /** Undefined where the text is not a secret of this scheme. */
   readonly readKey: (value: string) => KeyObject | undefined;
   /**
-   * Undefined where the delivery is not signed as required; the reason is not given. Takes at most one signature
-   * operation per secret, and compares in constant time. Does not check that a timestamp is recent.
+   * Takes a bounded number of signature operations per secret, and compares in constant time. Does not check that a
+   * timestamp is recent: `vouch` does.
    */
-  readonly verify: (delivery: RawDelivery, keys: readonly SchemeKey[], settings: SourceSettings) => Vouched | undefined;
+  readonly verify: (delivery: RawDelivery, keys: readonly SchemeKey[], settings: SourceSettings) => Vouched | Unvouched;
   /** The headers of a delivery that `verify` accepts; undefined where the key can only verify. */
   readonly sign: (order: SignOrder, settings: SourceSettings) => Record<string, string> | undefined;
   /** The place of the delivery id: `header:<name>` or a pointer into the body. Absent: `idFrom` of the source. */

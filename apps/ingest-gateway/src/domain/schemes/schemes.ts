@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHmac, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { SchemeName, SourceSettings } from '../caller.ts';
+import { DEFAULT_TOLERANCE_SECONDS, type LiveSource, type SchemeName, type SourceSettings } from '../caller.ts';
 import {
   isSameText,
+  isVouched,
+  malformedHeader,
   MAX_SIGNATURE_LENGTH,
+  missingHeader,
+  NO_MATCH,
   TEXT_SECRET_FORM,
   textKey,
   timestampOf,
   type RawDelivery,
   type Scheme,
   type SchemeKey,
+  type Unvouched,
   type Vouched,
 } from './scheme.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
@@ -55,13 +60,16 @@ function hmacScheme(
   };
 }
 
-function verifyHmac(form: HmacForm, { header, body }: RawDelivery, keys: readonly SchemeKey[]): Vouched | undefined {
+function verifyHmac(form: HmacForm, { header, body }: RawDelivery, keys: readonly SchemeKey[]): Vouched | Unvouched {
   const given = header(form.header);
-  if (given === undefined || given.length > MAX_SIGNATURE_LENGTH || !given.startsWith(form.prefix)) return undefined;
+  if (given === undefined || given === '') return missingHeader(form.header);
+  if (given.length > MAX_SIGNATURE_LENGTH || !given.startsWith(form.prefix)) return malformedHeader(form.header);
   const signature = given.slice(form.prefix.length);
   const { timestampHeader } = form;
-  const timestamp = timestampHeader === undefined ? undefined : timestampOf(header(timestampHeader));
-  if (timestampHeader !== undefined && timestamp === undefined) return undefined;
+  const time = timestampHeader === undefined ? undefined : header(timestampHeader);
+  const timestamp = timestampOf(time);
+  if (timestampHeader !== undefined && timestamp === undefined)
+    return time === undefined || time === '' ? missingHeader(timestampHeader) : malformedHeader(timestampHeader);
   const before =
     timestamp === undefined ? form.signedBefore : form.signedBefore.replace('{timestamp}', String(timestamp));
   for (const { id, key } of keys) {
@@ -69,7 +77,7 @@ function verifyHmac(form: HmacForm, { header, body }: RawDelivery, keys: readonl
       return { keyId: id, ...(timestamp === undefined ? {} : { timestamp }) };
     }
   }
-  return undefined;
+  return NO_MATCH;
 }
 
 /** Compared as text, because several base64 texts decode to the same bytes, and only one is the signature. */
@@ -90,14 +98,16 @@ const stripeSignature: Scheme = {
   deliveryIdFrom: '/id',
   typeFrom: '/type',
   verify({ header, body }, keys) {
-    const parts = stripeParts(header(STRIPE_HEADER));
-    if (parts === undefined) return undefined;
+    const given = header(STRIPE_HEADER);
+    const parts = stripeParts(given);
+    if (parts === undefined)
+      return given === undefined || given === '' ? missingHeader(STRIPE_HEADER) : malformedHeader(STRIPE_HEADER);
     const { timestamp, signatures } = parts;
     for (const { id, key } of keys) {
       const expected = stripeDigest(key, timestamp, body);
       if (signatures.some((signature) => isSameText(signature, expected))) return { keyId: id, timestamp };
     }
-    return undefined;
+    return NO_MATCH;
   },
   sign: ({ key, body, timestamp }) => ({
     [STRIPE_HEADER]: `t=${timestamp},v1=${stripeDigest(key.key, timestamp, body)}`,
@@ -138,13 +148,14 @@ const sharedToken: Scheme = {
   secretForm: TEXT_SECRET_FORM,
   readKey: textKey,
   verify({ header }, keys, { token }) {
-    const given = token === undefined ? undefined : header(token.header);
-    if (token === undefined || given === undefined || given.length > MAX_SIGNATURE_LENGTH) return undefined;
-    if (!given.startsWith(token.prefix)) return undefined;
+    assert(token !== undefined, 'A source of the scheme token has the setting token.');
+    const given = header(token.header);
+    if (given === undefined || given === '') return missingHeader(token.header);
+    if (given.length > MAX_SIGNATURE_LENGTH || !given.startsWith(token.prefix)) return malformedHeader(token.header);
     // Hashes are compared, so not even the length of a token leaks.
     const presented = hash('sha256', given.slice(token.prefix.length), 'buffer');
     const found = keys.find(({ key }) => timingSafeEqual(hash('sha256', key.export(), 'buffer'), presented));
-    return found === undefined ? undefined : { keyId: found.id };
+    return found === undefined ? NO_MATCH : { keyId: found.id };
   },
   sign: ({ key }, { token }) =>
     token === undefined ? undefined : { [token.header]: token.prefix + key.key.export().toString('latin1') },
@@ -195,4 +206,17 @@ export const SCHEMES: Readonly<Record<SchemeName, Scheme>> = {
 function ownForm({ signature }: SourceSettings): HmacForm {
   assert(signature !== undefined, 'A source of the scheme hmac has the setting signature.');
   return signature;
+}
+
+/** Whether a delivery received at `atMs` is rightly signed by its source, with a recent timestamp; and if not, why. */
+export function vouch(
+  { scheme, keys, settings }: Pick<LiveSource, 'scheme' | 'keys' | 'settings'>,
+  delivery: RawDelivery,
+  atMs: number,
+): Vouched | Unvouched {
+  const verdict = SCHEMES[scheme].verify(delivery, keys, settings);
+  if (!isVouched(verdict) || verdict.timestamp === undefined) return verdict;
+  const seconds = verdict.timestamp - atMs / 1000;
+  const { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = settings;
+  return Math.abs(seconds) <= toleranceSeconds ? verdict : { unvouched: 'clock-skew', seconds: Math.round(seconds) };
 }

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { SchemeName } from '../caller.ts';
-import { SCHEMES } from './schemes.ts';
+import { SCHEMES, vouch } from './schemes.ts';
 
 const NOW_S = 1_780_000_000;
 const BODY = '{"type":"thing.made","id":"evt_1"}';
@@ -30,7 +30,7 @@ describe('several signatures', () => {
     };
     expect(verify('standard-webhooks', whpk, headers)).toMatchObject({ keyId: 'k1' });
     // A shared secret does not verify a signature of a public key, nor the reverse.
-    expect(verify('standard-webhooks', standardSecret, headers)).toBeUndefined();
+    expect(verify('standard-webhooks', standardSecret, headers)).toHaveProperty('unvouched');
   });
 
   it.each([
@@ -41,7 +41,7 @@ describe('several signatures', () => {
     ['more of them than any sender sends', `t=${NOW_S}${`,v1=${bad}`.repeat(10)},v1=${good}`],
     ['blanks', `t=${NOW_S}, v1=${good}`],
   ])('are invalid with %s', (_what, value) => {
-    expect(stripeOf(value)).toBeUndefined();
+    expect(stripeOf(value)).toHaveProperty('unvouched');
   });
 });
 
@@ -59,5 +59,38 @@ describe('a secret', () => {
     ['standard-webhooks', 'whpk_'],
   ])('of %s is not %s', (scheme, value) => {
     expect(SCHEMES[scheme].readKey(value)).toBeUndefined();
+  });
+});
+
+describe('the reason why a delivery is not authentic', () => {
+  const secret = 'a-secret-of-somebody';
+  const headers = {
+    'x-slack-request-timestamp': String(NOW_S),
+    'x-slack-signature': `v0=${createHmac('sha256', secret).update(`v0:${NOW_S}:${BODY}`).digest('hex')}`,
+  };
+  const reasonAt = (atMs: number, given: Record<string, string>, value = secret) => {
+    const source = { scheme: 'slack' as const, settings: {}, keys: [{ id: 'k1', key: SCHEMES.slack.readKey(value)! }] };
+    return vouch(source, { header: (name) => given[name], body: Buffer.from(BODY) }, atMs);
+  };
+
+  it.each<[string, object, Record<string, string>, string]>([
+    ['a header that is missing', { unvouched: 'header-missing', header: 'x-slack-signature' }, {}, secret],
+    [
+      'a header in another form',
+      { unvouched: 'header-malformed', header: 'x-slack-request-timestamp' },
+      { ...headers, 'x-slack-request-timestamp': '2026-05-28T20:26:40Z' },
+      secret,
+    ],
+    ['another secret', { unvouched: 'no-matching-secret' }, headers, 'another-secret-than-that'],
+  ])('is %s', (_what, reason, given, value) => {
+    expect(reasonAt(NOW_S * 1000, given, value)).toEqual(reason);
+  });
+
+  it('is the clock, with how far the sender is ahead, only where the signature is right', () => {
+    expect(reasonAt((NOW_S + 300) * 1000, headers)).toEqual({ keyId: 'k1', timestamp: NOW_S });
+    expect(reasonAt((NOW_S + 400) * 1000, headers)).toEqual({ unvouched: 'clock-skew', seconds: -400 });
+    expect(reasonAt((NOW_S - 301) * 1000, headers)).toEqual({ unvouched: 'clock-skew', seconds: 301 });
+    const forged = { ...headers, 'x-slack-request-timestamp': String(NOW_S - 400) };
+    expect(reasonAt(NOW_S * 1000, forged)).toEqual({ unvouched: 'no-matching-secret' });
   });
 });

@@ -2,11 +2,15 @@ import { createHmac, createPublicKey, createSecretKey, verify, type KeyObject } 
 import { sha256 } from '@sealgate/json';
 import {
   isSameText,
+  malformedHeader,
   MAX_SIGNATURE_LENGTH,
+  missingHeader,
+  NO_MATCH,
   timestampOf,
   type RawDelivery,
   type Scheme,
   type SchemeKey,
+  type Unvouched,
   type Vouched,
 } from './scheme.ts';
 
@@ -18,6 +22,7 @@ const ED25519_KEY_BYTES = 32;
 const ED25519_SIGNATURE_BYTES = 64;
 const MOST_SIGNATURES = 10;
 const MAX_ID_LENGTH = 256;
+const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 
 /**
  * Standard Webhooks (standardwebhooks.com): `webhook-signature` is a list of `<version>,<base64>` over
@@ -30,15 +35,14 @@ export const standardWebhooks: Scheme = {
   typeFrom: '/type',
   verify(delivery, keys) {
     const signed = signedOf(delivery);
-    const signatures = signaturesOf(delivery.header('webhook-signature'));
-    if (signed === undefined || signatures === undefined) return undefined;
-    const { deliveryId, timestamp } = signed;
+    if ('unvouched' in signed) return signed;
+    const { deliveryId, timestamp, signatures } = signed;
     for (const key of keys) {
       const found =
         key.key.type === 'public' ? byPublicKey(key, signed, signatures) : bySecret(key, signed, signatures);
       if (found !== undefined) return { ...found, deliveryId, timestamp };
     }
-    return undefined;
+    return NO_MATCH;
   },
   sign({ key, body, deliveryId, timestamp }) {
     if (key.key.type === 'public') return undefined;
@@ -60,18 +64,19 @@ interface Signed {
 
 type Found = Pick<Vouched, 'keyId' | 'evidence'>;
 
-function signedOf({ header, body }: RawDelivery): Signed | undefined {
-  const deliveryId = header('webhook-id');
-  const timestamp = timestampOf(header('webhook-timestamp'));
-  if (deliveryId === undefined || deliveryId === '' || timestamp === undefined) return undefined;
-  if (deliveryId.length > MAX_ID_LENGTH) return undefined;
-  return { deliveryId, timestamp, before: `${deliveryId}.${timestamp}.`, body };
-}
-
-function signaturesOf(text: string | undefined): readonly string[] | undefined {
-  if (text === undefined || text.length > MAX_SIGNATURE_LENGTH) return undefined;
+/** The parts of a delivery that are signed, with its signatures. */
+function signedOf({ header, body }: RawDelivery): (Signed & { readonly signatures: readonly string[] }) | Unvouched {
+  for (const name of HEADERS) {
+    const text = header(name);
+    if (text === undefined || text === '') return missingHeader(name);
+    if (text.length > (name === 'webhook-id' ? MAX_ID_LENGTH : MAX_SIGNATURE_LENGTH)) return malformedHeader(name);
+  }
+  const [deliveryId = '', time, text = ''] = HEADERS.map((name) => header(name));
+  const timestamp = timestampOf(time);
+  if (timestamp === undefined) return malformedHeader('webhook-timestamp');
   const signatures = text.split(' ');
-  return signatures.length > MOST_SIGNATURES ? undefined : signatures;
+  if (signatures.length > MOST_SIGNATURES) return malformedHeader('webhook-signature');
+  return { deliveryId, timestamp, before: `${deliveryId}.${timestamp}.`, body, signatures };
 }
 
 function bySecret({ id, key }: SchemeKey, signed: Signed, signatures: readonly string[]): Found | undefined {
