@@ -15,15 +15,19 @@ export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
 export type { Meters } from './mount.ts';
 export {
   closedObject,
+  double,
   enumOf,
   instantText,
+  JwkSet,
   limitParameter,
   lineOfText,
   listOf,
   listQuery,
   named,
   namedAfter,
+  openObject,
 } from './schemas.ts';
+export { schemaFaults } from './document-rules.ts';
 export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
 export {

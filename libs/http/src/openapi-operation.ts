@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CATALOGUE, type ErrorCode, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { Components } from './openapi.ts';
 import { pathTemplate } from './paths.ts';
 import { codesName, errorCodesOf } from './problems.ts';
@@ -139,11 +139,7 @@ function headerParameters(route: AnyRoute, components: Components): JsonObject[]
 
 function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
   if (route.body === undefined) return {};
-  const forms = (route.bodyForms ?? []).map((form) => components.schema(form));
-  const described = forms.length === 1 ? forms[0] : forms.length > 0 ? { anyOf: forms } : undefined;
-  const schema =
-    described ??
-    (typeof route.body === 'object' ? components.body(route.body, `${pascalCase(route.operationId)}Request`) : {});
+  const schema = components.body(describedBody(route), `${pascalCase(route.operationId)}Request`);
   const counted =
     route.body === 'bytes' ? 'as sent: Content-Encoding is not decoded' : 'counted after Content-Encoding is decoded';
   const size = `At most ${route.bodyMaxBytes} bytes, ${counted}.`;
@@ -154,6 +150,12 @@ function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
       content: Object.fromEntries((route.mediaTypes ?? ['application/json']).map((type) => [type, { schema }])),
     },
   };
+}
+
+function describedBody({ body, bodyForms = [] }: AnyRoute): TSchema {
+  const [form, ...others] = bodyForms;
+  if (form !== undefined) return others.length === 0 ? form : Type.Union([...bodyForms]);
+  return typeof body === 'object' ? body : Type.Unknown();
 }
 
 function responsesOf(route: AnyRoute, components: Components): JsonObject {
@@ -178,7 +180,14 @@ function successOf(
   components: Components,
 ): JsonObject {
   const replayed: HeaderName[] = route.idempotency !== 'none' && status.startsWith('2') ? ['Idempotent-Replayed'] : [];
-  const schema = spec.schema && components.body(spec.schema, `${pascalCase(route.operationId)}Result`);
+  const { contentType = 'application/json', otherTypes = [] } = spec;
+  const isText = contentType.startsWith('text/');
+  const described = spec.schema ?? (isText ? Text : undefined);
+  const schema =
+    described &&
+    (contentType === 'application/json'
+      ? components.body(described, `${pascalCase(route.operationId)}Result`)
+      : components.schema(described));
   const own = Object.entries(spec.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
@@ -192,8 +201,8 @@ function successOf(
     },
     ...(hasContent && {
       content: {
-        [spec.contentType ?? 'application/json']: schema === undefined ? {} : { schema },
-        ...Object.fromEntries((spec.otherTypes ?? []).map((type) => [type, { schema: { type: 'string' } }])),
+        [contentType]: schema === undefined ? {} : { schema },
+        ...Object.fromEntries(otherTypes.map((type) => [type, { schema: { type: 'string' } }])),
       },
     }),
   };

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { JsonValue } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
+import { documentFaults } from './document-rules.ts';
 import { operationOf, pascalCase } from './openapi-operation.ts';
 import { pathTemplate } from './paths.ts';
 import type { AnyRoute } from './route.ts';
@@ -28,7 +29,7 @@ const SECURITY_SCHEMES = {
 /**
  * Generates the OpenAPI 3.1 document of a surface: every route, its schemas, and every error code it may answer.
  * Schemas are shared under the names given by `named`, problems under those of their codes.
- * @throws Error if two different components of one kind share a name.
+ * @throws Error if two different components of one kind share a name, or the document breaks one of `documentFaults`.
  */
 export function openApi(options: OpenApiOptions): OpenApiDocument {
   const { title, version, description, routes, securityScheme, publicUrl = '/' } = options;
@@ -44,7 +45,7 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
     Object.values(paths).flatMap((item) => Object.values(item)),
     components,
   );
-  return {
+  const document: JsonObject = {
     openapi: '3.1.0',
     info: { title, version, description, license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: publicUrl }],
@@ -54,6 +55,9 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
       securitySchemes: Object.fromEntries(schemes.map((scheme) => [scheme, { ...SECURITY_SCHEMES[scheme] }])),
     },
   };
+  const faults = documentFaults(document);
+  if (faults.length > 0) throw new Error(`Generated clients would break: ${faults.join('; ')}.`);
+  return document;
 }
 
 /**
@@ -137,10 +141,9 @@ export class Components {
     return this.#reference(schema) ?? membersJson(schema, (inner) => this.#reference(inner));
   }
 
-  /** Like `schema`, for a whole body: an unnamed object gets this name. */
+  /** Like `schema`, for a whole body: if it is unnamed, it gets this name. */
   body(schema: TSchema, name: string): JsonObject {
-    const isUnnamed = nameOf(schema) === undefined && schema['properties'] !== undefined;
-    return this.schema(isUnnamed ? named(name, schema) : schema);
+    return this.schema(nameOf(schema) === undefined ? named(name, schema) : schema);
   }
 
   #reference(schema: TSchema): JsonObject | undefined {

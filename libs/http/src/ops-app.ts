@@ -1,7 +1,9 @@
 import { buildInfo, type Log } from '@sealgate/observability';
+import { Type } from '@sinclair/typebox';
 import { type App, createApp } from './create-app.ts';
 import type { Meters } from './mount.ts';
 import { type Reply, type Route, routeFor } from './route.ts';
+import { named, openObject } from './schemas.ts';
 
 /** Health of a part of the process. The body is for people and holds no secret. */
 interface Health {
@@ -34,6 +36,9 @@ export interface OpsAppOptions extends OpsOptions {
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
 }
+
+/** Other members are for people. */
+const HealthState = named('HealthState', Type.Object({ status: Type.String() }, { additionalProperties: true }));
 
 /** Constant: liveness only means that the process answers, and checks nothing else. */
 const ALIVE = '{"status":"alive"}';
@@ -71,7 +76,7 @@ function versionRoute(): Route<never> {
     idempotency: 'none',
     errors: [],
     query: 'ignored',
-    responses: { 200: { description: 'The running version.', contentType: 'application/json' } },
+    responses: { 200: { description: 'The running version.', schema: openObject() } },
     handler: () => ({ status: 200, body: buildInfo }),
   });
 }
@@ -88,8 +93,8 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       summary,
       query: 'ignored',
       responses: {
-        200: { description: 'Yes.', contentType: 'application/json' },
-        503: { description: 'No.', contentType: 'application/json' },
+        200: { description: 'Yes.', schema: HealthState },
+        503: { description: 'No.', schema: HealthState },
       },
       handler: () => healthReply(check, options.checkTimeoutMs),
     });
@@ -101,7 +106,7 @@ export function opsRoutes<Caller>(options: OpsOptions): Route<Caller>[] {
       operationId: 'healthLive',
       summary: 'Liveness probe',
       query: 'ignored',
-      responses: { 200: { description: 'Always.', contentType: 'application/json' } },
+      responses: { 200: { description: 'Always.', schema: HealthState } },
       handler: () => ({ status: 200, body: ALIVE }),
     }),
     probe('/health/ready', 'healthReady', 'Readiness probe', () => options.ready()),

@@ -2,6 +2,7 @@ import type { JsonValue } from '@sealgate/json';
 import {
   type SchemaOptions,
   type TLiteral,
+  type TNumber,
   type TObject,
   type TOptional,
   type TProperties,
@@ -72,7 +73,7 @@ export function listOf<Item extends TSchema>(item: Item) {
 
 /** One line of text, such as an id or a name. Lengths count code points; control characters are refused. */
 export function lineOfText(length: { readonly min: number; readonly max: number }): TString {
-  return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+  return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
 }
 
 /** An RFC 3339 timestamp, with `Z` or an offset and at most three fraction digits. */
@@ -83,6 +84,16 @@ export function instantText(): TString {
 /** An object that refuses unknown members. */
 export function closedObject<const Members extends TProperties>(members: Members): TObject<Members> {
   return Type.Object(members, { additionalProperties: false });
+}
+
+/** A number as JSON has it. Without the format, generated Go clients round to 32 bits. */
+export function double(options: SchemaOptions = {}): TNumber {
+  return Type.Number({ format: 'double', ...options });
+}
+
+/** An object of any members. */
+export function openObject(options: SchemaOptions = {}): TObject<Record<never, never>> {
+  return Type.Object({}, { additionalProperties: true, ...options });
 }
 
 export type JsonObject = { [member: string]: JsonValue };
@@ -104,6 +115,9 @@ export function named<Schema extends TSchema>(name: string, schema: Schema): Sch
   const given: NamedSchema = { name, schema };
   return { ...schema, [NAME]: given };
 }
+
+/** The public keys that a surface signs with (RFC 7517). */
+export const JwkSet = named('JwkSet', Type.Object({ keys: Type.Array(openObject()) }, { description: 'RFC 7517.' }));
 
 /** Names a schema after the one it holds, with a suffix; unchanged if that has no name. */
 export function namedAfter<Schema extends TSchema>(held: TSchema, suffix: string, schema: Schema): Schema {
@@ -142,7 +156,18 @@ export function schemaJson(schema: TSchema): JsonObject {
 /** The members of a schema as JSON. `refer` is called for each nested schema, not for this one. */
 export function membersJson(schema: TSchema, refer: Refer): JsonObject {
   const members = Object.entries(schema).filter(([, value]) => value !== undefined);
-  return enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)])));
+  return mapJson(enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)]))));
+}
+
+/** The pattern that TypeBox gives the members of a map with text keys. */
+const ANY_NAME = '^(.*)$';
+
+/** Turns the pattern of all members into additionalProperties: code generators ignore patterns. */
+function mapJson({ patternProperties, ...json }: JsonObject): JsonObject {
+  if (patternProperties === undefined) return json;
+  const patterns = patternProperties as JsonObject;
+  const isMap = Object.keys(patterns).join() === ANY_NAME;
+  return isMap ? { ...json, additionalProperties: patterns[ANY_NAME]! } : { ...json, patternProperties };
 }
 
 function valueJson(value: unknown, refer: Refer): JsonValue {

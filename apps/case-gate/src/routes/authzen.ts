@@ -83,8 +83,9 @@ const FailedItem = named(
     context: Type.Object({ error: Type.Object({ status: Type.Literal(400), message: Text }) }),
   }),
 );
+const EvaluatedItem = named('EvaluatedItem', Type.Union([Decision, FailedItem]));
 const Decisions = Type.Union([
-  named('AccessDecisions', Type.Object({ evaluations: Type.Array(Type.Union([Decision, FailedItem])) })),
+  named('AccessDecisions', Type.Object({ evaluations: Type.Array(EvaluatedItem) })),
   Decision,
 ]);
 

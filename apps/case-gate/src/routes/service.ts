@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { named, publicDocument, routeFor, type Route } from '@sealgate/http';
+import { JwkSet, openObject, publicDocument, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { GateCaller } from '../domain/key-grants.ts';
 import { Text, Time } from '../schemas.ts';
@@ -82,7 +82,7 @@ export function serviceRoutes(ports: ServicePorts): Route<GateCaller>[] {
     operationId: 'openapi',
     summary: 'This description',
     ...open,
-    responses: { 200: { description: 'OpenAPI 3.1.', schema: Type.Object({}, { additionalProperties: true }) } },
+    responses: { 200: { description: 'OpenAPI 3.1.', schema: openObject() } },
     async handler() {
       return { status: 200, body: ports.openApiText() };
     },
@@ -96,7 +96,7 @@ export function serviceRoutes(ports: ServicePorts): Route<GateCaller>[] {
     responses: {
       200: {
         description: 'A JWK set (RFC 7517).',
-        schema: named('JwkSet', Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) })),
+        schema: JwkSet,
       },
       304: { description: 'Unchanged since the ETag that was sent.' },
     },

@@ -1,4 +1,4 @@
-import { closedObject, named, routeFor, type Route } from '@sealgate/http';
+import { closedObject, double, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { requireOwnOrigin } from '../domain/own-origin.ts';
 import type { SurfaceId } from '../domain/surfaces.ts';
@@ -13,9 +13,9 @@ const SurfaceStateView = named(
     id: SurfaceName,
     ready: Type.Union([Type.Boolean(), Type.Null()], { description: 'null if the surface was unreachable.' }),
     checks: Type.Record(Type.String(), Type.Unknown(), { description: 'Further members of its readiness response.' }),
-    requestsPerSecond: Type.Optional(Type.Number()),
-    errorsPerSecond: Type.Optional(Type.Number({ description: 'Responses with status 5xx.' })),
-    gauges: Type.Record(Type.String(), Type.Number(), { description: 'Backlogs and halted work, by metric.' }),
+    requestsPerSecond: Type.Optional(double()),
+    errorsPerSecond: Type.Optional(double({ description: 'Responses with status 5xx.' })),
+    gauges: Type.Record(Type.String(), double(), { description: 'Backlogs and halted work, by metric.' }),
   }),
 );
 

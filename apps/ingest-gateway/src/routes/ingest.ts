@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { CallerChangedError, lineOfText, named, routeFor, type Route } from '@sealgate/http';
+import { CallerChangedError, double, lineOfText, named, openObject, routeFor, type Route } from '@sealgate/http';
 import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type, type TSchema } from '@sinclair/typebox';
 import { renderPing, type AnswerWrite } from '../domain/answer-write.ts';
@@ -164,9 +164,7 @@ function bodyForms({ maxBatchRecords }: SubmissionLimits): readonly TSchema[] {
         }),
         type: Type.Optional({ ...lineOfText({ min: 1, max: typeMaxCodePoints }), default: 'unknown' }),
         owner: Type.Optional(lineOfText({ min: 1, max: ownerMaxCodePoints })),
-        data: Type.Optional(
-          Type.Object({}, { additionalProperties: true, description: 'Where absent, the other members are the data.' }),
-        ),
+        data: Type.Optional(openObject({ description: 'Where absent, the other members are the data.' })),
         targetChannels: Type.Optional(
           Type.Array(Type.String(), {
             minItems: 1,
@@ -188,15 +186,16 @@ function bodyForms({ maxBatchRecords }: SubmissionLimits): readonly TSchema[] {
   const BareJson = named(
     'BareJson',
     Type.Union(
-      [Type.Array(Type.Any({ description: 'Any JSON.' })), Type.String(), Type.Number(), Type.Boolean(), Type.Null()],
+      [Type.Array(Type.Any({ description: 'Any JSON.' })), Type.String(), double(), Type.Boolean(), Type.Null()],
       { description: 'Anything but an object is written as `{"value": ...}`.' },
     ),
   );
+  const BatchItem = named('BatchItem', Type.Union([IngestRecord, BareJson]));
   const IngestBatch = named(
     'IngestBatch',
     Type.Object(
       {
-        assets: Type.Array(Type.Union([IngestRecord, BareJson]), {
+        assets: Type.Array(BatchItem, {
           minItems: 1,
           maxItems: maxBatchRecords,
           description: 'Ids are distinct.',

@@ -9,7 +9,7 @@ const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" }
 
 const Place = Type.String({
   maxLength: 256,
-  pattern: "^(?:header:[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}|/[^\\u0000-\\u001f\\u007f]*)$",
+  pattern: "^(?:header:[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}|/[^\\x00-\\x1f\\x7f]*)$",
   description: '`header:<name>`, or a JSON pointer (RFC 6901) into the body.',
 });
 

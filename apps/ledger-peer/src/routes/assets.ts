@@ -14,17 +14,23 @@ const MAX_ASSETS = 1000;
 const LARGE_BODY_BYTES = 131_072;
 const QUERY_LIMIT = { default: 100, max: 1000 } as const;
 
+/** Control characters, in a class of a pattern. */
+const CONTROLS = '\\x00-\\x1f\\x7f';
+/** A lookahead would be shorter, but RE2 has none. */
 const AssetId = Type.String({
   minLength: 1,
   maxLength: 256,
-  pattern: '^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f]*$',
+  pattern: `^(?:[^.${CONTROLS}]|\\.(?:[^.${CONTROLS}]|\\.[^${CONTROLS}]))[^${CONTROLS}]*$`,
   description: 'Not `.` or `..`, which cannot be a path segment.',
 });
 const AssetType = lineOfText({ min: 1, max: 128 });
 
 const SyncBody = closedObject({
   assets: Type.Array(
-    named('Asset', closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object' }) })),
+    named(
+      'Asset',
+      closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object', additionalProperties: true }) }),
+    ),
     {
       minItems: 1,
       maxItems: MAX_ASSETS,
@@ -46,7 +52,10 @@ const QueryBody = closedObject({
   type: AssetType,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: QUERY_LIMIT.max, default: QUERY_LIMIT.default })),
   cursor: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,4096}$', description: 'nextCursor of the previous page.' }),
+    Type.String({
+      ...{ minLength: 1, maxLength: 4096, pattern: '^[A-Za-z0-9_-]+$' },
+      description: 'nextCursor of the previous page.',
+    }),
   ),
 });
 

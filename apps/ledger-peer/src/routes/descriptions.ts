@@ -1,6 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { named, publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
-import { Type } from '@sinclair/typebox';
+import { JwkSet, openObject, publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
 import type { PeerCaller } from '../domain/caller.ts';
 
 const route = routeFor<PeerCaller>();
@@ -23,7 +22,7 @@ export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<
       path: '/api/openapi.json',
       operationId: 'openApi',
       summary: 'This description',
-      responses: { 200: { description: 'OpenAPI 3.1.', contentType: 'application/json' } },
+      responses: { 200: { description: 'OpenAPI 3.1.', schema: openObject() } },
       handler: () => ({ status: 200, body: (document ??= Buffer.from(JSON.stringify(describe()))) }),
     }),
     route({
@@ -32,7 +31,7 @@ export function descriptionRoutes({ describe, jwks }: DescriptionsPorts): Route<
       operationId: 'jwks',
       summary: 'The public keys that checkpoints are signed with (RFC 7517, RFC 8037)',
       responses: {
-        200: { description: 'A JWK set.', schema: named('JwkSet', Type.Object({ keys: Type.Array(Type.Object({})) })) },
+        200: { description: 'A JWK set.', schema: JwkSet },
         304: { description: 'Unchanged since the ETag in the request.' },
       },
       handler: (context) =>

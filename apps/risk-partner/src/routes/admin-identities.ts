@@ -29,7 +29,7 @@ const Subject = lineOfText({ min: 1, max: 255 });
 const Email = Type.String({
   minLength: 3,
   maxLength: 254,
-  pattern: '^[^\\s@\\u0000-\\u001f\\u007f]+@[^\\s@\\u0000-\\u001f\\u007f]+$',
+  pattern: '^[^@\\x00-\\x20\\x7f\\xa0]+@[^@\\x00-\\x20\\x7f\\xa0]+$',
 });
 
 const IdentityRow = named(

@@ -15,7 +15,7 @@ const route = routeFor<RiskCaller>();
 /** A key of this surface has no grants of its own: it has the rights of its person. */
 export type NoGrants = Readonly<Record<string, never>>;
 
-const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
 
 export const MintBody = closedObject({
   label: KeyLabel,

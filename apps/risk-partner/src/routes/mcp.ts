@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { named, routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
+import { named, openObject, routeFor, type AuthRequest, type Route, type ToolCall } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
 import type { ServerForMessage } from '../mcp/mcp-endpoint.ts';
@@ -43,12 +43,13 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     idempotency: 'none',
     query: 'ignored',
     body: 'strict-json',
+    bodyForms: [JsonRpc],
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: {
-      200: { description: 'A JSON-RPC response.', contentType: 'application/json' },
+      200: { description: 'A JSON-RPC response.', schema: JsonRpc },
       202: { description: 'The notification was accepted.' },
-      400: { description: 'A JSON-RPC error of the message or its headers.', contentType: 'application/json' },
-      404: { description: 'A JSON-RPC error: no such method.', contentType: 'application/json' },
+      400: { description: 'A JSON-RPC error of the message or its headers.', schema: JsonRpc },
+      404: { description: 'A JSON-RPC error: no such method.', schema: JsonRpc },
     },
     errors: ['ORIGIN_NOT_ALLOWED', 'NOT_ACCEPTABLE', 'INVALID_REQUEST'],
     admit,
@@ -77,6 +78,8 @@ function metadataUrl({ resource }: McpSignIn): string {
   const { origin, pathname } = new URL(resource);
   return `${origin}${METADATA_PATH}${pathname}`;
 }
+
+const JsonRpc = named('JsonRpcMessage', openObject({ description: 'JSON-RPC 2.0, as MCP describes it.' }));
 
 const Metadata = named(
   'ProtectedResourceMetadata',

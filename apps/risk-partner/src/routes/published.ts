@@ -1,5 +1,5 @@
 import type { Jwks } from '@sealgate/envelope';
-import { publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
+import { JwkSet, openObject, publicDocument, routeFor, type OpenApiDocument, type Route } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
 
 const route = routeFor<RiskCaller>();
@@ -28,7 +28,7 @@ export function publishedRoutes({ readKeys, describe }: PublishedPorts): Route<R
       path: '/.well-known/jwks.json',
       operationId: 'jwks',
       summary: 'The public keys of Evidence-Signature (RFC 7517); retired keys stay listed',
-      responses: { 200: { description: 'The key set.', contentType: 'application/json' }, ...notModified },
+      responses: { 200: { description: 'The key set.', schema: JwkSet }, ...notModified },
       errors: ['UNAVAILABLE'],
       handler: async (context) =>
         publicDocument(JSON.stringify(await readKeys()), {
@@ -41,7 +41,7 @@ export function publishedRoutes({ readKeys, describe }: PublishedPorts): Route<R
       path: '/api/v1/openapi.json',
       operationId: 'openapi',
       summary: 'The OpenAPI 3.1 description of /api/v1',
-      responses: { 200: { description: 'The description.', contentType: 'application/json' }, ...notModified },
+      responses: { 200: { description: 'The description.', schema: openObject() }, ...notModified },
       errors: [],
       handler: (context) =>
         publicDocument(documents().json, { ifNoneMatch: context.header('if-none-match'), maxAgeSeconds }),
