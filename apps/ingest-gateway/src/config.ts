@@ -6,6 +6,7 @@ import {
   listenerFaults,
   listenerFields,
   loadConfig,
+  publicUrlFields,
   operatorFields,
   storeFields,
   type Config,
@@ -16,6 +17,11 @@ import { DEFAULT_LIMITS, type SubmissionLimits } from './domain/read-submission.
 /** Every environment variable of the gateway. The table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
+  publicUrl: {
+    ...publicUrlFields.publicUrl,
+    description:
+      'URL of the public listener for senders: with the path of a source it is what a signature over `{url}` covers.',
+  },
   ...storeFields,
   ...operatorFields,
   ...ledgerFields,

@@ -39,6 +39,7 @@ export function openSources(
     box,
     deadlineMs: 1000,
     now,
+    publicUrl: config.publicUrl,
     onSealed: (sourceId, reason) => log.error('source_secret_sealed', { sourceId, reason }),
   });
   const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));

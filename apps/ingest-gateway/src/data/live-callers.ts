@@ -1,7 +1,14 @@
 import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { mapOutages, type Sql } from '@sealgate/storage';
-import type { IngestCaller, KeyGrants, SchemeName, SourceCaller, SourceSettings } from '../domain/caller.ts';
+import {
+  pathOfSource,
+  type IngestCaller,
+  type KeyGrants,
+  type SchemeName,
+  type SourceCaller,
+  type SourceSettings,
+} from '../domain/caller.ts';
 import type { KeptSecret } from '../domain/manage-sources.ts';
 import type { SchemeKey } from '../domain/schemes/scheme.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
@@ -80,6 +87,7 @@ export function liveSources({
   onSealed,
   deadlineMs,
   now,
+  publicUrl,
 }: {
   readonly sql: Sql;
   readonly box: SecretBox;
@@ -89,6 +97,8 @@ export function liveSources({
   readonly deadlineMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The URL of the public listener for senders. */
+  readonly publicUrl: string | undefined;
 }) {
   const opened = new Map<string, Opened>();
   const callerOf = (row: LiveRow, untilMs: number): SourceCaller => {
@@ -99,7 +109,7 @@ export function liveSources({
     }
     opened.delete(row.source_id);
     if (opened.size >= MOST_OPENED) opened.delete(opened.keys().next().value!);
-    const caller = sourceCaller(row, box, onSealed);
+    const caller = sourceCaller(row, { box, onSealed, publicUrl });
     opened.set(row.source_id, { caller, untilMs });
     return caller;
   };
@@ -140,13 +150,12 @@ interface Opened {
 
 function sourceCaller(
   row: LiveRow,
-  box: SecretBox,
-  onSealed: (sourceId: string, reason: string) => void,
+  { box, onSealed, publicUrl }: Pick<Parameters<typeof liveSources>[0], 'box' | 'onSealed' | 'publicUrl'>,
 ): SourceCaller {
   const { source_id: sourceId, scheme, settings, rate_per_second: ratePerSecond, burst } = row;
   const keyOf = ({ id, sealed }: KeptSecret): SchemeKey[] => {
     try {
-      const key = SCHEMES[scheme].readKey(box.open(sealed, sourceId));
+      const key = SCHEMES[scheme].readKey(box.open(sealed, sourceId), settings);
       return key === undefined ? [] : [{ id, key }];
     } catch (error) {
       if (!(error instanceof SealedTextError)) throw error;
@@ -168,6 +177,9 @@ function sourceCaller(
     },
     networkLimits: ratePerSecond === null || burst === null ? undefined : { ratePerSecond, burst },
     guard: { kind: 'source', id: sourceId, version: row.version },
-    source: { sourceId, scheme, settings, keys, hasAllKeys: keys.length === row.secrets.length },
+    source: {
+      ...{ sourceId, scheme, settings, keys, url: publicUrl && publicUrl + pathOfSource(sourceId) },
+      hasAllKeys: keys.length === row.secrets.length,
+    },
   };
 }

@@ -26,6 +26,7 @@ async function newSource(box = boxOf(OLD)): Promise<string> {
     sources: sourcesStore(sql),
     channelsOf: async () => ['main'],
     seal: (value, sourceId) => box.seal(value, sourceId),
+    hasPublicUrl: false,
     now: () => START_MS,
   };
   const secrets = [
@@ -42,6 +43,7 @@ function lookUp(secrets: string, sourceId: string) {
     sql,
     box: boxOf(secrets),
     deadlineMs: 5000,
+    publicUrl: undefined,
     now: () => START_MS,
     onSealed: (id) => sealed.push(id),
   });
@@ -117,6 +119,7 @@ describe('a source that is looked up', () => {
       sql,
       box: boxOf(OLD),
       deadlineMs: 5000,
+      publicUrl: undefined,
       now: () => START_MS,
       onSealed: () => undefined,
     });

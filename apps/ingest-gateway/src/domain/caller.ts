@@ -1,6 +1,7 @@
 import type { UnitGuard } from '@sealgate/ledger-port';
 import type { SchemeKey } from './schemes/scheme.ts';
-import type { HmacForm, TokenPlace } from './schemes/schemes.ts';
+import type { TokenPlace } from './schemes/schemes.ts';
+import type { SignatureForm } from './schemes/signature.ts';
 
 /**
  * The caller of the public listener: a live ingest key and its network. Or a source, whose id then replaces the key and
@@ -50,6 +51,9 @@ export interface SourceSettings {
   readonly channels?: readonly string[];
   readonly type?: string;
   readonly typeFrom?: string;
+  /** The place of the delivery id, unless the scheme's. Deliveries without one are identified by their bytes. */
+  readonly deliveryIdFrom?: string;
+  /** The place of the record id, and of the delivery id where the scheme and `deliveryIdFrom` have none. */
   readonly idFrom?: string;
   readonly ownerFrom?: string;
   /** Maximum distance of a signed timestamp from now. */
@@ -57,7 +61,7 @@ export interface SourceSettings {
   readonly allowedTypes?: readonly string[];
   readonly limits?: Limits;
   /** For the scheme hmac only. */
-  readonly signature?: HmacForm;
+  readonly signature?: SignatureForm;
   /** For the scheme token only. */
   readonly token?: TokenPlace;
 }
@@ -69,6 +73,8 @@ export interface LiveSource {
   readonly sourceId: string;
   readonly scheme: SchemeName;
   readonly settings: SourceSettings;
+  /** The URL that its sender posts to; undefined where PUBLIC_URL is not set. */
+  readonly url?: string | undefined;
   readonly keys: readonly SchemeKey[];
   /** False: a secret was encrypted with a server secret that this process does not have. */
   readonly hasAllKeys: boolean;

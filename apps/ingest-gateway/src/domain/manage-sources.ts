@@ -3,6 +3,8 @@ import { AppError, type Fault } from '@sealgate/errors';
 import type { SchemeName, SourceSettings } from './caller.ts';
 import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
+import { keyKindOf } from './schemes/signature.ts';
+import { checkSettings, settingsAfter, type SettingsChange } from './source-settings.ts';
 
 /** A secret as it is stored. */
 export interface KeptSecret {
@@ -43,8 +45,7 @@ export interface NewSource {
 
 export interface SourceChange {
   readonly name?: string;
-  /** Null resets a setting to the scheme's default. */
-  readonly settings: { readonly [Name in keyof SourceSettings]?: SourceSettings[Name] | null };
+  readonly settings: SettingsChange;
   readonly secrets?: readonly GivenSecret[];
   readonly enabled?: boolean;
 }
@@ -76,6 +77,8 @@ export interface ManageSourcesPorts {
   readonly channelsOf: (networkId: string) => Promise<readonly string[] | undefined>;
   /** Encrypts a secret; it can be decrypted for this source id only. */
   readonly seal: (value: string, sourceId: string) => string;
+  /** Whether this process knows the URL that senders post to, which some of them sign. */
+  readonly hasPublicUrl: boolean;
   readonly now: () => number;
 }
 
@@ -90,8 +93,8 @@ export async function createSource(
 ): Promise<Source> {
   const at = new Date(Math.floor(ports.now()));
   const sourceId = `src_${randomBytes(16).toString('base64url')}`;
-  const kept = keepSecrets(ports, given.scheme, { sourceId, secrets, before: [], at });
-  checkSettings(given.scheme, given.settings);
+  checkSettings(given.scheme, given.settings, ports);
+  const kept = keepSecrets(ports, given, { sourceId, secrets, before: [], at });
   await checkChannelNames(ports, given.networkId, given.settings);
   const source: Source = { sourceId, ...given, secrets: kept, createdAt: at, changedAt: at };
   const outcome = await ports.sources.insert(source, also(sourceId));
@@ -114,12 +117,16 @@ export async function changeSource(
     change(source) {
       const at = new Date(Math.floor(ports.now()));
       const settings = settingsAfter(source.settings, change.settings);
-      checkSettings(source.scheme, settings);
-      const { secrets } = change;
+      checkSettings(source.scheme, settings, ports);
+      // Kept secrets of another form would verify nothing, and they cannot be read here.
+      const isOtherKind = keyKindOf(settings.signature) !== keyKindOf(source.settings.signature);
+      const before = isOtherKind ? [] : source.secrets;
+      const { secrets = isOtherKind ? source.secrets.map(({ id }) => ({ id })) : undefined } = change;
+      const { scheme } = source;
       const kept =
         secrets === undefined
           ? source.secrets
-          : keepSecrets(ports, source.scheme, { sourceId, secrets, before: source.secrets, at });
+          : keepSecrets(ports, { scheme, settings }, { sourceId, secrets, before, at });
       const { name = source.name, enabled = source.enabled } = change;
       return { ...source, name, enabled, settings, secrets: kept, changedAt: at };
     },
@@ -158,7 +165,7 @@ interface Keeping {
 
 function keepSecrets(
   { seal }: Pick<ManageSourcesPorts, 'seal'>,
-  scheme: SchemeName,
+  { scheme, settings }: Pick<Source, 'scheme' | 'settings'>,
   { sourceId, secrets, before, at }: Keeping,
 ): KeptSecret[] {
   const faults: Fault[] = [];
@@ -168,13 +175,14 @@ function keepSecrets(
     if (secrets.findIndex((one) => one.id === id) < position) fault(position, 'The id occurs in this list already.');
     if (value === undefined) {
       const known = before.find((one) => one.id === id);
-      if (known === undefined) fault(position, 'The source has no secret of this id, so it needs a value.');
+      if (known === undefined) fault(position, 'The source has no secret of this id and form, so it needs a value.');
       return known === undefined ? [] : [known];
     }
     const { readKey, secretForm } = SCHEMES[scheme];
-    const key = readKey(value);
-    if (key === undefined) {
-      fault(position, `A secret of this scheme is ${secretForm}.`);
+    const blank = blankEndOf(value);
+    const key = readKey(value, settings);
+    if (blank !== undefined || key === undefined) {
+      fault(position, blank ?? `A secret of this scheme is ${secretForm(settings)}.`);
       return [];
     }
     const sealed = seal(value, sourceId);
@@ -184,34 +192,12 @@ function keepSecrets(
   return kept;
 }
 
-function settingsAfter(before: SourceSettings, change: SourceChange['settings']): SourceSettings {
-  const all = { ...before, ...change };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined));
-}
-
-/** Headers that hold credentials: their values would be written to the ledger. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
-
-function checkSettings(
-  scheme: SchemeName,
-  { signature, token, type, typeFrom, idFrom, ownerFrom }: SourceSettings,
-): void {
-  const faults: Fault[] = [];
-  const fault = (pointer: string, detail: string) => faults.push({ in: 'body', pointer, detail });
-  if ((scheme === 'hmac') !== (signature !== undefined))
-    fault('/signature', 'signature is needed for the scheme hmac, and for no other.');
-  if ((scheme === 'token') !== (token !== undefined))
-    fault('/token', 'token is needed for the scheme token, and for no other.');
-  for (const [name, place] of Object.entries({ typeFrom, idFrom, ownerFrom })) {
-    const header = place?.startsWith('header:') === true ? place.slice('header:'.length) : '';
-    if (CREDENTIALS.has(header) || header === token?.header)
-      fault(`/${name}`, 'The header holds a credential, which must not be written to a record.');
-  }
-  if (type !== undefined && typeFrom !== undefined) fault('/typeFrom', 'type and typeFrom exclude each other.');
-  const usesTimestamp = signature?.signedBefore.includes('{timestamp}') === true;
-  if (signature !== undefined && usesTimestamp !== (signature.timestampHeader !== undefined))
-    fault('/signature/timestampHeader', 'timestampHeader is needed where the timestamp is signed, and only there.');
-  if (faults.length > 0) throw invalid(faults);
+/** White space that came along when the secret was copied: the sender signs without it. */
+function blankEndOf(value: string): string | undefined {
+  const places = [...(/^\s/.test(value) ? ['beginning'] : []), ...(/\s$/.test(value) ? ['end'] : [])];
+  return places.length === 0
+    ? undefined
+    : `The secret has white space (such as a space or a line break) at its ${places.join(' and its ')}; remove it.`;
 }
 
 async function checkChannelNames(

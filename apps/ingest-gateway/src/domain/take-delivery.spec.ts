@@ -37,7 +37,7 @@ function setUp({ scheme = 'standard-webhooks', settings = {}, hasAllKeys = true,
   const units: AppendUnit[] = [];
   const source: LiveSource = {
     ...{ sourceId: `src_${'A'.repeat(22)}`, scheme, settings, hasAllKeys },
-    keys: [{ id: 'k1', key: SCHEMES[scheme].readKey(SECRET)! }],
+    keys: [{ id: 'k1', key: SCHEMES[scheme].readKey(SECRET, settings)! }],
   };
   const { allowedTypes } = settings;
   const caller: SourceCaller = {
@@ -201,9 +201,13 @@ describe('a delivery', () => {
   it('with a number that no double keeps is written as text, with the reason', async () => {
     const { send, units } = setUp({ scheme: 'shopify' });
     const body = '{"id":820982911946154508,"email":"x@example.com","line_items":[],"password":"geheim"}';
-    const key = { id: 'k1', key: SCHEMES.shopify.readKey(SECRET)! };
+    const key = { id: 'k1', key: SCHEMES.shopify.readKey(SECRET, {})! };
     const signed = { key, body: Buffer.from(body), deliveryId: 'd1', timestamp: NOW_S };
-    const headers = { ...SCHEMES.shopify.sign(signed, {}), 'x-shopify-topic': 'orders/create' };
+    const headers = {
+      ...SCHEMES.shopify.sign(signed, { settings: {} }),
+      'x-shopify-webhook-id': 'd1',
+      'x-shopify-topic': 'orders/create',
+    };
     expect(await send(body, headers)).toMatchObject({ outcome: 'written' });
     const [record] = units[0]!.records;
     expect(record).toMatchObject({
@@ -217,8 +221,11 @@ describe('a delivery', () => {
     const { send, trail } = setUp({ scheme: 'slack' });
     const body =
       '{"token":"t","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}';
-    const key = { id: 'k1', key: SCHEMES.slack.readKey(SECRET)! };
-    const headers = SCHEMES.slack.sign({ key, body: Buffer.from(body), deliveryId: '', timestamp: NOW_S }, {})!;
+    const key = { id: 'k1', key: SCHEMES.slack.readKey(SECRET, {})! };
+    const headers = SCHEMES.slack.sign(
+      { key, body: Buffer.from(body), deliveryId: '', timestamp: NOW_S },
+      { settings: {} },
+    )!;
     const { challenge } = JSON.parse(body) as { challenge: string };
     expect(await send(body, headers)).toMatchObject({ outcome: 'answered', body: JSON.stringify({ challenge }) });
     expect(trail).toEqual(['holds', 'charge']);

@@ -130,9 +130,13 @@ function rulesOf({ settings }: LiveSource, scheme: Scheme, { delivery, vouched, 
   const textPlace = (place: string | undefined): TextPlace => resolvePlace(place, delivery);
   const id = textPlace(settings.idFrom);
   const { deliveryIdFrom } = scheme;
+  const signed = vouched.deliveryId === undefined ? undefined : { text: vouched.deliveryId };
   const deliveryId =
-    vouched.deliveryId === undefined ? textPlace(deliveryIdFrom ?? settings.idFrom) : { text: vouched.deliveryId };
-  if (deliveryId === null && deliveryIdFrom !== undefined) throw missing(deliveryIdFrom);
+    settings.deliveryIdFrom === undefined
+      ? (signed ?? textPlace(deliveryIdFrom ?? settings.idFrom))
+      : textPlace(settings.deliveryIdFrom);
+  if (deliveryId === null && deliveryIdFrom !== undefined && settings.deliveryIdFrom === undefined)
+    throw missing(deliveryIdFrom);
   if (id === null && settings.idFrom !== undefined) throw missing(settings.idFrom);
   return {
     form,

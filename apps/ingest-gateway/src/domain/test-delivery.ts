@@ -71,11 +71,11 @@ function sampleOf({ source }: SourceCaller, about: { readonly deliveryId: string
     settings.allowedTypes?.[0] ?? TYPE,
   );
   put(settings.ownerFrom, TYPE);
-  put(scheme.deliveryIdFrom, deliveryId);
+  put(settings.deliveryIdFrom ?? scheme.deliveryIdFrom, deliveryId);
   put(settings.idFrom, deliveryId);
   const body = Buffer.from(JSON.stringify(sample));
   const key = source.keys.find((one) => one.key.type === 'secret');
-  const signed = key === undefined ? undefined : scheme.sign({ key, body, ...about }, settings);
+  const signed = key === undefined ? undefined : scheme.sign({ key, body, ...about }, source);
   if (signed === undefined) {
     const detail = 'The source has no secret that can sign: a public key only verifies.';
     throw new AppError('INVALID_STATE_TRANSITION', detail);

@@ -26,6 +26,7 @@ import {
   type Source,
 } from '../domain/manage-sources.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
+import { resolvePreset } from '../domain/source-settings.ts';
 import { IdText, OrNull, RecordReceipt, Text, Time } from './schemas.ts';
 import {
   NewSourceBody,
@@ -98,8 +99,9 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     responses: { 201: { description: 'The source, without its secrets.', schema: SourceRow } },
     errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL', 'LIMIT_REACHED'],
     async handler(context) {
-      const { name, scheme, secrets, enabled = true } = context.body;
-      const given = { name, scheme, enabled, secrets: secretsOf(secrets), settings: newSettingsOf(context.body) };
+      const { name, secrets, enabled = true } = context.body;
+      const resolved = resolvePreset(context.body, newSettingsOf(context.body));
+      const given = { name, enabled, secrets: secretsOf(secrets), ...resolved };
       const source = await createSource(ports, { networkId: context.params.networkId, ...given }, (sourceId) =>
         alsoRecord(context, 'source.create', sourceId),
       );

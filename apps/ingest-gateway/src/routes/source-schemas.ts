@@ -1,9 +1,19 @@
 import { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
-import { Type, type Static } from '@sinclair/typebox';
+import { Type, type Static, type TProperties } from '@sinclair/typebox';
 import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
-import type { GivenSecret, Source, SourceChange } from '../domain/manage-sources.ts';
-import { HMAC_ALGORITHMS, HMAC_ENCODINGS, SCHEMES, type HmacForm } from '../domain/schemes/schemes.ts';
-import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/caller.ts';
+import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES } from '../domain/caller.ts';
+import type { GivenSecret, Source } from '../domain/manage-sources.ts';
+import { PRESET_NAMES } from '../domain/schemes/presets.ts';
+import { SCHEMES, TOKEN_ENCODINGS, type TokenPlace } from '../domain/schemes/schemes.ts';
+import {
+  SECRET_ENCODINGS,
+  SEPARATORS,
+  SIGNATURE_ALGORITHMS,
+  SIGNATURE_ENCODINGS,
+  TIMESTAMP_FORMATS,
+  type SignatureForm,
+} from '../domain/schemes/signature.ts';
+import type { GivenSettings, SettingsChange } from '../domain/source-settings.ts';
 
 const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" });
 
@@ -15,24 +25,58 @@ const Place = Type.String({
 
 const Scheme = enumOf('SourceScheme', SCHEME_NAMES);
 
-const Signature = named(
-  'SourceSignature',
-  closedObject({
-    header: HeaderName,
-    algorithm: enumOf('HmacAlgorithm', HMAC_ALGORITHMS),
-    encoding: enumOf('HmacEncoding', HMAC_ENCODINGS, { description: 'Hex is in lower case.' }),
-    prefix: Type.Optional(lineOfText({ min: 0, max: 64 })),
-    signed: enumOf('HmacSigned', ['body', 'timestamp.body'], {
-      description: '`timestamp.body`: the value of timestampHeader in whole seconds, a dot, and the body.',
-    }),
-    timestampHeader: Type.Optional(HeaderName),
-  }),
-);
+const Preset = enumOf('SourcePreset', PRESET_NAMES, {
+  description: 'A sender, or a scheme: fills in scheme and settings, which other members of the body override.',
+});
 
-const Token = named(
-  'SourceToken',
-  closedObject({ header: HeaderName, prefix: Type.Optional(lineOfText({ min: 0, max: 64 })) }),
-);
+const described = (description: string) => ({ ...lineOfText({ min: 0, max: 64 }), description });
+
+/** All members may be left out. */
+const optional = <const Members extends TProperties>(members: Members) => Type.Partial(Type.Object(members)).properties;
+
+const MemberName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
+
+const signatureMembers = {
+  header: HeaderName,
+  algorithm: enumOf('SignatureAlgorithm', SIGNATURE_ALGORITHMS, {
+    description: 'HMAC with a hash, default sha256; or a signature that a public key verifies.',
+  }),
+  encoding: enumOf('SignatureEncoding', SIGNATURE_ENCODINGS, { description: 'Default hex, which is in lower case.' }),
+  prefix: described('The text before the signature, such as `sha256=`.'),
+  signatureMember: Type.String({
+    pattern: '^[A-Za-z0-9_.-]{1,64}$',
+    description:
+      'For a header that is a list, `t=1700000000,v1=5257a8...`: the name of the signatures, of which one suffices.',
+  }),
+  separator: enumOf('SignatureSeparator', SEPARATORS, { description: 'Of the list; default a comma.' }),
+  signed: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description:
+      'A template of what is signed, default `{body}`: literals and `{body}`, `{timestamp}`, `{id}` (the delivery id), ' +
+      '`{url}` (PUBLIC_URL and the path of the source), `{method}` (POST).',
+  }),
+  timestampHeader: HeaderName,
+  timestampMember: MemberName,
+  timestampFormat: enumOf('SignatureTimestampFormat', TIMESTAMP_FORMATS, {
+    description: 'Since the epoch, default seconds; or a time of RFC 3339.',
+  }),
+  secretEncoding: enumOf('SignatureSecretEncoding', SECRET_ENCODINGS, {
+    description: 'Of secrets for HMAC: default text, whose bytes are the key.',
+  }),
+};
+
+const Signature = named('SourceSignature', closedObject(optional(signatureMembers)));
+
+const tokenMembers = {
+  header: HeaderName,
+  prefix: described('The text before the token, such as `Bearer `.'),
+  encoding: enumOf('TokenEncoding', TOKEN_ENCODINGS, {
+    description: 'Default text. base64: the secret `user:password` is sent in base64, behind the prefix `Basic `.',
+  }),
+};
+
+const Token = named('SourceToken', closedObject(optional(tokenMembers)));
 
 const SecretId = Type.String({ pattern: '^[A-Za-z0-9_-]{1,32}$' });
 const SecretValue = Type.String({ minLength: 1, maxLength: 1024, writeOnly: true });
@@ -41,6 +85,7 @@ const settings = {
   channels: Type.Array(ChannelName, { minItems: 1, maxItems: 8, uniqueItems: true }),
   type: AssetType,
   typeFrom: Place,
+  deliveryIdFrom: Place,
   idFrom: Place,
   ownerFrom: Place,
   toleranceSeconds: Type.Integer({
@@ -57,12 +102,14 @@ const settings = {
 /** The body of POST. */
 export const NewSourceBody = closedObject({
   name: Name,
-  scheme: Scheme,
+  scheme: Type.Optional(Scheme),
+  preset: Type.Optional(Preset),
   secrets: Type.Array(closedObject({ id: SecretId, value: SecretValue }), { minItems: 1, maxItems: 5 }),
   enabled: Type.Optional(Type.Boolean()),
   channels: Type.Optional(settings.channels),
   type: Type.Optional(settings.type),
   typeFrom: Type.Optional(settings.typeFrom),
+  deliveryIdFrom: Type.Optional(settings.deliveryIdFrom),
   idFrom: Type.Optional(settings.idFrom),
   ownerFrom: Type.Optional(settings.ownerFrom),
   toleranceSeconds: Type.Optional(settings.toleranceSeconds),
@@ -86,6 +133,7 @@ export const SourceChangeBody = closedObject({
   channels: Type.Optional(OrNull(settings.channels)),
   type: Type.Optional(OrNull(settings.type)),
   typeFrom: Type.Optional(OrNull(settings.typeFrom)),
+  deliveryIdFrom: Type.Optional(OrNull(settings.deliveryIdFrom)),
   idFrom: Type.Optional(OrNull(settings.idFrom)),
   ownerFrom: Type.Optional(OrNull(settings.ownerFrom)),
   toleranceSeconds: Type.Optional(OrNull(settings.toleranceSeconds)),
@@ -118,6 +166,11 @@ export const SourceRow = named(
     channels: OrNull(Type.Array(Text)),
     type: OrNull(Text),
     typeFrom: OrNull(Type.String({ description: 'The default of the scheme where the source has none.' })),
+    deliveryIdFrom: OrNull(
+      Type.String({
+        description: 'The default of the scheme where the source has none. Null: that of idFrom, or a hash.',
+      }),
+    ),
     idFrom: OrNull(Text),
     ownerFrom: OrNull(Text),
     toleranceSeconds: Type.Integer(),
@@ -130,27 +183,25 @@ export const SourceRow = named(
   }),
 );
 
-type GivenSettings = Omit<Static<typeof SourceChangeBody>, 'name' | 'secrets' | 'enabled'>;
+type BodySettings = Omit<Static<typeof SourceChangeBody>, 'name' | 'secrets' | 'enabled'>;
 
 /** The settings in a body, with header names in lower case. */
-export function settingsOf(body: GivenSettings): SourceChange['settings'] {
-  const { signature, token, typeFrom, idFrom, ownerFrom } = body;
-  const { channels, type, toleranceSeconds, allowedTypes, limits } = body;
-  const given = {
+export function settingsOf(body: BodySettings): SettingsChange {
+  const { channels, type, toleranceSeconds, allowedTypes, limits, signature, token } = body;
+  return defined({
     ...{ channels, type, toleranceSeconds, allowedTypes, limits },
-    ...{ typeFrom: placeOf(typeFrom), idFrom: placeOf(idFrom), ownerFrom: placeOf(ownerFrom) },
-    signature: signature === undefined ? undefined : formOf(signature),
-    token: token === undefined ? undefined : { header: token.header.toLowerCase(), prefix: token.prefix ?? '' },
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    typeFrom: placeOf(body.typeFrom),
+    deliveryIdFrom: placeOf(body.deliveryIdFrom),
+    idFrom: placeOf(body.idFrom),
+    ownerFrom: placeOf(body.ownerFrom),
+    signature: signature && givenSignature(signature),
+    token: token && givenToken(token),
+  }) as SettingsChange;
 }
 
 /** The settings of a new source, which contain no null. */
-export function newSettingsOf(body: Static<typeof NewSourceBody>): SourceSettings {
-  return settingsOf(body) as SourceSettings;
-}
+export const newSettingsOf = (body: Static<typeof NewSourceBody>): GivenSettings => settingsOf(body) as GivenSettings;
 
-/** Drops undefined members, for `exactOptionalPropertyTypes`. */
 export function secretsOf(
   given: readonly { readonly id: string; readonly value?: string | undefined }[],
 ): GivenSecret[] {
@@ -166,31 +217,33 @@ export function sourceRowOf(source: Source): Static<typeof SourceRow> {
     channels: own.channels === undefined ? null : [...own.channels],
     type: own.type ?? null,
     typeFrom: own.type === undefined ? (own.typeFrom ?? SCHEMES[scheme].typeFrom ?? null) : null,
+    deliveryIdFrom: own.deliveryIdFrom ?? SCHEMES[scheme].deliveryIdFrom ?? null,
     idFrom: own.idFrom ?? null,
     ownerFrom: own.ownerFrom ?? null,
     toleranceSeconds: own.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS,
     allowedTypes: own.allowedTypes === undefined ? null : [...own.allowedTypes],
     limits: own.limits ?? null,
-    signature: own.signature === undefined ? null : signatureRow(own.signature),
+    signature: own.signature ?? null,
     token: own.token ?? null,
     createdAt: source.createdAt.toISOString(),
     changedAt: source.changedAt.toISOString(),
   };
 }
 
-const SIGNED_BEFORE = { body: '', 'timestamp.body': '{timestamp}.' } as const;
-
-function formOf(given: Static<typeof Signature>): HmacForm {
-  const { header, algorithm, encoding, prefix = '', signed, timestampHeader } = given;
-  return {
-    ...{ header: header.toLowerCase(), algorithm, encoding, prefix, signedBefore: SIGNED_BEFORE[signed] },
-    ...(timestampHeader === undefined ? {} : { timestampHeader: timestampHeader.toLowerCase() }),
-  };
+function givenSignature(given: Static<typeof Signature>): Partial<SignatureForm> {
+  const { header, timestampHeader, ...rest } = given;
+  return defined({ ...rest, header: header?.toLowerCase(), timestampHeader: timestampHeader?.toLowerCase() });
 }
 
-function signatureRow({ signedBefore, timestampHeader, ...form }: HmacForm): Static<typeof Signature> {
-  const signed = signedBefore === '' ? 'body' : 'timestamp.body';
-  return { ...form, signed, ...(timestampHeader === undefined ? {} : { timestampHeader }) };
+function givenToken({ header, ...rest }: Static<typeof Token>): Partial<TokenPlace> {
+  return defined({ ...rest, header: header?.toLowerCase() });
+}
+
+/** Without undefined members, for `exactOptionalPropertyTypes`. */
+function defined<Value extends object>(value: Value): { [Name in keyof Value]?: Exclude<Value[Name], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [Name in keyof Value]?: Exclude<Value[Name], undefined>;
+  };
 }
 
 function placeOf(place: string | null | undefined): string | null | undefined {

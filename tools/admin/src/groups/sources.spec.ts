@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -52,6 +52,51 @@ describe('sources create', () => {
     expect(bodiesSent()).toMatchObject([{ secrets: [{ value: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }] }]);
   });
 
+  it('knows senders by a preset, and which of them make the secret', async () => {
+    const path = fileOf('clerk', 'whsec_of_clerk');
+    await run(`sources create acme --name C --preset clerk --secret-file ${path}`);
+    await run('sources create acme --name P --preset postmark');
+    expect(bodiesSent()).toEqual([
+      { name: 'C', preset: 'clerk', secrets: [{ id: 'k1', value: 'whsec_of_clerk' }] },
+      {
+        name: 'P',
+        preset: 'postmark',
+        secrets: [{ id: 'k1', value: expect.stringMatching(/^sealgate:[A-Za-z0-9_-]{43}$/) }],
+      },
+    ]);
+  });
+
+  it('sends how a sender signs', async () => {
+    const path = fileOf('secret', 'a-secret');
+    const common = `sources create acme --name S --secret-file ${path}`;
+    await run(
+      `${common} --scheme hmac --signature-header X-Sig --algorithm sha512 --encoding base64 --prefix v= ` +
+        '--signed {id}.{timestamp}.{body} --signature-member v1 --separator ; --timestamp-member t ' +
+        '--timestamp-format milliseconds --secret-encoding hex --delivery-id-from header:X-Id',
+    );
+    await run(`${common} --preset grafana --timestamp-header X-Time --signed {timestamp}:{body}`);
+    await run(`${common} --scheme token --token-header Authorization --token-prefix 'Basic ' --token-encoding base64`);
+    expect(bodiesSent()).toMatchObject([
+      {
+        deliveryIdFrom: 'header:X-Id',
+        signature: {
+          header: 'X-Sig',
+          algorithm: 'sha512',
+          encoding: 'base64',
+          prefix: 'v=',
+          signed: '{id}.{timestamp}.{body}',
+          signatureMember: 'v1',
+          separator: ';',
+          timestampMember: 't',
+          timestampFormat: 'milliseconds',
+          secretEncoding: 'hex',
+        },
+      },
+      { preset: 'grafana', signature: { timestampHeader: 'X-Time', signed: '{timestamp}:{body}' } },
+      { token: { header: 'Authorization', prefix: 'Basic ', encoding: 'base64' } },
+    ]);
+  });
+
   it("reads the sender's secret from a file, and does not print it", async () => {
     const path = fileOf('secret', 'whsec_of_the_sender\n');
     const { out } = await run(`sources create acme --name S --scheme stripe --secret-id k9 --secret-file ${path}`);
@@ -82,6 +127,8 @@ describe('sources create', () => {
   it.each([
     ['--name S --scheme github --json', '--json needs --secret-file.'],
     ['--name S --scheme github --secret-file /nowhere/x', 'cannot be read (ENOENT)'],
+    ['--name S', 'Either --preset or --scheme is needed.'],
+    ['--name S --preset clerk', 'The sender makes the secret'],
     ['--scheme github', "required option '--name <text>' not specified"],
   ])('rejects %s', async (options, words) => {
     const { code, err } = await run(`sources create acme ${options}`);
@@ -125,6 +172,14 @@ describe('sources', () => {
     expect(api.seen).toMatchObject([{ method: 'DELETE', path: `/admin/v1/networks/acme/sources/${SOURCE_ID}` }]);
   });
 
+  it('change sends the whole signature, with the members that were given', async () => {
+    const signature = { header: 'x-sig', algorithm: 'sha256', encoding: 'hex', prefix: '', signed: '{body}' };
+    api.answer(() => ({ body: { ...ROW, scheme: 'hmac', signature } }));
+    await run(`sources change acme ${SOURCE_ID} --encoding base64`);
+    expect(api.seen.map(({ method }) => method)).toEqual(['GET', 'PATCH']);
+    expect(bodiesSent()).toEqual([{ signature: { ...signature, encoding: 'base64' } }]);
+  });
+
   it('deliveries lists their outcomes', async () => {
     const item = {
       at: 't',
@@ -148,5 +203,27 @@ describe('sources', () => {
     expect(refused.out).toContain('ASSET_TYPE_NOT_ALLOWED');
     api.answer(() => problem(404, 'NOT_FOUND'));
     expect((await run(`sources test acme ${SOURCE_ID}`)).code).toBe(1);
+  });
+});
+
+describe('the guide for webhooks', () => {
+  const read = (path: string) => readFileSync(join(import.meta.dirname, '../../../..', path), 'utf8');
+  const guide = read('infra/guides/receive-webhooks.md');
+  const lines = [...guide.matchAll(/^npx sealgate (sources create .+)$/gm)].map(([, line = '']) => line);
+  const { components } = JSON.parse(read('apps/ingest-gateway/admin-openapi.json')) as {
+    components: { schemas: { SourcePreset: { enum: string[] } } };
+  };
+
+  it('has a command for every sender, which is accepted, and its row in the table', async () => {
+    const secret = fileOf('x.secret', 'x');
+    const senders = components.schemas.SourcePreset.enum.filter((name) => name !== 'hmac' && name !== 'token');
+    for (const line of lines) {
+      const { code, err } = await run(line.replace('x.secret', secret));
+      expect({ line, code, err }).toEqual({ line, code: 0, err: '' });
+      const [, options = ''] = /^sources create acme (.*)$/.exec(line) ?? [];
+      if (options.includes('--preset')) expect(guide).toContain(`| \`${options}\` |`);
+    }
+    const named = lines.flatMap((line) => /--preset (\S+)/.exec(line)?.[1] ?? []);
+    expect(new Set(named)).toEqual(new Set(senders));
   });
 });

@@ -1,6 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { JsonValue } from '@sealgate/json';
 import { Option } from 'commander';
 import { apiPath } from '../admin-api.ts';
@@ -14,10 +11,18 @@ import {
   listOption,
   yesOption,
 } from '../command-spec.ts';
-import { errorCode, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { given, isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import { pageOptions, type PageOptions, printList } from '../print-list.ts';
 import { cellText, type Column, type Format, grantText, printable, rowFields } from '../row-table.ts';
+import {
+  secretFrom,
+  secretOptions,
+  type SecretOptions,
+  signatureOptions,
+  type SignatureOptions,
+  signingOf,
+} from './source-signature.ts';
 
 const secretIds: Format = (value) =>
   Array.isArray(value) ? value.map((one) => (isObject(one) ? textOf(one['id']) : '')).join(', ') : cellText(value);
@@ -51,7 +56,8 @@ const sourceText = (row: JsonObject): string => rowFields(row, FORMATS);
 
 const pathOf = (networkId: string, sourceId: string): string => apiPath`/networks/${networkId}/sources/${sourceId}`;
 
-interface SettingOptions extends LimitOptions {
+interface SettingOptions extends LimitOptions, SignatureOptions {
+  readonly deliveryIdFrom?: string;
   readonly channel?: string[];
   readonly type?: string;
   readonly typeFrom?: string;
@@ -66,52 +72,35 @@ const settingOptions = (): Option[] => [
   listOption('--channel <name>', "the channel of its records (default: the network's first)"),
   new Option('--type <type>', 'the type of every record'),
   new Option('--type-from <place>', 'source of the type: header:<name> or a JSON pointer'),
-  new Option('--id-from <place>', 'source of the record id'),
+  new Option('--delivery-id-from <place>', 'source of the delivery id'),
+  new Option('--id-from <place>', 'source of the record id, and of the delivery id where nothing else names it'),
   new Option('--owner-from <place>', 'source of the record owner'),
   integerOption('--tolerance-seconds <n>', 'allowed clock skew of a signed timestamp (default: 300)'),
   listOption('--allowed-type <type>', 'a type it may deliver (default: all)'),
-  new Option('--settings <file>', 'further members as JSON: signature of the scheme hmac, token of the scheme token'),
+  new Option('--settings <file>', 'members as JSON, in place of options'),
+  ...signatureOptions(),
   ...limitOptions(),
 ];
 
-function settingsOf(options: SettingOptions): { [member: string]: JsonValue } {
-  const { channel: channels, type, typeFrom, idFrom, ownerFrom, toleranceSeconds, allowedType: allowedTypes } = options;
+function settingsOf(options: SettingOptions, before?: JsonObject): { [member: string]: JsonValue } {
+  const {
+    channel: channels,
+    type,
+    typeFrom,
+    deliveryIdFrom,
+    idFrom,
+    ownerFrom,
+    toleranceSeconds,
+    allowedType: allowedTypes,
+  } = options;
   const further = options.settings === undefined ? {} : readJsonFile(options.settings);
   if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} is not a JSON object.`);
   const limits = limitsOf(options);
   return {
     ...further,
-    ...given({ channels, type, typeFrom, idFrom, ownerFrom, toleranceSeconds, allowedTypes, limits }),
+    ...given({ channels, type, typeFrom, deliveryIdFrom, idFrom, ownerFrom, toleranceSeconds, allowedTypes, limits }),
+    ...signingOf(options, before),
   };
-}
-
-interface SecretOptions {
-  readonly secretId?: string;
-  readonly secretFile?: string;
-}
-
-const secretOptions = (id: Option): Option[] => [
-  id,
-  new Option('--secret-file <file>', 'the secret from the sender, or its public key; by default one is generated'),
-];
-
-/**
- * The value, and whether it was generated here and must be shown. It is read from a file: command lines are visible to
- * others.
- */
-function secretFrom({ secretFile }: SecretOptions, scheme: string): { value: string; isNew: boolean } {
-  if (secretFile === undefined) {
-    const bytes = randomBytes(32);
-    return {
-      value: scheme === 'standard-webhooks' ? `whsec_${bytes.toString('base64')}` : bytes.toString('base64url'),
-      isNew: true,
-    };
-  }
-  try {
-    return { value: readFileSync(resolve(secretFile), 'utf8').replace(/\r?\n$/, ''), isNew: false };
-  } catch (error) {
-    throw new UsageError(`${secretFile} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
-  }
 }
 
 const shownOnce = (value: string): string => `
@@ -140,9 +129,16 @@ const get: CommandSpec = {
   },
 };
 
+/** Senders whose scheme and settings the service knows. */
+const PRESETS = [
+  ...['clerk', 'resend', 'orb', 'openai', 'replicate', 'supabase', 'paddle', 'elevenlabs', 'webflow', 'grafana'],
+  ...['gitlab', 'sendgrid', 'vercel', 'woocommerce', 'hookdeck', 'chargebee', 'postmark', 'deepgram', 'cursor'],
+];
+
 interface CreateOptions extends SettingOptions, SecretOptions {
   readonly name: string;
-  readonly scheme: string;
+  readonly preset?: string;
+  readonly scheme?: string;
 }
 
 const create: CommandSpec<CreateOptions> = {
@@ -152,23 +148,26 @@ const create: CommandSpec<CreateOptions> = {
     'Give the sender the URL of the public listener with the path, and the secret. With --secret-file no secret is\n' +
     'generated: the file has the secret from the sender, such as the signing secret of Stripe or Slack. --json shows no secret, so it needs --secret-file.',
   examples: [
-    "sealgate sources create acme --name 'GitHub of acme' --scheme github",
+    "sealgate sources create acme --name 'GitHub of acme' --preset github",
+    'sealgate sources create acme --name GitLab --preset gitlab',
+    "sealgate sources create acme --name Own --scheme hmac --signature-header X-Sig --signed '{timestamp}.{body}' --timestamp-header X-Time",
     'sealgate sources create acme --name Orders --scheme standard-webhooks --allowed-type order.paid --id-from /data/id',
   ],
   options: [
     new Option('--name <text>', 'a display name').makeOptionMandatory(),
-    new Option(
-      '--scheme <scheme>',
-      'standard-webhooks, github, stripe, shopify, slack, hmac or token',
-    ).makeOptionMandatory(),
+    new Option('--preset <sender>', `the sender: ${PRESETS.join(', ')}; or a scheme`).conflicts('scheme'),
+    new Option('--scheme <scheme>', 'standard-webhooks, github, stripe, shopify, slack, hmac or token'),
     ...secretOptions(new Option('--secret-id <id>', 'the name of the secret').default('k1')),
     ...settingOptions(),
   ],
   run: async (session, [networkId = ''], options) => {
-    const { name, scheme, secretId = 'k1' } = options;
+    const { name, preset, scheme, secretId = 'k1' } = options;
+    const sender = preset ?? scheme;
+    if (sender === undefined) throw new UsageError('Either --preset or --scheme is needed.');
     if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
-    const { value, isNew } = secretFrom(options, scheme);
-    const body = { name, scheme, secrets: [{ id: secretId, value }], ...settingsOf(options) };
+    const { value, isNew } = secretFrom(options, sender);
+    const secrets = [{ id: secretId, value }];
+    const body = { name, ...given({ preset, scheme }), secrets, ...settingsOf(options) };
     const answer = await session.api.json({ method: 'POST', path: apiPath`/networks/${networkId}/sources`, body });
     const shown = isNew ? shownOnce(value) : '';
     session.show(answer, (row) => `The source was created.\n${shown}\n${sourceText(row)}`);
@@ -184,7 +183,9 @@ interface ChangeOptions extends SettingOptions {
 const change: CommandSpec<ChangeOptions> = {
   usage: 'change <networkId> <sourceId>',
   summary: 'Change name or settings of a source, or enable or disable it',
-  details: 'A null member in the file of --settings is reset to the default of the scheme.',
+  details:
+    'A null member in the file of --settings is reset to the default of the scheme. With an option of the signature or\n' +
+    'token the source is read first, because a change lists all of their members.',
   examples: [
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --disable',
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --allowed-type push --allowed-type release',
@@ -197,12 +198,15 @@ const change: CommandSpec<ChangeOptions> = {
   ],
   run: async (session, [networkId = '', sourceId = ''], options) => {
     const { name, enable, disable } = options;
+    const path = pathOf(networkId, sourceId);
+    const isPartial = Object.keys(signingOf(options)).length > 0;
+    const before = isPartial ? (await session.api.json({ method: 'GET', path })).value : undefined;
     const body = {
-      ...settingsOf(options),
+      ...settingsOf(options, before),
       ...given({ name, enabled: enable ?? (disable === true ? false : undefined) }),
     };
     if (Object.keys(body).length === 0) throw new UsageError('Nothing to change.');
-    const answer = await session.api.json({ method: 'PATCH', path: pathOf(networkId, sourceId), body });
+    const answer = await session.api.json({ method: 'PATCH', path, body });
     session.show(answer, (row) => `The source was changed.\n\n${sourceText(row)}`);
   },
 };

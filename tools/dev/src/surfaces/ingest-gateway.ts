@@ -2,7 +2,7 @@ import { adminClient, demoKey, textOf } from '../start/admin-client.ts';
 import { adminCommand, quoted } from '../start/data-folder.ts';
 import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '../start/surface.ts';
 import { bundled } from './bundled.ts';
-import { commonEnv, operatorEnv } from './common-env.ts';
+import { commonEnv, operatorEnv, publicUrlEnv } from './common-env.ts';
 import { fillLedger } from './ledger-demo.ts';
 
 const networkId = 'demo';
@@ -14,7 +14,7 @@ export const ingestGateway: Surface = {
   number: 4,
   mcp: false,
   canIntegrate: true,
-  env: (context) => ({ ...commonEnv('ingest-gateway', context), ...operatorEnv(context) }),
+  env: (context) => ({ ...commonEnv('ingest-gateway', context), ...operatorEnv(context), ...publicUrlEnv(context) }),
   demo,
   examples,
 };

@@ -1,75 +1,128 @@
 import type { ReactNode } from 'react';
-import { Checkbox, Group, Select, TextInput } from '@mantine/core';
+import { Group, Select, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 
 type Signature = Schemas['ingestGatewayAdmin']['SourceSignature'];
 
-/** The most common custom scheme. */
-export const commonSignature: Signature = {
-  header: 'X-Signature',
-  algorithm: 'sha256',
-  encoding: 'hex',
-  prefix: '',
-  signed: 'body',
-  timestampHeader: 'X-Timestamp',
+/** The fields of the form; a text that is empty is left out. */
+export interface SignatureFields {
+  readonly header: string;
+  readonly algorithm: NonNullable<Signature['algorithm']>;
+  readonly encoding: NonNullable<Signature['encoding']>;
+  readonly prefix: string;
+  readonly signed: string;
+  readonly signatureMember: string;
+  readonly separator: NonNullable<Signature['separator']>;
+  readonly timestampHeader: string;
+  readonly timestampMember: string;
+  readonly timestampFormat: NonNullable<Signature['timestampFormat']>;
+  readonly secretEncoding: NonNullable<Signature['secretEncoding']>;
+}
+
+/** The most common custom signature. */
+export const commonSignature: SignatureFields = {
+  ...{ header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '', signed: '{body}' },
+  ...{ signatureMember: '', separator: ',', timestampHeader: '', timestampMember: '', timestampFormat: 'seconds' },
+  secretEncoding: 'text',
 };
 
-/** The timestamp header is sent only if it is signed; otherwise the service refuses it. */
-export function sentSignature({ timestampHeader, ...signature }: Signature): Signature {
-  return signature.signed === 'body' || timestampHeader === undefined ? signature : { ...signature, timestampHeader };
+export const isPublicKey = ({ algorithm }: SignatureFields): boolean => !algorithm.startsWith('sha');
+
+/** Without the fields that do not apply, which the service refuses. */
+export function sentSignature(fields: SignatureFields): Signature {
+  const { header, algorithm, encoding, prefix, signed, signatureMember, timestampHeader, timestampMember } = fields;
+  return {
+    ...{ header, algorithm, encoding, signed },
+    ...(prefix !== '' && { prefix }),
+    ...(signatureMember !== '' && { signatureMember, separator: fields.separator }),
+    ...(signatureMember !== '' && timestampMember !== '' && { timestampMember }),
+    ...(timestampHeader !== '' && { timestampHeader }),
+    ...(signed.includes('{timestamp}') && { timestampFormat: fields.timestampFormat }),
+    ...(!isPublicKey(fields) && { secretEncoding: fields.secretEncoding }),
+  };
 }
 
 interface HmacFieldsProps {
-  readonly value: Signature;
-  readonly onChange: (next: Signature) => void;
+  readonly value: SignatureFields;
+  readonly onChange: (next: SignatureFields) => void;
 }
 
-/** The parameters of a custom signature scheme. */
+/** The parameters of a custom signature. */
 export function HmacFields({ value, onChange }: HmacFieldsProps): ReactNode {
-  const change = (next: Partial<Signature>): void => onChange({ ...value, ...next });
+  const text = (
+    name: 'header' | 'prefix' | 'signed' | 'signatureMember' | 'timestampHeader' | 'timestampMember',
+    about: { readonly label: string; readonly description?: string; readonly placeholder?: string },
+  ): ReactNode => (
+    <TextInput
+      {...about}
+      required={name === 'header' || name === 'signed'}
+      value={value[name]}
+      onChange={(event) => onChange({ ...value, [name]: event.currentTarget.value })}
+    />
+  );
+  const choice = <Name extends 'algorithm' | 'encoding' | 'separator' | 'timestampFormat' | 'secretEncoding'>(
+    name: Name,
+    label: string,
+    data: readonly { readonly value: SignatureFields[Name]; readonly label: string }[],
+  ): ReactNode => (
+    <Select
+      label={label}
+      data={data}
+      allowDeselect={false}
+      value={value[name]}
+      onChange={(next) => onChange({ ...value, [name]: next ?? value[name] })}
+    />
+  );
   return (
     <>
-      <TextInput
-        label="Signature header"
-        required
-        value={value.header}
-        onChange={(event) => change({ header: event.currentTarget.value })}
-      />
+      {text('header', { label: 'Signature header' })}
       <Group grow align="end">
-        <Select
-          label="Algorithm"
-          data={['sha256', 'sha512', 'sha1'] as const}
-          allowDeselect={false}
-          value={value.algorithm}
-          onChange={(algorithm) => change({ algorithm: algorithm ?? 'sha256' })}
-        />
-        <Select
-          label="Written as"
-          data={['hex', 'base64'] as const}
-          allowDeselect={false}
-          value={value.encoding}
-          onChange={(encoding) => change({ encoding: encoding ?? 'hex' })}
-        />
-        <TextInput
-          label="Prefix"
-          placeholder="sha256="
-          value={value.prefix ?? ''}
-          onChange={(event) => change({ prefix: event.currentTarget.value })}
-        />
+        {choice('algorithm', 'Algorithm', [
+          { value: 'sha256', label: 'HMAC-SHA256' },
+          { value: 'sha512', label: 'HMAC-SHA512' },
+          { value: 'sha1', label: 'HMAC-SHA1' },
+          { value: 'ed25519', label: 'Ed25519' },
+          { value: 'ecdsa-p256', label: 'ECDSA P-256' },
+        ])}
+        {choice('encoding', 'Written as', [
+          { value: 'hex', label: 'hex' },
+          { value: 'base64', label: 'base64' },
+        ])}
+        {text('prefix', { label: 'Prefix', placeholder: 'sha256=' })}
       </Group>
-      <Checkbox
-        label="A timestamp is signed before the body"
-        checked={value.signed === 'timestamp.body'}
-        onChange={(event) => change({ signed: event.currentTarget.checked ? 'timestamp.body' : 'body' })}
-      />
-      {value.signed === 'timestamp.body' && (
-        <TextInput
-          label="Timestamp header"
-          required
-          value={value.timestampHeader ?? ''}
-          onChange={(event) => change({ timestampHeader: event.currentTarget.value })}
-        />
+      {text('signed', {
+        label: 'What is signed',
+        description: 'Literals and {body}, {timestamp}, {id}, {url}, {method}: for example {timestamp}.{body}',
+      })}
+      <Group grow align="end">
+        {text('signatureMember', {
+          label: 'Member with the signature',
+          description: 'Where the header is a list: v1 in t=1,v1=2',
+        })}
+        {value.signatureMember !== '' &&
+          choice('separator', 'Separator', [
+            { value: ',', label: 'comma' },
+            { value: ';', label: 'semicolon' },
+            { value: ' ', label: 'space' },
+          ])}
+      </Group>
+      {value.signed.includes('{timestamp}') && (
+        <Group grow align="end">
+          {value.signatureMember !== '' && text('timestampMember', { label: 'Member with the timestamp' })}
+          {text('timestampHeader', { label: 'Timestamp header' })}
+          {choice('timestampFormat', 'Timestamp in', [
+            { value: 'seconds', label: 'seconds' },
+            { value: 'milliseconds', label: 'milliseconds' },
+            { value: 'rfc3339', label: 'date and time (RFC 3339)' },
+          ])}
+        </Group>
       )}
+      {!isPublicKey(value) &&
+        choice('secretEncoding', 'The secret is', [
+          { value: 'text', label: 'a text' },
+          { value: 'hex', label: 'bytes in hex' },
+          { value: 'base64', label: 'bytes in base64' },
+        ])}
     </>
   );
 }

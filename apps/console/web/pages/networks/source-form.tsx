@@ -6,23 +6,12 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
+import { commonSignature, HmacFields, isPublicKey, sentSignature } from './hmac-fields.tsx';
+import { presets, secretHint, type Preset } from './source-presets.ts';
 import type { Source } from './source-table.tsx';
 
-type Scheme = Source['scheme'];
-
-const schemes: readonly { readonly value: Scheme; readonly label: string }[] = [
-  { value: 'github', label: 'GitHub' },
-  { value: 'stripe', label: 'Stripe' },
-  { value: 'shopify', label: 'Shopify' },
-  { value: 'slack', label: 'Slack' },
-  { value: 'standard-webhooks', label: 'Standard Webhooks (Svix and others)' },
-  { value: 'hmac', label: 'Another HMAC' },
-  { value: 'token', label: 'A token in a header' },
-];
-
-/** Senders of these schemes have no standard location of the delivery id. */
-const saysNoId = (scheme: Scheme): boolean => scheme === 'hmac' || scheme === 'token';
+/** The sender says how it signs, or where its token is; nothing is known of its delivery ids. */
+const isOwn = (preset: Preset): boolean => preset === 'hmac' || preset === 'token';
 
 interface FormProps {
   readonly onDone: () => void;
@@ -37,12 +26,13 @@ export function SourceForm({
   onClose,
 }: FormProps & { readonly networkId: string; readonly channels: readonly string[] }): ReactNode {
   const [name, setName] = useState('');
-  const [scheme, setScheme] = useState<Scheme>('github');
+  const [preset, setPreset] = useState<Preset>('github');
   const [secret, setSecret] = useState('');
   const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
   const [header, setHeader] = useState('X-Webhook-Token');
   const [signature, setSignature] = useState(commonSignature);
-  const [idFrom, setIdFrom] = useState('');
+  const [deliveryIdFrom, setDeliveryIdFrom] = useState('');
+  const [timestampHeader, setTimestampHeader] = useState('');
   const making = useMutation({
     mutationFn: () =>
       dataOf(
@@ -50,12 +40,14 @@ export function SourceForm({
           params: { path: { networkId } },
           body: {
             name,
-            scheme,
+            preset,
             secrets: [{ id: 'first', value: secret }],
             ...(channel !== null && { channels: [channel] }),
-            ...(scheme === 'token' && { token: { header } }),
-            ...(scheme === 'hmac' && { signature: sentSignature(signature) }),
-            ...(saysNoId(scheme) && idFrom !== '' && { idFrom }),
+            ...(preset === 'token' && { token: { header } }),
+            ...(preset === 'hmac' && { signature: sentSignature(signature) }),
+            ...(preset === 'grafana' &&
+              timestampHeader !== '' && { signature: { timestampHeader, signed: '{timestamp}:{body}' } }),
+            ...(isOwn(preset) && deliveryIdFrom !== '' && { deliveryIdFrom }),
           },
         }),
       ),
@@ -78,26 +70,35 @@ export function SourceForm({
       />
       <Select
         label="Sender"
-        data={schemes}
+        searchable
+        data={presets}
         allowDeselect={false}
-        value={scheme}
-        onChange={(value) => setScheme(value ?? 'github')}
+        value={preset}
+        onChange={(value) => setPreset(value ?? 'github')}
       />
-      {scheme === 'token' && (
+      {preset === 'token' && (
         <TextInput label="Header" required value={header} onChange={(event) => setHeader(event.currentTarget.value)} />
       )}
-      {scheme === 'hmac' && <HmacFields value={signature} onChange={setSignature} />}
-      {saysNoId(scheme) && (
+      {preset === 'hmac' && <HmacFields value={signature} onChange={setSignature} />}
+      {preset === 'grafana' && (
+        <TextInput
+          label="Timestamp header"
+          description="The one chosen in the contact point; empty where it has none."
+          value={timestampHeader}
+          onChange={(event) => setTimestampHeader(event.currentTarget.value)}
+        />
+      )}
+      {isOwn(preset) && (
         <TextInput
           label="Location of the delivery id"
           description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
-          value={idFrom}
-          onChange={(event) => setIdFrom(event.currentTarget.value)}
+          value={deliveryIdFrom}
+          onChange={(event) => setDeliveryIdFrom(event.currentTarget.value)}
         />
       )}
       <PasswordInput
         label="Signing secret"
-        description="As the sender shows it. It is kept encrypted and never shown again."
+        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(signature))} It is kept encrypted and never shown again.`}
         required
         autoComplete="off"
         value={secret}

@@ -1,5 +1,5 @@
 import { createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { SourceSettings } from '../caller.ts';
+import type { LiveSource, SourceSettings } from '../caller.ts';
 
 /** A delivery as it was received. */
 export interface RawDelivery {
@@ -14,6 +14,9 @@ export interface SchemeKey {
   readonly id: string;
   readonly key: KeyObject;
 }
+
+/** What the schemes need of a source. */
+export type SignedSource = Pick<LiveSource, 'keys' | 'settings' | 'url'>;
 
 /** What a valid signature proves. */
 export interface Vouched {
@@ -44,7 +47,7 @@ export interface Unvouched {
 
 export const isVouched = (verdict: Vouched | Unvouched): verdict is Vouched => !('unvouched' in verdict);
 
-export const missingHeader = (header: string): Unvouched => ({ unvouched: 'header-missing', header });
+const missingHeader = (header: string): Unvouched => ({ unvouched: 'header-missing', header });
 export const malformedHeader = (header: string): Unvouched => ({ unvouched: 'header-malformed', header });
 export const NO_MATCH: Unvouched = { unvouched: 'no-matching-secret' };
 
@@ -60,16 +63,21 @@ export interface SignOrder {
 /** How one kind of sender signs, and where its deliveries hold the parts of a record. */
 export interface Scheme {
   /** The form of a secret, for error details. */
-  readonly secretForm: string;
+  readonly secretForm: (settings: SourceSettings) => string;
   /** Undefined where the text is not a secret of this scheme. */
-  readonly readKey: (value: string) => KeyObject | undefined;
+  readonly readKey: (value: string, settings: SourceSettings) => KeyObject | undefined;
   /**
    * Takes a bounded number of signature operations per secret, and compares in constant time. Does not check that a
    * timestamp is recent: `vouch` does.
+   *
+   * @throws AppError UNAVAILABLE where the signature covers a URL that this process does not know.
    */
-  readonly verify: (delivery: RawDelivery, keys: readonly SchemeKey[], settings: SourceSettings) => Vouched | Unvouched;
+  readonly verify: (delivery: RawDelivery, source: SignedSource) => Vouched | Unvouched;
   /** The headers of a delivery that `verify` accepts; undefined where the key can only verify. */
-  readonly sign: (order: SignOrder, settings: SourceSettings) => Record<string, string> | undefined;
+  readonly sign: (
+    order: SignOrder,
+    source: Pick<SignedSource, 'settings' | 'url'>,
+  ) => Record<string, string> | undefined;
   /** The place of the delivery id: `header:<name>` or a pointer into the body. Absent: `idFrom` of the source. */
   readonly deliveryIdFrom?: string;
   /** The place of the type of the record, unless the source configures another. */
@@ -87,8 +95,30 @@ export function textKey(value: string): KeyObject | undefined {
   return TEXT_SECRET.test(value) ? createSecretKey(Buffer.from(value)) : undefined;
 }
 
+/** The bytes of a base64 text with padding; undefined unless it is the canonical encoding of those bytes. */
+export function exactBytes(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : undefined;
+}
+
 /** Longer headers of signatures are refused; no supported sender sends one. */
 export const MAX_SIGNATURE_LENGTH = 2048;
+/** A sender signs with two secrets while one is rotated. */
+export const MOST_SIGNATURES = 10;
+const MAX_ID_LENGTH = 256;
+
+/** The value of a header that a signature needs. */
+export function neededHeader({ header }: RawDelivery, name: string): string | Unvouched {
+  const text = header(name);
+  if (text === undefined || text === '') return missingHeader(name);
+  return text.length > MAX_SIGNATURE_LENGTH ? malformedHeader(name) : text;
+}
+
+/** A header with a delivery id that is signed. */
+export function neededId(delivery: RawDelivery, name: string): string | Unvouched {
+  const text = neededHeader(delivery, name);
+  return typeof text === 'string' && text.length > MAX_ID_LENGTH ? malformedHeader(name) : text;
+}
 
 /** The number of a timestamp in its one canonical form; undefined for any other text. */
 export function timestampOf(text: string | undefined): number | undefined {

@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { SchemeName } from '../caller.ts';
 import { SCHEMES, vouch } from './schemes.ts';
 
@@ -12,7 +13,10 @@ const v1a = sign(null, Buffer.from(`msg_1.${NOW_S}.${BODY}`), privateKey).toStri
 
 function verify(scheme: SchemeName, secret: string, headers: Record<string, string>) {
   const delivery = { header: (name: string) => headers[name], body: Buffer.from(BODY) };
-  return SCHEMES[scheme].verify(delivery, [{ id: 'k1', key: SCHEMES[scheme].readKey(secret)! }], {});
+  return SCHEMES[scheme].verify(delivery, {
+    settings: {},
+    keys: [{ id: 'k1', key: SCHEMES[scheme].readKey(secret, {})! }],
+  });
 }
 
 describe('several signatures', () => {
@@ -39,9 +43,48 @@ describe('several signatures', () => {
     ['no timestamp', `v1=${good}`],
     ['a timestamp in another form', `t=0${NOW_S},v1=${good}`],
     ['more of them than any sender sends', `t=${NOW_S}${`,v1=${bad}`.repeat(10)},v1=${good}`],
-    ['blanks', `t=${NOW_S}, v1=${good}`],
   ])('are invalid with %s', (_what, value) => {
     expect(stripeOf(value)).toHaveProperty('unvouched');
+  });
+});
+
+describe('a header that is a list', () => {
+  const secret = 'a-secret-of-somebody';
+  const good = createHmac('sha256', secret).update(`${NOW_S}.${BODY}`).digest('hex');
+  const noise = fc.constantFrom<string[]>(
+    'v0=x',
+    't2=1',
+    'v1',
+    'x',
+    '',
+    'v1 =',
+    ` v1=${'a'.repeat(64)} `,
+    'V1=x',
+    'T=1',
+  );
+  const blanks = fc.constantFrom('', ' ', '  ', '\t');
+
+  it('is read in any order, with blanks, and with members of other names', () => {
+    const property = fc.property(
+      fc.array(noise, { maxLength: 8 }),
+      fc.array(fc.tuple(blanks, blanks), { minLength: 10, maxLength: 10 }),
+      fc.nat(),
+      (others, around, seed) => {
+        const members = others.toSpliced(seed % (others.length + 1), 0, `v1=${good}`);
+        members.splice((seed >> 4) % (members.length + 1), 0, `t=${NOW_S}`);
+        const text = members.map((member, at) => around[at]!.join(member)).join(',');
+        expect(verify('stripe', secret, { 'stripe-signature': text })).toEqual({ keyId: 'k1', timestamp: NOW_S });
+      },
+    );
+    fc.assert(property);
+  });
+
+  it('of any content without the signature is refused', () => {
+    const property = fc.property(fc.array(noise, { maxLength: 8 }), fc.string(), (others, text) => {
+      const list = [`t=${NOW_S}`, ...others, text].join(',');
+      expect(verify('stripe', secret, { 'stripe-signature': list })).toHaveProperty('unvouched');
+    });
+    fc.assert(property);
   });
 });
 
@@ -58,7 +101,7 @@ describe('a secret', () => {
     ['standard-webhooks', `whpk_${randomBytes(31).toString('base64')}`],
     ['standard-webhooks', 'whpk_'],
   ])('of %s is not %s', (scheme, value) => {
-    expect(SCHEMES[scheme].readKey(value)).toBeUndefined();
+    expect(SCHEMES[scheme].readKey(value, {})).toBeUndefined();
   });
 });
 
@@ -69,7 +112,11 @@ describe('the reason why a delivery is not authentic', () => {
     'x-slack-signature': `v0=${createHmac('sha256', secret).update(`v0:${NOW_S}:${BODY}`).digest('hex')}`,
   };
   const reasonAt = (atMs: number, given: Record<string, string>, value = secret) => {
-    const source = { scheme: 'slack' as const, settings: {}, keys: [{ id: 'k1', key: SCHEMES.slack.readKey(value)! }] };
+    const source = {
+      scheme: 'slack' as const,
+      settings: {},
+      keys: [{ id: 'k1', key: SCHEMES.slack.readKey(value, {})! }],
+    };
     return vouch(source, { header: (name) => given[name], body: Buffer.from(BODY) }, atMs);
   };
 
@@ -92,5 +139,45 @@ describe('the reason why a delivery is not authentic', () => {
     expect(reasonAt((NOW_S - 301) * 1000, headers)).toEqual({ unvouched: 'clock-skew', seconds: 301 });
     const forged = { ...headers, 'x-slack-request-timestamp': String(NOW_S - 400) };
     expect(reasonAt(NOW_S * 1000, forged)).toEqual({ unvouched: 'no-matching-secret' });
+  });
+});
+
+describe('a public key', () => {
+  const p256 =
+    'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEfsLaPCFCHxZEsxeuWT66iyB1Z18ur+yi1wrXI2DsExvhBy3WCwTi+6CIiVIHXPBcYtd3pHNHfGCQxyUIOOfFgg==';
+  const ed25519 = 'MCowBQYDK2VwAyEA/Y5kzO3mV1UHUIXRYcFeUM1Eh3aH3O1gpYfJjAkTXQE=';
+  const raw = 'fd8e64ccede65755075085d161c15e50cd44877687dced60a587c98c09135d01';
+  const pem = (key: string, separator = '\n') =>
+    ['-----BEGIN PUBLIC KEY-----', ...(key.match(/.{1,64}/g) ?? []), '-----END PUBLIC KEY-----'].join(separator);
+  const read = (algorithm: 'ed25519' | 'ecdsa-p256', value: string) =>
+    SCHEMES.hmac.readKey(value, {
+      signature: { header: 'x', algorithm, encoding: 'hex', prefix: '', signed: '{body}' },
+    });
+
+  it.each([
+    ['ed25519', ed25519],
+    ['ed25519', pem(ed25519)],
+    ['ed25519', pem(ed25519, ' ')],
+    ['ed25519', raw],
+    ['ed25519', Buffer.from(raw, 'hex').toString('base64')],
+    ['ecdsa-p256', p256],
+    ['ecdsa-p256', pem(p256)],
+    ['ecdsa-p256', pem(p256, '\r\n')],
+  ] as const)('of %s may be %j', (algorithm, value) => {
+    expect(read(algorithm, value)?.type).toBe('public');
+  });
+
+  const { privateKey: ec } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { publicKey: other } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  it.each([
+    ['the key of the other algorithm', 'ed25519', p256],
+    ['the key of the other algorithm', 'ecdsa-p256', ed25519],
+    ['another curve', 'ecdsa-p256', other.export({ format: 'pem', type: 'spki' }).toString()],
+    ['a private key', 'ecdsa-p256', ec.export({ format: 'pem', type: 'pkcs8' }).toString()],
+    ['a private key of Ed25519', 'ed25519', privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')],
+    ['31 bytes', 'ed25519', raw.slice(2)],
+    ['a text', 'ed25519', 'a-secret-of-somebody'],
+  ] as const)('is not %s', (_what, algorithm, value) => {
+    expect(read(algorithm, value)).toBeUndefined();
   });
 });

@@ -1,10 +1,12 @@
-import { createHmac, createPublicKey, createSecretKey, verify, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, verify, type KeyObject } from 'node:crypto';
 import { sha256 } from '@sealgate/json';
 import {
+  exactBytes,
   isSameText,
   malformedHeader,
-  MAX_SIGNATURE_LENGTH,
-  missingHeader,
+  MOST_SIGNATURES,
+  neededHeader,
+  neededId,
   NO_MATCH,
   timestampOf,
   type RawDelivery,
@@ -13,27 +15,27 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
+import { ed25519Key } from './signature.ts';
 
-const SECRET_PREFIX = 'whsec_';
+/** Some senders show the secret behind the version of the signature. */
+const SECRET = /^(?:v1,)?whsec_(.*)$/;
 const PUBLIC_PREFIX = 'whpk_';
 /** The specification asks for 24 to 64 bytes. */
 const SECRET_BYTES = { min: 24, max: 64 };
 const ED25519_KEY_BYTES = 32;
 const ED25519_SIGNATURE_BYTES = 64;
-const MOST_SIGNATURES = 10;
-const MAX_ID_LENGTH = 256;
-const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 
 /**
  * Standard Webhooks (standardwebhooks.com): `webhook-signature` is a list of `<version>,<base64>` over
- * `<webhook-id>.<webhook-timestamp>.<body>`, `v1` by HMAC-SHA256 and `v1a` by Ed25519.
+ * `<webhook-id>.<webhook-timestamp>.<body>`, `v1` by HMAC-SHA256 and `v1a` by Ed25519. Svix, from which it comes, sends
+ * the same under the names `svix-id`, `svix-timestamp` and `svix-signature`.
  */
 export const standardWebhooks: Scheme = {
-  secretForm: `\`${SECRET_PREFIX}\` and 24 to 64 bytes in base64, or \`${PUBLIC_PREFIX}\` and an Ed25519 public key in base64`,
+  secretForm: () => '`whsec_` and 24 to 64 bytes in base64, or `whpk_` and an Ed25519 public key in base64',
   readKey: (value) => (value.startsWith(PUBLIC_PREFIX) ? publicKeyOf(value) : secretKeyOf(value)),
   deliveryIdFrom: 'header:webhook-id',
   typeFrom: '/type',
-  verify(delivery, keys) {
+  verify(delivery, { keys }) {
     const signed = signedOf(delivery);
     if ('unvouched' in signed) return signed;
     const { deliveryId, timestamp, signatures } = signed;
@@ -62,22 +64,24 @@ interface Signed {
   readonly body: Buffer;
 }
 
-type Found = Pick<Vouched, 'keyId' | 'evidence'>;
-
-/** The parts of a delivery that are signed, with its signatures. */
-function signedOf({ header, body }: RawDelivery): (Signed & { readonly signatures: readonly string[] }) | Unvouched {
-  for (const name of HEADERS) {
-    const text = header(name);
-    if (text === undefined || text === '') return missingHeader(name);
-    if (text.length > (name === 'webhook-id' ? MAX_ID_LENGTH : MAX_SIGNATURE_LENGTH)) return malformedHeader(name);
-  }
-  const [deliveryId = '', time, text = ''] = HEADERS.map((name) => header(name));
+/** The parts of a delivery that are signed, with its signatures. Names are never mixed. */
+function signedOf(delivery: RawDelivery): (Signed & { readonly signatures: readonly string[] }) | Unvouched {
+  const isSvix = delivery.header('webhook-signature') === undefined && delivery.header('svix-signature') !== undefined;
+  const names = isSvix ? 'svix' : 'webhook';
+  const deliveryId = neededId(delivery, `${names}-id`);
+  if (typeof deliveryId !== 'string') return deliveryId;
+  const time = neededHeader(delivery, `${names}-timestamp`);
+  if (typeof time !== 'string') return time;
   const timestamp = timestampOf(time);
-  if (timestamp === undefined) return malformedHeader('webhook-timestamp');
+  if (timestamp === undefined) return malformedHeader(`${names}-timestamp`);
+  const text = neededHeader(delivery, `${names}-signature`);
+  if (typeof text !== 'string') return text;
   const signatures = text.split(' ');
-  if (signatures.length > MOST_SIGNATURES) return malformedHeader('webhook-signature');
-  return { deliveryId, timestamp, before: `${deliveryId}.${timestamp}.`, body, signatures };
+  if (signatures.length > MOST_SIGNATURES) return malformedHeader(`${names}-signature`);
+  return { deliveryId, timestamp, before: `${deliveryId}.${timestamp}.`, body: delivery.body, signatures };
 }
+
+type Found = Pick<Vouched, 'keyId' | 'evidence'>;
 
 function bySecret({ id, key }: SchemeKey, signed: Signed, signatures: readonly string[]): Found | undefined {
   if (!signatures.some((one) => one.startsWith('v1,'))) return undefined;
@@ -102,19 +106,12 @@ const digestOf = (key: KeyObject, { before, body }: Signed): string =>
   createHmac('sha256', key).update(before).update(body).digest('base64');
 
 function secretKeyOf(value: string): KeyObject | undefined {
-  const bytes = value.startsWith(SECRET_PREFIX) ? exactBytes(value.slice(SECRET_PREFIX.length)) : undefined;
+  const bytes = exactBytes(SECRET.exec(value)?.[1] ?? '');
   if (bytes === undefined || bytes.length < SECRET_BYTES.min || bytes.length > SECRET_BYTES.max) return undefined;
   return createSecretKey(bytes);
 }
 
 function publicKeyOf(value: string): KeyObject | undefined {
   const bytes = exactBytes(value.slice(PUBLIC_PREFIX.length));
-  if (bytes?.length !== ED25519_KEY_BYTES) return undefined;
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
-}
-
-/** The bytes of a base64 text with padding; undefined unless it is the canonical encoding of those bytes. */
-function exactBytes(text: string): Buffer | undefined {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.toString('base64') === text ? bytes : undefined;
+  return bytes?.length === ED25519_KEY_BYTES ? ed25519Key(bytes) : undefined;
 }

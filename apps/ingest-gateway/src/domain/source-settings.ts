@@ -1,0 +1,146 @@
+import { AppError, type Fault } from '@sealgate/errors';
+import type { SchemeName, SourceSettings } from './caller.ts';
+import { PRESETS, type PresetName } from './schemes/presets.ts';
+import type { TokenPlace } from './schemes/schemes.ts';
+import { PLACEHOLDERS, signedIdHeader, templateParts, type SignatureForm } from './schemes/signature.ts';
+
+/** Settings as an operator gives them: what is left out comes from the preset, or is the usual. */
+export type GivenSettings = Omit<SourceSettings, 'signature' | 'token'> & {
+  readonly signature?: Partial<SignatureForm>;
+  readonly token?: Partial<TokenPlace>;
+};
+
+type Fields<Value> = { readonly [Name in keyof Value]?: Value[Name] | null };
+
+/** Null resets a setting to the default of the scheme; signature and token are given whole. */
+export type SettingsChange = Fields<Omit<SourceSettings, 'signature' | 'token'>> &
+  Pick<GivenSettings, 'signature' | 'token'>;
+
+/**
+ * The scheme and the settings of a new source.
+ *
+ * @throws AppError INVALID_REQUEST unless exactly one of scheme and preset is given, or where a header is missing.
+ */
+export function resolvePreset(
+  { scheme, preset }: { readonly scheme?: SchemeName | undefined; readonly preset?: PresetName | undefined },
+  given: GivenSettings,
+): { readonly scheme: SchemeName; readonly settings: SourceSettings } {
+  const name = scheme ?? preset;
+  if (name === undefined || (scheme !== undefined && preset !== undefined))
+    throw invalid([{ in: 'body', pointer: '/scheme', detail: 'Either scheme or preset is needed, and not both.' }]);
+  const base = PRESETS[name];
+  // One place of the type replaces the other.
+  const { typeFrom, ...others } = base.settings;
+  const usual = given.type === undefined && typeFrom !== undefined ? { typeFrom, ...others } : others;
+  return { scheme: base.scheme, settings: completed({ ...usual, ...given }, base.settings) };
+}
+
+/** The settings of a source after a change. @throws AppError INVALID_REQUEST where a header is missing. */
+export function settingsAfter(before: SourceSettings, change: SettingsChange): SourceSettings {
+  const all = { ...before, ...change };
+  const entries = Object.entries(all).filter(([, value]) => value !== null && value !== undefined);
+  const { signature, token } = change;
+  return {
+    ...(Object.fromEntries(entries) as SourceSettings),
+    ...(signature === undefined ? {} : { signature: wholeSignature(signature) }),
+    ...(token === undefined ? {} : { token: wholeToken(token) }),
+  };
+}
+
+function completed(given: GivenSettings, base: SourceSettings): SourceSettings {
+  const { signature, token, ...rest } = given;
+  return {
+    ...rest,
+    ...(signature === undefined ? {} : { signature: wholeSignature({ ...base.signature, ...signature }) }),
+    ...(token === undefined ? {} : { token: wholeToken({ ...base.token, ...token }) }),
+  };
+}
+
+/** Short names of the most common templates. */
+const TEMPLATES: Readonly<Record<string, string>> = { body: '{body}', 'timestamp.body': '{timestamp}.{body}' };
+
+function wholeSignature({ header, ...given }: Partial<SignatureForm>): SignatureForm {
+  if (header === undefined) throw invalid([needed('/signature/header')]);
+  const { signed = '{body}' } = given;
+  const usual = { algorithm: 'sha256', encoding: 'hex', prefix: '' } as const;
+  return { ...usual, ...given, header, signed: TEMPLATES[signed] ?? signed };
+}
+
+function wholeToken({ header, prefix = '', encoding }: Partial<TokenPlace>): TokenPlace {
+  if (header === undefined) throw invalid([needed('/token/header')]);
+  return { header, prefix, ...(encoding === undefined ? {} : { encoding }) };
+}
+
+const needed = (pointer: string): Fault => ({ in: 'body', pointer, detail: 'The header is needed.' });
+
+/** Headers that hold credentials: their values would be written to the ledger. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+
+/** @throws AppError INVALID_REQUEST with every fault. */
+export function checkSettings(
+  scheme: SchemeName,
+  settings: SourceSettings,
+  { hasPublicUrl }: { readonly hasPublicUrl: boolean },
+): void {
+  const { signature, token, type, typeFrom, idFrom, ownerFrom, deliveryIdFrom } = settings;
+  const faults: Fault[] = [];
+  const fault = (pointer: string, detail: string) => faults.push({ in: 'body', pointer, detail });
+  if ((scheme === 'hmac') !== (signature !== undefined))
+    fault('/signature', 'signature is needed for the scheme hmac, and for no other.');
+  if ((scheme === 'token') !== (token !== undefined))
+    fault('/token', 'token is needed for the scheme token, and for no other.');
+  for (const [name, place] of Object.entries({ typeFrom, idFrom, ownerFrom, deliveryIdFrom })) {
+    const header = place?.startsWith('header:') === true ? place.slice('header:'.length) : '';
+    if (CREDENTIALS.has(header) || header === token?.header)
+      fault(`/${name}`, 'The header holds a credential, which must not be written to a record.');
+  }
+  if (type !== undefined && typeFrom !== undefined) fault('/typeFrom', 'type and typeFrom exclude each other.');
+  if (signature !== undefined) {
+    const has = { idHeader: signedIdHeader(settings) !== undefined, publicUrl: hasPublicUrl };
+    for (const [name, detail] of signatureFaults(signature, has)) fault(`/signature/${name}`, detail);
+  }
+  if (faults.length > 0) throw invalid(faults);
+}
+
+type NamedFault = readonly [name: keyof SignatureForm, detail: string];
+
+function signatureFaults(
+  form: SignatureForm,
+  has: { readonly idHeader: boolean; readonly publicUrl: boolean },
+): NamedFault[] {
+  const { signatureMember, timestampMember, timestampHeader, separator, algorithm, secretEncoding } = form;
+  const parts = templateParts(form.signed);
+  if (parts === undefined) return [['signed', 'Braces enclose placeholders only.']];
+  const names = parts.flatMap((part) => ('name' in part ? [part.name] : []));
+  const faults: NamedFault[] = [];
+  const unknown = names.find((name) => !PLACEHOLDERS.some((known) => known === name));
+  if (unknown !== undefined)
+    faults.push(['signed', `{${unknown}} is not a placeholder: there are ${listed(PLACEHOLDERS)}.`]);
+  if (names.filter((name) => name === 'body').length !== 1)
+    faults.push(['signed', '{body} is needed once: otherwise the signature would not cover the content.']);
+  const places = [timestampHeader, timestampMember].filter((place) => place !== undefined).length;
+  if (names.includes('timestamp') && places !== 1)
+    faults.push([
+      'timestampHeader',
+      'Where {timestamp} is signed, either timestampHeader or timestampMember is needed.',
+    ]);
+  if (!names.includes('timestamp') && (places > 0 || form.timestampFormat !== undefined))
+    faults.push(['signed', 'A timestamp proves nothing unless it is signed: {timestamp} is missing.']);
+  if (signatureMember === undefined && (timestampMember !== undefined || separator !== undefined))
+    faults.push(['signatureMember', 'timestampMember and separator are of a list, which needs signatureMember.']);
+  if (signatureMember !== undefined && signatureMember === timestampMember)
+    faults.push(['timestampMember', 'Signature and timestamp are two members.']);
+  if (names.includes('id') && !has.idHeader)
+    faults.push(['signed', '{id} is the delivery id: deliveryIdFrom or idFrom must name its header.']);
+  if (names.includes('url') && !has.publicUrl)
+    faults.push(['signed', '{url} needs the variable PUBLIC_URL of the service, which is not set.']);
+  if (secretEncoding !== undefined && !algorithm.startsWith('sha'))
+    faults.push(['secretEncoding', 'A public key has no encoding: its form tells it.']);
+  return faults;
+}
+
+const listed = (names: readonly string[]): string => names.map((name) => `{${name}}`).join(', ');
+
+function invalid(faults: readonly Fault[]): AppError {
+  return new AppError('INVALID_REQUEST', 'The source is not valid.', { faults });
+}
