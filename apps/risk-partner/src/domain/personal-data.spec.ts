@@ -111,7 +111,30 @@ const HARMLESS = [
   '第７章 二〇二六年',
   'Cafe\u0301 \u2066A.1\u2069 ☎\ufe0f',
   '',
+  'backup 1795914726397',
+  'backup 1795914726397 1795914726405',
+  'run 20261128011602',
+  'Release 9780306406157', // EAN-13 of a book.
+  'Order 820982911946154508',
+  'Phone 490154203237518', // IMEI, with a Luhn digit.
+  'Ticket 1000 0000 0000 0008', // Luhn, but no issuer.
+  '0000 0000 0000 0000',
+  'AB12CDEFGHIJKLMNOPQ',
+  'XX89370400440532013000',
+  'DE8937040044053201300',
 ];
+
+/** Numbers that the issuers or their processors publish for tests. */
+const TEST_CARDS = {
+  visa: ['4111111111111111', '4012888888881881', '4222222222222', '4000056655665556'],
+  mastercard: ['5555555555554444', '5105105105105100', '2223003122003222', '2221000000000009', '2720992593319364'],
+  amex: ['378282246310005', '371449635398431', '341111111111111'],
+  discover: ['6011111111111117', '6011000990139424', '6445644564456445', '6500000000000002'],
+  diners: ['30569309025904', '38520000023237', '36227206271667', '3095000000000000'],
+  jcb: ['3530111333300000', '3566002020360505', '3528000700000000', '3589000000000003'],
+  unionPay: ['6200000000000005', '6205500000000000004'],
+  maestro: ['6759649826438453', '6304000000000000', '5018000000000009', '6771798025000004', '6799990100000000019'],
+};
 
 describe('personal data', () => {
   it.each(PERSONAL)('is found in %j', (text) => {
@@ -120,6 +143,54 @@ describe('personal data', () => {
     expect(mayHoldPersonalData(canonical({ title: text }))).toBe(true);
   });
   it.each(HARMLESS)('is not found in %j', (text) => expect(holdsPersonalData(text)).toBe(false));
+
+  it.each(Object.entries(TEST_CARDS))(
+    'is found in the test cards of %s, in one run and in groups',
+    (_issuer, cards) => {
+      for (const card of cards)
+        for (const text of [card, `Card ${card}.`, card.replaceAll(/(\d{4})(?=\d{3})/g, '$1 '), `(${card})`])
+          expect([text, holdsPersonalData(text), mayHoldPersonalData(canonical({ title: text }))]).toEqual([
+            text,
+            true,
+            true,
+          ]);
+      for (const card of cards)
+        for (const text of [`x${card}`, `${card}x`, `1${card}`, `_${card}`])
+          if (text.length !== 17) expect([text, holdsPersonalData(text)]).toEqual([text, false]);
+    },
+  );
+
+  it('is not found in times in milliseconds from 2000 to 2100', () => {
+    const moment = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2101) - 1 });
+    fc.assert(
+      fc.property(moment, (ms) => {
+        for (const text of [`backup ${ms}`, String(ms), `${ms}-${ms}`, `dump.${ms}.gz`])
+          expect([text, holdsPersonalData(text)]).toEqual([text, false]);
+      }),
+      { numRuns: 5000 },
+    );
+    // With a Luhn digit and the prefix of Visa: 2096 to 2100.
+    expect(holdsPersonalData('backup 4000000000006')).toBe(false);
+  });
+
+  it('is not found in stamps of 14 and 17 digits from 2000 to 2100', () => {
+    const moment = fc.integer({ min: Date.UTC(2000), max: Date.UTC(2101) - 1 });
+    fc.assert(
+      fc.property(moment, (ms) => {
+        const [year, month, day, ...time] = new Date(ms).toISOString().split(/[-T:.Z]/);
+        const [hour, minute, second, fraction] = time;
+        const clock = `${hour}${minute}${second}`;
+        for (const stamp of [
+          `${year}${month}${day}${clock}`,
+          `${year}${month}${day}${clock}${fraction}`,
+          `${day}${month}${year}${clock}`,
+        ])
+          for (const text of [`run ${stamp}`, stamp, `dump-${stamp}.sql`])
+            expect([text, holdsPersonalData(text)]).toEqual([text, false]);
+      }),
+      { numRuns: 5000 },
+    );
+  });
 
   it('is found at any position between other words', () => {
     const word = fc.stringMatching(/^[a-zäß]{1,8}$/);

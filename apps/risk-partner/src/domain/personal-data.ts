@@ -24,6 +24,30 @@ const IBAN_LENGTHS =
   'NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30';
 
 const CARD_DIGITS = { min: 13, max: 19 } as const;
+/**
+ * ISO/IEC 7812: the first digits of the issuers' ranges, each with the lengths of their numbers. A range of prefixes has
+ * bounds of one length.
+ */
+const ISSUERS = {
+  visa: { prefixes: ['4'], lengths: [13, 16, 19] },
+  mastercard: { prefixes: ['51-55', '2221-2720'], lengths: [16] },
+  amex: { prefixes: ['34', '37'], lengths: [15] },
+  discover: { prefixes: ['6011', '644-649', '65'], lengths: [16, 17, 18, 19] },
+  diners: { prefixes: ['300-305', '3095', '36', '38-39'], lengths: [14, 15, 16, 17, 18, 19] },
+  jcb: { prefixes: ['3528-3589'], lengths: [16, 17, 18, 19] },
+  unionPay: { prefixes: ['62', '8100-8171'], lengths: [16, 17, 18, 19] },
+  maestro: { prefixes: ['50', '56-58', '63', '67'], lengths: [13, 14, 15, 16, 17, 18, 19] },
+} as const;
+const ISSUER_RANGES = Object.values(ISSUERS).flatMap(({ prefixes, lengths }) =>
+  prefixes.map((prefix) => {
+    const [first = '', last = first] = prefix.split('-');
+    return { first, last, lengths: lengths as readonly number[] };
+  }),
+);
+/** Milliseconds from 2000 until the end of 2100 have 12 or 13 digits; the last of them begin like a card of Visa. */
+const TIMES_MS = { first: Date.UTC(2000), end: Date.UTC(2101) } as const;
+/** Day, month, year and time without separators: on the 30th of a month it begins like a card of Diners. */
+const STAMP = /^30(?:0[1-9]|1[0-2])(?:19|20|21)\d\d(?:[01]\d|2[0-3])[0-5]\d[0-5]\d$/;
 const IBAN_LENGTH = { min: 15, max: 34 } as const;
 
 /**
@@ -49,7 +73,10 @@ export function refusePersonalData(fields: Readonly<Record<string, string | null
   throw new AppError('PERSONAL_DATA_REFUSED', detail, { faults });
 }
 
-/** ISO/IEC 7812: 13 to 19 digits whose Luhn sum ends in 0. Any sequence of adjacent groups may be the card number. */
+/**
+ * Digits with the prefix and length of an issuer whose Luhn sum ends in 0. Any sequence of adjacent groups may be the
+ * card number. One in ten numbers passes the Luhn test, so without an issuer times and order numbers would be cards.
+ */
 function holdsCard(text: string): boolean {
   for (const [run] of text.matchAll(CARD_RUN)) {
     const groups = run.split(/[ .-]/);
@@ -58,11 +85,20 @@ function holdsCard(text: string): boolean {
       for (let last = first; last < groups.length; last += 1) {
         digits += groups[last]!;
         if (digits.length > CARD_DIGITS.max) break;
-        if (digits.length >= CARD_DIGITS.min && hasLuhnSum(digits)) return true;
+        if (digits.length >= CARD_DIGITS.min && isIssued(digits) && hasLuhnSum(digits)) return true;
       }
     }
   }
   return false;
+}
+
+function isIssued(digits: string): boolean {
+  if (digits.length === 13 && Number(digits) >= TIMES_MS.first && Number(digits) < TIMES_MS.end) return false;
+  if (STAMP.test(digits)) return false;
+  return ISSUER_RANGES.some(({ first, last, lengths }) => {
+    const prefix = digits.slice(0, first.length);
+    return prefix >= first && prefix <= last && lengths.includes(digits.length);
+  });
 }
 
 function hasLuhnSum(digits: string): boolean {
@@ -72,13 +108,12 @@ function hasLuhnSum(digits: string): boolean {
     const doubled = index % 2 === 1 ? digit * 2 : digit;
     sum += doubled > 9 ? doubled - 9 : doubled;
   }
-  // All zeroes pass the Luhn test but are no card number.
-  return sum > 0 && sum % 10 === 0;
+  return sum % 10 === 0;
 }
 
 /**
- * ISO 13616: country, two check digits, up to 30 letters and digits, grouped or not, with checksum 1 modulo 97. Many
- * lower-case names pass that test, so there the length of the country must match too.
+ * ISO 13616: country, two check digits, up to 30 letters and digits, grouped or not, with the length of the country and
+ * checksum 1 modulo 97. One in 97 references passes the checksum alone.
  */
 function holdsIban(text: string): boolean {
   for (const { index } of text.matchAll(IBAN_START)) {
@@ -98,8 +133,7 @@ function holdsIban(text: string): boolean {
 
 function isIban(compact: string): boolean {
   const iban = compact.toUpperCase();
-  const isKnown = () => IBAN_LENGTHS.includes(`${iban.slice(0, 2)}${iban.length}`);
-  return isOneModulo97(iban) && (compact === iban || isKnown());
+  return IBAN_LENGTHS.includes(`${iban.slice(0, 2)}${iban.length}`) && isOneModulo97(iban);
 }
 
 function isOneModulo97(iban: string): boolean {
