@@ -50,21 +50,68 @@ describe('messages other than tool calls', () => {
     expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 7, error: expect.objectContaining({ code: -32602 }) }]);
   });
 
-  it.each([['x'], [null], [[]], [7]])('refuses %j as arguments of a tool', async (args) => {
+  it.each([['x'], [[]], [7]])('refuses %j as arguments of a tool', async (args) => {
     const body = { ...ping, method: 'tools/call', params: { name: 'list_risks', arguments: args } };
     const structuredContent: unknown = expect.objectContaining({ status: 400, code: 'INVALID_REQUEST' });
     expect((await post({ body })).json).toMatchObject({ result: { isError: true, structuredContent } });
   });
 
+  const [JSON_TYPE, EVENTS] = ['application/json; charset=utf-8', 'text/event-stream'];
   it.each([
-    ['APPLICATION/JSON, Text/Event-Stream', 200],
-    ['text/event-stream;q=0.5 , application/json; v=1', 200],
-    ['*/*', 406],
-    ['application/jsonx, text/event-streams', 406],
-  ])('are accepted or refused by Accept: %s', async (accept, status) => {
+    ['APPLICATION/JSON, Text/Event-Stream', 200, JSON_TYPE],
+    ['text/event-stream;q=0.5 , application/json; v=1', 200, JSON_TYPE],
+    ['application/json', 200, JSON_TYPE],
+    ['*/*', 200, JSON_TYPE],
+    ['text/html, */*;q=0.8', 200, JSON_TYPE],
+    ['application/*', 200, JSON_TYPE],
+    ['', 200, JSON_TYPE],
+    ['text/event-stream', 200, EVENTS],
+    ['text/*', 200, EVENTS],
+    ['application/json;q=0, */*', 200, EVENTS],
+    ['text/html', 406, undefined],
+    ['application/json;q=0', 406, undefined],
+    ['*/*;q=0.0', 406, undefined],
+    ['application/jsonx, text/event-streams', 406, undefined],
+  ])('are accepted or refused by Accept: %s', async (accept, status, type) => {
     const answer = await post({ headers: { accept } });
     expect(answer.status).toBe(status);
     if (status === 406) expect(answer.json).toMatchObject({ code: 'NOT_ACCEPTABLE' });
+    else expect(String(answer.headers['content-type']).split(';')[0]).toBe(String(type).split(';')[0]);
+  });
+
+  it('need no Accept', async () => {
+    const answer = await service.api.send('POST', '/mcp', { key: owner.key, body: ping });
+    expect([answer.status, answer.json]).toEqual([200, { jsonrpc: '2.0', id: 7, result: {} }]);
+  });
+
+  it('are one event for a client that accepts text/event-stream alone', async () => {
+    const headers = { accept: 'text/event-stream' };
+    const body = { ...ping, method: 'tools/call', params: { name: 'list_risks', arguments: null } };
+    const { status, text } = await post({ headers, body });
+    const [, json] = /^event: message\ndata: (.+)\n\n$/.exec(text) ?? [];
+    expect(status).toBe(200);
+    expect(JSON.parse(json!)).toMatchObject({ result: { structuredContent: { pagination: { count: 1 } } } });
+    const notification = await post({ headers, body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+    expect([notification.status, notification.text]).toEqual([202, '']);
+    expect((await post({ headers, rawBody: '{' })).json).toMatchObject({ code: 'INVALID_JSON' });
+  });
+
+  it.each(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])(
+    '%s refuses a cursor that it did not make, and takes null and the empty string as absent',
+    async (method) => {
+      const codeOf = async (cursor: unknown) => {
+        const { json } = await post({ body: { ...ping, method, params: { cursor } } });
+        return (json as { error?: { code: number } }).error?.code;
+      };
+      const answers = [await codeOf('MQ=='), await codeOf(7), await codeOf(null), await codeOf('')];
+      expect(answers).toEqual([-32602, -32602, undefined, undefined]);
+    },
+  );
+
+  it('take null as an absent argument of a prompt', async () => {
+    const params = { name: 'summarise_coverage_gaps', arguments: { framework: null } };
+    const { json } = await post({ body: { ...ping, method: 'prompts/get', params } });
+    expect(JSON.stringify(json)).toContain('of every framework');
   });
 
   it('are refused in the order of the contract', async () => {
@@ -80,7 +127,7 @@ describe('messages other than tool calls', () => {
     const unknown = await service.api.send('POST', '/mcp', { body: ping, headers: { accept: 'application/json' } });
     expectProblem({ ...unknown, body: unknown.json }, 'UNAUTHENTICATED');
     expect(unknown.headers['www-authenticate']).toBe('Bearer realm="sealgate"');
-    await problem(post({ headers: { accept: 'application/json' } }), 'NOT_ACCEPTABLE');
+    await problem(post({ headers: { accept: 'text/html' } }), 'NOT_ACCEPTABLE');
     expect((await post({ body: [ping] })).json).toMatchObject({ status: 400, code: 'INVALID_REQUEST' });
     for (const [rawBody, code] of [
       ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 'DUPLICATE_MEMBER'],

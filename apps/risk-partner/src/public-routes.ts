@@ -35,7 +35,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
     ]),
   );
   const { whoami, dashboard, organizations } = whoamiRoutes(ports);
-  const tools = partnerTools({ partner, whoami, guard, readKeys: ports.readKeys });
+  const tools = partnerTools({ partner, rows: () => ports.partner.rows, whoami, guard, readKeys: ports.readKeys });
   const serverFor: McpPorts['serverFor'] = async (call) => {
     const { mcpServer } = await import('./mcp/mcp-server.ts'); // With the SDK; see routes/mcp.ts.
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);

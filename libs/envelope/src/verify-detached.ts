@@ -5,7 +5,8 @@ import { ed25519Key } from '@sealgate/merkle';
 import type { Jwks, PublicJwk } from './public-jwk.ts';
 
 export type DetachedVerdict =
-  { readonly ok: true; readonly kid: string } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly kid: string }
+  | { readonly ok: false; readonly problem: string; readonly reason: 'unknown_key' | 'bad_signature' };
 
 const ED25519_SIGNATURE_BYTES = 64;
 const ED25519_KEY_BYTES = 32;
@@ -18,22 +19,23 @@ const MAX_JWS_CHARACTERS = 4096;
  */
 export function verifyDetached(bytes: Uint8Array, jws: string, jwks: Jwks): DetachedVerdict {
   const parts = splitDetached(jws);
-  if ('problem' in parts) return { ok: false, problem: parts.problem };
+  if ('problem' in parts) return bad(parts.problem);
   const header = readHeader(parts.header);
-  if ('problem' in header) return { ok: false, problem: header.problem };
+  if ('problem' in header) return bad(header.problem);
   const pinned = jwks.keys.filter(({ kid }) => kid === header.kid);
   const [key] = pinned;
-  if (key === undefined) return { ok: false, problem: `No pinned key is named ${header.kid}.` };
-  if (pinned.length > 1) return { ok: false, problem: `More than one pinned key is named ${header.kid}.` };
+  const unknown = (problem: string): DetachedVerdict => ({ ok: false, problem, reason: 'unknown_key' });
+  if (key === undefined) return unknown(`No pinned key is named ${header.kid}.`);
+  if (pinned.length > 1) return unknown(`More than one pinned key is named ${header.kid}.`);
   const point = pointOf(key);
-  if (point === undefined) {
-    return { ok: false, problem: `The pinned key ${header.kid} is not an Ed25519 signing key.` };
-  }
+  if (point === undefined) return unknown(`The pinned key ${header.kid} is not an Ed25519 signing key.`);
   // Only `x` determines the key; other members of the JWK are ignored.
   const isSigned = ed25519Key(point).verify(signingInput(parts.header, bytes), parts.signature);
   if (isSigned) return { ok: true, kid: header.kid };
-  return { ok: false, problem: `The signature by ${header.kid} is not over these bytes.` };
+  return bad(`The signature by ${header.kid} is not over these bytes.`);
 }
+
+const bad = (problem: string): DetachedVerdict => ({ ok: false, problem, reason: 'bad_signature' });
 
 function splitDetached(jws: string): { header: string; signature: Bytes } | { problem: string } {
   if (jws.length > MAX_JWS_CHARACTERS) return { problem: 'The signature is too long to be one of ours.' };

@@ -108,7 +108,7 @@ export const CATALOGUE = {
   NOT_ACCEPTABLE: {
     status: 406,
     title: 'The answer cannot be sent in an accepted form',
-    description: 'The Accept header must name both `application/json` and `text/event-stream` on this endpoint.',
+    description: 'The Accept header must admit `application/json` or `text/event-stream` on this endpoint.',
   },
   REQUEST_TIMEOUT: {
     status: 408,

@@ -106,8 +106,12 @@ export class Exchange implements AnyContext {
     return this.request.path;
   }
 
-  get headersAreSent(): boolean {
-    return true;
+  get isToolCall(): boolean {
+    return false;
+  }
+
+  get pageMaxBytes(): undefined {
+    return undefined;
   }
 
   get traceparent(): string {

@@ -51,4 +51,4 @@ export {
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
 export { BodyTurns } from './body-turns.ts';
-export { toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';
+export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

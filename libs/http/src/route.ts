@@ -242,8 +242,10 @@ export interface HandlerContext<Caller, Params, Query, Body, Prefetched = unknow
   readonly method: string;
   /** The path as sent, without the query. */
   readonly path: string;
-  /** False for a tool call, which returns only a body: headers of the reply need not be computed. */
-  readonly headersAreSent: boolean;
+  /** True for a tool call, whose reply has no caching: its ETag need not be computed. */
+  readonly isToolCall: boolean;
+  /** For a tool call without `limit`: the page has at most this many bytes, as `bytesAsToolResult` counts them. */
+  readonly pageMaxBytes: number | undefined;
   readonly socketAddress: string;
   readonly clientAddress: string;
   /** For `raw` routes alone. */

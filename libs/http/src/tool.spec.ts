@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { plain, testRoute, type TestCaller } from '../test/test-surface.ts';
-import { limitParameter, listQuery, toolFrom, type ToolCall } from './index.ts';
+import { bytesAsToolResult, limitParameter, listQuery, toolFrom, type ToolCall } from './index.ts';
 
 const range = { default: 50, max: 200 };
 const guard = { permits: ({ permissions }: TestCaller, permission: string) => permissions.includes(permission) };
@@ -38,14 +38,36 @@ describe('a tool made from a route', () => {
     pathArguments: { thingId: { description: 'Of a list.', examples: ['thg_1'] } },
   });
 
-  it('tells its handler that reply headers are not sent', async () => {
+  it('tells its handler that it is a tool call, and how large a page may be whose limit is left open', async () => {
     const route = testRoute({
       ...reads,
       path: '/told',
-      handler: ({ headersAreSent }) => ({ status: 200, body: { headersAreSent } }),
+      query: listQuery(range, {}),
+      handler: ({ isToolCall, pageMaxBytes }) => ({ status: 200, body: { isToolCall, pageMaxBytes } }),
     });
-    const told = toolFrom(route, { name: 'told', ...said, guard });
-    expect((await told.call({}, call)).body).toEqual({ headersAreSent: false });
+    const told = toolFrom(route, { name: 'told', ...said, guard, pageMaxBytes: 900 });
+    for (const args of [{}, { limit: null }, { cursor: '' }])
+      expect((await told.call(args, call)).body).toEqual({ isToolCall: true, pageMaxBytes: 900 });
+    expect((await told.call({ limit: 7 }, call)).body).toEqual({ isToolCall: true, pageMaxBytes: undefined });
+  });
+
+  it('takes null, and an empty cursor, as absent', async () => {
+    const reply = await tool.call({ limit: null, cursor: '', colour: null }, call);
+    expect(reply.body).toMatchObject({ query: {} });
+    expect((await tool.call({ cursor: null }, call)).body).toMatchObject({ query: {} });
+    await expect(tool.call({ colour: '' }, call)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await expect(tool.call({ size: null }, call)).rejects.toMatchObject({ code: 'UNKNOWN_PARAMETER' });
+    const missing = {
+      code: 'INVALID_REQUEST',
+      faults: [{ in: 'arguments', pointer: '/thingId', detail: 'is required' }],
+    };
+    await expect(getTool.call({ thingId: null }, call)).rejects.toMatchObject(missing);
+  });
+
+  it('counts the bytes of a JSON text as a result repeats and escapes it', () => {
+    const json = '{"a\\"b":"Zürich 😀"}';
+    const result = JSON.stringify({ text: json, value: JSON.parse(json) as object });
+    expect(bytesAsToolResult(json)).toBe(Buffer.byteLength(result) - '{"text":"","value":}'.length);
   });
 
   it('has the given description, with integers for decimals and enums for choices', () => {
@@ -91,10 +113,10 @@ describe('a tool made from a route', () => {
     [{ limit: 0 }, 'INVALID_LIMIT'],
     [{ limit: 201 }, 'INVALID_LIMIT'],
     [{ limit: 1.5 }, 'INVALID_LIMIT'],
-    [{ cursor: '' }, 'INVALID_CURSOR'],
-    [{ cursor: null }, 'INVALID_CURSOR'],
+    [{ cursor: ' ' }, 'INVALID_CURSOR'],
+    [{ cursor: 7 }, 'INVALID_CURSOR'],
     [{ cursor: 'abc', colour: 'green' }, 'INVALID_CURSOR'],
-    [{ limit: 0, cursor: '', colour: 'green' }, 'INVALID_LIMIT'],
+    [{ limit: 0, cursor: ' ', colour: 'green' }, 'INVALID_LIMIT'],
     [{ size: 1, limit: 0 }, 'UNKNOWN_PARAMETER'],
     [{ constructor: 1 }, 'UNKNOWN_PARAMETER'],
   ])('refuses %j', async (args, code) => {

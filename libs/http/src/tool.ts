@@ -33,6 +33,8 @@ interface ToolOptions<Caller> extends Pick<Tool<Caller>, 'name' | 'title' | 'des
   readonly guard: Pick<Guard<Caller>, 'permits'>;
   /** Descriptions of path parameters by name: members of their JSON Schema. */
   readonly pathArguments?: Readonly<Record<string, JsonObject>>;
+  /** Upper bound in bytes for a page whose caller gives no `limit`: see `pageMaxBytes` of the handler's context. */
+  readonly pageMaxBytes?: number;
 }
 
 /** The app that mounts the routes reports schemas that do not compile. */
@@ -64,7 +66,8 @@ export function toolFrom<Caller>(route: Route<Caller>, options: ToolOptions<Call
       check(values.query, checkFilters);
       if ((checkNames?.(values.params, 0).length ?? 0) > 0)
         throw new AppError('NOT_FOUND', 'There is nothing at this path.');
-      const context = contextOf(values, { caller, requestId, traceparent, signal, mayCall });
+      const pageMaxBytes = 'limit' in values.query ? undefined : options.pageMaxBytes;
+      const context = contextOf(values, { caller, requestId, traceparent, signal, mayCall, pageMaxBytes });
       const reply = await asCalled(() => route.handler(context));
       if (reply === undefined) throw new Error('The handler returned no reply.');
       return reply;
@@ -114,6 +117,9 @@ interface Values {
   readonly query: Readonly<Record<string, string>>;
 }
 
+/** Models send null, and an empty cursor, for an argument that they do not want to set. */
+const isAbsent = (name: string, value: unknown): boolean => value === null || (name === 'cursor' && value === '');
+
 function valuesOf(
   args: Readonly<Record<string, unknown>>,
   known: { readonly names: readonly string[]; readonly filters: Readonly<Record<string, TSchema>> },
@@ -125,13 +131,14 @@ function valuesOf(
     (name) => !known.names.includes(name) && !Object.hasOwn(known.filters, name),
   );
   if (unknown.length > 0) throw unknownArguments(unknown);
-  for (const [name, value] of Object.entries(args)) {
+  const given = Object.entries(args).filter(([name, value]) => !isAbsent(name, value));
+  for (const [name, value] of given) {
     const isDecimal = known.filters[name]?.[DECIMAL_KEYWORD] !== undefined;
     if (typeof value === 'string' && !isDecimal) (known.names.includes(name) ? params : query)[name] = value;
     else if (isDecimal && typeof value === 'number') query[name] = String(value);
     else faults.push(fault(name, isDecimal ? 'must be a whole number' : 'must be a string'));
   }
-  for (const name of known.names) if (!Object.hasOwn(args, name)) faults.push(fault(name, 'is required'));
+  for (const name of known.names) if ((args[name] ?? null) === null) faults.push(fault(name, 'is required'));
   if (faults.length > 0) throw shapeError(faults);
   return { params, query };
 }
@@ -170,7 +177,7 @@ const NO_BODY = Buffer.alloc(0);
 /** The context of a tool call. Members that only a real request has throw; GET routes do not use them. */
 function contextOf<Caller>(
   { params, query }: Values,
-  call: ToolCall<Caller> & { mayCall(caller: Caller): boolean },
+  call: ToolCall<Caller> & { mayCall(caller: Caller): boolean; readonly pageMaxBytes: number | undefined },
 ): AnyContext {
   const unreachable = (): never => {
     throw new Error('A tool has no request of its own.');
@@ -188,7 +195,8 @@ function contextOf<Caller>(
     signal: call.signal,
     method: 'GET',
     path: '',
-    headersAreSent: false,
+    isToolCall: true,
+    pageMaxBytes: call.pageMaxBytes,
     socketAddress: '',
     clientAddress: '',
     get request() {
@@ -206,4 +214,14 @@ function contextOf<Caller>(
     header: () => undefined,
     note: () => undefined,
   };
+}
+
+/**
+ * The bytes that a JSON text takes in the result of a tool: once as structured content, and once as text, where its
+ * quotes and backslashes are escaped.
+ */
+export function bytesAsToolResult(json: string): number {
+  let escaped = 0;
+  for (let at = 0; at < json.length; at += 1) if (json[at] === '"' || json[at] === '\\') escaped += 1;
+  return 2 * Buffer.byteLength(json) + escaped;
 }

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { canonical } from '@sealgate/json';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
+import { withoutPersonalData } from '../domain/partner-item.ts';
 import type { PartnerItem, PartnerQuery, PartnerSource } from '../domain/read-partner.ts';
 import type { Position } from '../domain/resource-ports.ts';
 import { evidenceCondition, holdsAt } from './coverage-facts.ts';
+import type { PartnerSourceOptions } from './partner-resources.ts';
 import { prepared, rowCondition } from './row-condition.ts';
 
 interface CoverageRow {
   id: string;
   framework_id: string;
   requirement_id: string;
+  title: string;
   created_at: Date;
   control_ids: string[];
   evidence_ids: string[];
@@ -30,14 +33,19 @@ interface CoverageQuery extends PartnerQuery {
  * it is approved and not expired at the time of the revision. Expiry makes a revision of its own, so a revision always
  * reads the same.
  */
-export function partnerCoverage(sql: Sql): PartnerSource {
+export function partnerCoverage({ sql, onMasked }: PartnerSourceOptions): PartnerSource {
+  const read = async (scope: RowScope, query: CoverageQuery): Promise<PartnerItem[]> =>
+    (await readCoverage(sql, scope, query)).map((row) => {
+      const item = itemOf(row);
+      return { ...item, text: withoutPersonalData('coverage', item.text, onMasked) };
+    });
   return {
-    list: (scope, query) => readCoverage(sql, scope, query),
-    find: async (scope, id, query) => (await readCoverage(sql, scope, { ...query, id, filters: {}, limit: 1 }))[0],
+    list: read,
+    find: async (scope, id, query) => (await read(scope, { ...query, id, filters: {}, limit: 1 }))[0],
   };
 }
 
-async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Promise<PartnerItem[]> {
+async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Promise<CoverageRow[]> {
   const { revision, filters, limit, after, id } = query;
   assert(revision !== undefined, 'Coverage is read at a revision.');
   const values: unknown[] = [revision];
@@ -54,13 +62,12 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
     );
   const text = coverageText({ seen, ofOrg, conditions: conditions.join(' ') });
   const state = `($${values.push(filters['state'] ?? null)}::text IS NULL OR state = $${values.length})`;
-  const rows = await sql.query<CoverageRow>(
+  return sql.query<CoverageRow>(
     prepared(
       `${text} SELECT * FROM judged WHERE ${state} ORDER BY created_at, id LIMIT $${values.push(limit)}`,
       values,
     ),
   );
-  return rows.map(itemOf);
 }
 
 /** Parameter `$1` is the revision. */
@@ -83,7 +90,7 @@ function coverageText({
         FROM risk.control_facts c CROSS JOIN LATERAL unnest(c.coverage_ids) k (coverage_id)
        WHERE ${holdsAt('c')} AND ${ofOrg('c')}),
     counted AS (
-      SELECT q.coverage_id AS id, q.framework_id, q.requirement_id, q.created_at,
+      SELECT q.coverage_id AS id, q.framework_id, q.requirement_id, q.title, q.created_at,
              coalesce(array_agg(DISTINCT m.control_id) FILTER (WHERE m.control_id IS NOT NULL), '{}') AS control_ids,
              coalesce(array_agg(DISTINCT v.evidence_id) FILTER (WHERE m.applicable AND v.evidence_id IS NOT NULL), '{}')
                AS evidence_ids,
@@ -110,6 +117,7 @@ function itemOf(row: CoverageRow): PartnerItem {
       id: row.id,
       frameworkId: row.framework_id,
       requirementId: row.requirement_id,
+      requirementTitle: row.title,
       state: row.state,
       controlIds: row.control_ids,
       evidenceIds: row.evidence_ids,

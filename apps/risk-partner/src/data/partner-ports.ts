@@ -7,6 +7,7 @@ import type { Cursors, PartnerItem, PartnerPorts, PartnerSource } from '../domai
 import type { Position } from '../domain/resource-ports.ts';
 import { KINDS } from '../domain/resource.ts';
 import { evidenceCondition } from './coverage-facts.ts';
+import { visibleIds } from './dashboard-reads.ts';
 import { partnerCoverage } from './partner-coverage.ts';
 import { partnerResources, type PartnerSourceOptions } from './partner-resources.ts';
 import { partnerSnapshots, snapshotReads } from './partner-snapshots.ts';
@@ -25,11 +26,31 @@ export function partnerPorts({
   const sources = {
     ...Object.fromEntries(resources),
     frameworks: partnerFrameworks(options),
-    coverage: partnerCoverage(sql),
+    coverage: partnerCoverage(options),
     proofs: partnerProofs(sql),
     snapshots: partnerSnapshots(sql),
   };
-  return { sources, snapshots: snapshotReads(sql), cursors };
+  return { sources, snapshots: snapshotReads(sql), rows: partnerRows(sql), cursors };
+}
+
+/** Looks rows up for callers who name one. */
+function partnerRows(sql: Sql): PartnerPorts['rows'] {
+  return {
+    async isVisible(scope, kind, id) {
+      if (kind !== 'framework') return (await visibleIds(sql, { kind, ids: [id], scope })).size > 0;
+      const values: unknown[] = [id];
+      const text = `SELECT 1 FROM risk.frameworks f WHERE f.framework_id = $1 AND ${rowCondition('f', scope, values, false)}`;
+      return (await sql.query(prepared(text, values))).length > 0;
+    },
+    async idsByRef(scope, kind, refId, limit) {
+      const values: unknown[] = [kind, refId, limit];
+      const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
+      // Condition and expression of an index.
+      const text = `SELECT r.id FROM risk.resources r
+         WHERE r.kind = $1 AND r.kind IN ('risk', 'asset', 'control') AND (r.item::json -> 'refId') #>> '{}' = $2 AND ${condition} ORDER BY r.id LIMIT $3`;
+      return (await sql.query<{ id: string }>(prepared(text, values))).map(({ id }) => id);
+    },
+  };
 }
 
 interface StoredItem {
@@ -71,7 +92,12 @@ function partnerProofs(sql: Sql): PartnerSource {
   };
   return {
     // The filter `subjectType` takes no value but `evidence`, so there is nothing to filter by.
-    list: (scope, query) => read(scope, query.revision, pageBy('p.created_at, p.proof_id', query)),
+    list: (scope, query) =>
+      read(scope, query.revision, (values) => {
+        const { subjectId } = query.filters;
+        const ofSubject = subjectId === undefined ? '' : `AND p.evidence_id = $${values.push(subjectId)}::text`;
+        return `${ofSubject} ${pageBy('p.created_at, p.proof_id', query)(values)}`;
+      }),
     find: async (scope, id, { revision }) =>
       (await read(scope, revision, (values) => `AND p.proof_id = $${values.push(id)}`))[0],
   };

@@ -8,6 +8,7 @@ import { holdsPersonalData } from './personal-data.ts';
 const FREE_TEXT: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(Object.values(KIND_OF).map(({ collection, freeText }) => [collection, freeText])),
   frameworks: ['name', 'version'],
+  coverage: ['requirementTitle'],
 };
 
 type Item = { [member: string]: JsonValue };

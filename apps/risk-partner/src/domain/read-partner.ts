@@ -57,7 +57,19 @@ export interface Cursors {
   read(binding: readonly string[], cursor: string): JsonValue;
 }
 
+/** The rows that callers name, within their scope. */
+export interface NamedRows {
+  isVisible(scope: RowScope, kind: NamedKind, id: string): Promise<boolean>;
+  /** The ids of the visible rows with this `refId`, in order. */
+  idsByRef(scope: RowScope, kind: RefKind, refId: string, limit: number): Promise<string[]>;
+}
+
+type NamedKind = 'framework' | 'control' | 'evidence';
+/** The kinds with a `refId`. */
+export type RefKind = 'risk' | 'asset' | 'control';
+
 export interface PartnerPorts {
+  readonly rows: NamedRows;
   readonly sources: Readonly<Record<string, PartnerSource>>;
   readonly snapshots: SnapshotReads;
   readonly cursors: Cursors;
@@ -74,6 +86,8 @@ export interface PageRequest {
   /** Read at one revision, which the response names and the cursor keeps. */
   readonly atSnapshot: boolean;
   readonly limit: number;
+  /** Upper bound of the whole answer, and what an item adds to it. A page has at least one item all the same. */
+  readonly size?: { readonly maxBytes: number; readonly bytesOf: (item: string) => number } | undefined;
   readonly cursor: string | undefined;
   readonly snapshotId: string | undefined;
   readonly filters: Readonly<Record<string, string>>;
@@ -93,10 +107,11 @@ export function revisionOf(snapshotId: string): number | undefined {
 /**
  * One page ordered by (createdAt, id). It continues from the values in the cursor, whether or not that row still
  * exists.
- * @throws AppError INVALID_CURSOR, NOT_FOUND or SNAPSHOT_EXPIRED for the snapshot.
+ * @throws AppError INVALID_CURSOR, NOT_FOUND or SNAPSHOT_EXPIRED for the snapshot, NOT_FOUND for a filter that names no
+ *   visible row.
  */
 export async function readPage(ports: PartnerPorts, caller: RiskCaller, request: PageRequest): Promise<PartnerPage> {
-  const { collection, atSnapshot, limit, filters, nowMs } = request;
+  const { collection, atSnapshot, limit, size, filters, nowMs } = request;
   const scope = rowScopeOf(caller);
   const named = Object.entries(filters).map(([name, value]) => `${name}=${value}`);
   const binding = [`${collection}.v1`, caller.orgId, caller.personId, ...named.sort()];
@@ -104,13 +119,15 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   const revision = atSnapshot ? await revisionFor(ports, scope, request, from?.revision) : undefined;
   const source = ports.sources[collection]!;
   const query = { filters, revision, limit, after: from, nowMs };
-  const joined = await source.listJoined?.(scope, query);
+  const joined = size === undefined ? await source.listJoined?.(scope, query) : undefined;
   // One item more than the page tells whether there is a next page.
   const {
     texts,
     count,
     continuesAfter: last,
-  } = joined ?? itemsOf(await source.list(scope, { ...query, limit: limit + 1 }), limit);
+  } = joined ?? itemsOf(await source.list(scope, { ...query, limit: limit + 1 }), { limit, size });
+  // A page with items shows that the named rows exist.
+  if (count === 0) await requireNamedRows(ports.rows, scope, filters);
   return {
     texts,
     count,
@@ -120,13 +137,47 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   };
 }
 
-function itemsOf(found: readonly PartnerItem[], limit: number): PartnerItems {
-  const shown = found.slice(0, limit);
+function itemsOf(found: readonly PartnerItem[], { limit, size }: Pick<PageRequest, 'limit' | 'size'>): PartnerItems {
+  const within = found.slice(0, limit);
+  let bytes = ENVELOPE_BYTES;
+  const tooMany = within.findIndex(({ text }, index) => {
+    if (size === undefined) return false;
+    bytes += size.bytesOf(`${text},`);
+    return bytes > size.maxBytes && index > 0;
+  });
+  const shown = tooMany < 0 ? within : within.slice(0, tooMany);
   return {
     texts: shown.map(({ text }) => text),
     count: shown.length,
-    continuesAfter: found.length > limit ? shown.at(-1) : undefined,
+    continuesAfter: found.length > shown.length ? shown.at(-1) : undefined,
   };
+}
+
+/**
+ * What surrounds the items in a message: the members of the envelope (twice, with a cursor of up to 512 bytes), the
+ * signature, and JSON-RPC.
+ */
+const ENVELOPE_BYTES = 3_500;
+
+/** The filters that name a row by its id, and the kind of that row. */
+const NAMED_BY = { framework: 'framework', controlId: 'control', subjectId: 'evidence' } as const;
+export const NAMING_FILTERS = Object.keys(NAMED_BY) as readonly (keyof typeof NAMED_BY)[];
+
+/**
+ * An empty list would say that a row has nothing, where there is no such row.
+ * @throws AppError NOT_FOUND, the same for a missing and a hidden row.
+ */
+export async function requireNamedRows(
+  rows: Pick<NamedRows, 'isVisible'>,
+  scope: RowScope,
+  filters: PartnerQuery['filters'],
+): Promise<void> {
+  for (const name of NAMING_FILTERS) {
+    const id = filters[name];
+    if (id === undefined || (await rows.isVisible(scope, NAMED_BY[name], id))) continue;
+    const faults = [{ in: 'query' as const, pointer: `/${name}`, detail: `names no ${NAMED_BY[name]}` }];
+    throw new AppError('NOT_FOUND', `The ${name} names no ${NAMED_BY[name]} that this key may see.`, { faults });
+  }
 }
 
 /** @throws AppError NOT_FOUND, also for a hidden row. */

@@ -30,6 +30,8 @@ export interface McpMessage {
   /** A request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
   readonly server: ServerForMessage;
+  /** Whether the client accepts a response only as an event stream: it gets one event. */
+  readonly asEvent: boolean;
 }
 
 const MIRRORED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
@@ -39,7 +41,7 @@ const MIRRORED_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as c
  * with the body, and sets the status; it sees only the headers it compares, never the key. A client that disconnects is
  * ignored: the work is bounded.
  */
-export async function answerMessage({ message, header, server }: McpMessage): Promise<Reply> {
+export async function answerMessage({ message, header, server, asEvent }: McpMessage): Promise<Reply> {
   if (!isNarrow(message)) return TOO_WIDE;
   const held = new HeldResult();
   const request = new Request('http://localhost/mcp', { method: 'POST', headers: headersFor(header) });
@@ -48,9 +50,17 @@ export async function answerMessage({ message, header, server }: McpMessage): Pr
   const response = isLegacy
     ? await answerLegacy(request, message, server('legacy', method, held))
     : await answerModern(request, message, () => server('modern', method, held));
-  const body = response.body === null ? {} : { body: held.fillIn(await response.text()) };
-  return { status: response.status, contentType: response.headers.get('content-type') ?? 'application/json', ...body };
+  const { status } = response;
+  const body = response.body === null ? undefined : held.fillIn(await response.text());
+  if (body !== undefined && asEvent && status === 200)
+    return { status, contentType: 'text/event-stream', body: eventOf(body) };
+  const contentType = response.headers.get('content-type') ?? 'application/json';
+  return { status, contentType, ...(body !== undefined && { body }) };
 }
+
+/** JSON without white space is one line. */
+const eventOf = (message: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from('event: message\ndata: '), Buffer.from(message), Buffer.from('\n\n')]);
 
 /** Random per process, so that no caller can send them. */
 const [TEXT_MARK, VALUE_MARK] = [`text ${randomUUID()}`, `value ${randomUUID()}`];
@@ -65,9 +75,10 @@ export class HeldResult {
   #json: Buffer | undefined;
 
   /** A placeholder result for a JSON object (serialised without white space), as text and as structured content. */
-  hold(json: Buffer): CallToolResult {
+  hold(json: Buffer, meta?: NonNullable<CallToolResult['_meta']>): CallToolResult {
     this.#json = json;
-    return { content: [{ type: 'text', text: TEXT_MARK }], structuredContent: { [VALUE_MARK]: true } };
+    const value = { content: [{ type: 'text' as const, text: TEXT_MARK }], structuredContent: { [VALUE_MARK]: true } };
+    return meta === undefined ? value : { ...value, _meta: meta };
   }
 
   /** The message to send. A message without placeholders is returned unchanged: the SDK may have refused the result. */

@@ -15,6 +15,7 @@ import { AppError, problemOf } from '@sealgate/errors';
 import type { Reply, Tool, ToolCall } from '@sealgate/http';
 import type { RiskCaller } from '../domain/caller.ts';
 import type { HeldResult, McpEra } from './mcp-endpoint.ts';
+import { SIGNATURE_HEADER } from '../routes/partner.ts';
 import { REVIEW_PROMPTS, type ReviewPrompt } from './prompts.ts';
 
 export interface McpServerOptions {
@@ -49,9 +50,9 @@ const RESOURCES = [
 const INSTRUCTIONS = [
   "Read-only access to one organisation's risk register: risks, assets, controls, policies, evidence, the coverage of framework requirements, and proofs that evidence is in a public ledger. Everything is metadata: no document, policy text or person's data is here, so say nothing about what documents contain.",
   'Call whoami first when you do not know what the key may see; a tool that is not listed is not allowed. Results contain only the rows this person may see, so an empty list does not mean that nothing exists.',
-  'Lists are pages, oldest first. To continue, call the same tool with the same filters and cursor set to pagination.nextCursor, until that is null; never make up a cursor or an id. get_coverage and list_proofs name a snapshotId: pass it on to read several pages of one revision.',
+  'Lists are pages, oldest first; without limit a page has at most 50 items and 60,000 bytes. To continue, call the same tool with the same filters and cursor set to pagination.nextCursor, until that is null; never make up a cursor or an id: one that names nothing this person may see is NOT_FOUND, and an empty list means that the named row has no items. An argument that is null is absent. get_coverage and list_proofs name a snapshotId: pass it on to read several pages of one revision.',
   'An error is a result with isError whose JSON has code, status and detail, and errors with a pointer to each invalid argument: correct the arguments, wait on RATE_LIMITED, and do not repeat on FORBIDDEN or NOT_FOUND.',
-  'Results are signed envelopes: quote ids and generatedAt, and do not change an envelope that somebody else will check with verify_envelope.',
+  'Results are signed envelopes: quote ids and generatedAt, and do not change an envelope that somebody else will check. Its signature is evidenceSignature in _meta of the result; pass both on, and both to verify_envelope.',
 ].join('\n');
 
 /** Lists that depend on roles are private and cached briefly; the others are the same for all callers. */
@@ -75,12 +76,12 @@ export function mcpServer(options: McpServerOptions, era: McpEra, method: string
   const cached = (hint: CacheHint) => (era === 'modern' ? hint : {});
   const allowed = () => tools.filter((tool) => tool.mayCall(call.caller));
   const methods = new Map<string, (request: unknown) => Result | Promise<Result>>([
-    ['tools/list', taking('ListToolsRequest', () => ({ tools: allowed().map(describeTool), ...cached(OF_CALLER) }))],
+    ['tools/list', listing('ListToolsRequest', () => ({ tools: allowed().map(describeTool), ...cached(OF_CALLER) }))],
     ['tools/call', (request) => callNamed(request, options)],
-    ['resources/list', taking('ListResourcesRequest', () => ({ resources: [], ...cached(OF_ALL) }))],
+    ['resources/list', listing('ListResourcesRequest', () => ({ resources: [], ...cached(OF_ALL) }))],
     [
       'resources/templates/list',
-      taking('ListResourceTemplatesRequest', () => ({ ...templatesOf(allowed()), ...cached(OF_CALLER) })),
+      listing('ListResourceTemplatesRequest', () => ({ ...templatesOf(allowed()), ...cached(OF_CALLER) })),
     ],
     [
       'resources/read',
@@ -91,9 +92,12 @@ export function mcpServer(options: McpServerOptions, era: McpEra, method: string
     ],
     [
       'prompts/list',
-      taking('ListPromptsRequest', () => ({ prompts: REVIEW_PROMPTS.map(describePrompt), ...cached(OF_ALL) })),
+      listing('ListPromptsRequest', () => ({ prompts: REVIEW_PROMPTS.map(describePrompt), ...cached(OF_ALL) })),
     ],
-    ['prompts/get', taking('GetPromptRequest', ({ params }) => promptFor(params.name, params.arguments ?? {}))],
+    [
+      'prompts/get',
+      withoutNulls(taking('GetPromptRequest', ({ params }) => promptFor(params.name, params.arguments ?? {}))),
+    ],
   ]);
   const answer = methods.get(method);
   // Not by setRequestHandler: the SDK reports invalid parameters as an internal error there. Other methods are left to
@@ -118,6 +122,34 @@ function taking<Name extends keyof SpecTypes, Answer>(name: Name, answer: (reque
   return (request: unknown): Answer => {
     if (isFit(request)) return answer(request);
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The parameters do not match MCP.');
+  };
+}
+
+/**
+ * The same for a list, which is one page, so no cursor is ours. Null and the empty string mean absent, as for tools.
+ * @throws ProtocolError InvalidParams.
+ */
+function listing<Name extends keyof SpecTypes, Answer>(name: Name, answer: (request: SpecTypes[Name]) => Answer) {
+  const answered = withoutNulls(taking(name, answer));
+  return (request: unknown): Answer => {
+    const { cursor } = Object(paramsOf(request)) as { cursor?: unknown };
+    if (cursor === undefined || cursor === null || cursor === '') return answered(request);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+  };
+}
+
+const paramsOf = (request: unknown): unknown => (request as { params?: unknown }).params;
+
+/** Drops members of the parameters, and of `arguments` in them, that are null. */
+function withoutNulls<Answer>(answer: (request: unknown) => Answer): (request: unknown) => Answer {
+  const kept = (value: object) => Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
+  return (request) => {
+    const params = paramsOf(request);
+    if (typeof params !== 'object' || params === null) return answer(request);
+    const { arguments: args, ...others } = kept(params) as { arguments?: unknown };
+    const isOpen = typeof args === 'object' && args !== null && !Array.isArray(args);
+    const given = args === undefined ? {} : { arguments: isOpen ? kept(args) : args };
+    return answer({ ...(request as object), params: { ...others, ...given } });
   };
 }
 
@@ -190,9 +222,10 @@ const PROBLEM = {
   required: ['code', 'status', 'detail'],
 };
 
-/** Arguments that are not an object are refused like other invalid arguments. */
+/** Arguments that are not an object are refused like other invalid arguments; null means absent. */
 function callNamed(request: unknown, options: McpServerOptions): Promise<CallToolResult> {
-  const { name, arguments: args = {} } = (request as { params?: { name?: unknown; arguments?: unknown } }).params ?? {};
+  const { name, arguments: sent } = Object(paramsOf(request)) as { name?: unknown; arguments?: unknown };
+  const args = sent ?? {};
   const tool = options.tools.find((one) => one.name === name);
   if (tool === undefined)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${JSON.stringify(name)}.`);
@@ -212,7 +245,8 @@ async function callTool(
   { call, onBug, held }: McpServerOptions,
 ): Promise<CallToolResult> {
   try {
-    return held.hold(jsonOf(await tool.call(checkedArguments(args), call)));
+    const reply = await tool.call(checkedArguments(args), call);
+    return held.hold(jsonOf(reply), metaOf(reply));
   } catch (error) {
     const problem = problemOf(refusalOf(error, onBug), call.requestId);
     const structuredContent: Record<string, unknown> = { ...problem };
@@ -226,13 +260,21 @@ async function readResource(uri: string, { tools, call, onBug }: McpServerOption
   const noResource = () => new ResourceNotFoundError(uri, 'There is no such resource.');
   if (found === undefined || tool === undefined) throw noResource();
   try {
-    const text = jsonOf(await tool.call({ id: uri.slice(`${found.scheme}://`.length) }, call)).toString();
-    return { contents: [{ uri, mimeType: 'application/json', text }] };
+    const reply = await tool.call({ id: uri.slice(`${found.scheme}://`.length) }, call);
+    const meta = metaOf(reply);
+    const contents = [{ uri, mimeType: 'application/json', text: jsonOf(reply).toString() }];
+    return { contents, ...(meta !== undefined && { _meta: meta }) };
   } catch (error) {
     const { code, status, message } = refusalOf(error, onBug);
     if (code === 'NOT_FOUND') throw noResource();
     throw new ProtocolError(ProtocolErrorCode.InvalidRequest, message, { code, status });
   }
+}
+
+/** The signature of an envelope, for `verify_envelope`. */
+function metaOf({ headers }: Reply): { evidenceSignature: string } | undefined {
+  const evidenceSignature = headers?.[SIGNATURE_HEADER];
+  return evidenceSignature === undefined ? undefined : { evidenceSignature };
 }
 
 function jsonOf({ body }: Reply): Buffer {

@@ -15,7 +15,7 @@ import {
   type ManagePorts,
 } from '../domain/manage-resources.ts';
 import { policyKind } from '../domain/policy.ts';
-import type { Cursors } from '../domain/read-partner.ts';
+import { NAMING_FILTERS, requireNamedRows, type Cursors, type PartnerPorts } from '../domain/read-partner.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row } from '../domain/resource-ports.ts';
 import { riskKind } from '../domain/risk.ts';
@@ -34,6 +34,8 @@ export interface DashboardPorts {
   readonly reads: ResourceReads;
   readonly manage: ManagePorts;
   readonly cursors: Cursors;
+  /** To refuse filters that name no row. */
+  readonly partner: Pick<PartnerPorts, 'rows'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -102,7 +104,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     summary: `List ${kind.collection}, oldest first`,
     query: listQuery(LIST_RANGE, filtersOf(kind)),
     responses: barePageOf(view),
-    errors: [],
+    errors: NAMING_FILTERS.some((name) => name in filtersOf(kind)) ? ['NOT_FOUND'] : [],
     async handler({ caller, query }) {
       const page = barePage(ports.cursors, {
         path,
@@ -114,6 +116,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
       const after = from && { createdAt: from[0], id: from[1] };
       const reading = { limit: page.take, after, filters: page.filters, nowMs: ports.now() };
       const found = await ports.reads.list(kind.name, rowScopeOf(caller), reading);
+      if (found.length === 0) await requireNamedRows(ports.partner.rows, rowScopeOf(caller), page.filters);
       const { rows, next } = page.answer(found as Row<D>[], ({ doc }) => [doc.createdAt, doc.id]); // Rows of this kind.
       const body = await viewsOf(ports.reads, kind, { caller, rows, nowMs: ports.now() });
       return { status: 200, body, ...next };

@@ -36,7 +36,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     operationId: 'mcp',
     summary: 'The tool protocol (MCP, streamable HTTP)',
     description:
-      'One JSON-RPC message, answered by one JSON object. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must match the body; a mismatch is a JSON-RPC error with status 400, and an unknown method one with status 404. Revisions 2024-11-05 to 2025-11-25 start with `initialize`. JSON-RPC errors are application/json; errors before JSON-RPC are problems.',
+      'One JSON-RPC message, answered by one JSON object; a client that accepts text/event-stream alone gets it as one event. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must match the body; a mismatch is a JSON-RPC error with status 400, and an unknown method one with status 404. Revisions 2024-11-05 to 2025-11-25 start with `initialize`. JSON-RPC errors are application/json; errors before JSON-RPC are problems.',
     tags: ['tools'],
     permit: 'authenticated',
     charge: 1,
@@ -55,13 +55,13 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     admit,
     async handler(context) {
       const { body, caller, requestId, traceparent, signal } = context;
-      requireAccept(context.header('accept'));
+      const asEvent = answeredType(context.header('accept')) === 'text/event-stream';
       if (Array.isArray(body))
         throw new AppError('INVALID_REQUEST', 'Send one message at a time: batches are not supported.');
       // Loaded by the first message: the SDK and its schemas are a large part of the service's code.
       const { answerMessage } = await import('../mcp/mcp-endpoint.ts');
       const server = await serverFor({ caller, requestId, traceparent, signal });
-      return answerMessage({ message: body, header: (name) => context.header(name), server });
+      return answerMessage({ message: body, header: (name) => context.header(name), server, asEvent });
     },
   });
   return [
@@ -182,11 +182,26 @@ function requireKnownOrigin(
   throw new AppError('ORIGIN_NOT_ALLOWED', 'This Host or Origin may not use the tools.', { headers });
 }
 
-const MCP_TYPES = ['application/json', 'text/event-stream'];
+type Answered = 'application/json' | 'text/event-stream';
 
-/** @throws AppError NOT_ACCEPTABLE unless both types are listed, in any case and with any parameters. */
-function requireAccept(accept = ''): void {
-  const named = accept.split(',').map((range) => range.split(';')[0]!.trim().toLowerCase());
-  if (MCP_TYPES.every((type) => named.includes(type))) return;
-  throw new AppError('NOT_ACCEPTABLE', 'Accept must list application/json and text/event-stream.');
+/**
+ * The media type of the answer: JSON wherever Accept admits it (also without the header), else an event stream.
+ * The most specific range decides on a type, and `q=0` excludes it (RFC 9110, section 12.5.1).
+ * @throws AppError NOT_ACCEPTABLE if neither is admitted.
+ */
+function answeredType(accept: string | undefined): Answered {
+  const ranges = (accept?.trim() || '*/*').split(',').map((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return { name, isExcluded: parameters.some((one) => /^q=0(\.0{0,3})?$/.test(one)) };
+  });
+  const admits = (type: Answered): boolean => {
+    const names = [type, type.replace(/\/.*/, '/*'), '*/*'];
+    const deciding = names
+      .map((name) => ranges.filter((range) => range.name === name))
+      .find(({ length }) => length > 0);
+    return deciding?.some(({ isExcluded }) => !isExcluded) === true;
+  };
+  if (admits('application/json')) return 'application/json';
+  if (admits('text/event-stream')) return 'text/event-stream';
+  throw new AppError('NOT_ACCEPTABLE', 'Accept must admit application/json or text/event-stream.');
 }

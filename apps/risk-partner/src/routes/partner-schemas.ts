@@ -129,6 +129,7 @@ const Coverage = named(
     id: Text,
     frameworkId: Text,
     requirementId: Text,
+    requirementTitle: Shown,
     state: CoverageState,
     controlIds: Texts,
     evidenceIds: Type.Array(Text, { description: 'The valid evidence that the caller may see.' }),
@@ -268,6 +269,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: Proof,
     filters: {
       subjectType: filter(Type.Literal('evidence'), 'The type of the proved record; always evidence.'),
+      subjectId: filter(IdText, 'Only the proof of the evidence with this id.', 'evd_01jz0w9c4e'),
       snapshotId: SnapshotId,
     },
     atSnapshot: true,

@@ -1,9 +1,25 @@
 import { sealPartnerEnvelope, type PartnerEnvelopeParts } from '@sealgate/envelope';
-import { isKnownTag, listQuery, routeFor, weakTag, type HandlerContext, type Reply, type Route } from '@sealgate/http';
+import {
+  bytesAsToolResult,
+  isKnownTag,
+  listQuery,
+  routeFor,
+  weakTag,
+  type HandlerContext,
+  type Reply,
+  type Route,
+} from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import { parseLimit } from '@sealgate/paging';
 import type { RiskCaller } from '../domain/caller.ts';
-import { MAX_PAGE_ITEMS, readItem, readPage, type PartnerPage, type PartnerPorts } from '../domain/read-partner.ts';
+import {
+  MAX_PAGE_ITEMS,
+  NAMING_FILTERS,
+  readItem,
+  readPage,
+  type PartnerPage,
+  type PartnerPorts,
+} from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { CATALOGUE, itemEnvelope, listEnvelope, type PartnerCollection } from './partner-schemas.ts';
 
@@ -20,8 +36,11 @@ export interface PartnerRoutePorts {
 }
 
 const base = { method: 'get', charge: 1, idempotency: 'none' } as const;
+/** Tools pass its value on in `_meta`. */
+export const SIGNATURE_HEADER = 'Evidence-Signature';
+
 const headers = {
-  'Evidence-Signature': 'A detached JWS (RFC 7515, appendix F; EdDSA) over the bytes that were hashed.',
+  [SIGNATURE_HEADER]: 'A detached JWS (RFC 7515, appendix F; EdDSA) over the bytes that were hashed.',
   ETag: 'Weak, as generatedAt differs: over the items, the snapshotId, and whether there is a next page. If there is one, the tag changes every twelve hours.',
 };
 const requestHeaders = { 'If-None-Match': 'Known ETags; 304 if one is current.' };
@@ -54,13 +73,15 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       200: { description: 'A page, signed.', schema: listEnvelope(collection.item), headers },
       304: notModified,
     },
-    errors: atSnapshot ? ['NOT_FOUND', 'SNAPSHOT_EXPIRED'] : [],
+    errors: errorsOfList(collection),
     async handler(context) {
       const { caller } = context;
       const nowMs = ports.now();
       // The query schema declares strings only.
       const { limit, cursor, snapshotId, ...filters } = context.query as Readonly<Record<string, string>>;
-      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), cursor, snapshotId, nowMs };
+      const { pageMaxBytes } = context;
+      const size = pageMaxBytes === undefined ? undefined : { maxBytes: pageMaxBytes, bytesOf: bytesAsToolResult };
+      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), size, cursor, snapshotId, nowMs };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
       const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
       return answer(ports, context, {
@@ -101,6 +122,12 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
   return { list, item };
 }
 
+/** Filters that name a row refuse the id of none, as a path does. */
+const errorsOfList = ({ atSnapshot, filters }: PartnerCollection) => [
+  ...(atSnapshot || NAMING_FILTERS.some((name) => name in filters) ? (['NOT_FOUND'] as const) : []),
+  ...(atSnapshot ? (['SNAPSHOT_EXPIRED'] as const) : []),
+];
+
 /** Half of a cursor's lifetime. */
 const CURSOR_FRESH_MS = 43_200_000;
 
@@ -121,21 +148,22 @@ interface Answering extends Pick<PartnerEnvelopeParts, 'content' | 'snapshotId'>
   readonly etag: () => string;
 }
 
-/** The sealed envelope; with ETag and signature if the response sends headers. */
+/** The sealed envelope with its signature; a response by HTTP has an ETag as well. */
 async function answer(
   { sign }: PartnerRoutePorts,
   context: Pick<
     HandlerContext<RiskCaller, unknown, unknown, unknown>,
-    'caller' | 'header' | 'headersAreSent' | 'requestId'
+    'caller' | 'header' | 'isToolCall' | 'requestId'
   >,
   { nowMs, etag, ...parts }: Answering,
 ): Promise<Reply> {
   const seal = () =>
     sealPartnerEnvelope({ ...parts, orgId: context.caller.orgId, generatedAt: new Date(nowMs).toISOString() });
-  if (!context.headersAreSent) return { status: 200, body: seal().bytes };
-  const tag = etag();
-  const caching = { ETag: tag, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
-  if (isKnownTag(context.header('if-none-match'), tag)) return { status: 304, headers: caching };
+  const caching = context.isToolCall
+    ? {}
+    : { ETag: etag(), 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
+  const { ETag: tag } = caching;
+  if (tag !== undefined && isKnownTag(context.header('if-none-match'), tag)) return { status: 304, headers: caching };
   const { bytes, hashedBytes } = seal();
-  return { status: 200, body: bytes, headers: { ...caching, 'Evidence-Signature': await sign(hashedBytes) } };
+  return { status: 200, body: bytes, headers: { ...caching, [SIGNATURE_HEADER]: await sign(hashedBytes) } };
 }
