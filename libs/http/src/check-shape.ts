@@ -52,8 +52,15 @@ export function notFound(): AppError {
   return new AppError('NOT_FOUND', 'There is nothing at this path.');
 }
 
+/** Whether a segment can name something; `.` and `..` are directions, encoded or not. */
+const isName = (segment: string): boolean => segment !== '.' && segment !== '..' && segment !== '';
+
+/** Whether every decoded segment of a path can name something: else nothing is there, whatever the method. */
+export const areNames = (params: Readonly<Record<string, string | string[]>>): boolean =>
+  Object.values(params).flat().every(isName);
+
 function checkedSegment(segment: string): string {
-  if (segment === '.' || segment === '..' || segment === '') throw notFound();
+  if (!isName(segment)) throw notFound();
   return segment;
 }
 

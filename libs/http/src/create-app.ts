@@ -4,7 +4,7 @@ import { type Log, type RequestLog, withSpan } from '@sealgate/observability';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-connections.ts';
-import type { CompileTime } from './check-shape.ts';
+import { areNames, type CompileTime } from './check-shape.ts';
 import { Compression } from './content-coding.ts';
 import { Exchange, type RoutedRequest } from './exchange.ts';
 import type { Guard } from './guard.ts';
@@ -209,8 +209,10 @@ function dispatcher(table: PathTable, services: AppServices, missed: WeakMap<obj
       serveTraced(new Exchange(request, response, services, mounted), mounted);
       return;
     }
+    // Nothing is at a path with dot segments, so it has no methods to list either.
     const tables = missed.get(request);
-    if (tables === undefined) missed.set(request, [table]);
+    if (!areNames(request.params)) next();
+    else if (tables === undefined) missed.set(request, [table]);
     else tables.push(table);
     next();
   };

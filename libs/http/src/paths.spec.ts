@@ -121,6 +121,22 @@ describe('paths', () => {
 });
 
 describe('methods', () => {
+  it.each(['/..', '/.', '/%2e%2E', '/api/assets/..', '/ledger/c/tile/../x'])(
+    'are not told of a path with dot segments, which is 404 for every method: %s',
+    async (target) => {
+      const surface = testSurface([post('/:network', 'write'), ...routes.slice(1)]);
+      const { port, close } = await listen(surface.app);
+      try {
+        for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
+          const { status, headers } = await sendRequest(port, [`${method} ${target} HTTP/1.1`]);
+          expect([method, status, headers['allow']]).toEqual([method, 404, undefined]);
+        }
+      } finally {
+        await close();
+      }
+    },
+  );
+
   const { app } = testSurface(routes);
 
   it('missing on a path are 405 and Allow lists those present', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import {
   ADMIN_BODY_MAX_BYTES,
@@ -137,7 +138,10 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL'],
     async handler(context) {
       const { networkId } = context.params;
-      checkBurst(context.body.limits ?? null, ports.maxBatchRecords);
+      const { limits = null } = context.body;
+      const known = limits === null ? undefined : await ports.networks.find(networkId);
+      // Limits from before a larger MAX_BATCH_RECORDS may be repeated.
+      if (!isDeepStrictEqual(limits, known?.limits)) checkBurst(limits, ports.maxBatchRecords);
       const also = alsoRecord(context, 'network.change', networkId);
       const network = await changeNetwork(ports, networkId, { change: context.body, also });
       return { status: 200, body: rowOf(network) };
