@@ -135,6 +135,31 @@ describe('AuthZEN', () => {
     }
   });
 
+  it('takes defaults that are not complete where every item is, and answers an item that is not in its place', async () => {
+    const { resource, ...complete } = evaluation();
+    const top = { resource: { type: 'venue' }, subject: {}, action: { properties: {} } };
+    const failed = { decision: false, context: { error: { status: 400, message: expect.any(String) } } };
+    const answer = await ask('evaluations', { ...top, evaluations: [{ ...complete, resource }, evaluation()] });
+    expect(answer).toMatchObject({ status: 200, body: { evaluations: [{ decision: true }, { decision: true }] } });
+    // A member of an item replaces the default as a whole, so both lack something.
+    const mixed = {
+      ...complete,
+      ...{ resource: { type: 'venue' } },
+      evaluations: [{}, { resource: { id: 'hall' } }, { resource }],
+    };
+    expect((await ask('evaluations', mixed)).body).toEqual({
+      evaluations: [failed, failed, expect.objectContaining({ decision: true })],
+    });
+    const denied = { ...mixed, options: { evaluations_semantic: 'deny_on_first_deny' } };
+    expect((await ask('evaluations', denied)).body.evaluations).toEqual([failed]);
+  });
+
+  it('points at what a single question lacks', async () => {
+    const body = { ...evaluation(), resource: { type: 'venue' }, action: {}, subject: undefined };
+    const errors = ['/subject', '/action/name', '/resource/id'].map((pointer) => ({ in: 'body', pointer }));
+    expect(await ask('evaluations', body)).toMatchObject({ status: 400, body: { decision: false, errors } });
+  });
+
   describe('in a batch with one item that cannot be evaluated', () => {
     const { resource, ...defaults } = { ...evaluation(), subject: undefined };
     const good = () => ({ subject: evaluation().subject, resource });

@@ -118,6 +118,27 @@ describe('deciding', () => {
     expectProblem(past, 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/valid_until' }] });
   });
 
+  it('is replayed after its end, byte for byte; another outcome with that end is a conflict', async () => {
+    const { caseId } = await newCase(site, key);
+    const end = Date.now() + 3_600_000;
+    const body = { decision: 'approve', reason_codes: ['A'], valid_until: new Date(end).toISOString() };
+    const first = await decide(caseId, body);
+    expect(first.status).toBe(201);
+    const later = await site.replica();
+    later.advance(7_200_000);
+    const ask = (more: object) =>
+      later.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: 'p1', ...body, ...more } });
+    try {
+      const again = await ask({});
+      expect({ status: again.status, text: again.text }).toEqual({ status: 200, text: first.text });
+      expectProblem(await ask({ decision: 'decline' }), 'DECISION_CONFLICT');
+      const other = { valid_until: new Date(end + 1).toISOString() };
+      expectProblem(await ask(other), 'INVALID_REQUEST', { errors: [{ in: 'body', pointer: '/valid_until' }] });
+    } finally {
+      await later.stop();
+    }
+  });
+
   it('applies a decline at once, sealed or not, and an approve once sealed', async () => {
     const { caseId, subjectRef } = await sealedCase(site, key);
     expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');

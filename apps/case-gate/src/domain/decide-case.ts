@@ -31,17 +31,18 @@ export interface Decided {
 
 /**
  * Records a decision under a policy version. Repeating the same outcome returns the existing decision.
- * @throws AppError UNKNOWN_POLICY_VERSION, POLICY_VERSION_RETIRED, DECISION_CONFLICT, INVALID_STATE_TRANSITION.
+ * @throws AppError INVALID_REQUEST, UNKNOWN_POLICY_VERSION, POLICY_VERSION_RETIRED, DECISION_CONFLICT, INVALID_STATE_TRANSITION.
  */
 export async function decideCase(
   tx: CaseTransaction,
   record: CaseRecord,
   { ports, order }: { ports: DecidePorts; order: DecideOrder },
 ): Promise<Decided> {
+  const known = await tx.decisions(record.caseId);
+  requireFutureEnd(order, { known, nowMs: ports.now() });
   const policy = await tx.findPolicy(record.environment, order.policyVersion);
   if (policy === undefined || policy.status === 'draft') throw unknownPolicy('There is no such active policy version.');
   const outcome = await outcomeOf(tx, record, { policy, order });
-  const known = await tx.decisions(record.caseId);
   const repeated = repetitionOf(known, outcome);
   if (repeated !== undefined) return { record, decision: repeated, repeated: true };
   if (policy.status === 'retired') {
@@ -65,6 +66,22 @@ export async function decideCase(
     await applyDecision(tx, ports, { environment, subjectRef, actor: order.actor, candidate });
   }
   return { record: next, decision, repeated: false };
+}
+
+/**
+ * A decision cannot end before it begins; but one that was recorded may be asked for again after its end.
+ * @throws AppError INVALID_REQUEST.
+ */
+function requireFutureEnd(
+  { policyVersion, validUntil }: DecideOrder,
+  { known, nowMs }: { readonly known: readonly Decision[]; readonly nowMs: number },
+): void {
+  if (validUntil === null || validUntil.getTime() > nowMs) return;
+  const end = validUntil.getTime();
+  if (known.some((one) => one.policyVersion === policyVersion && one.validUntil?.getTime() === end)) return;
+  throw new AppError('INVALID_REQUEST', 'A decision cannot end in the past.', {
+    faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until must be in the future.' }],
+  });
 }
 
 async function macOf(

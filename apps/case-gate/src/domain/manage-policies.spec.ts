@@ -31,5 +31,12 @@ describe('a policy version', () => {
         expect.objectContaining({ code: 'IN_USE' }),
       );
     }
+    // A client may send the members in another order, and rules that only an older version took.
+    const sent = { default: { reason_codes: [], decision: 'refer' as const }, rules: [] };
+    for (const stored of [JSON.stringify(rules), JSON.stringify({ ...rules, older: true })]) {
+      const again = stored.includes('older') ? { ...sent, older: true } : sent;
+      const known = { status: 'active' as const, rules: stored };
+      expect(changedPolicy(known, { rules: again, status: 'retired' })).toEqual({ status: 'retired', rules: stored });
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Policy, FinalDecision } from './case-record.ts';
@@ -37,7 +38,9 @@ export function changedPolicy(
   policy: Pick<StoredPolicy, 'status' | 'rules'>,
   { status, rules }: PolicyChange,
 ): Pick<StoredPolicy, 'status' | 'rules'> {
-  const text = rules === undefined ? policy.rules : rulesText(rules);
+  // In any order of members, and whatever today's checks say of them: repeating them changes nothing.
+  const repeats = policy.rules !== null && isDeepStrictEqual(rules, JSON.parse(policy.rules));
+  const text = rules === undefined || repeats ? policy.rules : rulesText(rules);
   if (text !== policy.rules && policy.status !== 'draft') {
     throw new AppError('IN_USE', 'The rules of a policy version are frozen once it has left draft.');
   }

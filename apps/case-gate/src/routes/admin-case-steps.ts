@@ -154,7 +154,7 @@ function decideRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
     description: 'Without `decision` the rules of the version decide; an operator may name an outcome.',
     async handler(context) {
       const { of, actor, event } = actingOn(context);
-      const order = orderOf(context.body, { actor, nowMs: ports.now() });
+      const order = orderOf(context.body, actor);
       const decided = await changeCase(ports, of, async (tx, record) => {
         const result = await decideCase(tx, record, { ports, order });
         const { decisionId, decision, policyVersion } = result.decision;

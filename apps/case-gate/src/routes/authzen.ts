@@ -44,10 +44,13 @@ const evaluationCheck = TypeCompiler.Compile(EvaluationBody);
 
 const Semantic = enumOf('EvaluationsSemantic', ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit']);
 const MAX_EVALUATIONS = 50;
+/** Defaults may lack members, as long as each item that they apply to is complete. */
+const PartialEntity = named('PartialEntity', open({ ...Type.Partial(Entity).properties }));
+const PartialAction = named('PartialAction', open({ ...Type.Partial(Action).properties }));
 const defaults = {
-  subject: Type.Optional(Entity),
-  action: Type.Optional(Action),
-  resource: Type.Optional(Entity),
+  subject: Type.Optional(PartialEntity),
+  action: Type.Optional(PartialAction),
+  resource: Type.Optional(PartialEntity),
   context: Type.Optional(Context),
 };
 const batchOf = <Item extends TSchema>(item: Item) =>
@@ -170,15 +173,18 @@ function questionsOf(body: unknown): (MaybeQuestion | undefined)[] {
   return evaluations.map((each: unknown) => (isObject(each) ? { ...defaults, ...each } : undefined));
 }
 
+/** The parts of a question, and the members that each needs. */
+const NEEDED = { subject: ['type', 'id'], action: ['name'], resource: ['type', 'id'] } as const;
 const PARTS = ['subject', 'action', 'resource'] as const;
 
 /** @throws AppError INVALID_REQUEST where a member of the single question is missing. */
 function requireComplete(question: MaybeQuestion): void {
-  const faults = PARTS.filter((part) => question[part] === undefined).map((part) => ({
-    in: 'body' as const,
-    pointer: `/${part}`,
-    detail: 'is missing',
-  }));
+  const missing = PARTS.flatMap((part) => {
+    const given = question[part];
+    if (!isObject(given)) return [`/${part}`];
+    return NEEDED[part].filter((name) => !Object.hasOwn(given, name)).map((name) => `/${part}/${name}`);
+  });
+  const faults = missing.map((pointer) => ({ in: 'body' as const, pointer, detail: 'is missing' }));
   if (faults.length > 0) throw new AppError('INVALID_REQUEST', 'The evaluation is not complete.', { faults });
 }
 

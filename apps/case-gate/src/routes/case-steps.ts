@@ -192,7 +192,7 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
       const { caller, body } = context;
       const { case_id: caseId } = context.params;
       const { environment, keyId: actor } = caller;
-      const order = orderOf(body, { actor, nowMs: ports.now() });
+      const order = orderOf(body, actor);
       const mayOverride = context.allows('case:override');
       const decided = await changeCase(ports, { environment, caseId }, (tx, record) => {
         if (order.decision !== undefined && !mayOverride) {
@@ -205,27 +205,15 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
   });
 }
 
-export function orderOf(
-  body: Static<typeof DecideBody>,
-  { actor, nowMs }: { readonly actor: string; readonly nowMs: number },
-): DecideOrder {
+export function orderOf(body: Static<typeof DecideBody>, actor: string): DecideOrder {
   return {
     policyVersion: body.policy_version,
     decision: body.decision,
     reasonCodes: body.reason_codes ?? [],
-    validUntil: futureOf(body.valid_until, nowMs),
+    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until),
     decidedBy: body.decided_by,
     actor,
   };
-}
-
-function futureOf(text: string | undefined, nowMs: number): Date | null {
-  if (text === undefined) return null;
-  const moment = new Date(text);
-  if (moment.getTime() > nowMs) return moment;
-  throw new AppError('INVALID_REQUEST', 'The decision would never be valid.', {
-    faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until must be in the future.' }],
-  });
 }
 
 export function decideAnswer({ record, decision }: Decided): Static<typeof DecideAnswer> {
