@@ -36,7 +36,8 @@ describe('a key of your own', () => {
     expect(rows.some(({ row }) => row.includes(String(key['rawKey']).slice(12)))).toBe(false);
     expect(rows.some(({ row }) => row.includes(sha256(String(key['rawKey'])).toString('hex')))).toBe(true);
     const [listed] = (await service.api.get('/api/api-keys', viewer.key)).json as Made[];
-    expect(Object.keys(listed!).sort()).toEqual(['createdAt', 'id', 'keyPrefix', 'label', 'lastUsedAt', 'revokedAt']);
+    const members = ['createdAt', 'endsAt', 'id', 'keyPrefix', 'label', 'lastUsedAt', 'revokedAt'];
+    expect(Object.keys(listed!).sort()).toEqual(members);
     expect(service.logLines.some((line) => line.includes(String(key['rawKey'])))).toBe(false);
   });
 
@@ -89,6 +90,10 @@ describe('a key of your own', () => {
     });
     expect((await mint({ label: 'x', replaces: 'key_none' })).json).toMatchObject({ code: 'NOT_FOUND', status: 404 });
     expect(await works(String(old['rawKey']))).toBe(200);
+    const listed = (await service.api.get('/api/api-keys', viewer.key)).json as Made[];
+    const endOf = (id: unknown) => listed.find((one) => one.id === id)!['endsAt'];
+    const mintedMs = Date.parse(String((next.json as Made)['createdAt']));
+    expect([endOf(old.id), endOf((next.json as Made).id)]).toEqual([new Date(mintedMs + 60_000).toISOString(), null]);
     service.skewMs += 61_000;
     expect([await works(String(old['rawKey'])), await works(String((next.json as Made)['rawKey']))]).toEqual([
       401, 200,

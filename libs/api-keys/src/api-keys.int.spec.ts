@@ -67,6 +67,7 @@ describe('mint', () => {
       createdAt: new Date('2026-01-01T00:00:00.000Z'),
       expiresAt: new Date('2027-01-01T00:00:00.000Z'),
       revokedAt: null,
+      endsAt: new Date('2027-01-01T00:00:00.000Z'),
       lastUsedAt: null,
       replaces: null,
       rawKey: expect.stringMatching(/^ingest_[A-Za-z0-9_-]{43}$/),
@@ -145,6 +146,22 @@ describe('rotation', () => {
     const third = await keys.mint(key({ replaces: second.id, overlapSeconds: 60 }));
     expect([second.familyId, third.familyId]).toEqual([first.id, first.id]);
     expect((await keys.mint(key())).familyId).not.toBe(first.id);
+  });
+
+  it('shows as its end the earliest of expiry, end of the overlap and revocation', async () => {
+    const endOf = async (id: string) => (await keys.list('acme', { limit: 10 })).find((one) => one.id === id)?.endsAt;
+    const at = (ms: number) => new Date(clock.now() + ms);
+    const forever = await keys.mint(key());
+    expect(await endOf(forever.id)).toBeNull();
+    const young = await keys.mint(key({ replaces: forever.id, overlapSeconds: 60, expiresAt: at(30_000) }));
+    expect([await endOf(forever.id), await endOf(young.id)]).toEqual([at(60_000), at(30_000)]);
+    await keys.mint(key({ replaces: young.id, overlapSeconds: 60 }));
+    expect(await endOf(young.id)).toEqual(at(30_000));
+    await keys.revoke('acme', young.id);
+    expect(await endOf(young.id)).toEqual(at(0));
+    expect([await isLive(forever.id), await isLive(young.id)]).toEqual([true, false]);
+    clock.advance(60_000);
+    expect(await isLive(forever.id)).toBe(false);
   });
 
   it('replaces a key once, also after its overlap', async () => {

@@ -16,6 +16,8 @@ export interface ApiKeyRow<Grants> {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** The earliest of expiry, end of overlap and revocation; from then on it is not live. Null: none is known. */
+  readonly endsAt: Date | null;
   readonly lastUsedAt: Date | null;
   /** The id of the key that this one replaced. */
   readonly replaces: string | null;
@@ -93,9 +95,8 @@ export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
     },
 
     async list(ownerId, { limit, after }) {
-      // A key ends at the earliest of its three end times; LEAST ignores NULL.
       const text = `SELECT ${KEY_COLUMNS} FROM ${table} k
-        WHERE k.owner_id = $1 AND (LEAST(k.revoked_at, k.expires_at, k.overlap_until) > $2) IS NOT FALSE
+        WHERE k.owner_id = $1 AND (${ENDS_AT} > $2) IS NOT FALSE
           ${after === undefined ? '' : 'AND (k.created_at, k.id) < ($4, $5)'}
         ORDER BY k.created_at DESC, k.id DESC LIMIT $3`;
       const position = after === undefined ? [] : [after.createdAt, after.id];
@@ -258,10 +259,13 @@ function mintQueries<Grants>(schema: string) {
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
+/** The end of a key: LEAST ignores NULL. */
+const ENDS_AT = 'LEAST(k.revoked_at, k.expires_at, k.overlap_until)';
+
 /** The columns of an `ApiKeyRow`; the table's alias is `k`. */
 const KEY_COLUMNS = `k.id, k.owner_id AS "ownerId", k.family_id AS "familyId", k.label, k.key_prefix AS "keyPrefix", k.grants,
   k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-  k.last_used_at AS "lastUsedAt", k.replaces`;
+  ${ENDS_AT} AS "endsAt", k.last_used_at AS "lastUsedAt", k.replaces`;
 
 /** The qualified table name for statements. */
 export function keyTable(schema: string): string {

@@ -53,7 +53,16 @@ const MintedKey = named(
 );
 const KeyRow = named(
   'Key',
-  Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) }),
+  Type.Object({
+    id: Text,
+    ...keyMembers,
+    revokedAt: OrNull(Time),
+    endsAt: OrNull({
+      ...Time,
+      description: 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.',
+    }),
+    lastUsedAt: OrNull(Time),
+  }),
 );
 
 /** A key to mint. */
@@ -184,8 +193,9 @@ function noKey(): AppError {
 }
 
 function rowOf(row: ApiKeyRow<KeyGrants>): Static<typeof KeyRow> {
-  const { id, revokedAt, lastUsedAt } = row;
-  const times = { revokedAt: revokedAt?.toISOString() ?? null, lastUsedAt: lastUsedAt?.toISOString() ?? null };
+  const { id, revokedAt, endsAt, lastUsedAt } = row;
+  const text = (time: Date | null) => time?.toISOString() ?? null;
+  const times = { revokedAt: text(revokedAt), endsAt: text(endsAt), lastUsedAt: text(lastUsedAt) };
   return { id, ...membersOf(row), ...times };
 }
 

@@ -5,18 +5,20 @@ import { Time } from '../shell/time.tsx';
 
 /** A key of any surface. */
 interface KeyTimes {
-  /** If in the future: the key was rotated and is valid until then. */
   readonly revokedAt: string | null;
+  /** The earliest of expiry, revocation and the end of the overlap after a rotation. */
+  readonly endsAt: string | null;
   readonly expiresAt?: string | null;
 }
 
-type KeyStateName = 'live' | 'ending' | 'revoked' | 'expired';
+type KeyStateName = 'live' | 'ending' | 'revoked' | 'expired' | 'replaced';
 
 /** The current state of a key; an ending key is still valid. */
-export function keyState({ revokedAt, expiresAt = null }: KeyTimes, now = Date.now()): KeyStateName {
-  if (revokedAt !== null && Date.parse(revokedAt) <= now) return 'revoked';
-  if (expiresAt !== null && Date.parse(expiresAt) <= now) return 'expired';
-  return revokedAt === null ? 'live' : 'ending';
+export function keyState({ revokedAt, endsAt, expiresAt = null }: KeyTimes, now = Date.now()): KeyStateName {
+  if (revokedAt !== null) return 'revoked';
+  const isExpiry = endsAt === expiresAt;
+  if (endsAt !== null && Date.parse(endsAt) <= now) return isExpiry ? 'expired' : 'replaced';
+  return isExpiry ? 'live' : 'ending';
 }
 
 const BADGES = {
@@ -24,15 +26,15 @@ const BADGES = {
   ending: { tone: 'wait', word: 'Ending' },
   revoked: { tone: 'bad', word: 'Revoked' },
   expired: { tone: 'bad', word: 'Expired' },
+  replaced: { tone: 'bad', word: 'Replaced' },
 } as const;
 
 /** The state of a key, and its end time. */
 export function KeyState({ times }: { readonly times: KeyTimes }): ReactNode {
   const state = keyState(times);
   const { tone, word } = BADGES[state];
-  const { revokedAt, expiresAt = null } = times;
-  const end = state === 'live' || state === 'expired' ? expiresAt : revokedAt;
-  const isOver = state === 'revoked' || state === 'expired';
+  const { endsAt: end } = times;
+  const isOver = state !== 'live' && state !== 'ending';
   return (
     <Stack gap={2} align="flex-start">
       <StateBadge tone={tone}>{word}</StateBadge>

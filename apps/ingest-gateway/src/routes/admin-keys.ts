@@ -61,7 +61,16 @@ const MintedKey = named(
 );
 const KeyRow = named(
   'Key',
-  Type.Object({ id: Text, ...keyMembers, revokedAt: OrNull(Time), lastUsedAt: OrNull(Time) }),
+  Type.Object({
+    id: Text,
+    ...keyMembers,
+    revokedAt: OrNull(Time),
+    endsAt: OrNull({
+      ...Time,
+      description: 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.',
+    }),
+    lastUsedAt: OrNull(Time),
+  }),
 );
 
 export interface AdminKeysPorts {
@@ -184,11 +193,12 @@ function grantsOf(body: Static<typeof MintBody>): KeyGrants {
 }
 
 function rowOf(row: ApiKeyRow<KeyGrants>): Static<typeof KeyRow> {
-  const { id, revokedAt, lastUsedAt } = row;
+  const { id, revokedAt, endsAt, lastUsedAt } = row;
   return {
     id,
     ...membersOf(row),
     revokedAt: revokedAt?.toISOString() ?? null,
+    endsAt: endsAt?.toISOString() ?? null,
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
   };
 }

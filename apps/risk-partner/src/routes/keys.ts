@@ -34,6 +34,8 @@ export const MintedKey = named(
   }),
 );
 
+const ENDS_AT = 'The earliest of revocation and, once it was replaced, the end of the overlap; not live from then on.';
+
 export const KeyRow = named(
   'Key',
   Type.Object({
@@ -43,6 +45,7 @@ export const KeyRow = named(
     createdAt: Time,
     lastUsedAt: OrNull(Time),
     revokedAt: OrNull(Time),
+    endsAt: OrNull({ ...Time, description: ENDS_AT }),
   }),
 );
 
@@ -142,7 +145,7 @@ export function mintedView(key: ApiKeyRow<NoGrants> & { readonly rawKey: string 
 }
 
 export function keyView(key: ApiKeyRow<NoGrants>): Static<typeof KeyRow> {
-  const { id, label, keyPrefix, createdAt, lastUsedAt, revokedAt } = key;
+  const { id, label, keyPrefix, createdAt, lastUsedAt, revokedAt, endsAt } = key;
   return {
     id,
     label,
@@ -150,5 +153,6 @@ export function keyView(key: ApiKeyRow<NoGrants>): Static<typeof KeyRow> {
     createdAt: createdAt.toISOString(),
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
     revokedAt: revokedAt?.toISOString() ?? null,
+    endsAt: endsAt?.toISOString() ?? null,
   };
 }

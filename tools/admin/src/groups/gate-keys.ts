@@ -20,6 +20,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'LAST USED', member: 'lastUsedAt' },
   { title: 'EXPIRES', member: 'expiresAt' },
   { title: 'REVOKED', member: 'revokedAt' },
+  { title: 'ENDS', member: 'endsAt' },
 ];
 
 const FORMATS: Readonly<Record<string, Format>> = {

@@ -17,7 +17,7 @@ const KEY = {
   replaces: null,
 };
 const MINTED = { rawKey: RAW_KEY, ...KEY };
-const ROW = { ...KEY, revokedAt: null, lastUsedAt: '2030-01-03T00:00:00.000Z' };
+const ROW = { ...KEY, revokedAt: null, endsAt: null, lastUsedAt: '2030-01-03T00:00:00.000Z' };
 
 const api = await standInApi();
 const { env } = api;
@@ -105,6 +105,7 @@ describe('the other commands of keys', () => {
       'LAST USED',
       'EXPIRES',
       'REVOKED',
+      'ENDS',
     ]);
     expect(line.split(/ {2,}/)).toEqual([
       `key_${'0'.repeat(50)}`,
@@ -114,6 +115,7 @@ describe('the other commands of keys', () => {
       'type0, type1, type2, type3, type4, type…',
       '2030-01-02T03:04:05.678Z',
       '2030-01-03T00:00:00.000Z',
+      '-',
       '-',
       '-',
     ]);

@@ -24,6 +24,7 @@ const KEY_COLUMNS: readonly Column[] = [
   { title: 'CREATED', member: 'createdAt' },
   { title: 'LAST USED', member: 'lastUsedAt' },
   { title: 'REVOKED', member: 'revokedAt' },
+  { title: 'ENDS', member: 'endsAt' },
 ];
 
 const scopeText: Format = (value) => {
