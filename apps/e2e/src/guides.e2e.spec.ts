@@ -155,12 +155,15 @@ describe('the guide for partners', () => {
       expect(listed.sort()).toEqual([...ids].sort());
       const files = shown('use-mcp.md', 'json').map((text) => JSON.parse(text) as McpFile);
       const [toml = ''] = shown('use-mcp.md', 'toml');
-      const servers = files.map(({ mcpServers, servers: own }) => (mcpServers ?? own)!['sealgate']!);
+      const all = files.map(({ mcpServers, servers: own }) => (mcpServers ?? own)!['sealgate']!);
+      // The bridge for clients that start programs comes from npm.
+      const servers = all.filter(({ url: address }) => address !== undefined);
+      expect(all.length - servers.length).toBe(1);
       const [, url = ''] = /^url = "(.*)"$/m.exec(toml) ?? [];
       expect(toml).toContain('bearer_token_env_var = "SEALGATE_KEY"');
       expect(servers).toHaveLength(3);
       for (const one of [...servers, { url, headers: { Authorization: 'Bearer ${SEALGATE_KEY}' } }]) {
-        const address = one.url.replace('https://risks.example.com', env['SEALGATE_URL']!);
+        const address = one.url!.replace('https://risks.example.com', env['SEALGATE_URL']!);
         const authorization = one.headers.Authorization.replace(
           /\$\{(?:env:SEALGATE_KEY|SEALGATE_KEY|input:sealgate-key)\}/,
           env['SEALGATE_KEY']!,
@@ -202,7 +205,7 @@ interface McpFile {
   readonly servers?: Readonly<Record<string, McpServer>>;
 }
 interface McpServer {
-  readonly url: string;
+  readonly url: string | undefined;
   readonly headers: { readonly Authorization: string };
 }
 

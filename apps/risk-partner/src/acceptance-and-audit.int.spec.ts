@@ -52,6 +52,61 @@ describe('the acceptance of a risk', () => {
     service.skewMs -= 366 * 86_400_000;
   });
 
+  it('runs out for partners at its time: in pages, their ETag, and as a revision of that time', async () => {
+    const day = 86_400_000;
+    // Of its own, as its times are ahead of those of the others.
+    const orgId = await service.newOrg();
+    const owner = await service.newPerson(orgId, ['owner']);
+    const write = rowsOf(service, owner);
+    const partner = await service.newPerson(orgId, ['partner_read']);
+    const blind = await service.newPerson(orgId, ['viewer'], { scope: { departments: ['none'] } });
+    const expiresAt = new Date(Date.now() + 400 * day).toISOString();
+    const { id } = await write.risk({ status: 'accepted', acceptance: { expiresAt }, refId: 'R-ends' });
+    const plain = await write.risk();
+    const read = async () => {
+      const page = await service.api.get('/api/v1/risks?limit=200', partner.key);
+      const items = (page.json as { items: Made[] }).items;
+      const shown = items.find((item) => item.id === id)!;
+      expect(items.find((item) => item.id === plain.id)).toMatchObject({
+        acceptanceExpiresAt: null,
+        acceptanceStale: null,
+      });
+      const one = (await service.api.get(`/api/v1/risks/${id}`, partner.key)).json as { item: Made };
+      expect(one.item).toEqual(shown);
+      expect(shown['acceptanceExpiresAt']).toBe(expiresAt);
+      return { etag: page.headers.etag, stale: shown['acceptanceStale'] };
+    };
+    const snapshots = async ({ key }: TestPerson) =>
+      ((await service.api.get('/api/v1/snapshots?limit=200', key)).json as { items: Made[] }).items.map(
+        ({ createdAt }) => createdAt,
+      );
+    const before = await read();
+    expect(before.stale).toBe(false);
+    try {
+      service.skewMs += 400 * day - 60_000;
+      expect((await read()).stale).toBe(false);
+      service.skewMs += 120_000;
+      const after = await read();
+      expect(after.stale).toBe(true);
+      expect(after.etag).not.toBe(before.etag);
+      expect(await snapshots(partner)).toContain(expiresAt);
+      expect(await snapshots(blind)).not.toContain(expiresAt);
+      const path = `/api/risks/${id}`;
+      // Repeating what ran out renews nothing; a new time does.
+      const repeat = { key: owner.key, headers: { 'if-match': '*' }, body: { acceptance: { expiresAt } } };
+      const same = await service.api.send('PATCH', path, repeat);
+      expect([same.status, same.json]).toMatchObject([200, { acceptance: { expiresAt, stale: true } }]);
+      await write.change(path, { acceptance: { expiresAt: new Date(Date.now() + 500 * day).toISOString() } });
+      const renewed = (await service.api.get(`/api/v1/risks/${id}`, partner.key)).json as { item: Made };
+      expect(renewed.item['acceptanceStale']).toBe(false);
+      await write.change(path, { residual: { likelihood: 5, impact: 5 } });
+      const moved = (await service.api.get(`/api/v1/risks/${id}`, partner.key)).json as { item: Made };
+      expect(moved.item['acceptanceStale']).toBe(true);
+    } finally {
+      service.skewMs = 0;
+    }
+  });
+
   it('cannot be added to an archived risk', async () => {
     const patch = patchOf((await write.risk({ status: 'archived' })).id);
     expect(await refusalText(patch({ status: 'identified' }))).toBe('409 INVALID_STATE_TRANSITION');

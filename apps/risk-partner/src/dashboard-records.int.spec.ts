@@ -210,6 +210,39 @@ describe('a change', () => {
   });
 });
 
+describe('a change that repeats a value which could not be set any more', () => {
+  it('is 200 and changes nothing: an owner who left, a text that is refused today', async () => {
+    const orgId = await service.newOrg();
+    const [writer, leaver] = [await service.newPerson(orgId, ['owner']), await service.newPerson(orgId, ['admin'])];
+    const { id } = await rowsOf(service, writer).risk({ ownerId: leaver.id, title: 'Call NUMBER' });
+    await service.sql.query({
+      text: `UPDATE risk.resources SET doc = replace(doc, 'NUMBER', '+49 30 12345678') WHERE id = $1`,
+      values: [id],
+    });
+    expect((await service.admin('DELETE', `/orgs/${orgId}/people/${leaver.id}`)).status).toBe(204);
+    const path = `/api/risks/${id}`;
+    const read = async () => {
+      const { headers, text } = await service.api.get(path, writer.key);
+      return { etag: headers.etag, text };
+    };
+    const patch = (body: object) =>
+      service.api.send('PATCH', path, { key: writer.key, headers: { 'if-match': '*' }, body });
+    const before = await read();
+    const old = JSON.parse(before.text) as Made;
+    const repeated = await patch({ ownerId: old['ownerId'], title: old['title'], category: old['category'] });
+    expect([repeated.status, repeated.text]).toEqual([200, before.text]);
+    expect(await read()).toEqual(before);
+    const audit = (await service.api.get('/api/audit', writer.key)).json as Made[];
+    expect(audit.filter(({ action }) => action === 'risk.update')).toEqual([]);
+    // Beside a real change as well; but they cannot be set anew.
+    const changed = await patch({ ownerId: old['ownerId'], title: old['title'], department: 'ops' });
+    expect([changed.status, changed.json]).toMatchObject([200, { ownerId: leaver.id, department: 'ops' }]);
+    expect((await patch({ ownerId: writer.id })).status).toBe(200);
+    expect(await refusalText(patch({ ownerId: leaver.id }))).toBe('400 INVALID_REQUEST /ownerId');
+    expect(await refusalText(patch({ title: 'Call +49 30 12345679' }))).toBe('422 PERSONAL_DATA_REFUSED /title');
+  });
+});
+
 describe('a list of the dashboard', () => {
   it('is a bare array, with its next page in Link', async () => {
     for (let count = 0; count < 3; count += 1) await write.control();

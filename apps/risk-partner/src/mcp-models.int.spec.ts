@@ -58,7 +58,7 @@ describe('verify_envelope', () => {
   });
 
   it('is not valid for a forgery whose hash the forger computed', async () => {
-    const { evidence_hash: _hash, ...rest } = { ...envelope, items: [], orgId: 'org_invented' };
+    const { evidence_hash: _hash, ...rest } = { ...envelope, items: [], orgId: 'org_invented', evidence_hash: '' };
     const forged = { ...rest, evidence_hash: canonicalHash(rest as unknown as JsonValue) };
     expect(await verify({ envelope: forged })).toEqual(refused('not_signed'));
     expect(await verify({ envelope: forged, signature })).toEqual(refused('bad_signature'));

@@ -1,7 +1,7 @@
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
-import { withEvidenceCount, withoutPersonalData, withStateAt, type OnMasked } from '../domain/partner-item.ts';
+import { itemAt, withEvidenceCount, withoutPersonalData, type OnMasked } from '../domain/partner-item.ts';
 import { mayHoldPersonalData, SCREENING_RULES } from '../domain/may-hold-personal-data.ts';
 import {
   MAX_PAGE_ITEMS,
@@ -62,10 +62,16 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
 
 /**
  * The columns of `ItemRow`. An item is steady if it is shown as stored: whether evidence is approved, expiring or
- * expired depends on the time of reading.
+ * expired, and whether an acceptance has run out, depends on the time of reading.
  */
 function itemColumns(kind: KindName, values: unknown[], nowMs: number): string {
-  const isSteady = kind === 'evidence' ? VALIDITY.approved(`$${values.push(new Date(nowMs))}::timestamptz`) : 'true';
+  const now = () => `$${values.push(new Date(nowMs))}::timestamptz`;
+  const isSteady =
+    kind === 'evidence'
+      ? VALIDITY.approved(now())
+      : kind === 'risk'
+        ? `(r.valid_until IS NULL OR r.valid_until > ${now()})`
+        : 'true';
   const isScreened = `r.screened_by IS NOT DISTINCT FROM $${values.push(SCREENING_RULES)}::smallint`;
   return `r.id, r.created_at, r.item, ${isScreened} AS is_screened, ${isSteady} AS is_steady`;
 }
@@ -175,7 +181,7 @@ async function shown(
   const counts = kind === 'control' ? await evidenceCounts(sql, scope, rows) : undefined;
   return rows.map(({ id, created_at: createdAt, item, is_screened: isScreened, is_steady: isSteady }) => {
     const clean = isScreened ? item : withoutPersonalData(KIND_OF[kind].collection, item, onMasked);
-    const fresh = isSteady ? clean : withStateAt(clean, nowMs);
+    const fresh = isSteady ? clean : itemAt(kind, clean, nowMs);
     const text = counts === undefined ? fresh : withEvidenceCount(fresh, counts.get(id) ?? 0);
     return { id, createdAt: createdAt.toISOString(), text };
   });

@@ -114,7 +114,7 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
 function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): unknown[] {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
   const { ownerId, department, sensitive } = attributesOf(kindName, doc);
-  const validUntil = (doc as Partial<Evidence>).validUntil ?? null; // Evidence only.
+  const validUntil = kind.validUntil?.(doc) ?? null;
   const attributes = [n, ownerId, department, sensitive, doc.createdAt, doc.updatedAt, validUntil];
   const item = canonical(kind.partnerItem(doc));
   const screenedBy = isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null;

@@ -138,6 +138,7 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   },
   change: changed,
   freeText: ['title', 'mediaType'],
+  validUntil: ({ validUntil }) => validUntil,
   partnerItem: (evidence): { [member: string]: JsonValue } => ({
     id: evidence.id,
     title: evidence.title,

@@ -3,6 +3,7 @@ import { stateAt, type Evidence } from './evidence.ts';
 import { KIND_OF } from './kinds.ts';
 import { mayHoldPersonalData } from './may-hold-personal-data.ts';
 import { holdsPersonalData } from './personal-data.ts';
+import type { KindName } from './resource.ts';
 
 /** The free-text members of each collection's items: only these are scanned when items are read. */
 const FREE_TEXT: Readonly<Record<string, readonly string[]>> = {
@@ -37,8 +38,15 @@ export function isFreeOfPersonalData(collection: string, text: string): boolean 
   return withoutPersonalData(collection, text, () => undefined) === text;
 }
 
-/** An evidence item with its state at the given time. */
-export function withStateAt(text: string, nowMs: number): string {
+/** An item at a time after which it may be another: evidence expires, and the acceptance of a risk runs out. */
+export function itemAt(kind: KindName, text: string, nowMs: number): string {
+  if (kind === 'evidence') return withStateAt(text, nowMs);
+  const item = JSON.parse(text) as Item;
+  const ends = item['acceptanceExpiresAt'];
+  return typeof ends === 'string' && Date.parse(ends) <= nowMs ? canonical({ ...item, acceptanceStale: true }) : text;
+}
+
+function withStateAt(text: string, nowMs: number): string {
   const item = JSON.parse(text) as Pick<Evidence, 'state' | 'validUntil'>;
   const state = stateAt(item.state, item.validUntil, nowMs);
   return state === item.state ? text : canonical({ ...item, state });

@@ -57,6 +57,8 @@ export interface Kind<D extends Doc, New, Change> {
   readonly freeText: readonly string[];
   /** What partners see, in any order of members. */
   partnerItem(doc: D): { [member: string]: JsonValue };
+  /** When the item becomes another without a write; null: never. Absent for kinds without such a time. */
+  validUntil?(doc: D): string | null;
   /** `name:value` texts that filters look up. */
   facets(doc: D): string[];
   /** What the dashboard shows; `n` is the value of If-Match. */

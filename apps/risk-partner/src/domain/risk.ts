@@ -121,6 +121,8 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
     return { ...applied(risk, body, writing), updatedAt: timeText(writing.nowMs) };
   },
   freeText: ['refId', 'title', 'category'],
+  validUntil: (risk) =>
+    risk.acceptance === null || hasMoved(risk, risk.acceptance) ? null : risk.acceptance.expiresAt,
   partnerItem: (risk) => ({
     id: risk.id,
     refId: risk.refId,
@@ -131,6 +133,9 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
     current: shown(risk.current),
     residual: risk.residual === null ? null : shown(risk.residual),
     treatment: risk.treatment,
+    acceptanceExpiresAt: risk.acceptance?.expiresAt ?? null,
+    // Until it runs out, which happens without a write: see `itemAt`.
+    acceptanceStale: risk.acceptance === null ? null : hasMoved(risk, risk.acceptance),
     reviewStatus: risk.reviewStatus,
     nextReviewAt: risk.nextReviewAt,
     controlIds: [...risk.controlIds],
@@ -177,8 +182,10 @@ function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writ
     if (risk.acceptance === null) throw acceptanceFault('/acceptance', 'is required to accept a risk');
     return risk.acceptance;
   }
-  if (Date.parse(asked.expiresAt) <= writing.nowMs)
-    throw acceptanceFault('/acceptance/expiresAt', 'must be in the future');
+  const isPast = Date.parse(asked.expiresAt) <= writing.nowMs;
+  // What has run out may be repeated, which renews nothing.
+  if (isPast && risk.acceptance?.expiresAt === normalTime(asked.expiresAt)) return risk.acceptance;
+  if (isPast) throw acceptanceFault('/acceptance/expiresAt', 'must be in the future');
   return {
     acceptedBy: writing.personId,
     acceptedAt: timeText(writing.nowMs),
@@ -194,7 +201,11 @@ function acceptanceFault(pointer: string, detail: string): AppError {
 }
 
 /** Whether the residual rating has changed since the acceptance, or the acceptance has expired. */
-function isStale({ residual }: Risk, { residualAtAcceptance: then, expiresAt }: Acceptance, nowMs: number): boolean {
-  const changed = residual?.likelihood !== then?.likelihood || residual?.impact !== then?.impact;
-  return changed || nowMs >= Date.parse(expiresAt);
+function isStale(risk: Risk, acceptance: Acceptance, nowMs: number): boolean {
+  return hasMoved(risk, acceptance) || nowMs >= Date.parse(acceptance.expiresAt);
+}
+
+/** Whether the residual rating has changed since the acceptance. */
+function hasMoved({ residual }: Risk, { residualAtAcceptance: then }: Acceptance): boolean {
+  return residual?.likelihood !== then?.likelihood || residual?.impact !== then?.impact;
 }

@@ -58,6 +58,12 @@ const Risk = named(
     current: Score,
     residual: OrNull(Score),
     treatment: Treatment,
+    acceptanceExpiresAt: OrNull(Time),
+    acceptanceStale: OrNull(
+      Type.Boolean({
+        description: 'True once it ran out, or the residual rating changed since; null if not accepted.',
+      }),
+    ),
     reviewStatus: ReviewStatus,
     nextReviewAt: OrNull(Time),
     controlIds: Texts,
