@@ -41,13 +41,13 @@ const MEMBERS: Readonly<Record<string, string>> = {
   assets:
     'id, refId, name, type, criticality, dataClassification, environment, status, controlIds, createdAt, updatedAt',
   risks:
-    'id, refId, title, category, status, inherent, current, residual, treatment, reviewStatus, nextReviewAt, controlIds, createdAt, updatedAt',
+    'id, refId, title, category, status, inherent, current, residual, treatment, acceptanceExpiresAt, acceptanceStale, reviewStatus, nextReviewAt, controlIds, createdAt, updatedAt',
   evidence:
     'id, title, kind, state, sha256, sizeBytes, mediaType, version, effectiveAt, receivedAt, validUntil, controlIds, ledgerRecordId, createdAt, updatedAt',
   controls: 'id, refId, title, status, frameworkRefs, lastTestedAt, testResult, evidenceCount, createdAt, updatedAt',
   policies: 'id, title, version, status, bodySha256, approvedAt, effectiveAt, nextReviewAt, createdAt, updatedAt',
   frameworks: 'id, name, version, requirementCount, createdAt',
-  coverage: 'id, frameworkId, requirementId, state, controlIds, evidenceIds, freshestEvidenceAt',
+  coverage: 'id, frameworkId, requirementId, requirementTitle, state, controlIds, evidenceIds, freshestEvidenceAt',
   proofs:
     'id, subjectType, subjectId, sha256, ledgerRecordId, channel, index, leafHash, treeSize, inclusionPath, checkpoint, sealedAt',
   snapshots: 'id, createdAt, rowCounts, expiresAt',
