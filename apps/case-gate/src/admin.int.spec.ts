@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem, until } from '@sealgate/testing';
+import { expectProblem, unboundedTimes, until } from '@sealgate/testing';
 import { check, gateSite, newCase, sealedCase, SETUP_MS } from '../test/running-gate.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -13,6 +13,13 @@ afterAll(() => site.stop());
 const rules = { rules: [], default: { decision: 'refer', reason_codes: ['X'] } };
 
 describe('policies', () => {
+  it('have, like all rows, a time and a document that can be shown', async () => {
+    const text = `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, mac)
+                  VALUES ('live', 'forged', 'active', '{', now(), now(), '')`;
+    await expect(site.sql.query({ text })).rejects.toMatchObject({ code: '22P02' });
+    expect(await unboundedTimes(site.sql, 'gate')).toEqual([]);
+  });
+
   it('are created, listed, read, activated and retired', async () => {
     const made = await site.admin('POST', '/policies', { policy_version: 'v1', rules });
     expect(made).toMatchObject({

@@ -17,6 +17,8 @@ const always = {
   at: expect.stringMatching(/Z$/),
   actor,
   detail: expect.anything(),
+  link: { lane: expect.any(Number), seq: expect.any(Number), heads: expect.any(Array) },
+  problem: null,
 };
 
 /** Exports the trail, whose events are younger than a minute, and checks it as somebody else would. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, removalStatement } from '@sealgate/storage';
-import { scansOf, until } from '@sealgate/testing';
+import { scansOf, unboundedTimes, until } from '@sealgate/testing';
 import { oldJobs } from './data/job-statements.ts';
 import { waitingJobs } from './data/jobs-store.ts';
 import { removeOldJobs, testPeer, writeOf } from './testing/open-test-peer.ts';
@@ -41,6 +41,10 @@ describe('a write whose outcome is unknown', () => {
       ['a', 'b'],
       ['a', 'b'],
     ]);
+  });
+
+  it('has no table that a row at the end of time could make unreadable', async () => {
+    expect(await unboundedTimes(suite.database.sql, 'peer')).toEqual([]);
   });
 
   it('stays the response of its Idempotency-Key, also when the job is done', async () => {

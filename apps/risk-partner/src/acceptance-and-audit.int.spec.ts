@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { unboundedTimes } from '@sealgate/testing';
 import { rowsOf, type Made } from './testing/demo-rows.ts';
 import { refusalText } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
@@ -132,6 +133,39 @@ describe('the audit', () => {
     const stranger = await service.newPerson(await service.newOrg(), ['owner']);
     const theirs = (await service.api.get('/api/audit', stranger.key)).json as Made[];
     expect(theirs.map(({ resource }) => resource)).toEqual(['apiKey', 'member', 'org']);
+  });
+
+  it('names an event that somebody wrote into the database, and shows those around it', async () => {
+    const risk = await write.risk();
+    await service.sql.query({
+      text: `INSERT INTO risk.audit_events (id, at, actor, action, resource, resource_id, detail)
+             SELECT 'evt_forged', now() - interval '1 second', $1, 'risk.close', 'risk', $2, json_build_object('orgId', org_id)
+               FROM risk.people WHERE person_id = $1`,
+      values: [owner.id, risk.id],
+    });
+    await write.remove(`/api/risks/${risk.id}`);
+    const events = (await service.api.get('/api/audit?limit=200', owner.key)).json as Made[];
+    const found = events.filter(({ resourceId }) => resourceId === risk.id);
+    expect(found.map(({ action, problem }) => [action, problem]).sort()).toEqual([
+      ['risk.close', 'no_mac'],
+      ['risk.create', undefined],
+      ['risk.delete', undefined],
+    ]);
+  });
+
+  it.each([
+    ['at the end of time', `'infinity'`, `'{"orgId":"x"}'`],
+    ['with a detail that is no JSON', 'now()', `'{'`],
+  ])('cannot be hidden by a row %s', async (_what, at, detail) => {
+    const text = `INSERT INTO risk.audit_events (id, at, actor, action, resource, resource_id, detail)
+                  VALUES ('evt_hiding', ${at}, 'a', 'b', 'c', 'd', ${detail})`;
+    await expect(service.sql.query({ text })).rejects.toMatchObject({ code: expect.stringMatching(/^(23514|22P02)$/) });
+  });
+
+  it('has no table that a row at the end of time could make unreadable', async () => {
+    expect(await unboundedTimes(service.sql, 'risk')).toEqual([]);
+    const text = `UPDATE risk.resources SET doc = '{'`;
+    await expect(service.sql.query({ text })).rejects.toMatchObject({ code: '22P02' });
   });
 
   it('continues after the last event of a page', async () => {

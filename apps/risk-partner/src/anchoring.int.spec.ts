@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { auditTrail } from '@sealgate/audit';
-import { randomPool, timeOrderedIds } from '@sealgate/auth';
+import { randomPool, ServerSecrets, timeOrderedIds } from '@sealgate/auth';
 import { LedgerUnavailableError, OutcomeUnknownError, type AppendUnit, type UnitResult } from '@sealgate/ledger-port';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { anchorDue, type AnchorPorts } from './domain/anchor-evidence.ts';
@@ -80,7 +80,9 @@ const told: string[] = [];
 function run(ledger: AnchorPorts['ledger']): Promise<number> {
   const now = () => clockMs;
   const newId = timeOrderedIds(now, randomPool());
-  const store = anchorStore({ sql: service.sql, audit: auditTrail({ schema: 'risk', now, newId }), now, newId });
+  const secrets = ServerSecrets.parse(`s1:${'x'.repeat(32)}`);
+  const audit = auditTrail({ surface: 'risk-partner', schema: 'risk', secrets, now, newId });
+  const store = anchorStore({ sql: service.sql, audit, now, newId });
   const onRefused = () => void told.push('refused');
   return anchorDue({
     store,

@@ -58,7 +58,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     reads: resourceReads(sql),
     summaries: dashboardSummaries(sql),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
-    audit: auditEvents(sql),
+    audit: auditEvents(sql, audit),
     keys,
     cursors,
     runAudited: runAuditedIn(sql, writeEntry(audit)),

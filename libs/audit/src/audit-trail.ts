@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AuditEvent, AuditQuery } from '@sealgate/envelope';
-import { canonical, type JsonValue } from '@sealgate/json';
-import { migrationSet, type MigrationSet, type Sql } from '@sealgate/storage';
+import type { JsonValue } from '@sealgate/json';
+import { migrationSet, type Database, type MigrationSet, type Sql } from '@sealgate/storage';
+import { AUDIT_COLUMNS, auditChain, auditSecretUse, type AuditChainOptions, type AuditRow } from './audit-chain.ts';
 
 /** An event to record. `detail` is for human readers; it never holds a key, a token or a body. */
 export interface AuditEntry {
@@ -18,48 +19,60 @@ export interface AuditTrail {
   record(sql: Sql, entry: AuditEntry): Promise<void>;
   /** Newest first, unless `oldestFirst` is set. */
   list(sql: Sql, query: AuditQuery): Promise<AuditEvent[]>;
+  /** Records the use of a new active secret once, so that an event made with it vouches for all before. */
+  vouch(sql: Sql): Promise<void>;
+  /** The event of a row that another query selected by `AUDIT_COLUMNS`. Never throws. */
+  read(row: AuditRow): AuditEvent;
 }
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /**
  * The audit events of one surface. They cannot be changed or removed here, and the database refuses it to every role
- * that cannot alter the table. Statements have the deadlines and errors of `Sql`.
+ * that cannot alter the table; each is chained and has a MAC, see `auditChain`. Statements have the deadlines and errors
+ * of `Sql`.
  *
  * `auditMigrations` was run in `schema`; sortable ids keep events of one millisecond in order.
  */
 export function auditTrail({
-  schema,
   now,
   newId,
-}: {
-  readonly schema: string;
+  ...options
+}: AuditChainOptions & {
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
 }): AuditTrail {
+  const { schema } = options;
   assert(PLAIN_NAME.test(schema), 'A schema has a plain lower-case name.');
-  const table = `${schema}.audit_events`;
+  const chain = auditChain(options);
+  const record: AuditTrail['record'] = (sql, { requestId = null, detail = null, ...entry }) => {
+    const content = { ...entry, requestId, detail, id: newId('evt_'), at: new Date(now()) };
+    return isDatabase(sql)
+      ? sql.transaction((transaction) => chain.append(transaction, content))
+      : chain.append(sql, content);
+  };
   return {
-    async record(sql, entry) {
-      const { actor, action, resource, resourceId, requestId = null, detail = null } = entry;
-      const values = [newId('evt_'), new Date(now()), actor, action, resource, resourceId, requestId];
-      await sql.query({
-        text: `INSERT INTO ${table} (id, at, actor, action, resource, resource_id, request_id, detail)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        values: [...values, detail === null ? null : canonical(detail)],
-      });
+    record,
+    async vouch(sql) {
+      const [active = ''] = options.secrets.ids;
+      const { text } = auditSecretUse(schema);
+      if ((await sql.query({ text, values: [active] })).length === 0) return;
+      await record(sql, { actor: 'system', action: 'secret.use', resource: 'server-secret', resourceId: active });
     },
     async list(sql, page) {
       const { conditions, values } = conditionsOf(page);
       const order = page.oldestFirst === true ? 'ASC' : 'DESC';
       const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-      const text = `SELECT id, at, actor, action, resource, resource_id AS "resourceId", request_id AS "requestId", detail
-        FROM ${table} ${where} ORDER BY at ${order}, id ${order} LIMIT $1`;
+      const text = `SELECT ${AUDIT_COLUMNS} FROM ${schema}.audit_events a ${where}
+        ORDER BY a.at ${order}, a.id ${order} LIMIT $1`;
       const rows = await sql.query<AuditRow>({ text, values: [page.limit, ...values] });
-      return rows.map((row) => ({ ...row, detail: detailOf(row) }));
+      return rows.map(chain.read);
     },
+    read: chain.read,
   };
 }
+
+const isDatabase = (sql: Sql): sql is Database => 'transaction' in sql;
 
 /** Parameters start at $2. */
 function conditionsOf(page: AuditQuery): { conditions: string[]; values: unknown[] } {
@@ -79,16 +92,9 @@ function conditionsOf(page: AuditQuery): { conditions: string[]; values: unknown
   if (from !== undefined) conditions.push(`at >= ${parameter(from)}`);
   if (to !== undefined) conditions.push(`at < ${parameter(to)}`);
   const beyond = page.oldestFirst === true ? '>' : '<';
-  if (after !== undefined) conditions.push(`(at, id) ${beyond} (${parameter(after.at)}, ${parameter(after.id)})`);
+  if (after !== undefined)
+    conditions.push(`(a.at, a.id) ${beyond} (${parameter(after.position)}::timestamptz, ${parameter(after.id)})`);
   return { conditions, values };
-}
-
-type AuditRow = Omit<AuditEvent, 'detail'> & { readonly detail: string | null };
-
-function detailOf({ detail }: AuditRow): JsonValue {
-  if (detail === null) return null;
-  const parsed: JsonValue = JSON.parse(detail); // Written as JSON by `record`.
-  return parsed;
 }
 
 /** The migrations of the table `audit_events` in the schema of a surface. */

@@ -1,3 +1,4 @@
+export { AUDIT_COLUMNS, type AuditRow } from './audit-chain.ts';
 export { auditChange, auditMigrations, auditTrail } from './audit-trail.ts';
 export type { AuditChange, AuditEntry, AuditTrail } from './audit-trail.ts';
 export { connectionOf, openSurface } from './open-surface.ts';

@@ -15,6 +15,7 @@ import {
   type MigrationSet,
   type RemovalStep,
 } from '@sealgate/storage';
+import { auditSecretUse } from './audit-chain.ts';
 import { auditChange, auditTrail } from './audit-trail.ts';
 import { startSecretWatch, type SecretUse } from './secret-watch.ts';
 
@@ -95,7 +96,7 @@ export function openSurface(options: SurfaceOptions) {
   const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
   own('redis', () => shared.close());
   const { limits } = shared;
-  const audit = auditTrail({ schema, now, newId });
+  const audit = auditTrail({ surface: name, schema, secrets: config.serverSecrets, now, newId });
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
   const reachable = () => isReachable(sql, PING_DEADLINE_MS);
   return {
@@ -120,7 +121,8 @@ export function openSurface(options: SurfaceOptions) {
     /** `accepted`: configured keys by variable, in addition to the admin tokens. */
     watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
       startSecretWatch({
-        ...{ sql, schema, uses, now, log, metrics, own },
+        ...{ sql, schema, now, log, metrics, own, uses: [auditSecretUse(schema), ...uses] },
+        beforeTurn: () => audit.vouch(sql),
         secrets: config.serverSecrets,
         accepted: { ADMIN_TOKEN_HASHES: config.adminTokenHashes, ...accepted },
         process: newId('proc_'),

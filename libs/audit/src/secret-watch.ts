@@ -196,11 +196,19 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
 /** A watch that runs its rounds in the background until released. While the database is away nothing is recorded. */
 export function startSecretWatch({
   own,
+  beforeTurn,
   ...options
-}: SecretWatchOptions & { readonly own: (name: string, release: () => Promise<void>) => void }): SecretWatch {
+}: SecretWatchOptions & {
+  readonly own: (name: string, release: () => Promise<void>) => void;
+  readonly beforeTurn?: () => Promise<void>;
+}): SecretWatch {
   const watch = secretWatch(options);
   const onFailure = (error: unknown) => options.log.debug('server_secrets_unseen', { reason: String(error) });
-  const loop = backgroundLoop({ work: () => watch.turn(), pauseMs: ROUND_MS, onFailure });
+  const work = async (): Promise<void> => {
+    await beforeTurn?.();
+    await watch.turn();
+  };
+  const loop = backgroundLoop({ work, pauseMs: ROUND_MS, onFailure });
   own('server secrets', async () => {
     await loop.stop();
     await watch.leave().catch(onFailure);

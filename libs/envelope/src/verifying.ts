@@ -1,8 +1,16 @@
 // Everything needed for verification, in Node and in browsers.
 export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf, receiptLogProof } from './receipt.ts';
 export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
-export { auditPageText, sealAuditPage } from './audit-page.ts';
-export type { AuditEvent, AuditPage, AuditPageContent, AuditQuery } from './audit-page.ts';
+export { AUDIT_PROBLEMS, auditEventHash, auditPageText, HEAD_HASH_DIGITS, sealAuditPage } from './audit-page.ts';
+export type {
+  AuditEvent,
+  AuditHead,
+  AuditLink,
+  AuditPage,
+  AuditPageContent,
+  AuditProblem,
+  AuditQuery,
+} from './audit-page.ts';
 export { DECISION_HEAD_TYPE, decisionHash, decisionHeadText } from './decision-chain.ts';
 export type { ChainedDecision, DecisionHead, DroppedDecisions } from './decision-chain.ts';
 export { DECLARATION_TYPE, declarationLeaf, declarationText, logName, parseLogName } from './declaration.ts';

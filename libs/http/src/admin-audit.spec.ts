@@ -18,7 +18,11 @@ const eventOf = (number: number) => ({
   resourceId: `key_${number}`,
   requestId: null,
   detail: { reason: 'leaked' },
+  link: { lane: 1, seq: number, heads: [] },
+  problem: null,
 });
+/** As the trail returns it. */
+const storedOf = (number: number) => ({ ...eventOf(number), position: eventOf(number).at.toISOString() });
 
 const NOW_MS = Date.UTC(2030, 0, 2);
 const [signer, retired] = [1, 2].map((fill) => seededSigner(Buffer.alloc(32, fill)));
@@ -32,9 +36,10 @@ const surfaceOf = (spelling?: 'snake_case') => {
   const listAudit = (query: AuditQuery) => {
     asked.push(query);
     const { after, oldestFirst = false } = query;
-    const isNext = (at: Date) => after === undefined || (oldestFirst ? at > after.at : at < after.at);
+    const isNext = (at: Date) =>
+      after === undefined || (oldestFirst ? at > new Date(after.position) : at < new Date(after.position));
     const order = oldestFirst ? [1, 2, 3] : [3, 2, 1];
-    const events = order.map(eventOf).filter(({ at }) => isNext(at));
+    const events = order.map(storedOf).filter(({ at }) => isNext(at));
     return Promise.resolve(events.slice(0, query.limit));
   };
   const { app } = adminSurface(
@@ -54,7 +59,7 @@ describe('admin audit routes', () => {
     ]);
     const second = await get({ limit: '2', cursor: first.body.nextCursor }).expect(200);
     expect(second.body).toMatchObject({ items: [{ id: 'evt_1' }], nextCursor: null });
-    expect(asked).toEqual([{ limit: 3 }, { limit: 3, after: { at: eventOf(2).at, id: 'evt_2' } }]);
+    expect(asked).toEqual([{ limit: 3 }, { limit: 3, after: { position: '2030-01-01T00:00:02.000Z', id: 'evt_2' } }]);
   });
 
   it('pass every filter on, and bind the cursor to the filters', async () => {
@@ -131,7 +136,7 @@ describe('an export of the audit trail', () => {
     const to = new Date(first.to);
     expect(asked).toEqual([
       { to, oldestFirst: true, limit: 3 },
-      { to, oldestFirst: true, limit: 3, after: { at: eventOf(2).at, id: 'evt_2' } },
+      { to, oldestFirst: true, limit: 3, after: { position: '2030-01-01T00:00:02.000Z', id: 'evt_2' } },
     ]);
   });
 

@@ -1,10 +1,17 @@
-import { type AuditEvent, type AuditQuery, type DocumentSigner, sealAuditPage } from '@sealgate/envelope';
+import {
+  AUDIT_PROBLEMS,
+  type AuditEvent,
+  type AuditQuery,
+  type DocumentSigner,
+  HEAD_HASH_DIGITS,
+  sealAuditPage,
+} from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 import type { Route } from './route.ts';
-import { instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
+import { enumOf, instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
@@ -31,6 +38,35 @@ const SPELLINGS = {
  */
 const SETTLED_AFTER_MS = 60_000;
 
+const Count = Type.Integer({ minimum: 1 });
+const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+const AuditLink = named(
+  'AuditLink',
+  Type.Object({
+    lane: Count,
+    seq: Type.Integer({ minimum: 1, description: 'From 1 without gaps, within its lane.' }),
+    heads: Type.Array(
+      Type.Object({
+        ...{ lane: Count, seq: Count, at: instantText() },
+        hash: Type.String({ pattern: `^[0-9a-f]{${HEAD_HASH_DIGITS}}$` }),
+      }),
+      {
+        description:
+          'The event that it followed in its lane, and the newest of other lanes, of those that moved lately.',
+      },
+    ),
+  }),
+);
+
+/** The schema of `AuditProblem`. */
+export const auditProblem = enumOf('AuditProblem', AUDIT_PROBLEMS, {
+  description:
+    'Why an event cannot be taken as written by this surface. no_mac: the row has no MAC; wrong_mac: its MAC is not of ' +
+    'what it says; unknown_secret: its MAC is of a server secret that this process does not have; unreadable: it has a ' +
+    'value that cannot be shown (a time is moved into the range of RFC 3339, a detail left out).',
+});
+
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', method: 'get' } as const;
 
 /** The audit trail on the admin listener: list, signed export, keys of the export. */
@@ -42,13 +78,16 @@ export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
       ...{ id: Text, at: instantText(), actor: Text, action: Text, resource: Text },
       ...{ [spelt.resourceId]: Text, [spelt.requestId]: orNull(Text) },
       detail: Type.Unknown({ description: 'Further details for people, such as names and reasons.' }),
+      link: orNull(AuditLink, { description: 'Its place in the chain of events; null if the row has none.' }),
+      problem: orNull(auditProblem, { description: 'Null if a process of this surface wrote exactly this.' }),
     }),
   );
-  const item = ({ resourceId, requestId, ...event }: AuditEvent) => ({
+  const item = ({ resourceId, requestId, link, position: _position, ...event }: AuditEvent) => ({
     ...event,
     at: event.at.toISOString(),
     [spelt.resourceId]: resourceId,
     [spelt.requestId]: requestId,
+    link: link && { ...link, heads: link.heads.map((head) => ({ ...head })) },
   });
   return [listRoute(ports, { row, item, spelt }), exportRoute(ports, { row, item }), keysRoute(ports)];
 }
@@ -58,7 +97,10 @@ interface Shown {
   readonly item: (event: AuditEvent) => { readonly [member: string]: JsonValue };
 }
 
-const position = (event: AuditEvent): string => `${event.at.toISOString()} ${event.id}`;
+const positionOf = ({ position, id }: AuditEvent): readonly string[] => [position, id];
+/** What a position of a cursor was made of. */
+const partsOf = (position: unknown): readonly (string | undefined)[] =>
+  JSON.parse(String(position)) as readonly string[]; // Signed by this surface.
 
 function listRoute(
   { cursors, listAudit }: AdminAuditPorts,
@@ -83,23 +125,21 @@ function listRoute(
       const query = context.query as Readonly<Record<string, string | undefined>>;
       const binding = [...filters, 'from', 'to'].map((name) => query[name] ?? '');
       const page = readPage(query, cursors, ['audit', ...binding]);
-      const [at = '', id = ''] = String(page.after ?? '').split(' ');
+      const [position = '', id = ''] = page.after === undefined ? [] : partsOf(page.after);
       const wanted = {
         ...query,
         resourceId: query[spelt.resourceId],
         requestId: query[spelt.requestId],
-        after: page.after === undefined ? undefined : { at: new Date(at), id },
+        after: page.after === undefined ? undefined : { position, id },
         from: timeOf(query['from']),
         to: timeOf(query['to']),
         limit: page.limit + 1,
       };
       const rows = await listAudit(withoutAbsent(wanted));
-      return { status: 200, body: page.answer(rows, { item, position }) };
+      return { status: 200, body: page.answer(rows, { item, position: (event) => JSON.stringify(positionOf(event)) }) };
     },
   });
 }
-
-const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const exportPage = (row: TSchema) =>
   named(
@@ -129,8 +169,10 @@ function exportRoute(
     operationId: 'exportAudit',
     summary: 'Export the audit trail as signed pages, oldest first',
     description:
-      'All events of a period; `from` is inclusive, `to` exclusive and at least a minute ago (default: a minute ago). The ' +
-      'pages form a chain by `previous`: save each as one line, and `sealgate-verify audit` checks them offline.',
+      'The events of a period; `from` is inclusive, `to` exclusive and at least a minute ago (default: a minute ago). The ' +
+      'pages form a chain by `previous`: save each as one line, and `sealgate-verify audit` checks them offline. It also ' +
+      'names events that no process of the surface wrote, and gaps. Newest events that were removed, and what a thief of ' +
+      'the server secrets wrote, it cannot tell.',
     query: listQuery(ADMIN_LIST_RANGE, { from: Type.Optional(instantText()), to: Type.Optional(instantText()) }),
     responses: { 200: { description: 'A page.', schema: exportPage(row) } },
     errors: [],
@@ -140,9 +182,9 @@ function exportRoute(
       // The first page decides where the export ends; the cursor keeps it, with the hash of the previous page.
       const page = readPage(query, cursors, ['audit export', query.from ?? '', query.to ?? '']);
       const [to = '', previous, at, id] =
-        page.after === undefined ? [settledEnd(timeOf(query.to), now()).toISOString()] : String(page.after).split(' ');
+        page.after === undefined ? [settledEnd(timeOf(query.to), now()).toISOString()] : partsOf(page.after);
       const rows = await listAudit({
-        ...(at === undefined || id === undefined ? {} : { after: { at: new Date(at), id } }),
+        ...(at === undefined || id === undefined ? {} : { after: { position: at, id } }),
         ...(from === undefined ? {} : { from }),
         ...{ to: new Date(to), oldestFirst: true, limit: page.limit + 1 },
       });
@@ -156,7 +198,7 @@ function exportRoute(
       );
       const { nextCursor } = page.answer(rows, {
         item,
-        position: (event) => `${to} ${sealed.hash} ${position(event)}`,
+        position: (event) => JSON.stringify([to, sealed.hash, ...positionOf(event)]),
       });
       return { status: 200, body: { ...sealed, nextCursor } };
     },

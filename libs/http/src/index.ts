@@ -30,6 +30,7 @@ export {
 export { schemaFaults } from './document-rules.ts';
 export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
+export { auditProblem } from './admin-audit.ts';
 export {
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,

@@ -11,7 +11,7 @@ export type { TestIssuer } from './test-issuer.ts';
 export { pickPerson } from './pick-person.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
-export { scansOf } from './table-scans.ts';
+export { scansOf, unboundedTimes } from './table-scans.ts';
 export { copyDatabase, executeSql, holdLock, installedPostgres, throwawayPostgres } from './throwaway-postgres.ts';
 export type { OwnPostgres, ThrowawayPostgres } from './throwaway-postgres.ts';
 export { hasPgBouncer, pgBouncer, transactionPooler } from './transaction-pooler.ts';

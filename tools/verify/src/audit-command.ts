@@ -7,8 +7,13 @@ import { runCheck } from './run-check.ts';
 
 const HELP = `
 FILE holds the pages of an export of the audit trail, one a line, as "sealgate audit export" saves them. Pin the key set:
-save "sealgate audit keys" once, from where you trust it. An export proves what the surface said when it was made: events
-removed before leave no trace in it. With --earlier, an older export of the same surface, they do.
+save "sealgate audit keys" once, from where you trust it.
+
+Each event has a MAC by a key that the database never sees, and names the events that it followed. So this names rows that no
+process of the surface wrote (inserted or changed in the database), and events that are missing before others. It cannot
+show that the newest events were removed before the export: with --earlier, an older export of the same surface, it can.
+It cannot name events written by somebody who has the surface's SERVER_SECRETS. Events of versions before events had a MAC
+are named as having none.
 
   sealgate audit keys --json > audit.jwks.json
   sealgate audit export > march.ndjson
@@ -24,7 +29,9 @@ interface AuditOptions {
 export function addAuditCommand(program: Command, host: CommandHost): void {
   program
     .command('audit')
-    .description('check that an export of an audit trail is complete and signed by a pinned key')
+    .description(
+      'check that an export of an audit trail is signed by a pinned key, and name events that are forged or missing',
+    )
     .argument('<file>', 'the pages as NDJSON')
     .option('--jwks <file>', 'the pinned key set')
     .option('--earlier <file>', 'an older export: none of its events may be missing or changed')

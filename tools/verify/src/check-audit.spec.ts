@@ -2,30 +2,48 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { documentSigner, generateDocumentKey, sealAuditPage } from '@sealgate/envelope';
-import type { AuditPage, AuditPageContent } from '@sealgate/envelope';
+import { auditEventHash, documentSigner, generateDocumentKey, sealAuditPage } from '@sealgate/envelope';
+import type { AuditLink, AuditPage, AuditPageContent, AuditProblem } from '@sealgate/envelope';
+import type { JsonValue } from '@sealgate/json';
 import { checkAudit } from './check-audit.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-audit-'));
 const signer = documentSigner(generateDocumentKey());
 const jwks = { keys: [signer.jwk] };
 const [FROM, TO] = ['2030-01-01T00:00:00.000Z', '2030-02-01T00:00:00.000Z'];
-const eventOf = (day: number, action = 'key.revoke') => ({
+const SURFACE = 'ingest-gateway';
+type Item = ReturnType<typeof itemOf>;
+const itemOf = (day: number, action: string, link: AuditLink | null) => ({
   ...{ id: `evt_${day}`, at: `2030-01-0${day}T00:00:00.000Z`, actor: 'admin:1', action, resource: 'key' },
-  ...{ resourceId: `key_${day}`, requestId: null, detail: null },
+  ...{ resourceId: `key_${day}`, requestId: null, detail: null, link, problem: null as AuditProblem | null },
 });
+const headOf = (item: Item) => {
+  const hash = auditEventHash(SURFACE, { ...item, at: new Date(item.at) }, item.link!).slice(0, 16);
+  return { lane: item.link!.lane, seq: item.link!.seq, at: item.at, hash };
+};
+const linked = (lane: number, seq: number, ...followed: Item[]): AuditLink => ({
+  lane,
+  seq,
+  heads: followed.map(headOf),
+});
+/** Days 1, 2, 3, ... are the events of lane 1, as a process of the surface writes them. */
+const eventOf = (day: number, action = 'key.revoke'): Item =>
+  itemOf(day, action, linked(1, day, ...(day === 1 ? [] : [eventOf(day - 1)])));
 
 /** A signed export of the events, two a page. */
 function exportOf(days: readonly number[], changes: Partial<AuditPageContent> = {}): AuditPage[] {
+  return exportOfItems(
+    days.map((day) => eventOf(day)),
+    changes,
+  );
+}
+function exportOfItems(all: readonly Item[], changes: Partial<AuditPageContent> = {}): AuditPage[] {
   const pages: AuditPage[] = [];
-  for (let at = 0; at === 0 || at < days.length; at += 2) {
-    const items = days.slice(at, at + 2).map((day) => eventOf(day));
-    const place = { previous: pages.at(-1)?.hash ?? null, last: at + 2 >= days.length };
+  for (let at = 0; at === 0 || at < all.length; at += 2) {
+    const items = all.slice(at, at + 2) as unknown as JsonValue[];
+    const place = { previous: pages.at(-1)?.hash ?? null, last: at + 2 >= all.length };
     pages.push(
-      sealAuditPage(
-        { v: 1, surface: 'ingest-gateway', from: FROM, to: TO, at: TO, ...place, items, ...changes },
-        signer,
-      ),
+      sealAuditPage({ v: 1, surface: SURFACE, from: FROM, to: TO, at: TO, ...place, items, ...changes }, signer),
     );
   }
   return pages;
@@ -54,9 +72,7 @@ describe('checkAudit', () => {
   it('verifies a whole export by a pinned key', async () => {
     const report = await check(five.map((page) => ({ ...page, nextCursor: 'x' })));
     expect(report.verified).toBe(true);
-    expect(report.conclusion).toBe(
-      `ingest-gateway signed these 5 audit events as all of its events from ${FROM} to ${TO}.`,
-    );
+    expect(report.conclusion).toBe(`ingest-gateway wrote and signed these 5 audit events from ${FROM} to ${TO}.`);
   });
 
   it('verifies an export without events', async () => {
@@ -70,7 +86,7 @@ describe('checkAudit', () => {
     ['pages change places', [five[0]!, five[2]!, five[1]!], 'chain: A page is missing before this one.'],
     [
       'an event is removed',
-      [{ ...five[0]!, items: [eventOf(1)] }, ...five.slice(1)],
+      [{ ...five[0]!, items: [eventOf(1) as unknown as JsonValue] }, ...five.slice(1)],
       'hash: The page was changed after it was hashed.',
     ],
     [
@@ -106,10 +122,12 @@ describe('checkAudit', () => {
   });
 
   it('names what an earlier export held and this one does not', async () => {
-    expect(await failedSteps(exportOf([1, 3]), { earlier: exportOf([1, 2]) })).toEqual([
+    expect(await failedSteps(exportOf([1]), { earlier: exportOf([1, 2]) })).toEqual([
       'earlier: Event evt_2 of the earlier export is missing.',
     ]);
-    const changed = [sealAuditPage({ ...exportOf([1])[0]!, items: [eventOf(1, 'key.mint')] }, signer)];
+    const changed = [
+      sealAuditPage({ ...exportOf([1])[0]!, items: [eventOf(1, 'key.mint') as unknown as JsonValue] }, signer),
+    ];
     expect(await failedSteps(changed, { earlier: exportOf([1]) })).toEqual([
       'earlier: Event evt_1 was changed after the earlier export.',
     ]);
@@ -123,5 +141,81 @@ describe('checkAudit', () => {
   it('refuses a file that holds no page', async () => {
     await expect(check([])).rejects.toThrow('holds no page');
     await expect(check([{ v: 2 }])).rejects.toThrow(':1 is no page of an audit export.');
+  });
+});
+
+describe('the chain of an audit export', () => {
+  const whole = { from: null, to: TO };
+  const faultsOf = (items: readonly Item[], period: Partial<AuditPageContent> = whole) =>
+    failedSteps(exportOfItems(items, period));
+  const [one, two, three, four] = [1, 2, 3, 4].map((day) => eventOf(day)) as [Item, Item, Item, Item];
+  /** Of lane 2, written at the same time as event 2, and followed by event 4. */
+  const beside = { ...itemOf(3, 'network.delete', linked(2, 1, one)), id: 'evt_b' };
+  const after = itemOf(4, 'key.mint', linked(1, 4, three, beside));
+
+  it('is whole with events of several lanes', async () => {
+    expect(await faultsOf([one, two, three, beside, after])).toEqual([]);
+  });
+
+  it.each<[string, readonly Item[], string]>([
+    [
+      'a row that the role of the surface inserted',
+      [one, { ...itemOf(2, 'x', null), id: 'evt_x', problem: 'no_mac' }, two],
+      'origin: Event evt_x has no MAC: no process of the surface wrote it, or one of a version before events had one.',
+    ],
+    [
+      'a row that was changed, once',
+      [one, { ...two, action: 'key.mint', problem: 'wrong_mac' }, three],
+      'origin: Event evt_2 is not what a process of the surface wrote: its MAC is of something else.',
+    ],
+    [
+      'a row that cannot be read',
+      [one, { ...two, problem: 'unreadable' }, three],
+      'origin: Event evt_2 holds a value that cannot be shown, and is not what a process of the surface wrote.',
+    ],
+    ['a removed event', [one, three], 'gap: Event 2 of lane 1 is missing: event evt_3 followed it.'],
+    ['several removed events', [one, four], 'gap: Events 2 to 3 of lane 1 are missing: event evt_4 followed them.'],
+    ['the removed beginning', [three], 'gap: Events 1 to 2 of lane 1 are missing: event evt_3 followed them.'],
+    [
+      'the removed end of another lane',
+      [one, two, three, after],
+      'gap: Event 1 of lane 2 is missing: event evt_4 followed it.',
+    ],
+    [
+      'an event written in place of another, after the lane was set back',
+      [one, itemOf(2, 'key.mint', linked(1, 2, one)), three],
+      'gap: Event evt_2 is not the one that event evt_3 followed.',
+    ],
+    [
+      'two events of one number',
+      [one, two, { ...itemOf(2, 'key.mint', linked(1, 2, one)), id: 'evt_y' }],
+      'gap: Events evt_2 and evt_y are both number 2 of lane 1: it was set back.',
+    ],
+  ])('names %s', async (_what, items, fault) => {
+    expect(await faultsOf(items)).toEqual([fault]);
+  });
+
+  it('asks for no event outside the period, and for those within', async () => {
+    const from = '2030-01-02T12:00:00.000Z';
+    expect(await faultsOf([three, four], { from, to: TO })).toEqual([]);
+    expect(await faultsOf([four], { from, to: TO })).toEqual([
+      'gap: Event 3 of lane 1 is missing: event evt_4 followed it.',
+    ]);
+  });
+
+  it('takes events of a secret that is gone where a newer event vouches for them', async () => {
+    const [first, second] = [one, two].map((item) => ({ ...item, problem: 'unknown_secret' as const }));
+    expect(await faultsOf([first!, second!, three])).toEqual([]);
+    expect(await faultsOf([first!, second!])).toEqual([
+      expect.stringMatching(/^origin: Event evt_1 has a MAC of a server secret that .* did not have/),
+      expect.stringMatching(/^origin: Event evt_2 /),
+    ]);
+  });
+
+  it('says what it does not show', async () => {
+    const report = await check(exportOfItems([one]));
+    expect(report.notes).toEqual([
+      expect.stringMatching(/^Not shown: newest events that were removed .* server secrets\.$/),
+    ]);
   });
 });

@@ -1,5 +1,7 @@
 import { auditPageText, verifyDetached } from '@sealgate/envelope';
 import type { AuditPage, Jwks } from '@sealgate/envelope';
+import { exportedEvent, linkFaults } from './audit-links.ts';
+import type { ExportedEvent } from './audit-links.ts';
 import { canonical, sha256Text } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
 import { readNdjson } from './read-file.ts';
@@ -16,6 +18,11 @@ export interface AuditInput {
   readonly earlier?: string | undefined;
 }
 
+/** What no export can show. */
+const LIMITS =
+  'Not shown: newest events that were removed before the export (compare with an older one by --earlier), and events ' +
+  'written by somebody who has the server secrets.';
+
 /** Faults of one kind that are reported one by one. */
 const MOST_TOLD = 100;
 
@@ -24,8 +31,10 @@ interface Export {
   readonly from: string | null;
   readonly to: string;
   /** The canonical text of each event, by id. */
-  readonly events: ReadonlyMap<string, { readonly at: string; readonly text: string; readonly where: string }>;
+  readonly events: ReadonlyMap<string, KnownEvent>;
 }
+
+type KnownEvent = ExportedEvent & { readonly text: string };
 
 /**
  * Checks an export of the audit trail: each page hashes to its `hash` and is signed by a pinned key, the pages form one chain
@@ -37,8 +46,14 @@ export async function checkAudit({ pages, jwks, earlier }: AuditInput): Promise<
   const exported = await readExport(report, pages, jwks);
   if (earlier !== undefined) compare(report, await readExport(report, earlier, jwks), exported);
   const { surface, from, to, events } = exported;
+  reportFaults(report, linkFaults([...events.values()], { from, to }), {
+    step: 'events',
+    ok: `A process of ${surface} wrote each event, and none is missing between them.`,
+    more: 'more events are missing or of unknown origin.',
+  });
   const period = `${from === null ? 'from the beginning' : `from ${from}`} to ${to}`;
-  return report.finish(`${surface} signed these ${events.size} audit events as all of its events ${period}.`);
+  report.note(LIMITS);
+  return report.finish(`${surface} wrote and signed these ${events.size} audit events ${period}.`);
 }
 
 async function readExport(report: Reporter, file: string, jwks: Jwks | undefined): Promise<Export> {
@@ -50,7 +65,7 @@ async function readExport(report: Reporter, file: string, jwks: Jwks | undefined
 class ExportReader {
   readonly #report: Reporter;
   readonly #jwks: Jwks | undefined;
-  readonly #events = new Map<string, { at: string; text: string; where: string }>();
+  readonly #events = new Map<string, KnownEvent>();
   #first: AuditPage | undefined;
   #before: AuditPage | undefined;
   #newest = '';
@@ -103,15 +118,14 @@ class ExportReader {
       failed('The page is of another export: its surface or period differs.');
   }
 
-  #addEvent(item: JsonValue, { from, to }: AuditPage, where: string): void {
-    if (!isObject(item) || typeof item['id'] !== 'string' || typeof item['at'] !== 'string')
-      throw new UnreadableError(`${where} has an item without id and time.`);
-    const { id, at } = item;
+  #addEvent(item: JsonValue, { from, to, surface }: AuditPage, where: string): void {
+    const event = exportedEvent(item, surface, where);
+    const { id, at } = event;
     if (at < this.#newest || at < (from ?? '') || at >= to)
       this.#report.failed('order', { detail: `Event ${id} is out of order or outside the period.`, where });
     if (this.#events.has(id)) this.#report.failed('order', { detail: `Event ${id} occurs twice.`, where });
     this.#newest = at;
-    this.#events.set(id, { at, text: canonical(item), where });
+    this.#events.set(id, { ...event, text: spokenText(item) });
   }
 }
 
@@ -133,9 +147,33 @@ function compare(report: Reporter, earlier: Export, later: Export): void {
       ? []
       : [{ detail: `Event ${id} was changed after the earlier export.`, where: found.where }];
   });
-  for (const fault of faults.slice(0, MOST_TOLD)) report.failed('earlier', fault);
-  if (faults.length > MOST_TOLD) report.note(`${faults.length - MOST_TOLD} more events are missing or changed.`);
-  if (faults.length === 0) report.ok('earlier', `All ${covered.length} events of the earlier export are unchanged.`);
+  reportFaults(
+    report,
+    faults.map((fault) => ({ step: 'earlier', ...fault })),
+    {
+      step: 'earlier',
+      ok: `All ${covered.length} events of the earlier export are unchanged.`,
+      more: 'more events are missing or changed.',
+    },
+  );
+}
+
+type Fault = Readonly<Record<'step' | 'detail' | 'where', string>>;
+
+function reportFaults(
+  report: Reporter,
+  faults: readonly Fault[],
+  told: Readonly<Record<'step' | 'ok' | 'more', string>>,
+): void {
+  for (const { step, ...fault } of faults.slice(0, MOST_TOLD)) report.failed(step, fault);
+  if (faults.length > MOST_TOLD) report.note(`${faults.length - MOST_TOLD} ${told.more}`);
+  if (faults.length === 0) report.ok(told.step, told.ok);
+}
+
+/** What an event says, to compare it: a secret may have gone meanwhile, and older versions exported no link. */
+function spokenText(item: JsonValue): string {
+  const { problem: _problem, link: _link, ...spoken } = item as { [member: string]: JsonValue };
+  return canonical(spoken);
 }
 
 function pageOf({ value, where }: NdjsonLine): AuditPage {

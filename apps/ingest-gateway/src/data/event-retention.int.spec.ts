@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OpenedEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { removalStatement, removeInSteps, type Database } from '@sealgate/storage';
-import { scansOf } from '@sealgate/testing';
+import { scansOf, unboundedTimes } from '@sealgate/testing';
 import { openTestGatewayLedger, type TestGatewayLedger } from '../testing/test-gateway-ledger.ts';
 import { ingestRemovals, oldEvents, removeOldWrites } from './event-retention.ts';
 
@@ -27,6 +27,13 @@ const age = (days: number) =>
 const removeClaims = () => removeInSteps(ingestRemovals(sql, { eventDays: 90, claimDays: 400 }, Date.now)['claims']!);
 
 describe('a claim', () => {
+  it('has no table that a row at the end of time could make unreadable', async () => {
+    expect(await unboundedTimes(sql, 'ingest')).toEqual([]);
+    const text = `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
+                  VALUES ('evt_x', 'acme', 'key_1', 'write', 'committed', '7', 'r', 0, now())`;
+    await expect(sql.query({ text })).rejects.toMatchObject({ code: '23514' });
+  });
+
   it('is removed after CLAIM_RETENTION_DAYS; the same request then writes nothing twice, another one is refused', async () => {
     const first = JSON.parse((await write('{"a":1}')).body) as { records: object[] };
     await age(400);

@@ -1,3 +1,4 @@
+import { AUDIT_COLUMNS, type AuditRow, type AuditTrail } from '@sealgate/audit';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
@@ -170,15 +171,6 @@ const memberOf = ({ id, name, kind, roles, unrestricted, departments, can_read_s
   scope: { unrestricted, departments, canReadSensitive: can_read_sensitive },
 });
 
-interface EventRow {
-  id: string;
-  at: Date;
-  actor: string;
-  action: string;
-  resource: string;
-  resource_id: string;
-}
-
 /** Row-filtered resources; their events are filtered as well. */
 const ROW_FILTERED = ['risk', 'evidence', 'asset'];
 
@@ -195,7 +187,7 @@ function seenNow(scope: RowScope, values: unknown[]): string {
          AND d.action = a.resource || '.delete' AND ${rowCondition('d', scope, values)}))`;
 }
 
-export function auditEvents(sql: Sql): AuditReads {
+export function auditEvents(sql: Sql, { read }: Pick<AuditTrail, 'read'>): AuditReads {
   return {
     async list(scope, { limit, before }) {
       const values: unknown[] = [limit, ROW_FILTERED];
@@ -204,19 +196,16 @@ export function auditEvents(sql: Sql): AuditReads {
       const older =
         before === undefined
           ? ''
-          : `AND (a.at, a.id) < ($${values.push(before.at)}::timestamptz, $${values.push(before.id)}::text)`;
-      const text = `SELECT a.id, a.at, a.actor, a.action, a.resource, a.resource_id FROM risk.audit_events a
+          : `AND (a.at, a.id) < ($${values.push(before.position)}::timestamptz, $${values.push(before.id)}::text)`;
+      const text = `SELECT ${AUDIT_COLUMNS} FROM risk.audit_events a
         WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR ${seen}) ${older}
         ORDER BY a.at DESC, a.id DESC LIMIT $1`;
-      const rows = await sql.query<EventRow>(prepared(text, values));
-      return rows.map(({ id, at, actor: actorId, action, resource, resource_id: resourceId }) => ({
-        id,
-        at: at.toISOString(),
-        actorId,
-        action,
-        resource,
-        resourceId,
-      }));
+      const rows = await sql.query<AuditRow>(prepared(text, values));
+      return rows.map((row) => {
+        const { id, at, actor: actorId, action, resource, resourceId, position, problem } = read(row);
+        const event = { id, at: at.toISOString(), actorId, action, resource, resourceId };
+        return { event: problem === null ? event : { ...event, problem }, position };
+      });
     },
   };
 }

@@ -79,14 +79,16 @@ export interface AuditEvent {
   readonly action: string;
   readonly resource: string;
   readonly resourceId: string;
+  /** Why it cannot be taken as written by this service; absent if it can. */
+  readonly problem?: string;
 }
 
 export interface AuditReads {
-  /** Events of the organisation, newest first, without those of hidden rows. */
+  /** Events of the organisation, newest first, without those of hidden rows; `position` is for paging. */
   list(
     scope: RowScope,
-    page: { readonly limit: number; readonly before: { readonly at: string; readonly id: string } | undefined },
-  ): Promise<AuditEvent[]>;
+    page: { readonly limit: number; readonly before: { readonly position: string; readonly id: string } | undefined },
+  ): Promise<{ readonly event: AuditEvent; readonly position: string }[]>;
 }
 
 /** The number of risks with one likelihood and impact. */

@@ -1,4 +1,4 @@
-import { listQuery, named, routeFor, type Route } from '@sealgate/http';
+import { auditProblem, listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { AuditReads } from '../domain/resource-ports.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
@@ -12,7 +12,10 @@ const LIST_RANGE = { default: 50, max: 200 } as const;
 
 const AuditRow = named(
   'AuditEvent',
-  Type.Object({ id: Text, at: Time, actorId: Text, action: Text, resource: Text, resourceId: Text }),
+  Type.Object({
+    ...{ id: Text, at: Time, actorId: Text, action: Text, resource: Text, resourceId: Text },
+    problem: Type.Optional(auditProblem),
+  }),
 );
 
 export function auditRoutes({
@@ -38,10 +41,10 @@ export function auditRoutes({
       const binding = ['audit.v1', caller.orgId, caller.personId];
       const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
       const from = page.after as [string, string] | undefined; // As `position` below makes it.
-      const before = from && { at: from[0], id: from[1] };
+      const before = from && { position: from[0], id: from[1] };
       const found = await audit.list(rowScopeOf(caller), { limit: page.take, before });
-      const { rows, next } = page.answer(found, ({ at, id }) => [at, id]);
-      return { status: 200, body: rows, ...next };
+      const { rows, next } = page.answer(found, ({ event, position }) => [position, event.id]);
+      return { status: 200, body: rows.map(({ event }) => event), ...next };
     },
   });
   return [list];

@@ -25,8 +25,8 @@ describe.each([
       ...{ actor: 'admin:1', action: 'key.revoke', resource: 'key', [id]: 'key_1', [request]: 'r1' },
       to: '2030-01-02T00:00:00Z',
     });
-    expect(out).toBe(`AT                        ACTOR    ACTION      RESOURCE  ID     REQUEST
-2030-01-01T00:00:00.000Z  admin:1  key.revoke  key       key_1  r1
+    expect(out).toBe(`AT                        ACTOR    ACTION      RESOURCE  ID     REQUEST  PROBLEM
+2030-01-01T00:00:00.000Z  admin:1  key.revoke  key       key_1  r1       -
 `);
   });
 });

@@ -26,10 +26,14 @@ const auditCommand = (
     { title: 'RESOURCE', member: 'resource' },
     { title: 'ID', member: names.id },
     { title: 'REQUEST', member: names.request },
+    { title: 'PROBLEM', member: 'problem' },
   ];
   return {
     usage: 'list',
     summary: 'List changes and exports, newest first',
+    details:
+      'PROBLEM is empty where a process of the surface wrote exactly this. no_mac, wrong_mac and unreadable name rows that ' +
+      'were inserted or changed in the database; unknown_secret rows whose server secret was removed.',
     examples: [
       `sealgate ${group} list --actor admin:1f2e3d4c --limit 10`,
       `sealgate ${group} list --resource key --id key_01 --from 2030-01-01T00:00:00Z --all --json`,
@@ -60,8 +64,10 @@ const auditCommand = (
 const exportCommands = (group: string): readonly CommandSpec<Pick<ListOptions, 'from' | 'to'>>[] => [
   {
     usage: 'export',
-    summary: 'Print all events of a period as signed pages, oldest first, one page a line',
-    details: 'Check it offline with `sealgate-verify audit`. Events of the last minute are left out.',
+    summary: 'Print the events of a period as signed pages, oldest first, one page a line',
+    details:
+      'Check it offline with `sealgate-verify audit`, which also names events that are forged or missing. Events of the ' +
+      'last minute are left out.',
     examples: [`sealgate ${group} export --from 2030-03-01T00:00:00Z --to 2030-04-01T00:00:00Z`],
     options: [
       new Option('--from <time>', 'from this time, RFC 3339; default: the first event'),
