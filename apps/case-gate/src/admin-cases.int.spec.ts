@@ -182,6 +182,7 @@ describe('the list of cases', () => {
     const [, middle] = (await site.admin('GET', query(''))).body.items;
     expect(middle).toMatchObject({ external_ref: 'ref 1', case_type: 'onboarding', requested_policy_version: null });
     expect(await idsOf(`&created_from=${middle.created_at}`)).toEqual([c, b]);
+    expect(await idsOf(`&created_from=${middle.created_at.replace('Z', '999999999Z')}`)).toEqual([c, b]);
     expect(await idsOf(`&created_to=${middle.created_at}`)).toEqual([a]);
     for (const order of ['newest', 'oldest']) {
       const first = (await site.admin('GET', query(`&order=${order}&limit=2`))).body;

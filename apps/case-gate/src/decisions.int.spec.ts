@@ -25,7 +25,7 @@ const reference = (ref: string, digit = 'a') => ({
 describe('deciding', () => {
   it('is recorded once per outcome, in any order of reason codes', async () => {
     const { caseId } = await newCase(site, key);
-    const validUntil = '2099-01-01T02:00:00+02:00';
+    const validUntil = '2099-01-01T02:00:00.000999999+02:00';
     const first = await decide(caseId, {
       decision: 'approve',
       reason_codes: ['B', 'A'],

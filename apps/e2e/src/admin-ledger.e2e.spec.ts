@@ -280,6 +280,8 @@ describe('The ledger in the admin API', () => {
     expect(
       await find(`&from=${String(event['at'])}&to=${new Date(Date.parse(String(event['at'])) + 1).toISOString()}`),
     ).toContain(written.eventId);
+    const nanoseconds = String(event['at']).replace('T', 't').replace('Z', '999999z');
+    expect(await find(`&from=${nanoseconds}`)).toContain(written.eventId);
     expectProblem(await setup.admin.get('/events/evt_never'), 'NOT_FOUND');
     expectProblem(await setup.admin.get('/events?status=lost'), 'INVALID_REQUEST', {
       errors: [{ in: 'query', pointer: '/status' }],

@@ -148,7 +148,11 @@ describe('settled evidence', () => {
   ];
   const decided = async () => {
     const control = await write.control();
-    const { id } = await write.evidence({ validUntil: validUntil(), controlIds: [control.id], source: 'Scanner' });
+    const { id } = await write.evidence({
+      validUntil: validUntil().replace('Z', '999999999z'),
+      controlIds: [control.id],
+      source: 'Scanner',
+    });
     await move(id, 'in_review');
     await move(id, 'approved', {}, admin);
     return { id, control };

@@ -129,6 +129,8 @@ describe('a tool returns the same as its route of /api/v1', () => {
     ['list_risks', 'risks', { limit: 2 }],
     ['list_risks', 'risks', { category: 'legal', level: 'critical', status: 'identified' }],
     ['list_risks', 'risks', { updatedSince: '2999-01-01T00:00:00Z' }],
+    ['list_risks', 'risks', { updatedSince: '2020-01-01t00:00:00.123456789123z' }],
+    ['list_risks', 'risks', { updatedSince: '2020-01-01T00:00:00.1234567891234Z' }],
     ['list_assets', 'assets', { limit: 1, type: 'system', criticality: 'medium' }],
     ['list_evidence', 'evidence', { state: 'approved', limit: 200 }],
     ['list_controls', 'controls', { status: 'planned' }],

@@ -6,7 +6,7 @@ import {
   HEAD_HASH_DIGITS,
   sealAuditPage,
 } from '@sealgate/envelope';
-import type { JsonValue } from '@sealgate/json';
+import { instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
@@ -186,7 +186,7 @@ function exportRoute(
       const rows = await listAudit({
         ...(at === undefined || id === undefined ? {} : { after: { position: at, id } }),
         ...(from === undefined ? {} : { from }),
-        ...{ to: new Date(to), oldestFirst: true, limit: page.limit + 1 },
+        ...{ to: instantOf(to), oldestFirst: true, limit: page.limit + 1 },
       });
       const sealed = sealAuditPage(
         {
@@ -228,7 +228,7 @@ function keysRoute({ auditSigning }: AdminAuditPorts): Route<AdminCaller> {
 const settledEnd = (asked: Date | undefined, nowMs: number): Date =>
   new Date(Math.min(asked?.getTime() ?? Infinity, nowMs - SETTLED_AFTER_MS));
 
-const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
+const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : instantOf(text));
 
 function withoutAbsent(wanted: Readonly<Record<string, unknown>> & { readonly limit: number }): AuditQuery {
   const names = ['limit', 'after', 'actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'];

@@ -1,10 +1,12 @@
 import { AppError, type ErrorCode, type Fault } from '@sealgate/errors';
+import { parseInstant } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute } from './mount.ts';
 import { DECIMAL_KEYWORD, isDecimalIn } from './schemas.ts';
+import { escapePointer, faultsOf, MAX_FAULTS } from './shape-faults.ts';
 
 /**
  * Validates query and body against their schemas and reports all faults at once; then the path parameters, where a
@@ -99,9 +101,6 @@ interface ParsedQuery {
   readonly faults: readonly Fault[];
 }
 
-/** Maximum number of faults in one problem. */
-export const MAX_FAULTS = 100;
-
 /** Parses the query string of a URL. Every parameter must be known and appear once. */
 export function parseQuery(url: string, known: ReadonlySet<string>): ParsedQuery {
   const start = url.indexOf('?');
@@ -121,11 +120,6 @@ function fault(name: string, detail: string): Fault {
   return { in: 'query', pointer: `/${escapePointer(name)}`, detail };
 }
 
-/** Escapes one token of an RFC 6901 pointer. */
-export function escapePointer(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 /**
  * Up to this size validation reports all faults. A larger body could hold a million faults, and collecting them would
  * block the event loop: there validation stops at the first.
@@ -138,7 +132,7 @@ export type Validator = (value: unknown, sizeBytes: number) => readonly Fault[];
 function newAjv(allErrors: boolean): Ajv {
   const ajv = new Ajv({ strict: true, allErrors, coerceTypes: false, useDefaults: false, ownProperties: true });
   addFormats.default(ajv);
-  ajv.addFormat('date-time', isInstant);
+  ajv.addFormat('date-time', (text: string) => parseInstant(text) !== undefined);
   ajv.addKeyword({ keyword: DECIMAL_KEYWORD, type: 'string', schemaType: 'object', validate: isDecimalIn });
   return ajv;
 }
@@ -163,119 +157,14 @@ export class SchemaCompiler {
     return (value, sizeBytes) => {
       if (sizeBytes <= ALL_FAULTS_MAX_BYTES) {
         checkAll ??= this.#allErrors.compile(schema);
-        return checkAll(value) ? [] : faultsOf(errorsOf(checkAll), where);
+        return checkAll(value) ? [] : faultsOf(errorsOf(checkAll), schema, where);
       }
       checkFirst ??= this.#firstError.compile(schema);
-      return checkFirst(value) ? [] : faultsOf(errorsOf(checkFirst), where);
+      return checkFirst(value) ? [] : faultsOf(errorsOf(checkFirst), schema, where);
     };
   }
 }
 
 function errorsOf(validate: ValidateFunction): readonly ErrorObject[] {
   return validate.errors ?? [];
-}
-
-/** Filtering unions is quadratic, so only this many errors are examined. */
-const MAX_ERRORS = 500;
-
-/** Converts errors of ajv to faults, one per location. Details state what is expected and never quote the input. */
-function faultsOf(found: readonly ErrorObject[], where: Fault['in']): Fault[] {
-  const errors = found.slice(0, MAX_ERRORS);
-  const shadowed = shadowedByUnions(errors);
-  const faults = new Map<string, Fault>();
-  for (const error of errors) {
-    if (shadowed.has(error)) continue;
-    const pointer = pointerOf(error);
-    if (!faults.has(pointer)) faults.set(pointer, { in: where, pointer, detail: detailOf(error, errors) });
-    if (faults.size === MAX_FAULTS) break;
-  }
-  return [...faults.values()];
-}
-
-/**
- * A failed union reports the errors of each branch and one of its own. If a branch failed inside the value (an object
- * that may also be null), keep only the inner errors; if all failed at the value itself, keep only the union's.
- */
-function shadowedByUnions(errors: readonly ErrorObject[]): Set<ErrorObject> {
-  const shadowed = new Set<ErrorObject>();
-  for (const union of errors) {
-    if (union.keyword !== 'anyOf' && union.keyword !== 'oneOf') continue;
-    const branches = errors.filter((error) => isBranchOf(error, union));
-    const inside = branches.filter((error) => pointerOf(error) !== union.instancePath);
-    if (inside.length > 0) shadowed.add(union);
-    for (const branch of branches) if (pointerOf(branch) === union.instancePath) shadowed.add(branch);
-  }
-  return shadowed;
-}
-
-function isBranchOf(error: ErrorObject, union: ErrorObject): boolean {
-  return (
-    error !== union &&
-    error.schemaPath.startsWith(`${union.schemaPath}/`) &&
-    (error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`))
-  );
-}
-
-/** A missing or unknown member is reported at the member, not at its object. */
-function pointerOf(error: ErrorObject): string {
-  const params: Readonly<Record<string, unknown>> = error.params;
-  const member = params['additionalProperty'] ?? params['missingProperty'] ?? params['propertyName'];
-  return typeof member === 'string' ? `${error.instancePath}/${escapePointer(member)}` : error.instancePath;
-}
-
-function detailOf(error: ErrorObject, all: readonly ErrorObject[]): string {
-  switch (error.keyword) {
-    case 'additionalProperties':
-      return 'is not a known member';
-    case 'required':
-      return 'is required';
-    case 'const':
-      return `must be ${JSON.stringify(error.params['allowedValue'])}`;
-    case 'enum':
-      return `must be one of ${listOf(error.params['allowedValues'])}`;
-    case DECIMAL_KEYWORD:
-      return 'must be a whole number within the documented range';
-    case 'anyOf':
-    case 'oneOf':
-      return unionDetail(error, all);
-    default:
-      return error.message ?? 'does not fit';
-  }
-}
-
-/** Reports a union of constants as a list of them. */
-function unionDetail(union: ErrorObject, all: readonly ErrorObject[]): string {
-  const branches = all.filter((error) => isBranchOf(error, union));
-  if (branches.length === 0 || branches.some((error) => error.keyword !== 'const')) {
-    return 'matches none of the allowed forms';
-  }
-  return `must be one of ${listOf(branches.map((error): unknown => error.params['allowedValue']))}`;
-}
-
-function listOf(values: unknown): string {
-  return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : 'the documented values';
-}
-
-/** RFC 3339 with `Z` or an offset and at most three fraction digits; no leap seconds. */
-const DATE = '(\\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])';
-const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d';
-const INSTANT = new RegExp(`^${DATE}T${TIME}:[0-5]\\d(?:\\.\\d{1,3})?(?:Z|[+-]${TIME})$`);
-
-const MIN_TIME = Date.parse('0001-01-01T00:00:00Z');
-const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** Whether a text is a valid RFC 3339 timestamp of an existing date. */
-export function isInstant(text: string): boolean {
-  const match = INSTANT.exec(text);
-  if (match === null) return false;
-  const [, year, month, day] = match.map(Number);
-  if (Number(day) > daysIn(Number(year), Number(month))) return false;
-  // An offset may move the time outside four-digit years.
-  const time = Date.parse(text);
-  return time >= MIN_TIME && time <= MAX_TIME;
-}
-
-function daysIn(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }

@@ -76,7 +76,7 @@ export function lineOfText(length: { readonly min: number; readonly max: number 
   return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
 }
 
-/** An RFC 3339 timestamp, with `Z` or an offset and at most three fraction digits. */
+/** An RFC 3339 timestamp that `parseInstant` reads; handlers take it with `instantOf`. */
 export function instantText(): TString {
   return Type.String({ format: 'date-time' });
 }

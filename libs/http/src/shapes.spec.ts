@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import request from 'supertest';
 import { expectProblem } from '@sealgate/testing';
 import { plain, testRoute, testSurface } from '../test/test-surface.ts';
-import { closedObject, instantText, lineOfText, listQuery } from './index.ts';
-import { isInstant, SchemaCompiler } from './check-shape.ts';
+import { closedObject, instantText, lineOfText, listQuery, named } from './index.ts';
+import { SchemaCompiler } from './check-shape.ts';
+import { orNull } from './schemas.ts';
 
 /** The faults of a value, as `pointer detail`. */
 function faultsOf(schema: TSchema, value: unknown): string[] {
@@ -41,7 +42,49 @@ describe('faults of a body', () => {
 
   it('inside one branch of a union are reported at their location', () => {
     expect(faultsOf(Body, { ...fine, address: { city: 1 } })).toEqual(['/address/city must be string']);
-    expect(faultsOf(Body, { ...fine, address: 'x' })).toEqual(['/address matches none of the allowed forms']);
+    expect(faultsOf(Body, { ...fine, address: 'x' })).toEqual([
+      '/address matches none of the allowed forms; nearest is the form object: must be object',
+    ]);
+  });
+
+  it('of a union name the nearest form and why it failed', () => {
+    const Card = named('Card', closedObject({ kind: Type.Literal('card'), number: Type.String() }));
+    const Cash = named('Cash', closedObject({ kind: Type.Literal('cash'), amount: Type.Integer(), of: Address }));
+    const Paid = closedObject({ by: Type.Union([Card, Cash, Type.Null()]), at: orNull(instantText()) });
+    const at = null;
+    const none = '/by matches none of the allowed forms; nearest is';
+    // The discriminating member decides, not the number of faults; those of other forms are left out.
+    expect(faultsOf(Paid, { at, by: { kind: 'cash', of: { city: 1 } } })).toEqual([
+      '/by/amount is required',
+      '/by/of/city must be string',
+      `${none} the form Cash: /amount is required; /of/city must be string`,
+    ]);
+    expect(faultsOf(Paid, { at, by: { kind: 'card', number: '1', amount: 1 } })).toEqual([
+      '/by/amount is not a known member',
+      `${none} the form Card: /amount is not a known member`,
+    ]);
+    expect(faultsOf(Paid, { at, by: { number: '1' } })).toEqual([
+      '/by/kind is required',
+      `${none} the form Card: /kind is required`,
+    ]);
+    expect(faultsOf(Paid, { at, by: 7 })).toEqual([`${none} the form Card: must be object`]);
+    // null is never the nearest form.
+    expect(faultsOf(Paid, { by: null, at: 'soon' })).toEqual([
+      '/at matches none of the allowed forms; nearest is the form date-time: must be an RFC 3339 time with Z or an offset, and up to 12 fraction digits',
+    ]);
+    expect(faultsOf(Paid, { by: null, at: 7 })).toEqual([
+      '/at matches none of the allowed forms; nearest is the form date-time: must be string',
+    ]);
+  });
+
+  it('of a union within a union are those of the nearest forms only', () => {
+    const Leaf = Type.Union([closedObject({ a: Type.Integer() }), closedObject({ b: Type.Integer() })]);
+    const Tree = Type.Array(Type.Union([closedObject({ leaf: Leaf }), Type.String()]));
+    expect(faultsOf(Tree, ['x', { leaf: { b: 'x' } }])).toEqual([
+      '/1/leaf/b must be integer',
+      '/1/leaf matches none of the allowed forms; nearest is the form object: /b must be integer',
+      expect.stringMatching(/^\/1 matches none of the allowed forms; nearest is the form object: /),
+    ]);
   });
 
   it('count code points, and refuse control characters', () => {
@@ -152,47 +195,19 @@ describe('the body of a list', () => {
 });
 
 describe('a timestamp', () => {
-  it.each([
-    '2026-01-01T00:00:00Z',
-    '2026-12-31T23:59:59.1Z',
-    '2024-02-29T00:00:00.123+14:00',
-    '2000-02-29T00:00:00-23:59',
-  ])('may be %s', (text) => {
-    expect(isInstant(text)).toBe(true);
-    expect(faultsOf(instantText(), text)).toEqual([]);
-  });
+  it.each(['2026-01-01T00:00:00Z', '2026-11-28t01:16:02.123456789z', '2024-02-29T00:00:00.123456789012+14:00'])(
+    'may be %s',
+    (text) => {
+      expect(faultsOf(instantText(), text)).toEqual([]);
+    },
+  );
 
-  it.each([
-    '2026-01-01',
-    '2026-01-01T00:00:00',
-    '2026-01-01T00:00:00.1234Z',
-    '2026-01-01T00:00:00.Z',
-    '2026-01-01 00:00:00Z',
-    '2026-01-01t00:00:00z',
-    '2026-02-29T00:00:00Z',
-    '1900-02-29T00:00:00Z',
-    '2026-04-31T00:00:00Z',
-    '2026-13-01T00:00:00Z',
-    '2026-00-01T00:00:00Z',
-    '2026-01-00T00:00:00Z',
-    '2026-01-01T24:00:00Z',
-    '2026-01-01T23:60:00Z',
-    '2026-01-01T23:59:60Z',
-    '2026-01-01T00:00:00+24:00',
-    '2026-01-01T00:00:00+0000',
-    ' 2026-01-01T00:00:00Z',
-    '',
-  ])('may not be "%s"', (text) => {
-    expect(isInstant(text)).toBe(false);
-    expect(faultsOf(instantText(), text)).toHaveLength(1);
-  });
-
-  it('may be any that JavaScript prints', () => {
-    const dates = fc.date({
-      min: new Date('0001-01-01T00:00:00Z'),
-      max: new Date('9999-12-31T23:59:59.999Z'),
-      noInvalidDate: true,
-    });
-    fc.assert(fc.property(dates, (date) => isInstant(date.toISOString())));
-  });
+  it.each(['2026-01-01', '2026-01-01 00:00:00Z', '2026-01-01T00:00:00.1234567890123Z', '2026-01-01T24:00:00Z', ''])(
+    'may not be "%s", and the fault says what is accepted',
+    (text) => {
+      expect(faultsOf(instantText(), text)).toEqual([
+        ' must be an RFC 3339 time with Z or an offset, and up to 12 fraction digits',
+      ]);
+    },
+  );
 });

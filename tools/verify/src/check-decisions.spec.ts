@@ -156,7 +156,9 @@ describe('a decision log', () => {
       code: 1,
       text: expect.stringContaining('Decision 2 of process p1'),
     });
-    expect((await run(good.directory, '--from', 'yesterday')).code).toBe(2);
+    expect((await run(good.directory, '--from', '2020-01-01t00:00:00.123456789z')).code).toBe(0);
+    for (const wrong of ['yesterday', '2020-01-01', '2020-01-01T00:00:00.1234567890123Z'])
+      expect((await run(good.directory, '--from', wrong)).code).toBe(2);
     expect((await run('/nowhere')).code).toBe(2);
   });
 });

@@ -1,3 +1,4 @@
+import { parseInstant } from '@sealgate/json';
 import type { Command } from 'commander';
 import { checkDecisions } from './check-decisions.ts';
 import { checkDelivery, senderKey, type SenderKey } from './check-delivery.ts';
@@ -114,15 +115,15 @@ export function addDecisionsCommand(program: Command, host: CommandHost): void {
     .action(async (decisions: string, heads: string, options: CommonOptions & DecisionOptions) => {
       await runKeyedCheck(host, { name: 'decisions', options }, ({ verifier }) => {
         const { channel, from, log } = options;
-        if (from !== undefined && Number.isNaN(Date.parse(from)))
-          throw new UnreadableError('--from takes an RFC 3339 time.');
+        const fromMs = from === undefined ? undefined : parseInstant(from);
+        if (from !== undefined && fromMs === undefined) throw new UnreadableError('--from takes an RFC 3339 time.');
         const at = (path: string) => pathIn(host.directory, path);
         return checkDecisions({
           decisions: at(decisions),
           heads: at(heads),
           verifier,
           channel,
-          from,
+          ...(fromMs === undefined ? {} : { from: new Date(fromMs).toISOString() }),
           ...(log === undefined ? {} : { log: at(log) }),
         });
       });

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AuditChange } from '@sealgate/audit';
+import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
@@ -50,5 +51,5 @@ export function definedOf<Of extends object>(members: Of): { [Name in keyof Of]?
 }
 
 export function dateOf(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
+  return text === undefined ? undefined : instantOf(text);
 }

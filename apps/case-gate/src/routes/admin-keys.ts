@@ -14,6 +14,7 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
+import { instantOf } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { SCOPES, type KeyGrants, type Scope } from '../domain/key-grants.ts';
@@ -213,7 +214,7 @@ function membersOf(row: ApiKeyRow<KeyGrants>): Omit<Static<typeof MintedKey>, 'i
 
 function expiryOf(text: string | undefined, now: number): Date | undefined {
   if (text === undefined) return undefined;
-  const expiresAt = new Date(text);
+  const expiresAt = instantOf(text);
   if (expiresAt.getTime() > now) return expiresAt;
   throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
     faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],

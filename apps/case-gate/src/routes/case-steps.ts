@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import { closedObject, enumOf, instantText, lineOfText, named, routeFor, type Route } from '@sealgate/http';
+import { instantOf } from '@sealgate/json';
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach, refuseVaultBytes } from '../domain/attach.ts';
@@ -210,7 +211,7 @@ export function orderOf(body: Static<typeof DecideBody>, actor: string): DecideO
     policyVersion: body.policy_version,
     decision: body.decision,
     reasonCodes: body.reason_codes ?? [],
-    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until),
+    validUntil: body.valid_until === undefined ? null : instantOf(body.valid_until),
     decidedBy: body.decided_by,
     actor,
   };

@@ -13,6 +13,7 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
+import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
@@ -203,8 +204,8 @@ function filterOf({ networkId, type, status, from, to, kind, channel }: Static<t
     ...(networkId === undefined ? {} : { networkId }),
     ...(type === undefined ? {} : { type }),
     ...(status === undefined ? {} : { status }),
-    ...(from === undefined ? {} : { from: new Date(from) }),
-    ...(to === undefined ? {} : { to: new Date(to) }),
+    ...(from === undefined ? {} : { from: instantOf(from) }),
+    ...(to === undefined ? {} : { to: instantOf(to) }),
   };
 }
 

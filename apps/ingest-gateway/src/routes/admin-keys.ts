@@ -13,6 +13,7 @@ import {
   type AdminCaller,
   type Route,
 } from '@sealgate/http';
+import { instantOf } from '@sealgate/json';
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
@@ -221,7 +222,7 @@ function membersOf(row: ApiKeyRow<KeyGrants>): Omit<Static<typeof MintedKey>, 'i
 
 function expiryOf(text: string | undefined, now: number): Date | undefined {
   if (text === undefined) return undefined;
-  const expiresAt = new Date(text);
+  const expiresAt = instantOf(text);
   if (expiresAt.getTime() > now) return expiresAt;
   throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
     faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],

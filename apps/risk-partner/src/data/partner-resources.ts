@@ -1,3 +1,4 @@
+import { instantOf } from '@sealgate/json';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
@@ -150,7 +151,8 @@ export function filterConditions(
   const { updatedSince, state, ...facets } = filters;
   const wanted = Object.entries(facets).map(([name, value]) => `${FACET_OF[name] ?? name}:${value}`);
   const conditions: string[] = [];
-  if (updatedSince !== undefined) conditions.push(`r.updated_at >= $${values.push(updatedSince)}::timestamptz`);
+  if (updatedSince !== undefined)
+    conditions.push(`r.updated_at >= $${values.push(instantOf(updatedSince))}::timestamptz`);
   if (state !== undefined) {
     const isApproved = state === 'expiring' || state === 'expired';
     wanted.push(`state:${isApproved ? 'approved' : state}`);

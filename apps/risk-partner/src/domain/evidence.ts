@@ -202,8 +202,9 @@ function applied(evidence: Evidence, body: Omit<EvidenceChange, 'kind' | 'sha256
 }
 
 function normalPeriod({ from, to }: { from: string; to: string }): { from: string; to: string } {
-  if (Date.parse(from) > Date.parse(to)) throw fault('/observationPeriod/to', 'must not be before from');
-  return { from: normalTime(from), to: normalTime(to) };
+  const period = { from: normalTime(from), to: normalTime(to) };
+  if (period.from > period.to) throw fault('/observationPeriod/to', 'must not be before from');
+  return period;
 }
 
 function checkFingerprint(kind: Evidence['kind'], state: StoredState, sha256: string | null): void {

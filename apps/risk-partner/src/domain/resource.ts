@@ -1,4 +1,4 @@
-import type { JsonValue } from '@sealgate/json';
+import { instantOf, type JsonValue } from '@sealgate/json';
 
 /** The five resource kinds. */
 export const KINDS = ['risk', 'evidence', 'asset', 'control', 'policy'] as const;
@@ -71,9 +71,9 @@ export type AnyKind = Kind<Doc, never, never>;
 /** Formats milliseconds since the epoch as in documents. */
 export const timeText = (ms: number): string => new Date(ms).toISOString();
 
-/** Normalises a time sent by a caller; null and undefined pass unchanged. */
+/** Normalises a time sent by a caller, cut to milliseconds; null and undefined pass unchanged. */
 export function normalTime<Time extends string | null | undefined>(time: Time): Time {
-  return (typeof time === 'string' ? new Date(time).toISOString() : time) as Time;
+  return (typeof time === 'string' ? instantOf(time).toISOString() : time) as Time;
 }
 
 /** The defined members: a change leaves the others as they are. */

@@ -182,14 +182,15 @@ function acceptanceOf(risk: Risk, asked: RiskChange['acceptance'], writing: Writ
     if (risk.acceptance === null) throw acceptanceFault('/acceptance', 'is required to accept a risk');
     return risk.acceptance;
   }
-  const isPast = Date.parse(asked.expiresAt) <= writing.nowMs;
+  const expiresAt = normalTime(asked.expiresAt);
+  const isPast = Date.parse(expiresAt) <= writing.nowMs;
   // What has run out may be repeated, which renews nothing.
-  if (isPast && risk.acceptance?.expiresAt === normalTime(asked.expiresAt)) return risk.acceptance;
+  if (isPast && risk.acceptance?.expiresAt === expiresAt) return risk.acceptance;
   if (isPast) throw acceptanceFault('/acceptance/expiresAt', 'must be in the future');
   return {
     acceptedBy: writing.personId,
     acceptedAt: timeText(writing.nowMs),
-    expiresAt: normalTime(asked.expiresAt),
+    expiresAt,
     residualAtAcceptance: risk.residual,
   };
 }
