@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { Type, type TSchema } from '@sinclair/typebox';
-import fc from 'fast-check';
 import request from 'supertest';
 import { expectProblem } from '@sealgate/testing';
 import { plain, testRoute, testSurface } from '../test/test-surface.ts';
