@@ -8,14 +8,18 @@ import { billOfMaterials, bundledPackages, noticesOf } from './bundled-packages.
 import { workspaceRoot } from './src/workspace.ts';
 
 const source = join(workspaceRoot, 'libs/client');
-/** The entry points of the package, by the conditions of Node and bundlers. */
-const outputs = { node: 'index.js', browser: 'browser.js' } as const;
+/** The entry points of the package, by the conditions of Node and bundlers; `require` is for Jest and ts-node. */
+const outputs = {
+  node: { file: 'index.js', platform: 'node', format: 'esm' },
+  browser: { file: 'browser.js', platform: 'browser', format: 'esm' },
+  require: { file: 'index.cjs', platform: 'node', format: 'cjs' },
+} as const;
 /** The first version with `crypto.hash`. */
 const NODE = '20.12';
 
 /**
- * Builds `libs/client/dist`, the published package: one ES module for Node and one for browsers, one declaration file,
- * package.json, README, licences. It has no dependencies: they are bundled. Built in `tmp` and then swapped in, like
+ * Builds `libs/client/dist`, the published package: one ES module for Node and one for browsers, a CommonJS module,
+ * declarations for both kinds, package.json, README, licences. It has no dependencies: they are bundled. Built in `tmp` and then swapped in, like
  * the bundles of surfaces. @throws Error if the sources do not bundle, or a declaration imports a file of the
  * workspace.
  */
@@ -25,8 +29,10 @@ export async function packageClient(): Promise<void> {
   rmSync(making, { recursive: true, force: true });
   mkdirSync(making, { recursive: true });
   try {
-    const parts = await Promise.all((['node', 'browser'] as const).map((platform) => bundle(platform, making)));
-    writeFileSync(join(making, 'index.d.ts'), await declarations());
+    const parts = await Promise.all(Object.values(outputs).map((output) => bundle(output, making)));
+    const types = await declarations();
+    // TypeScript decides by the extension whether a module is CommonJS.
+    for (const file of ['index.d.ts', 'index.d.cts']) writeFileSync(join(making, file), types);
     const { version, license } = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as Own;
     const packages = bundledPackages(parts, workspaceRoot);
     writeFileSync(join(making, 'package.json'), `${JSON.stringify(manifest({ version, license }), null, 2)}\n`);
@@ -54,22 +60,32 @@ const manifest = ({ version, license }: Own) => ({
   license,
   type: 'module',
   exports: {
-    '.': { types: './index.d.ts', browser: `./${outputs.browser}`, default: `./${outputs.node}` },
+    '.': {
+      require: { types: './index.d.cts', default: `./${outputs.require.file}` },
+      types: './index.d.ts',
+      browser: `./${outputs.browser.file}`,
+      default: `./${outputs.node.file}`,
+    },
     './package.json': './package.json',
   },
+  main: `./${outputs.require.file}`,
+  module: `./${outputs.node.file}`,
   types: './index.d.ts',
   sideEffects: false,
   engines: { node: `>=${NODE}` },
 });
 
-async function bundle(platform: keyof typeof outputs, folder: string): Promise<Metafile> {
+async function bundle(
+  { file, platform, format }: (typeof outputs)[keyof typeof outputs],
+  folder: string,
+): Promise<Metafile> {
   const { metafile } = await build({
     entryPoints: [join(source, 'src/index.ts')],
-    outfile: join(folder, outputs[platform]),
+    outfile: join(folder, file),
     absWorkingDir: workspaceRoot,
     bundle: true,
     platform,
-    format: 'esm',
+    format,
     target: platform === 'node' ? `node${NODE}` : 'es2022',
     minifySyntax: true,
     minifyWhitespace: true,

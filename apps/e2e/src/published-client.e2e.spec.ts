@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -45,6 +45,29 @@ void itemsOf;
 
 const { records } = await write();
 console.log(records.map(({ id }) => id).join());
+`;
+
+/** A program of a user of Jest or ts-node, which compile to CommonJS. */
+const REQUIRING = `
+import { ingestGateway, InexactNumberError, type Schemas } from '@sealgate/client';
+
+declare const process: { readonly env: Readonly<Record<string, string>> };
+const { SEALGATE_URL = '', SEALGATE_KEY = '', SEALGATE_NETWORK = '' } = process.env;
+
+async function write(): Promise<Schemas['ingestGateway']['IngestAnswer']> {
+  const gateway = ingestGateway({ baseUrl: SEALGATE_URL, headers: { 'X-Api-Key': SEALGATE_KEY } });
+  const { data, error } = await gateway.POST('/{networkId}', {
+    params: { path: { networkId: SEALGATE_NETWORK }, header: { 'Idempotency-Key': 'packed' } },
+    body: { id: 'packed', type: 'order', data: { total: 12 } },
+  });
+  if (error !== undefined) throw new Error(error.code);
+  if (!('records' in data)) throw new Error('no records');
+  return data;
+}
+
+void write().then(({ records }) =>
+  console.log(records.map(({ id }) => id).join(), InexactNumberError.prototype instanceof Error),
+);
 `;
 
 const CHECK = `import { checkRecord, UnprovedError } from '@sealgate/client';
@@ -112,12 +135,14 @@ async function compile(module: string, moduleResolution: string): Promise<string
 }
 
 describe('the published client', () => {
-  it('is one module for Node, one for browsers and one file of types, and needs no other package', () => {
+  it('is a module for Node, one for browsers, one for require, and their types, and needs no other package', () => {
     const names = [
       'LICENSE',
       'README.md',
       'THIRD-PARTY-NOTICES.txt',
       'browser.js',
+      'index.cjs',
+      'index.d.cts',
       'index.d.ts',
       'index.js',
       'package.json',
@@ -129,7 +154,7 @@ describe('the published client', () => {
     expect(own).toMatchObject({ name: '@sealgate/client', version, license: 'Apache-2.0', sideEffects: false });
     expect(Object.keys(own).filter((name) => /dependencies|scripts|private/i.test(name))).toEqual([]);
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@sealgate']);
-    for (const name of ['browser.js', 'index.d.ts', 'index.js']) {
+    for (const name of ['browser.js', 'index.cjs', 'index.d.cts', 'index.d.ts', 'index.js']) {
       const text = readFileSync(join(packed(), name), 'utf8');
       expect([name, /@sealgate\/|\.\.\/|\blibs\/|\bapps\//.exec(text)?.[0]]).toEqual([name, undefined]);
     }
@@ -157,6 +182,39 @@ for (const total of [12, 13]) console.log(await check(JSON.parse(readFileSync('p
         env,
       });
       expect(judged.stdout).toBe('packed\nVERIFIED\nUNPROVED\n');
+    },
+    storyTimeoutMs,
+  );
+
+  it.each([
+    ['nodenext', 'nodenext'],
+    ['commonjs', 'node10'],
+    ['commonjs', 'bundler'],
+  ])(
+    'is required by CommonJS compiled as %s with the resolution %s, where require takes no ES module',
+    async (module, moduleResolution) => {
+      const place = join(folder, `required-${moduleResolution}`);
+      mkdirSync(place, { recursive: true });
+      writeFileSync(join(place, 'package.json'), '{"type": "commonjs"}');
+      writeFileSync(join(place, 'program.ts'), REQUIRING);
+      const options = {
+        module,
+        moduleResolution,
+        ignoreDeprecations: '6.0',
+        target: 'es2022',
+        strict: true,
+        types: [],
+      };
+      const compilerOptions = { ...options, lib: ['es2022', 'dom', 'dom.iterable'] };
+      writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+      const tsc = join(root, 'node_modules/typescript/bin/tsc');
+      await run(process.execPath, [tsc, '-p', place], { cwd: place }).catch((error: { stdout: string }) => {
+        throw new Error(error.stdout);
+      });
+      // Node 20 has no require of ES modules, and neither has Jest.
+      const parameters = ['--no-experimental-require-module', join(place, 'program.js')];
+      const { stdout } = await run(process.execPath, parameters, { cwd: place, env });
+      expect(stdout).toBe('packed true\n');
     },
     storyTimeoutMs,
   );

@@ -1,7 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ingestGateway, ledgerPeer, riskPartner } from './index.ts';
+import {
+  caseGate,
+  caseGateAdmin,
+  InexactNumberError,
+  ingestGateway,
+  ingestGatewayAdmin,
+  ledgerPeer,
+  ledgerPeerAdmin,
+  riskPartner,
+  riskPartnerAdmin,
+} from './index.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -79,5 +89,52 @@ describe('a client of a surface', () => {
     });
     expect(response.status).toBe(200);
     expect(bodies).toEqual(['application/json {"type":"ping"}']);
+  });
+});
+
+describe('numbers of an answer', () => {
+  const answering = (text: string) =>
+    serving((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', connection: 'close' }).end(text);
+    });
+  const LARGE =
+    '{"asset":{"id":"a","data":{"n":9007199254740993,"m":[-820982911946154508,7],"text":"9007199254740993"}}}';
+  const path = { params: { path: { id: 'a' } } };
+
+  it('are exact, or the call throws and names the number', async () => {
+    const call = ledgerPeer({ baseUrl: await answering(LARGE) }).GET('/api/assets/{id}', path);
+    const error = await call.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(InexactNumberError);
+    expect(error).toMatchObject({ pointer: '/asset/data/n', number: '9007199254740993' });
+    expect(await (error as InexactNumberError).response.text()).toBe(LARGE);
+    const exact = ledgerPeer({ baseUrl: await answering('{"n":9007199254740991,"x":0.1}') });
+    expect((await exact.GET('/api/assets/{id}', path)).data).toEqual({ n: 9007199254740991, x: 0.1 });
+  });
+
+  it.each([riskPartner, riskPartnerAdmin, caseGate, caseGateAdmin, ledgerPeerAdmin, ingestGateway, ingestGatewayAdmin])(
+    'are never rounded by the client of any listener (%p)',
+    async (clientOf) => {
+      const client = clientOf({ baseUrl: await answering('[9007199254740993]') }) as ReturnType<typeof riskPartner>;
+      await expect(client.GET('/api/risks')).rejects.toThrow(InexactNumberError);
+    },
+  );
+
+  it('become BigInt if asked for, but only integers', async () => {
+    const peer = ledgerPeer({ baseUrl: await answering(LARGE), largeIntegers: 'bigint' });
+    const { data, response } = await peer.GET('/api/assets/{id}', path);
+    expect(data).toEqual({
+      asset: { id: 'a', data: { n: 9007199254740993n, m: [-820982911946154508n, 7], text: '9007199254740993' } },
+    });
+    expect(new URL(response.url).pathname).toBe('/api/assets/a');
+    const huge = ledgerPeer({ baseUrl: await answering('{"n":1e400}'), largeIntegers: 'bigint' });
+    await expect(huge.GET('/api/assets/{id}', path)).rejects.toMatchObject({ pointer: '/n', number: '1e400' });
+  });
+
+  it('stay text for callers who read the text themselves', async () => {
+    const peer = ledgerPeer({ baseUrl: await answering(LARGE) });
+    expect((await peer.GET('/api/assets/{id}', { ...path, parseAs: 'text' })).data).toBe(LARGE);
   });
 });

@@ -22,6 +22,7 @@ import type {
 } from './generated/risk-partner-admin.ts';
 import type { components as RiskPartnerComponents, paths as RiskPartnerPaths } from './generated/risk-partner.ts';
 import { repeatableRoutes } from './generated/repeatable-routes.ts';
+import { type LargeIntegers, withExactNumbers } from './exact-numbers.ts';
 import { withProblem } from './problem.ts';
 import { provedEnvelope } from './proved.ts';
 import { KEY_HEADER, retryingFetch, type RetryPolicy } from './retrying.ts';
@@ -48,11 +49,21 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Retries, see RetryPolicy; `false` sends each call once, without a generated key or timeout. */
   readonly retry?: RetryPolicy | false;
+  /** Default `refuse`. */
+  readonly largeIntegers?: LargeIntegers;
 }
 
 const refusals: Middleware = {
   onResponse: ({ response }) => (response.ok || response.status === 304 ? undefined : withProblem(response)),
 };
+
+/** Numbers of JSON answers are exact, or the call throws. */
+const exactNumbers = (largeIntegers: LargeIntegers): Middleware => ({
+  onResponse({ response, options }) {
+    const isJson = /^application\/(?:[^;]+\+)?json\b/.test(response.headers.get('content-type') ?? '');
+    return response.ok && isJson && options.parseAs === 'json' ? withExactNumbers(response, largeIntegers) : undefined;
+  },
+});
 
 /** Routes (`METHOD /path`) that are retryable despite their method: with an idempotency key, or as they are. */
 interface RepeatableRoutes {
@@ -74,6 +85,7 @@ function clientOf<Paths extends object>(
   options: ClientOptions,
 ): Client<Paths> {
   const { baseUrl, fetch: send = (request: Request) => fetch(request), headers, retry = {} } = options;
+  const { largeIntegers = 'refuse' } = options;
   const { keyed, safe }: RepeatableRoutes = repeatableRoutes[listener];
   const repeatable = new WeakSet<Request>();
   const client = createClient<Paths>({
@@ -81,7 +93,7 @@ function clientOf<Paths extends object>(
     fetch: retry === false ? send : retryingFetch(send, (request) => repeatable.has(request), retry),
     ...(headers && { headers }),
   });
-  client.use(refusals);
+  client.use(refusals, exactNumbers(largeIntegers));
   if (retry === false) return client;
   client.use({
     onRequest({ request, schemaPath }) {

@@ -12,6 +12,7 @@ export {
   type ClientOptions,
   type Schemas,
 } from './clients.ts';
+export { InexactNumberError, type LargeIntegers } from './exact-numbers.ts';
 export type { Problem, ProblemFault } from './problem.ts';
 export type { Jwks } from '@sealgate/envelope';
 export { itemsOf, ProblemError } from './pages.ts';
