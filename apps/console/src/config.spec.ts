@@ -43,6 +43,7 @@ describe('the configuration', () => {
     ['/0/publicUrl must be', surfacesOf({ ...surface, publicUrl: 'https://a.example.com/' })],
     ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
     ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
+    ['OIDC_CLIENT_SECRET: has white space at its beginning or end', { OIDC_CLIENT_SECRET: 'a-secret\n' }],
   ])('rejects an invalid value: %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
 
   it('does not quote rejected values', () => {

@@ -42,7 +42,11 @@ const providerFields = {
     form: 'text',
     isSecret: true,
     fallback: { value: undefined, shown: 'none' },
-    parse: (text) => text,
+    parse(text) {
+      // Copied or mounted with a line break, it would be refused by the provider at each sign-in.
+      if (text !== text.trim()) throw new Error('has white space at its beginning or end');
+      return text;
+    },
   }),
   oidcScope: textField({
     name: 'OIDC_SCOPE',

@@ -9,19 +9,27 @@ import type { Answer } from './serve.ts';
 const CONTENT_CODINGS = ['gzip', 'deflate', 'br'] as const;
 type ContentCoding = (typeof CONTENT_CODINGS)[number];
 
+/** RFC 9110 section 8.4.1.3: `x-gzip` is equivalent. `identity` is what clients send who mean none. */
+const OTHER_NAMES: Readonly<Record<string, ContentCoding | 'identity'>> = { 'x-gzip': 'gzip', identity: 'identity' };
+
 const gunzipBytes = promisify(gunzip);
 const inflateBytes = promisify(inflate);
 const inflateRawBytes = promisify(inflateRaw);
 const brotliBytes = promisify(brotliDecompress);
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the header names exactly one supported coding. */
-export function contentCodingOf(header: string): ContentCoding {
+export function contentCodingOf(header: string): ContentCoding | 'identity' {
   const wanted = header.trim().toLowerCase();
-  const coding = CONTENT_CODINGS.find((known) => known === wanted);
+  const other = Object.hasOwn(OTHER_NAMES, wanted) ? OTHER_NAMES[wanted] : undefined;
+  const coding = other ?? CONTENT_CODINGS.find((known) => known === wanted);
   if (coding !== undefined) return coding;
-  throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Content-Encoding may be one of gzip, deflate and br, or absent.', {
-    headers: { 'Accept-Encoding': CONTENT_CODINGS.join(', ') },
-  });
+  throw new AppError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Content-Encoding may be one of gzip, deflate, br and identity, or absent.',
+    {
+      headers: { 'Accept-Encoding': CONTENT_CODINGS.join(', ') },
+    },
+  );
 }
 
 /**

@@ -85,9 +85,9 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   if (!isRaw) requireJson(exchange, route);
   const maxBytes = route.bodyMaxBytesOf?.(exchange.caller) ?? route.bodyMaxBytes ?? 0;
   const encoding = isRaw ? undefined : request.headers['content-encoding'];
+  const coding = encoding === undefined ? 'identity' : contentCodingOf(encoding);
   const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
-  if (encoding !== undefined) {
-    const coding = contentCodingOf(encoding);
+  if (coding !== 'identity') {
     const encoded = readBody(request, response, { ...limits, maxBytes: maxEncodedBytes(maxBytes) });
     return Promise.resolve(encoded)
       .then((bytes) => (bytes.length === 0 ? bytes : decode(bytes, coding, maxBytes)))
@@ -196,7 +196,8 @@ export function utf8MediaType(contentType: string): string | undefined {
 
 function isUtf8(charset: string): boolean {
   const bare = charset.startsWith('"') ? charset.slice(1, -1).replaceAll(/\\(.)/g, '$1') : charset;
-  return bare.toLowerCase() === 'utf-8';
+  // The name without a hyphen is not registered, but common.
+  return /^utf-?8$/i.test(bare);
 }
 
 /** Bytes of a refused body that are discarded, so that the sender can read the refusal. */

@@ -78,6 +78,37 @@ describe('the body of a delivery', () => {
     expect(read(body)).toMatchObject({ type: 'unknown', deliveryId: undefined });
   });
 
+  it('has the type unknown, or that of its CloudEvent, where its place has an empty text or nothing', () => {
+    for (const body of ['{"type":""}', '{}', '{"type":null}', '{"type":"","n":9007199254740993}']) {
+      expect(read(body).type).toBe('unknown');
+      expect(read(body, { typeOtherwise: 'made' }).type).toBe('made');
+    }
+    expect(read('{}', { type: { text: '' } }).type).toBe('unknown');
+    expect(read('{}', { type: null, typeOtherwise: 'made' }).type).toBe('made');
+    // The siblings: no owner, a delivery that is identified by its bytes, and no id where one is required.
+    const empty = '{"id":"","type":"","owner":""}';
+    expect(read(empty, { owner: { pointer: '/owner' } })).toMatchObject({ owner: null, deliveryId: undefined });
+    expect(codeOf(empty, { id: { pointer: '/id' } })).toBe('INVALID_REQUEST');
+    expect(read('{"type":"own"}', { typeOtherwise: 'made' }).type).toBe('own');
+  });
+
+  it('that is a form is read as browsers read it, where it is UTF-8', () => {
+    const encoded = fc.array(
+      fc.constantFrom('%41', '%C3%A4', '%', '%4', '%zz', '+', '=', '&', 'g', '%F0%9F%98%80', '%EF%BF%BD'),
+    );
+    fc.assert(
+      fc.property(encoded, (parts) => {
+        const text = parts.join('');
+        const members = new URLSearchParams(text);
+        const wanted = [...members].map(([, value]) => value).toSorted();
+        const { data } = read(text, { form: 'form', type: null, deliveryId: null });
+        expect((Object.values(JSON.parse(data) as object) as string[]).flat().toSorted()).toEqual(wanted);
+      }),
+    );
+    // Node's URLSearchParams reads this as U+FFFD and %4A.
+    expect(read('a=ä%4A', { form: 'form' }).data).toBe('{"a":"äJ"}');
+  });
+
   it('is a challenge only where the scheme has challenges', () => {
     const body = '{"type":"url_verification","challenge":"3eZbrw1a","token":"x"}';
     expect(read(body, { answersChallenge: true }).challenge).toBe('3eZbrw1a');
@@ -96,6 +127,10 @@ describe('the body of a delivery', () => {
     ['a form of too many members', 'INVALID_JSON', 'a=&'.repeat(1001), { form: 'form' }],
     ['text that is no UTF-8', 'INVALID_JSON', Buffer.from([0xff]), { form: 'text' }],
     ['a form that is no UTF-8', 'INVALID_JSON', Buffer.from([0x61, 0x3d, 0xff]), { form: 'form' }],
+    ['a form with an encoded byte that is no UTF-8', 'INVALID_JSON', 'a=%FF', { form: 'form' }],
+    ['a form whose name has half of a character', 'INVALID_JSON', 'a%C3=1', { form: 'form' }],
+    ['a form with half of a surrogate pair', 'INVALID_JSON', 'a=%ED%A0%80', { form: 'form' }],
+    ['a form with an overlong slash', 'INVALID_JSON', 'a=%C0%AF', { form: 'form' }],
     ['a type that is an object', 'INVALID_REQUEST', '{"type":{}}', {}],
     ['a type with a line break', 'INVALID_REQUEST', '{"type":"a\\nb"}', {}],
     ['a type that is too long', 'INVALID_REQUEST', JSON.stringify({ type: 'x'.repeat(129) }), {}],

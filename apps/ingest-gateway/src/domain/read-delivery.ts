@@ -30,6 +30,8 @@ export type TextPlace = { readonly text: string } | { readonly pointer: string }
 export interface DeliveryRules {
   readonly form: BodyForm;
   readonly type: TextPlace;
+  /** The type where that place has none. */
+  readonly typeOtherwise?: string;
   readonly id: TextPlace;
   readonly owner: TextPlace;
   readonly deliveryId: TextPlace;
@@ -87,7 +89,10 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   const id = textOf(rules.id, 'The id of the record', RECORD_LIMITS.idMaxCodePoints);
   if (rules.id !== null && id === undefined && faults.length === 0) faults.push(absent(rules.id));
   if (id !== undefined && DOT_SEGMENTS.has(id)) faults.push(fault(rules.id, 'No path could name a record of this id.'));
-  const type = textOf(rules.type, 'The type of the record', RECORD_LIMITS.typeMaxCodePoints) ?? DEFAULT_TYPE;
+  const type =
+    textOf(rules.type, 'The type of the record', RECORD_LIMITS.typeMaxCodePoints) ??
+    rules.typeOtherwise ??
+    DEFAULT_TYPE;
   const owner = textOf(rules.owner, 'The owner of the record', RECORD_LIMITS.ownerMaxCodePoints) ?? null;
   const deliveryId = textOf(rules.deliveryId, 'The delivery id', DELIVERY_ID_MAX_CODE_POINTS);
   if (faults.length > 0)
@@ -160,11 +165,30 @@ function textOfBytes(bytes: Bytes): string {
   return bytes.toString();
 }
 
+/**
+ * Decodes as `URLSearchParams` does, which would replace bytes that are not UTF-8 by U+FFFD.
+ * @throws AppError INVALID_JSON for such bytes.
+ */
+function formText(encoded: string): string {
+  const text = encoded.replaceAll('+', ' ');
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+  } catch (error) {
+    if (error instanceof URIError) throw invalid('The form is not UTF-8.');
+    throw error;
+  }
+}
+
 /** Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such. */
 function formBody(bytes: Bytes): Body {
   const members = new Map<string, JsonValue>();
   let count = 0;
-  for (const [name, value] of new URLSearchParams(textOfBytes(bytes))) {
+  for (const pair of textOfBytes(bytes).split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = formText(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? '' : formText(pair.slice(equals + 1));
     count += 1;
     if (count > MAX_FORM_MEMBERS) throw invalid(`A form holds at most ${MAX_FORM_MEMBERS} members.`);
     if (name === '__proto__') throw invalid('A member of the form is named __proto__.');
@@ -203,7 +227,8 @@ function textAt(
   { what, maxCodePoints, faults }: Wanted,
 ): string | undefined {
   const value = 'text' in place ? place.text : textOrValue(body, place.pointer);
-  if (value === undefined || value === null) return undefined;
+  // Senders leave members empty that they have no value for.
+  if (value === undefined || value === null || value === '') return undefined;
   // Many senders use numeric ids.
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text === 'string' && isText(text, maxCodePoints)) return text;

@@ -108,35 +108,45 @@ function signatureFaults(
   form: SignatureForm,
   has: { readonly idHeader: boolean; readonly publicUrl: boolean },
 ): NamedFault[] {
-  const { signatureMember, timestampMember, timestampHeader, separator, algorithm, secretEncoding } = form;
   const parts = templateParts(form.signed);
   if (parts === undefined) return [['signed', 'Braces enclose placeholders only.']];
   const names = parts.flatMap((part) => ('name' in part ? [part.name] : []));
-  const faults: NamedFault[] = [];
-  const unknown = names.find((name) => !PLACEHOLDERS.some((known) => known === name));
-  if (unknown !== undefined)
-    faults.push(['signed', `{${unknown}} is not a placeholder: there are ${listed(PLACEHOLDERS)}.`]);
-  if (names.filter((name) => name === 'body').length !== 1)
-    faults.push(['signed', '{body} is needed once: otherwise the signature would not cover the content.']);
-  const places = [timestampHeader, timestampMember].filter((place) => place !== undefined).length;
-  if (names.includes('timestamp') && places !== 1)
-    faults.push([
-      'timestampHeader',
-      'Where {timestamp} is signed, either timestampHeader or timestampMember is needed.',
-    ]);
-  if (!names.includes('timestamp') && (places > 0 || form.timestampFormat !== undefined))
-    faults.push(['signed', 'A timestamp proves nothing unless it is signed: {timestamp} is missing.']);
-  if (signatureMember === undefined && (timestampMember !== undefined || separator !== undefined))
-    faults.push(['signatureMember', 'timestampMember and separator are of a list, which needs signatureMember.']);
-  if (signatureMember !== undefined && signatureMember === timestampMember)
-    faults.push(['timestampMember', 'Signature and timestamp are two members.']);
+  const faults = [...templateFaults(names), ...timestampFaults(form, names.includes('timestamp')), ...listFaults(form)];
   if (names.includes('id') && !has.idHeader)
     faults.push(['signed', '{id} is the delivery id: deliveryIdFrom or idFrom must name its header.']);
   if (names.includes('url') && !has.publicUrl)
     faults.push(['signed', '{url} needs the variable PUBLIC_URL of the service, which is not set.']);
-  if (secretEncoding !== undefined && !algorithm.startsWith('sha'))
+  if (form.secretEncoding !== undefined && !form.algorithm.startsWith('sha'))
     faults.push(['secretEncoding', 'A public key has no encoding: its form tells it.']);
   return faults;
+}
+
+function templateFaults(names: readonly string[]): NamedFault[] {
+  const unknown = names.find((name) => !PLACEHOLDERS.some((known) => known === name));
+  const faults: NamedFault[] = [];
+  if (unknown !== undefined)
+    faults.push(['signed', `{${unknown}} is not a placeholder: there are ${listed(PLACEHOLDERS)}.`]);
+  if (names.filter((name) => name === 'body').length !== 1)
+    faults.push(['signed', '{body} is needed once: otherwise the signature would not cover the content.']);
+  return faults;
+}
+
+function timestampFaults(form: SignatureForm, isSigned: boolean): NamedFault[] {
+  const { timestampMember, timestampHeader, timestampFormat } = form;
+  const places = [timestampHeader, timestampMember].filter((place) => place !== undefined).length;
+  if (isSigned && places !== 1)
+    return [['timestampHeader', 'Where {timestamp} is signed, either timestampHeader or timestampMember is needed.']];
+  if (!isSigned && (places > 0 || timestampFormat !== undefined))
+    return [['signed', 'A timestamp proves nothing unless it is signed: {timestamp} is missing.']];
+  return [];
+}
+
+function listFaults({ signatureMember, timestampMember, separator }: SignatureForm): NamedFault[] {
+  if (signatureMember === undefined && (timestampMember !== undefined || separator !== undefined))
+    return [['signatureMember', 'timestampMember and separator are of a list, which needs signatureMember.']];
+  if (signatureMember !== undefined && signatureMember === timestampMember)
+    return [['timestampMember', 'Signature and timestamp are two members.']];
+  return [];
 }
 
 const listed = (names: readonly string[]): string => names.map((name) => `{${name}}`).join(', ');

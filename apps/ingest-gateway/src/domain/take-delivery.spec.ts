@@ -137,6 +137,46 @@ describe('a delivery', () => {
     expect(units[0]!.claim!.claim.equals(units[1]!.claim!.claim)).toBe(false);
   });
 
+  it('that is a CloudEvent in binary mode has its id, type and source', async () => {
+    const settings: SourceSettings = { token: { header: 'x-token', prefix: '' } };
+    const { send, units } = setUp({ scheme: 'token', settings });
+    const event = { 'x-token': SECRET, 'ce-id': 'A-1', 'ce-type': 'com.example.made', 'ce-source': '/shop%20one' };
+    expect(await send('{"n":1}', event)).toMatchObject({ outcome: 'written' });
+    await send('{"n":1}', { ...event, 'ce-source': '/shop%20two' });
+    await send('{"n":2}', event);
+    const [record] = units[0]!.records;
+    expect(record).toMatchObject({ type: 'com.example.made', data: '{"n":1}' });
+    expect(JSON.parse(record!.extra!)).toMatchObject({
+      deliveryId: 'A-1',
+      'ce-id': 'A-1',
+      'ce-type': 'com.example.made',
+      'ce-source': '/shop one',
+    });
+    const [one, otherShop, again] = units.map(({ claim }) => claim!.claim.toString('hex'));
+    expect(one).not.toBe(otherShop);
+    expect(one).toBe(again);
+  });
+
+  it('has the id and the type that its source or scheme names, rather than those of a CloudEvent', async () => {
+    const { send, units } = setUp();
+    const event = { 'ce-id': 'A-1', 'ce-type': 'com.example.made', 'ce-source': '/shop' };
+    await send(BODY, { ...standardHeaders(NOW_S), ...event });
+    await send('{}', { ...standardHeaders(NOW_S, { body: '{}', id: 'msg_2' }), ...event, 'ce-id': 'x'.repeat(257) });
+    expect(units.map(({ records: [record] }) => record!.type)).toEqual(['order.paid', 'com.example.made']);
+    expect(units.map(({ records: [record] }) => JSON.parse(record!.extra!) as object)).toEqual([
+      expect.objectContaining({ deliveryId: 'msg_1', 'ce-id': 'A-1' }),
+      expect.not.objectContaining({ 'ce-id': expect.anything() }),
+    ]);
+  });
+
+  it('may say that its bytes are not encoded, and nothing else of their encoding', async () => {
+    const { send } = setUp();
+    const headers = standardHeaders(NOW_S);
+    expect(await send(BODY, { ...headers, 'content-encoding': 'Identity' })).toMatchObject({ outcome: 'written' });
+    for (const coding of ['gzip', 'identity, gzip', ''])
+      expect(await send(BODY, { ...headers, 'content-encoding': coding })).toBe('UNSUPPORTED_MEDIA_TYPE');
+  });
+
   it('without a delivery id is identified by its bytes', async () => {
     const { send, units } = setUp({ scheme: 'stripe' });
     await send(BODY, stripeHeaders(NOW_S));

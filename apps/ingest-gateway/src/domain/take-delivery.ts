@@ -5,6 +5,7 @@ import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
 import { pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
+import { claimKeyOf, cloudEventIn, type CloudEvent } from './cloud-event.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
 import { isVouched, type RawDelivery, type Scheme, type Vouched } from './schemes/scheme.ts';
@@ -86,7 +87,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     const vouched = vouch(source, delivery, ports.now());
     ports.onVouched(source, isVouched(vouched));
     if (!isVouched(vouched)) throw unvouched(source);
-    if (form === undefined || delivery.header('content-encoding') !== undefined) {
+    if (form === undefined || !isUnencoded(delivery)) {
       throw new AppError(
         'UNSUPPORTED_MEDIA_TYPE',
         'The body must be JSON, a form or text in UTF-8, without Content-Encoding.',
@@ -104,13 +105,25 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
       throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
     const targetChannels = source.settings.channels;
     const { unparsed } = read;
-    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now(), unparsed });
+    const event = cloudEventIn(delivery);
+    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now(), unparsed, event });
     const record = { ...recordOf(read), extra, targetChannels };
     checkChannels([record], caller.channels);
     await request.charge();
-    return once(ports, request, { record, deliveryId, strippedFields: read.strippedFields });
+    const claimed = isIdOfEvent(source, vouched) ? (claimKeyOf(event) ?? deliveryId) : deliveryId;
+    return once(ports, request, { record, deliveryId: claimed, strippedFields: read.strippedFields });
   };
 }
+
+/** The signature is over the bytes that were sent, so nothing is decoded. */
+function isUnencoded({ header }: RawDelivery): boolean {
+  const coding = header('content-encoding');
+  return coding === undefined || coding.trim().toLowerCase() === 'identity';
+}
+
+/** Whether only a CloudEvent can name the delivery. */
+const isIdOfEvent = ({ scheme, settings }: LiveSource, { deliveryId }: Vouched): boolean =>
+  (deliveryId ?? settings.deliveryIdFrom ?? SCHEMES[scheme].deliveryIdFrom ?? settings.idFrom) === undefined;
 
 function unvouched({ hasAllKeys }: LiveSource): AppError {
   // The secret that this process cannot decrypt might have verified the signature.
@@ -126,26 +139,34 @@ interface Received {
   readonly form: DeliveryRules['form'];
 }
 
-function rulesOf({ settings }: LiveSource, scheme: Scheme, { delivery, vouched, form }: Received): DeliveryRules {
+function rulesOf(source: LiveSource, scheme: Scheme, { delivery, vouched, form }: Received): DeliveryRules {
+  const { settings } = source;
   const textPlace = (place: string | undefined): TextPlace => resolvePlace(place, delivery);
   const id = textPlace(settings.idFrom);
-  const { deliveryIdFrom } = scheme;
-  const signed = vouched.deliveryId === undefined ? undefined : { text: vouched.deliveryId };
-  const deliveryId =
-    settings.deliveryIdFrom === undefined
-      ? (signed ?? textPlace(deliveryIdFrom ?? settings.idFrom))
-      : textPlace(settings.deliveryIdFrom);
-  if (deliveryId === null && deliveryIdFrom !== undefined && settings.deliveryIdFrom === undefined)
-    throw missing(deliveryIdFrom);
   if (id === null && settings.idFrom !== undefined) throw missing(settings.idFrom);
+  const { type, typeFrom } = settings;
+  const { 'ce-type': eventType } = cloudEventIn(delivery);
   return {
     form,
     id,
-    deliveryId,
-    type: settings.type === undefined ? textPlace(settings.typeFrom ?? scheme.typeFrom) : { text: settings.type },
+    deliveryId: deliveryIdPlace(source, delivery, vouched),
+    type: type === undefined ? textPlace(typeFrom ?? scheme.typeFrom) : { text: type },
+    ...((type ?? typeFrom) === undefined && eventType !== undefined ? { typeOtherwise: eventType } : {}),
     owner: textPlace(settings.ownerFrom),
     answersChallenge: scheme.answersChallenge === true,
   };
+}
+
+/** Null where the delivery has no id. */
+function deliveryIdPlace(source: LiveSource, delivery: RawDelivery, vouched: Vouched): TextPlace {
+  const { deliveryIdFrom, idFrom } = source.settings;
+  if (deliveryIdFrom !== undefined) return resolvePlace(deliveryIdFrom, delivery);
+  const named = vouched.deliveryId ?? (isIdOfEvent(source, vouched) ? cloudEventIn(delivery)['ce-id'] : undefined);
+  if (named !== undefined) return { text: named };
+  const ofScheme = SCHEMES[source.scheme].deliveryIdFrom;
+  const place = resolvePlace(ofScheme ?? idFrom, delivery);
+  if (place === null && ofScheme !== undefined) throw missing(ofScheme);
+  return place;
 }
 
 const HEADER = 'header:';
@@ -177,6 +198,7 @@ function extraOf(
     readonly body: Buffer;
     readonly nowMs: number;
     readonly unparsed: CanonicalDelivery['unparsed'];
+    readonly event: CloudEvent;
   },
 ): string {
   const { keyId, timestamp, evidence } = about.vouched;
@@ -191,6 +213,7 @@ function extraOf(
     vouchedBy: isPublic ? 'public-key' : 'shared-secret',
     ...(timestamp === undefined ? {} : { timestamp }),
     ...evidence,
+    ...about.event,
     ...(about.unparsed === undefined ? {} : { parsed: false, reason: about.unparsed }),
   };
   return canonical(extra);

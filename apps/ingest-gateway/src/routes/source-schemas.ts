@@ -196,7 +196,7 @@ export function settingsOf(body: BodySettings): SettingsChange {
     ownerFrom: placeOf(body.ownerFrom),
     signature: signature && givenSignature(signature),
     token: token && givenToken(token),
-  }) as SettingsChange;
+  });
 }
 
 /** The settings of a new source, which contain no null. */

@@ -122,18 +122,26 @@ interface Given {
 function signaturesIn(form: SignatureForm, delivery: RawDelivery): Given | Unvouched {
   const given = neededHeader(delivery, form.header);
   if (typeof given !== 'string') return given;
-  const { signatureMember, timestampMember, timestampHeader } = form;
-  const members = signatureMember === undefined ? undefined : membersOf(given, form.separator);
-  const texts = members === undefined ? [given] : (members.get(signatureMember ?? '') ?? []);
-  const times = timestampMember === undefined ? [] : (members?.get(timestampMember) ?? []);
+  const { texts, times } = membersIn(form, given);
   const isBounded = texts.length > 0 && texts.length <= MOST_SIGNATURES;
   // With two timestamps it is ambiguous which one was signed.
-  if (!isBounded || (timestampMember !== undefined && times.length !== 1)) return malformedHeader(form.header);
-  if (!texts.every((text) => text.startsWith(form.prefix))) return malformedHeader(form.header);
+  const isTimed = form.timestampMember === undefined || times.length === 1;
+  if (!isBounded || !isTimed || !texts.every((text) => text.startsWith(form.prefix)))
+    return malformedHeader(form.header);
   const signatures = texts.map((text) => text.slice(form.prefix.length));
-  if (timestampHeader === undefined) return { signatures, time: times[0] };
-  const time = neededHeader(delivery, timestampHeader);
+  if (form.timestampHeader === undefined) return { signatures, time: times[0] };
+  const time = neededHeader(delivery, form.timestampHeader);
   return typeof time === 'string' ? { signatures, time } : time;
+}
+
+/** The signatures and timestamps of a header: in a list its members, else the header itself. */
+function membersIn({ signatureMember, timestampMember, separator }: SignatureForm, given: string) {
+  if (signatureMember === undefined) return { texts: [given], times: [] };
+  const members = membersOf(given, separator);
+  return {
+    texts: members.get(signatureMember) ?? [],
+    times: timestampMember === undefined ? [] : (members.get(timestampMember) ?? []),
+  };
 }
 
 /** Values by name, in order. What is not `name=value` is ignored, as members of other names are. */
