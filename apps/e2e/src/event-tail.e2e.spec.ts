@@ -101,8 +101,8 @@ it('a request is found by its id, own or generated, with all of its events', asy
   expect(items).toHaveLength(2);
 });
 
-it('twenty clients may connect; a stop of the process ends all streams and does not wait for them', async () => {
-  const all = await Promise.all(Array.from({ length: 20 }, () => watch()));
+it('five clients of one token may connect; a stop of the process ends all streams and does not wait for them', async () => {
+  const all = await Promise.all(Array.from({ length: 5 }, () => watch()));
   const answer = await setup.admin.get('/events/tail');
   expectProblem(answer, 'OVERLOADED');
   all[0]!.leave();

@@ -16,6 +16,7 @@ import type { IngestGuard } from './ingest-guard.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
+import { adminRefusedRoutes, type AdminRefusedPorts } from './routes/admin-refused.ts';
 import { adminSourceRoutes, type AdminSourcesPorts } from './routes/admin-sources.ts';
 import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
@@ -48,6 +49,7 @@ export function administration(
     AdminKeysPorts &
     AdminEventsPorts &
     AdminSourcesPorts &
+    AdminRefusedPorts &
     AdminStatePorts &
     Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
       /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
@@ -60,6 +62,7 @@ export function administration(
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
     ...adminSourceRoutes(ports),
+    ...adminRefusedRoutes(ports),
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
     ...adminStateRoutes(ports),
   ];

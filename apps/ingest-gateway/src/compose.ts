@@ -13,7 +13,9 @@ import { countLiveSources } from './data/sources-store.ts';
 import { answerWrite, freshUuids } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
-import { testDelivery } from './domain/test-delivery.ts';
+import { MOST_BYTES } from './domain/body-budget.ts';
+import { processAgain, testDelivery } from './domain/test-delivery.ts';
+import { formOf } from './routes/hooks.ts';
 import { ingestGuard, type IngestGuard } from './ingest-guard.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 
@@ -42,6 +44,7 @@ function guardOf({ config, now }: Basics, parts: Parts): IngestGuard {
   return ingestGuard({
     findCaller: callers.find,
     findSource: sources.find,
+    onUnknownSource: () => parts.counters.deliveryRefused('unknown-source'),
     ...(ledger.confirmsGuards ? { cached: { caller: callers.lately, source: sources.lately } } : {}),
     touchKey: lastUsed.touch,
     limits,
@@ -79,6 +82,9 @@ function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guar
     read,
     onRefusal: counters.refused,
     takeDelivery: sources.takeDelivery,
+    mostBytes: MOST_BYTES,
+    readMaxBytes: sources.readMaxBytes,
+    shareBody: sources.shareBody,
     refuseFlooded(path) {
       const refusal = guard.refuseFlooded(path);
       if (refusal !== undefined) sources.onFlooded(path);
@@ -89,6 +95,8 @@ function publicAppOf({ config, now, newId, appBase }: Basics, parts: Parts, guar
 
 /** Maximum concurrent event-stream clients per process. */
 const MOST_TAILS = 20;
+/** Tabs of one person, or scripts with one token. */
+const MOST_TAILS_OF_ONE = 5;
 const TAIL_EVERY_MS = 1000;
 
 function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
@@ -110,14 +118,26 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     countSources: (networkId, transaction) => countLiveSources(transaction, networkId),
     keys,
     events,
-    tail: new EventTail({ events, now, mostListeners: MOST_TAILS, begin }),
+    tail: new EventTail({ events, now, mostListeners: MOST_TAILS, mostOfOne: MOST_TAILS_OF_ONE, begin }),
     startTimer,
     sources: sources.store,
     channelsOf: async (networkId) => (await networks.find(networkId))?.channels,
     seal: sources.seal,
     hasPublicUrl: config.publicUrl !== undefined,
     deliveries: sources.deliveries,
+    mostBytes: sources.mostBytes,
+    refused: sources.refused,
     testDelivery: (about) => testDelivery(testing, about),
+    async processAgain(about) {
+      // Within the budget of deliveries that arrive.
+      const held = sources.budget.open(about.sourceId, about.delivery.body.length, MOST_BYTES);
+      try {
+        held.arrived(about.delivery.body.length);
+        return await processAgain(testing, { ...about, formOf });
+      } finally {
+        held.release();
+      }
+    },
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: sql.transaction,

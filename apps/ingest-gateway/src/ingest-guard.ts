@@ -15,6 +15,8 @@ interface IngestGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<IngestCaller | undefined>;
   /** Finds the source with this id that accepts deliveries. */
   readonly findSource: (sourceId: string) => Promise<IngestCaller | undefined>;
+  /** Called for a path that names no source which accepts deliveries. */
+  readonly onUnknownSource: () => void;
   /** Callers of recent look-ups. Absent where the ledger cannot confirm them in the transaction of a write. */
   readonly cached?: {
     readonly caller: (keyHash: Buffer) => IngestCaller | undefined;
@@ -101,10 +103,11 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
 const HOOKS = '/hooks/';
 
 /** One 404 for unknown, deleted and disabled sources and for malformed ids. */
-async function sourceAt({ findSource }: IngestGuardPorts, sourceId: string): Promise<IngestCaller> {
+async function sourceAt({ findSource, onUnknownSource }: IngestGuardPorts, sourceId: string): Promise<IngestCaller> {
   const caller = isSourceId(sourceId) ? await findSource(sourceId) : undefined;
-  if (caller === undefined) throw new AppError('NOT_FOUND', 'There is nothing at this path.');
-  return caller;
+  if (caller !== undefined) return caller;
+  onUnknownSource();
+  throw new AppError('NOT_FOUND', 'There is nothing at this path.');
 }
 
 export function mayUse({ permissions }: KeyGrants, permission: string): boolean {

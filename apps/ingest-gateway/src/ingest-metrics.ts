@@ -1,6 +1,7 @@
 import { CATALOGUE, type ErrorCode } from '@sealgate/errors';
 import type { Metrics } from '@sealgate/observability';
 import { SCHEME_NAMES, type SchemeName } from './domain/caller.ts';
+import { REFUSAL_REASONS, type RefusalReason } from './domain/refusals.ts';
 
 export type IngestMetrics = ReturnType<typeof ingestMetrics>;
 
@@ -42,7 +43,19 @@ export function ingestMetrics(metrics: Metrics) {
     help: 'Requests refused, by problem code.',
     labels: { code: Object.keys(CATALOGUE) as ErrorCode[] },
   });
+  const reasons = metrics.counter({
+    name: 'sealgate_ingest_refused_deliveries_total',
+    help: 'Refused deliveries by reason; unknown-source: a path that names no enabled source.',
+    labels: { reason: [...REFUSAL_REASONS, 'unknown-source'] },
+  });
+  const dropped = metrics.counter({
+    name: 'sealgate_ingest_refusals_dropped_total',
+    help: 'Refused deliveries that are missing in the list of their source, or whose body was not kept.',
+    labels: { what: ['row', 'body'] },
+  });
   return {
+    deliveryRefused: (reason: RefusalReason | 'unknown-source'): void => reasons.inc({ reason }),
+    refusalsDropped: (what: 'row' | 'body', count: number): void => dropped.inc({ what }, count),
     accepted,
     replayed,
     stored,

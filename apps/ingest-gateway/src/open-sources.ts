@@ -1,6 +1,6 @@
 import type { SecretWatch, Surface } from '@sealgate/audit';
 import type { SecretBox } from '@sealgate/auth';
-import { AppError } from '@sealgate/errors';
+import { AppError, type ErrorCode } from '@sealgate/errors';
 import { InFlight } from '@sealgate/idempotency';
 import { StaleGuardError, type LedgerAppender } from '@sealgate/ledger-port';
 import type { Own } from '@sealgate/service-host';
@@ -10,9 +10,12 @@ import { resealSecrets, sourcesStore } from './data/sources-store.ts';
 import { writeRejectedDelivery } from './data/write-events.ts';
 import type { EventStore } from './domain/read-events.ts';
 import type { ReadBody } from './domain/read-body.ts';
+import { CallerChangedError } from '@sealgate/http';
 import { pathOfSource, type LiveSource } from './domain/caller.ts';
+import { reasonOf } from './domain/refusals.ts';
 import { takeDelivery, type DeliveryRequest, type TakeDelivery } from './domain/take-delivery.ts';
 import type { DeliveryOutcome, IngestMetrics } from './ingest-metrics.ts';
+import { openRefusals } from './open-refusals.ts';
 import type { Basics } from './parts.ts';
 
 /** How long a concurrent repeat of a delivery waits for the first one: a sender would take a 409 for a failure. */
@@ -58,8 +61,11 @@ export function openSources(
   const onEnd = ({ source, requestId, end, code }: DeliveryReport): void => {
     counters.delivered(source.scheme, end);
     const outcome = end === 'replayed' ? 'replayed' : code === undefined ? undefined : 'refused';
-    if (outcome !== undefined) counts.add({ sourceId: source.sourceId, outcome, code, requestId, atMs: now() });
+    // Refusals with a reason are counted where they are noted.
+    if (outcome === undefined || (end !== 'flooded' && isNoted(code))) return;
+    counts.add({ sourceId: source.sourceId, outcome, code, requestId, atMs: now() });
   };
+  const refusals = openRefusals({ ...options, counts });
   const take = takeDelivery({
     ledger: options.ledger,
     inFlight: new InFlight({ waitMs: IN_FLIGHT_WAIT_MS }),
@@ -69,6 +75,8 @@ export function openSources(
     newId,
     recordRejected: (event) => writeRejectedDelivery(sql, event, Math.floor(now())),
     onVouched: (source, holds) => failing.vouched(source, holds),
+    onRefused: refusals.onRefused,
+    mostBytes: refusals.mostBytes,
     now,
   });
   options.repeat({
@@ -92,18 +100,22 @@ export function openSources(
       // The scheme of a source that was not looked up for ten seconds is not known, so its flood is not counted.
       if (caller !== undefined) onEnd({ source: caller.source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
     },
+    ...refusals,
     deliveries: deliveriesStore(sql, options.events),
     store: sourcesStore(sql),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
 }
 
+const isNoted = (code: ErrorCode | undefined): boolean =>
+  code !== undefined && (code === 'UNAUTHENTICATED' || reasonOf(code) !== undefined);
+
 export interface DeliveryReport {
   readonly source: LiveSource;
   readonly requestId: string;
   readonly end: DeliveryOutcome;
   /** Set for refusals. */
-  readonly code?: string;
+  readonly code?: ErrorCode;
 }
 
 /** Reports each result of `take` once, but none of a delivery that is served again because its source changed. */
@@ -114,7 +126,7 @@ export function watchedDeliveries(take: TakeDelivery, onEnd: (report: DeliveryRe
       onEnd({ ...aboutOf(request), end: answer.outcome });
       return answer;
     } catch (error) {
-      if (error instanceof StaleGuardError) throw error;
+      if (error instanceof StaleGuardError || error instanceof CallerChangedError) throw error;
       const code = error instanceof AppError ? error.code : 'INTERNAL';
       onEnd({ ...aboutOf(request), end: endOf(error), code });
       throw error;

@@ -1,9 +1,11 @@
 import { adminLedgerRoutes, adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
+import { MOST_BYTES } from './domain/body-budget.ts';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
+import { adminRefusedRoutes } from './routes/admin-refused.ts';
 import { adminSourceRoutes } from './routes/admin-sources.ts';
 import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
@@ -21,7 +23,7 @@ export function publicDescription(): OpenApiDocument {
     description: 'Any JSON becomes a ledger record, exactly once.',
     routes: [
       ...ingestRoutes(noPorts<IngestPorts>({ bodyMaxBytes: 1_048_576, limits: DEFAULT_LIMITS })),
-      ...hookRoutes(noPorts<HooksPorts>({ bodyMaxBytes: 1_048_576 })),
+      ...hookRoutes(noPorts<HooksPorts>({ mostBytes: MOST_BYTES })),
     ],
     securityScheme: 'ApiKey',
   });
@@ -38,6 +40,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),
       ...adminSourceRoutes(noPorts()),
+      ...adminRefusedRoutes(noPorts()),
       ...adminLedgerRoutes(noPorts()),
       ...adminStateRoutes(noPorts()),
     ]),

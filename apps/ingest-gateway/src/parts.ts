@@ -7,6 +7,7 @@ import { ingestRemovals } from './data/event-retention.ts';
 import { eventsStore } from './data/events-store.ts';
 import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
+import { MOST_BYTES } from './domain/body-budget.ts';
 import type { KeyGrants } from './domain/caller.ts';
 import { readBody, readingPlaces } from './domain/read-body.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
@@ -26,6 +27,7 @@ const secretUses = ({ claimRetentionDays }: GatewayConfig): readonly SecretUse[]
   sealedSecrets,
   { what: 'claims on Idempotency-Keys', keptMs: claimRetentionDays * DAY_MS },
   { what: 'cursors of lists', keptMs: DAY_MS },
+  { what: 'kept bodies of refused deliveries', keptMs: 3 * DAY_MS },
 ];
 
 /** Opens all resources; each registers its release, run in reverse order. */
@@ -41,7 +43,7 @@ export async function openParts(basics: Basics, own: Own) {
   const counters = ingestMetrics(metrics);
   const { whenReady } = database;
   const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady, stored: counters.stored });
-  const reading = openReading({ bodyMaxBytes: config.bodyMaxBytes, log, metrics, own });
+  const reading = openReading({ bodyMaxBytes: Math.max(config.bodyMaxBytes, MOST_BYTES), log, metrics, own });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());

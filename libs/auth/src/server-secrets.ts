@@ -251,6 +251,11 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
+export interface SealedBytes {
+  readonly keyId: string;
+  readonly bytes: Buffer;
+}
+
 /**
  * Encrypts texts that must be readable again, such as third-party secrets: AES-256-GCM; the first key encrypts, all
  * decrypt. The result is `<key id>:<base64url of nonce, ciphertext and tag>`, and decrypts only in its own context.
@@ -274,18 +279,29 @@ export class SecretBox {
 
   /** `context` identifies the owner of the text, so that a sealed text moved to another row cannot be opened. */
   seal(text: string, context: string): string {
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#current.key, nonce).setAAD(Buffer.from(context));
-    const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return `${this.#current.id}:${bytes.toString('base64url')}`;
+    const { keyId, bytes } = this.sealBytes(Buffer.from(text, 'utf8'), context);
+    return `${keyId}:${bytes.toString('base64url')}`;
   }
 
   /** @throws SealedTextError, which reveals neither the text nor a key. */
   open(sealed: string, context: string): string {
-    const id = sealed.slice(0, Math.max(0, sealed.indexOf(':')));
-    const known = this.#keys.find((one) => one.id === id);
+    const keyId = sealed.slice(0, Math.max(0, sealed.indexOf(':')));
+    const bytes = Buffer.from(sealed.slice(keyId.length + 1), 'base64url');
+    return this.openBytes({ keyId, bytes }, context).toString('utf8');
+  }
+
+  /** `seal` of bytes: nonce, ciphertext and tag, and the id of the key, to be stored beside them. */
+  sealBytes(plain: Uint8Array, context: string): SealedBytes {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#current.key, nonce).setAAD(Buffer.from(context));
+    const bytes = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+    return { keyId: this.#current.id, bytes };
+  }
+
+  /** @throws SealedTextError, which reveals neither the bytes nor a key. */
+  openBytes({ keyId, bytes }: SealedBytes, context: string): Buffer {
+    const known = this.#keys.find((one) => one.id === keyId);
     if (known === undefined) throw new SealedTextError('A text was sealed with a secret unknown to this process.');
-    const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64url');
     const end = bytes.length - TAG_BYTES;
     if (end < NONCE_BYTES) throw new SealedTextError('A sealed text is too short.');
     const options = { authTagLength: TAG_BYTES };
@@ -293,7 +309,7 @@ export class SecretBox {
       .setAAD(Buffer.from(context))
       .setAuthTag(bytes.subarray(end));
     try {
-      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]).toString('utf8');
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, end)), decipher.final()]);
     } catch (cause) {
       throw new SealedTextError('A sealed text was modified.', { cause });
     }

@@ -52,4 +52,5 @@ export {
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
 export { BodyTurns } from './body-turns.ts';
+export type { BodyRequest, BodyShare } from './route.ts';
 export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

@@ -5,7 +5,7 @@ import { type JsonValue, parseStrict, parseStrictInTurns } from '@sealgate/json'
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
 import { type Exchange, headerValues } from './exchange.ts';
 import type { MountedRoute } from './mount.ts';
-import type { AnyRoute, PrefetchBody } from './route.ts';
+import type { AnyRoute, BodyRequest, BodyShare, PrefetchBody } from './route.ts';
 
 /** The outcome of `readEarly`. */
 export interface EarlyBody extends PrefetchBody {
@@ -47,14 +47,19 @@ export function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<voi
   const { route } = mounted;
   if (exchange.bodyReading === 'done') return undefined;
   const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
-  // A body refused for its size cannot be read later, so confirm the caller first.
-  if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0)) {
+  // A body refused for its size cannot be read later, so confirm the caller first, unless it certainly fits.
+  if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0) && !fits(exchange.request, maxBytes)) {
     return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
   }
   exchange.bodyReading = 'begun';
   const reading = readInTurn(exchange, mounted);
   if (reading === undefined) exchange.bodyReading = 'done';
   return reading?.then(() => void (exchange.bodyReading = 'done'));
+}
+
+/** Whether the announced length of a body that is not encoded is within the limit. */
+function fits({ headers }: IncomingMessage, maxBytes: number): boolean {
+  return headers['content-encoding'] === undefined && Number(headers['content-length'] ?? Number.NaN) <= maxBytes;
 }
 
 /** Reads the body in its turn. A route with `prefetch` then looks up the key again, with what the body names. */
@@ -86,7 +91,10 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   const maxBytes = route.bodyMaxBytesOf?.(exchange.caller) ?? route.bodyMaxBytes ?? 0;
   const encoding = isRaw ? undefined : request.headers['content-encoding'];
   const coding = encoding === undefined ? 'identity' : contentCodingOf(encoding);
-  const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs };
+  const share = route.shareBody?.(bodyRequestOf(exchange));
+  // Its turn ends with the request.
+  if (share !== undefined) exchange.endTurn = () => share.release();
+  const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs, share };
   if (coding !== 'identity') {
     const encoded = readBody(request, response, { ...limits, maxBytes: maxEncodedBytes(maxBytes) });
     return Promise.resolve(encoded)
@@ -96,6 +104,16 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   const bytes = readBody(request, response, { ...limits, maxBytes });
   if (bytes instanceof Promise) return bytes.then((read) => parseBody(exchange, mounted, read));
   return parseBody(exchange, mounted, bytes);
+}
+
+function bodyRequestOf(exchange: Exchange): BodyRequest<unknown> {
+  const length = exchange.request.headers['content-length'];
+  return {
+    caller: exchange.caller,
+    requestId: exchange.requestId,
+    announcedBytes: length === undefined ? undefined : Number(length),
+    header: (name) => exchange.header(name),
+  };
 }
 
 function isJson({ request }: Exchange, { jsonSuffix }: AnyRoute): boolean {
@@ -201,7 +219,7 @@ function isUtf8(charset: string): boolean {
 }
 
 /** Bytes of a refused body that are discarded, so that the sender can read the refusal. */
-const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 /** The client disconnected before it sent the whole body. */
 export class ClientGoneError extends Error {
@@ -213,6 +231,7 @@ interface BodyLimits {
   /** The limit named in a 413, for the decoded body. */
   readonly namedMaxBytes: number;
   readonly timeoutMs: number | undefined;
+  readonly share?: BodyShare | undefined;
 }
 
 /** By connection: what to do on the server's request timeout while a body is pending. */
@@ -261,6 +280,7 @@ function readBody(request: IncomingMessage, response: ServerResponse, limits: Bo
     if (!request.complete) request.resume();
     // Null if the body is empty.
     if (!(bytes instanceof Buffer)) return Buffer.alloc(0);
+    limits.share?.arrived(bytes.length);
     if (bytes.length > limits.maxBytes) throw payloadTooLarge(limits.namedMaxBytes);
     return bytes;
   }
@@ -298,8 +318,9 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
     };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limits.maxBytes) fail(payloadTooLarge(limits.namedMaxBytes));
-      else chunks.push(chunk);
+      const refusal = size > limits.maxBytes ? payloadTooLarge(limits.namedMaxBytes) : refusalBy(limits.share, size);
+      if (refusal === undefined) chunks.push(chunk);
+      else fail(refusal);
     };
     const onEnd = () => {
       settle();
@@ -312,6 +333,15 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
     request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
     if (request.destroyed && !request.complete) onGone();
   });
+}
+
+function refusalBy(share: BodyShare | undefined, bytes: number): Error | undefined {
+  try {
+    share?.arrived(bytes);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 function requestTimeout(): AppError {

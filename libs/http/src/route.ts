@@ -58,6 +58,23 @@ type Prefetch<Caller, Prefetched> = (
 /** The return type of the handler: a raw route writes its own answer. */
 type HandlerResult<Raw extends boolean> = Raw extends true ? void : Reply;
 
+/** A request whose body was not read yet. */
+export interface BodyRequest<Caller> {
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** Undefined where the body has no announced length. */
+  readonly announcedBytes: number | undefined;
+  header(name: string): string | undefined;
+}
+
+/** What the body of one request takes of a resource that all bodies share. */
+export interface BodyShare {
+  /** Called with the number of bytes that have arrived so far. Throws AppError to refuse the rest. */
+  arrived(bytes: number): void;
+  /** Called once or more. */
+  release(): void;
+}
+
 /**
  * The definition of a route. Access, cost and idempotency have no defaults: leaving one out is a type error and
  * prevents the start.
@@ -104,6 +121,11 @@ interface RouteDefinition<
   readonly bodyMaxBytes?: number;
   /** A lower limit for callers with few permissions, so that bodies they may not send are not read. */
   bodyMaxBytesOf?(caller: CallerOf<Caller, Access>): number;
+  /**
+   * Called before a body of `bytes` is read; its share is told of every byte that arrives, and released when the request
+   * has ended, however it ended. Both may throw AppError to refuse the body.
+   */
+  shareBody?(request: BodyRequest<CallerOf<Caller, Access>>): BodyShare;
   /** An absent body, including an empty chunked one, is read as `{}` and needs no Content-Type. */
   readonly bodyOptional?: true;
   /** From the end of the headers to the last byte of the body. Absent: the server's request timeout. */
@@ -169,8 +191,12 @@ interface RouteDefinition<
 export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown, unknown>;
 
 /** A route with erased types, as the library mounts it. */
-export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck' | 'bodyMaxBytesOf'> {
+export interface AnyRoute extends Omit<
+  RouteDefinition<unknown>,
+  'handler' | 'precheck' | 'bodyMaxBytesOf' | 'shareBody'
+> {
   bodyMaxBytesOf?(caller: unknown): number;
+  shareBody?(request: BodyRequest<unknown>): BodyShare;
   precheck?(request: { readonly caller: unknown; readonly params: unknown }): void;
   handler(context: AnyContext): Reply | void | Promise<Reply | void>;
 }
@@ -248,7 +274,7 @@ export interface HandlerContext<Caller, Params, Query, Body, Prefetched = unknow
   readonly pageMaxBytes: number | undefined;
   readonly socketAddress: string;
   readonly clientAddress: string;
-  /** For `raw` routes alone. */
+  /** For `raw` routes, and for handlers that keep the headers as they came. */
   readonly request: IncomingMessage;
   /** For `raw` routes alone. */
   readonly response: ServerResponse;

@@ -10,6 +10,8 @@ export interface ListedDelivery {
   readonly outcome: 'written' | 'conflict' | 'unknown' | 'replayed' | 'refused';
   /** Set for refusals. */
   readonly code: string | null;
+  /** Set for refusals of the delivery itself. */
+  readonly reason: string | null;
   readonly deliveries: number;
   readonly requestId: string;
   readonly eventId: string | null;
@@ -26,6 +28,7 @@ interface CountRow {
   position: string;
   outcome: 'replayed' | 'refused';
   code: string | null;
+  reason: string | null;
   deliveries: string;
   request_id: string;
   last_at: Date;
@@ -40,7 +43,7 @@ export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
       const [listed, counts] = await Promise.all([
         listEvents(sql, events, { sourceId, limit, before }),
         sql.query<CountRow>({
-          text: `SELECT position, outcome, code, deliveries, request_id, last_at FROM ingest.delivery_counts
+          text: `SELECT position, outcome, code, reason, deliveries, request_id, last_at FROM ingest.delivery_counts
                   WHERE source_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3`,
           values: [sourceId, before, limit],
         }),
@@ -77,6 +80,7 @@ async function listEvents(
             at: event.at,
             outcome: OUTCOMES[event.status],
             code: null,
+            reason: null,
             deliveries: 1,
             requestId: event.requestId,
             eventId: event.eventId,
@@ -88,12 +92,13 @@ async function listEvents(
 }
 
 function ofCount(row: CountRow): ListedDelivery {
-  const { position, outcome, code, deliveries, request_id: requestId, last_at: at } = row;
+  const { position, outcome, code, reason, deliveries, request_id: requestId, last_at: at } = row;
   return {
     position,
     at,
     outcome,
     code,
+    reason,
     deliveries: Number(deliveries),
     requestId,
     eventId: null,
@@ -108,6 +113,8 @@ export interface DeliveryCount {
   readonly outcome: string;
   /** Set for refusals. */
   readonly code: string | undefined;
+  readonly reason?: string;
+  readonly skewSeconds?: number | undefined;
   readonly requestId: string;
   readonly atMs: number;
 }
@@ -143,21 +150,23 @@ export function deliveryCounts(sql: Sql, onFailure: (error: unknown) => void) {
   };
 }
 
-/** The last millisecond of the minute, then a hash of outcome and code. */
-function positionOf({ atMs, outcome, code = '' }: DeliveryCount): string {
+/** The last millisecond of the minute, then a hash of outcome, code and reason. */
+function positionOf({ atMs, outcome, code = '', reason = '' }: DeliveryCount): string {
   const endMs = (Math.floor(atMs / MINUTE_MS) + 1) * MINUTE_MS - 1;
   const time = endMs.toString(16).padStart(TIME_DIGITS, '0');
-  return time + hash('sha256', `${outcome} ${code}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
+  return time + hash('sha256', `${outcome} ${code} ${reason}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
 }
 
 async function insertCounts(sql: Sql, counts: readonly Waiting[]): Promise<void> {
   await sql.query({
-    text: `INSERT INTO ingest.delivery_counts AS c (source_id, position, outcome, code, deliveries, request_id, last_at)
-           SELECT s, p, o, nullif(e, ''), d, r, to_timestamp(t / 1000.0)
-             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[])
-                  n (s, p, o, e, d, r, t) ORDER BY s, p
+    text: `INSERT INTO ingest.delivery_counts AS c (source_id, position, outcome, code, reason, skew_seconds, deliveries,
+                                                   request_id, last_at)
+           SELECT s, p, o, nullif(e, ''), nullif(w, ''), k, d, r, to_timestamp(t / 1000.0)
+             FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::bigint[],
+                         $8::text[], $9::bigint[]) n (s, p, o, e, d, r, t, w, k) ORDER BY s, p
            ON CONFLICT (source_id, position) DO UPDATE
               SET deliveries = c.deliveries + EXCLUDED.deliveries, request_id = EXCLUDED.request_id,
+                  skew_seconds = coalesce(EXCLUDED.skew_seconds, c.skew_seconds),
                   last_at = greatest(c.last_at, EXCLUDED.last_at)`,
     values: [
       counts.map(({ sourceId }) => sourceId),
@@ -167,6 +176,8 @@ async function insertCounts(sql: Sql, counts: readonly Waiting[]): Promise<void>
       counts.map(({ deliveries }) => deliveries),
       counts.map(({ requestId }) => requestId),
       counts.map(({ atMs }) => Math.floor(atMs)),
+      counts.map(({ reason = '' }) => reason),
+      counts.map(({ skewSeconds }) => skewSeconds ?? null),
     ],
   });
 }

@@ -1,3 +1,4 @@
+import { refusedBefore } from './refused-store.ts';
 import { removalStep, type Removal, type RemovalStep, type Sql, type Statement } from '@sealgate/storage';
 
 const DAY_MS = 86_400_000;
@@ -31,7 +32,7 @@ function oldDeliveryCounts(days: number, nowMs: number): Removal {
   return { table: 'ingest.delivery_counts', condition: 'position < $1', orderBy: 'position', values };
 }
 
-/** The removal steps by name: events, events of writes, counts of deliveries, and claims. */
+/** The removal steps by name: events, events of writes, counts of deliveries, refused deliveries, and claims. */
 export function ingestRemovals(
   sql: Sql,
   {
@@ -50,7 +51,14 @@ export function ingestRemovals(
     return row?.gone ?? 0;
   };
   const deliveries = removalStep(sql, () => oldDeliveryCounts(eventDays, now()));
-  return { events, writes, deliveries, ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }) };
+  const refused = removalStep(sql, () => refusedBefore(eventDays, now()));
+  return {
+    events,
+    writes,
+    deliveries,
+    refused,
+    ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }),
+  };
 }
 
 /** By the database's clock. Records of a removed claim stay, so the same request still writes nothing. */

@@ -27,6 +27,7 @@ async function newSource(box = boxOf(OLD)): Promise<string> {
     channelsOf: async () => ['main'],
     seal: (value, sourceId) => box.seal(value, sourceId),
     hasPublicUrl: false,
+    mostBytes: 26_214_400,
     now: () => START_MS,
   };
   const secrets = [

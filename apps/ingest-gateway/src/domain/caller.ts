@@ -60,6 +60,10 @@ export interface SourceSettings {
   readonly toleranceSeconds?: number;
   readonly allowedTypes?: readonly string[];
   readonly limits?: Limits;
+  /** Largest body; absent: DEFAULT_MAX_BYTES. */
+  readonly maxBytes?: number;
+  /** How long refused deliveries are kept, encrypted, to be processed again. Absent or 0: not at all. */
+  readonly keepRefusedHours?: number;
   /** For the scheme hmac only. */
   readonly signature?: SignatureForm;
   /** For the scheme token only. */

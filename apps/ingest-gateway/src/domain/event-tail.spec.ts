@@ -17,6 +17,7 @@ beforeEach(() => {
   tail = new EventTail({
     now: () => nowMs,
     mostListeners: 3,
+    mostOfOne: 2,
     begin(given) {
       work = given;
       return () => (work = undefined);
@@ -64,10 +65,12 @@ function write(more: Partial<IngestEvent> = {}, madeAtMs = nowMs): string {
   return eventId;
 }
 
-function watch(filter: TailFilter = {}, after?: string) {
+let watchers = 0;
+function watch(filter: TailFilter = {}, after?: string, person = `admin:${(watchers += 1)}`) {
   const events: string[] = [];
   const leave = tail.listen(
     {
+      person,
       filter,
       onEvent: ({ eventId, status }) => events.push(status === 'committed' ? eventId : `${eventId} ${status}`),
       onGap: (reason) => events.push(`gap: ${reason}`),
@@ -198,6 +201,16 @@ describe('events as they are written', () => {
     fault = undefined;
     await look();
     expect(events).toEqual([id]);
+  });
+
+  it('leave places for others: one person has a share of them', () => {
+    const of = (person: string) => watch({}, undefined, person);
+    const [first] = [of('oidc:i#viewer'), of('oidc:i#viewer')];
+    expect(() => of('oidc:i#viewer')).toThrow(expect.objectContaining({ code: 'OVERLOADED', retryAfterSeconds: 30 }));
+    of('oidc:i#other');
+    expect(() => of('oidc:i#third')).toThrow('3 clients are connected already.');
+    first.leave();
+    of('oidc:i#viewer');
   });
 
   it('have a maximum number of clients, and end when the process stops', async () => {

@@ -12,6 +12,8 @@ export type TailFilter = Pick<EventFilter, 'networkId' | 'type' | 'status' | 'ki
 
 /** A client of the event stream. Its methods must not throw. */
 export interface TailListener {
+  /** Who listens: the holder of a token, or a person by issuer and subject. */
+  readonly person: string;
   readonly filter: TailFilter;
   /** Called in the order in which events were seen; called again for an event whose status has changed. */
   onEvent(event: IngestEvent): void;
@@ -26,6 +28,8 @@ export interface EventTailPorts {
   /** Runs `work` at once and then a second after each run has ended, until the returned function is called. */
   readonly begin: (work: () => Promise<void>) => () => void;
   readonly mostListeners: number;
+  /** The share of one person, so that nobody can take the places of everybody. */
+  readonly mostOfOne: number;
 }
 
 /** The outcome of a request is unknown for up to two minutes; its event has the time of the request. */
@@ -55,14 +59,13 @@ export class EventTail {
 
   /**
    * Subscribes to events from now on; with `after`, first repeats those since that event.
-   * @throws AppError OVERLOADED when there are too many clients.
+   * @throws AppError OVERLOADED when there are too many clients, of all persons or of this one.
    */
   listen(listener: TailListener, after: string | undefined): () => void {
-    if (this.#listeners.size >= this.#ports.mostListeners) {
-      throw new AppError('OVERLOADED', `${this.#ports.mostListeners} clients are connected already.`, {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
-    }
+    const { mostListeners, mostOfOne } = this.#ports;
+    const ofOne = [...this.#listeners.keys()].filter(({ person }) => person === listener.person).length;
+    if (ofOne >= mostOfOne) throw overloaded(`You have ${mostOfOne} streams open already; end one first.`);
+    if (this.#listeners.size >= mostListeners) throw overloaded(`${mostListeners} clients are connected already.`);
     this.#listeners.set(listener, { sinceMs: this.#ports.now() });
     // Deferred until the caller holds the returned function.
     if (after !== undefined) queueMicrotask(() => void this.#resume(listener, after));
@@ -120,6 +123,10 @@ export class EventTail {
     }
     return undefined;
   }
+}
+
+function overloaded(detail: string): AppError {
+  return new AppError('OVERLOADED', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 function fits(event: IngestEvent, { networkId, type, status, kind, channel }: TailFilter): boolean {

@@ -79,6 +79,8 @@ export interface ManageSourcesPorts {
   readonly seal: (value: string, sourceId: string) => string;
   /** Whether this process knows the URL that senders post to, which some of them sign. */
   readonly hasPublicUrl: boolean;
+  /** The largest `maxBytes` on this ledger. */
+  readonly mostBytes: number;
   readonly now: () => number;
 }
 
@@ -94,6 +96,7 @@ export async function createSource(
   const at = new Date(Math.floor(ports.now()));
   const sourceId = `src_${randomBytes(16).toString('base64url')}`;
   checkSettings(given.scheme, given.settings, ports);
+  checkMaxBytes(ports, given.settings);
   const kept = keepSecrets(ports, given, { sourceId, secrets, before: [], at });
   await checkChannelNames(ports, given.networkId, given.settings);
   const source: Source = { sourceId, ...given, secrets: kept, createdAt: at, changedAt: at };
@@ -118,6 +121,7 @@ export async function changeSource(
       const at = new Date(Math.floor(ports.now()));
       const settings = settingsAfter(source.settings, change.settings);
       checkSettings(source.scheme, settings, ports);
+      checkMaxBytes(ports, settings);
       // Kept secrets of another form would verify nothing, and they cannot be read here.
       const isOtherKind = keyKindOf(settings.signature) !== keyKindOf(source.settings.signature);
       const before = isOtherKind ? [] : source.secrets;
@@ -198,6 +202,13 @@ function blankEndOf(value: string): string | undefined {
   return places.length === 0
     ? undefined
     : `The secret has white space (such as a space or a line break) at its ${places.join(' and its ')}; remove it.`;
+}
+
+function checkMaxBytes({ mostBytes }: ManageSourcesPorts, { maxBytes = 0 }: SourceSettings): void {
+  if (maxBytes <= mostBytes) return;
+  throw invalid([
+    { in: 'body', pointer: '/maxBytes', detail: `On this ledger a body has at most ${mostBytes} bytes.` },
+  ]);
 }
 
 async function checkChannelNames(

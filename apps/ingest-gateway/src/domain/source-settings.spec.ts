@@ -146,6 +146,7 @@ const ports = (source?: Source) => ({
   channelsOf: async () => ['main'],
   seal: (value: string) => value,
   hasPublicUrl: false,
+  mostBytes: 26_214_400,
   now: () => 0,
 });
 

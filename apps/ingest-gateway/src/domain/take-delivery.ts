@@ -4,11 +4,13 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
+import { maxBytesOf, tooLarge } from './body-budget.ts';
 import { pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
 import { claimKeyOf, cloudEventIn, type CloudEvent } from './cloud-event.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
-import { isVouched, type RawDelivery, type Scheme, type Vouched } from './schemes/scheme.ts';
+import { CONFLICTS, reasonOf, type KeptDelivery, type Refusal } from './refusals.ts';
+import { isVouched, type RawDelivery, type Scheme, type Unvouched, type Vouched } from './schemes/scheme.ts';
 import { SCHEMES, vouch } from './schemes/schemes.ts';
 import { writeRecords } from './write-records.ts';
 
@@ -16,8 +18,12 @@ export interface DeliveryRequest {
   readonly caller: SourceCaller;
   readonly requestId: string;
   readonly delivery: RawDelivery;
+  /** Its headers, to be kept where it is refused. */
+  headers(): KeptDelivery['headers'];
   /** How the body is parsed, by its media type; undefined for an unsupported one. */
   readonly form: DeliveryRules['form'] | undefined;
+  /** When it was received, where it was kept since: its timestamp is compared with that, and no refusal is noted. */
+  readonly receivedAtMs?: number;
   /** What the write must confirm because the source came from the cache; undefined where the source was looked up. */
   readonly guard: UnitGuard | undefined;
   /** Charges the cost of one record; rejects with RATE_LIMITED. */
@@ -66,6 +72,10 @@ interface TakeDeliveryPorts {
   readonly recordRejected: (event: RejectedDelivery) => Promise<void>;
   /** Called with whether the signature of a delivery is valid. */
   readonly onVouched: (source: LiveSource, holds: boolean) => void;
+  /** Called once for a refused delivery, conflicts included, when its source is confirmed. */
+  readonly onRefused: (request: DeliveryRequest, refusal: Refusal) => void;
+  /** The largest body of any source on this ledger. */
+  readonly mostBytes: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -81,38 +91,103 @@ interface TakeDeliveryPorts {
  */
 export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
   return async (request) => {
-    const { caller, delivery, form } = request;
-    const { source } = caller;
-    const scheme = SCHEMES[source.scheme];
-    const vouched = vouch(source, delivery, ports.now());
-    ports.onVouched(source, isVouched(vouched));
-    if (!isVouched(vouched)) throw unvouched(source);
-    if (form === undefined || !isUnencoded(delivery)) {
-      throw new AppError(
-        'UNSUPPORTED_MEDIA_TYPE',
-        'The body must be JSON, a form or text in UTF-8, without Content-Encoding.',
-      );
+    const { source } = request.caller;
+    const verdict = vouch(source, request.delivery, receivedAt(ports, request));
+    ports.onVouched(source, isVouched(verdict));
+    try {
+      return await takeJudged(ports, request, verdict);
+    } catch (error) {
+      const refusal = refusalOf(ports, request, { error, verdict });
+      if (refusal === undefined) throw error;
+      // An outdated source must not refuse anything; the request is then decided anew.
+      await request.confirmCaller();
+      ports.onRefused(request, refusal);
+      throw error;
     }
-    const rules = rulesOf(source, scheme, { delivery, vouched, form });
-    const read = await ports.read(delivery.body, { delivery: rules }, caller.networkId);
-    if (read.challenge !== undefined) {
-      await request.charge();
-      return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }), confirmed: false };
-    }
-    // Without a delivery id, deliveries with the same bytes are the same delivery.
-    const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
-    if (!mayWrite(caller.grants, read.type))
-      throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
-    const targetChannels = source.settings.channels;
-    const { unparsed } = read;
-    const event = cloudEventIn(delivery);
-    const extra = extraOf(source, { vouched, deliveryId, body: delivery.body, nowMs: ports.now(), unparsed, event });
-    const record = { ...recordOf(read), extra, targetChannels };
-    checkChannels([record], caller.channels);
-    await request.charge();
-    const claimed = isIdOfEvent(source, vouched) ? (claimKeyOf(event) ?? deliveryId) : deliveryId;
-    return once(ports, request, { record, deliveryId: claimed, strippedFields: read.strippedFields });
   };
+}
+
+const receivedAt = ({ now }: TakeDeliveryPorts, { receivedAtMs }: DeliveryRequest): number => receivedAtMs ?? now();
+
+async function takeJudged(
+  ports: TakeDeliveryPorts,
+  request: DeliveryRequest,
+  verdict: Vouched | Unvouched,
+): Promise<DeliveryAnswer> {
+  const { caller, delivery, form } = request;
+  const { source } = caller;
+  const scheme = SCHEMES[source.scheme];
+  const maxBytes = maxBytesOf(source.settings, ports.mostBytes);
+  if (delivery.body.length > maxBytes) throw tooLarge(maxBytes);
+  if (!isVouched(verdict)) throw unvouched(source);
+  if (form === undefined || !isUnencoded(delivery)) {
+    throw new AppError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON, a form or text in UTF-8, without Content-Encoding.',
+    );
+  }
+  const rules = rulesOf(source, scheme, { delivery, vouched: verdict, form });
+  const read = await ports.read(delivery.body, { delivery: rules }, caller.networkId);
+  if (read.challenge !== undefined) {
+    await request.charge();
+    return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }), confirmed: false };
+  }
+  // Without a delivery id, deliveries with the same bytes are the same delivery.
+  const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
+  if (!mayWrite(caller.grants, read.type))
+    throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
+  const targetChannels = source.settings.channels;
+  const { unparsed } = read;
+  const nowMs = receivedAt(ports, request);
+  const event = cloudEventIn(delivery);
+  const extra = extraOf(source, { vouched: verdict, deliveryId, body: delivery.body, nowMs, unparsed, event });
+  const record = { ...recordOf(read), extra, targetChannels };
+  checkChannels([record], caller.channels);
+  await request.charge();
+  const claimed = isIdOfEvent(source, verdict) ? (claimKeyOf(event) ?? deliveryId) : deliveryId;
+  return once(ports, request, { record, deliveryId: claimed, strippedFields: read.strippedFields });
+}
+
+/** The refusal to note; undefined for anything else that is thrown. */
+function refusalOf(
+  ports: TakeDeliveryPorts,
+  request: DeliveryRequest,
+  { error, verdict }: { readonly error: unknown; readonly verdict: Vouched | Unvouched },
+): Refusal | undefined {
+  if (!(error instanceof AppError)) return undefined;
+  const isUnvouched = error.code === 'UNAUTHENTICATED' && !isVouched(verdict);
+  const reason = isUnvouched ? verdict.unvouched : reasonOf(error.code);
+  if (reason === undefined) return undefined;
+  return {
+    ...aboutOf(ports, request, error),
+    reason,
+    isAuthentic: isVouched(verdict),
+    ...(isUnvouched ? { header: verdict.header, skewSeconds: verdict.seconds } : {}),
+    ...(isVouched(verdict) ? { deliveryId: knownDeliveryId(request, verdict) } : {}),
+  };
+}
+
+function aboutOf(ports: TakeDeliveryPorts, { caller, delivery, requestId }: DeliveryRequest, error: AppError) {
+  return {
+    sourceId: caller.source.sourceId,
+    code: error.code,
+    detail: error.faults[0]?.detail ?? error.message,
+    pointer: error.faults[0]?.pointer || undefined,
+    mediaType: delivery.header('content-type')?.slice(0, MOST_NOTED_CHARACTERS),
+    bodyBytes: delivery.body.length,
+    ...{ requestId, atMs: ports.now() },
+  };
+}
+
+const MOST_NOTED_CHARACTERS = 256;
+
+/** The delivery id, where it does not have to be read from the body. */
+function knownDeliveryId({ caller, delivery }: DeliveryRequest, { deliveryId }: Vouched): string | undefined {
+  const { scheme, settings } = caller.source;
+  const { deliveryIdFrom = SCHEMES[scheme].deliveryIdFrom, idFrom } = settings;
+  const place = resolvePlace(deliveryIdFrom ?? idFrom, delivery);
+  const known = deliveryId ?? (place !== null && 'text' in place ? place.text : undefined);
+  return known?.slice(0, MOST_NOTED_CHARACTERS);
 }
 
 /** The signature is over the bytes that were sent, so nothing is decoded. */
@@ -245,7 +320,7 @@ async function once(
 
 async function write(
   ports: TakeDeliveryPorts,
-  { caller, requestId, guard, confirmCaller }: DeliveryRequest,
+  request: DeliveryRequest,
   {
     record,
     deliveryId,
@@ -254,6 +329,7 @@ async function write(
     scope,
   }: NewDelivery & { readonly claim: Claim; readonly scope: string[] },
 ): Promise<DeliveryAnswer> {
+  const { caller, requestId, guard } = request;
   const { networkId, channels } = caller;
   const { sourceId } = caller.source;
   const eventId = ports.newId('evt_');
@@ -275,12 +351,17 @@ async function write(
   } catch (error) {
     if (!isConflict(error)) throw error;
     const types = [record.type];
-    await confirmCaller();
+    await request.confirmCaller();
     await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields });
+    const reason = reasonOf(error.code)!;
+    ports.onRefused(request, {
+      ...{ ...aboutOf(ports, request, error), reason, isAuthentic: true, deliveryId, eventId },
+      detail: CONFLICTS[reason] ?? error.message,
+    });
     return { outcome: 'conflict', body: renderDelivery({ eventId, records: [] }), eventId, confirmed: false };
   }
 }
 
-function isConflict(error: unknown): boolean {
+function isConflict(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === 'IDEMPOTENCY_KEY_REUSED' || error.code === 'RECORD_CONFLICT');
 }

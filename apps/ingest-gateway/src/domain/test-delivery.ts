@@ -2,7 +2,8 @@ import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { SourceCaller } from './caller.ts';
 import { SCHEMES } from './schemes/schemes.ts';
-import type { DeliveryAnswer, TakeDelivery } from './take-delivery.ts';
+import type { KeptDelivery } from './refusals.ts';
+import type { DeliveryAnswer, DeliveryRequest, TakeDelivery } from './take-delivery.ts';
 
 /** The answer that the sender would have received. */
 export type TestOutcome =
@@ -11,37 +12,72 @@ export type TestOutcome =
 
 const TYPE = 'sealgate.test';
 
+export interface AdminDeliveryPorts {
+  readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
+  readonly takeDelivery: TakeDelivery;
+  readonly charge: (
+    caller: SourceCaller,
+    cost: number,
+  ) => Promise<{ readonly admitted: boolean; readonly retryAfterSeconds: number }>;
+  readonly newId: (prefix: string) => string;
+  readonly now: () => number;
+}
+
 /**
  * Signs a sample as the sender of a source would, and takes it as any other delivery: the record that it writes stays.
  *
  * @throws AppError INVALID_STATE_TRANSITION where the source has only public keys, which cannot sign.
  */
 export async function testDelivery(
-  ports: {
-    readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
-    readonly takeDelivery: TakeDelivery;
-    readonly charge: (
-      caller: SourceCaller,
-      cost: number,
-    ) => Promise<{ readonly admitted: boolean; readonly retryAfterSeconds: number }>;
-    readonly newId: (prefix: string) => string;
-    readonly now: () => number;
-  },
+  ports: AdminDeliveryPorts,
   { sourceId, requestId }: { readonly sourceId: string; readonly requestId: string },
 ): Promise<TestOutcome> {
   const caller = await ports.findSource(sourceId);
   if (caller === undefined) return { status: 404, code: 'NOT_FOUND', answer: null };
   const deliveryId = ports.newId('test_');
   const { headers, body } = sampleOf(caller, { deliveryId, timestamp: Math.floor(ports.now() / 1000) });
+  const delivery = { header: (name: string) => headers[name], body };
+  return outcomeOf(ports, { caller, requestId, delivery, headers: () => Object.entries(headers), form: 'json' });
+}
+
+/**
+ * Takes a kept delivery again, with the settings of its source as they are now; its timestamp is compared with the time
+ * at which it was received. The claim is that of any delivery, so it is written once, however often this is called and
+ * whatever its sender repeats.
+ */
+export async function processAgain(
+  ports: AdminDeliveryPorts,
+  kept: {
+    readonly sourceId: string;
+    readonly requestId: string;
+    readonly delivery: KeptDelivery;
+    readonly receivedAt: Date;
+    readonly formOf: (contentType: string | undefined) => DeliveryRequest['form'];
+  },
+): Promise<TestOutcome> {
+  const { sourceId, requestId, formOf } = kept;
+  const { headers, body } = kept.delivery;
+  const caller = await ports.findSource(sourceId);
+  if (caller === undefined) return { status: 404, code: 'NOT_FOUND', answer: null };
+  const values = new Map(headers);
+  const delivery = { header: (name: string) => values.get(name), body };
+  return outcomeOf(ports, {
+    ...{ caller, requestId, delivery, headers: () => headers, form: formOf(values.get('content-type')) },
+    receivedAtMs: kept.receivedAt.getTime(),
+  });
+}
+
+/** The answer that the sender would have received. */
+async function outcomeOf(
+  { takeDelivery, charge }: AdminDeliveryPorts,
+  request: Omit<DeliveryRequest, 'guard' | 'charge' | 'confirmCaller'>,
+): Promise<TestOutcome> {
   try {
-    const answer = await ports.takeDelivery({
-      caller,
-      requestId,
-      delivery: { header: (name) => headers[name], body },
-      form: 'json',
+    const answer = await takeDelivery({
+      ...request,
       guard: undefined,
       async charge() {
-        const { admitted, retryAfterSeconds } = await ports.charge(caller, 1);
+        const { admitted, retryAfterSeconds } = await charge(request.caller, 1);
         if (!admitted)
           throw new AppError('RATE_LIMITED', 'The rate limit of this source is used up.', { retryAfterSeconds });
       },

@@ -173,7 +173,8 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
       };
       const leave = tail.listen(
         {
-          filter: filter,
+          person: context.caller.actor,
+          filter,
           onEvent: (event) => tell('event', rowOf(event), event.eventId),
           onGap: (reason) => tell('gap', { reason }),
           onEnd: (reason) => stream.end({ event: 'end', data: { reason } }),

@@ -16,6 +16,7 @@ import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DeliveriesStore, ListedDelivery } from '../data/deliveries-store.ts';
+import type { RefusedStore } from '../data/refused-store.ts';
 import { findNetwork, type Also, type NetworkStore } from '../domain/manage-networks.ts';
 import {
   changeSource,
@@ -46,6 +47,7 @@ const DeliveryRow = named(
       description: '`conflict`: answered 200, wrote nothing. `unknown`: not settled yet.',
     }),
     code: OrNull(Type.String({ description: 'The problem code of a refusal.' })),
+    reason: OrNull(Type.String({ description: 'Why it was refused: see the list of refused deliveries.' })),
     deliveries: Type.Integer({ description: 'Replays and refusals are counted per minute.' }),
     requestId: Type.String({ description: 'The id of the last of them.' }),
     eventId: OrNull(Text),
@@ -68,6 +70,7 @@ const TestAnswer = named(
 export interface AdminSourcesPorts extends ManageSourcesPorts {
   readonly networks: NetworkStore;
   readonly deliveries: DeliveriesStore;
+  readonly refused: Pick<RefusedStore, 'forget'>;
   readonly testDelivery: (about: { readonly sourceId: string; readonly requestId: string }) => Promise<TestOutcome>;
   readonly cursors: CursorCodec;
   readonly auditChange: AuditChange & AuditLedgerChange;
@@ -87,6 +90,12 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
     (transaction) =>
       ports.auditChange(context, { action, resource: 'source', resourceId }, transaction);
+  const forgetting =
+    (sourceId: string, also: Also): Also =>
+    async (transaction) => {
+      await ports.refused.forget(sourceId, transaction);
+      await also(transaction);
+    };
   const create = adminRoute({
     ...base,
     method: 'post',
@@ -127,7 +136,9 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
         ...(secrets === undefined ? {} : { secrets: secretsOf(secrets) }),
         ...(enabled === undefined ? {} : { enabled }),
       };
-      const also = alsoRecord(context, 'source.change', context.params.sourceId);
+      const record = alsoRecord(context, 'source.change', context.params.sourceId);
+      const keepsNothing = context.body.keepRefusedHours === 0 || context.body.keepRefusedHours === null;
+      const also = keepsNothing ? forgetting(context.params.sourceId, record) : record;
       return { status: 200, body: sourceRowOf(await changeSource(ports, context.params, { change, also })) };
     },
   });
@@ -141,7 +152,8 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     responses: { 204: { description: 'Deleted, now or before.' } },
     errors: ['NOT_FOUND'],
     async handler(context) {
-      await deleteSource(ports, context.params, alsoRecord(context, 'source.delete', context.params.sourceId));
+      const { sourceId } = context.params;
+      await deleteSource(ports, context.params, forgetting(sourceId, alsoRecord(context, 'source.delete', sourceId)));
       return { status: 204 };
     },
   });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError, ErrorCode } from '@sealgate/errors';
-import { named, routeFor, utf8MediaType, type Route } from '@sealgate/http';
+import { named, routeFor, utf8MediaType, type BodyRequest, type BodyShare, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { IngestCaller, SourceCaller } from '../domain/caller.ts';
+import type { IngestCaller, LiveSource, SourceCaller } from '../domain/caller.ts';
 import type { BodyForm } from '../domain/read-delivery.ts';
 import type { TakeDelivery } from '../domain/take-delivery.ts';
 import { servedAgain } from './ingest.ts';
@@ -27,7 +28,11 @@ const Challenge = named(
 
 export interface HooksPorts {
   readonly takeDelivery: TakeDelivery;
-  readonly bodyMaxBytes: number;
+  /** The largest body of any source. */
+  readonly mostBytes: number;
+  /** The largest body of this source that is read. */
+  readonly readMaxBytes: (source: LiveSource) => number;
+  readonly shareBody: (request: BodyRequest<SourceCaller>) => BodyShare;
   /** The 429 for any request to this path, unread, while too many recent ones were refused. */
   readonly refuseFlooded: (path: string) => AppError | undefined;
   /** Called with the code of every refusal on the path. */
@@ -53,7 +58,9 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     query: 'ignored',
     body: 'bytes',
     mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'text/plain'],
-    bodyMaxBytes: ports.bodyMaxBytes,
+    bodyMaxBytes: ports.mostBytes,
+    bodyMaxBytesOf: (caller) => ports.readMaxBytes(sourceOf(caller).source),
+    shareBody: (request) => ports.shareBody({ ...request, caller: sourceOf(request.caller) }),
     responses: {
       200: {
         description: 'Written, or written before: the record with its receipts. Or the challenge of the sender.',
@@ -88,6 +95,7 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
           caller: sourceOf(context.caller),
           requestId,
           delivery: { header: (name) => context.header(name), body: rawBody },
+          headers: () => headersOf(context.request.headers),
           form: formOf(context.header('content-type')),
           guard: context.isProvisional ? context.caller.guard : undefined,
           charge: () => context.charge(1),
@@ -101,6 +109,16 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     },
   });
   return [deliver];
+}
+
+/** No credentials of browsers or proxies: no sender signs them. */
+const NEVER_KEPT: ReadonlySet<string> = new Set(['cookie', 'proxy-authorization', 'connection', 'transfer-encoding']);
+
+function headersOf(headers: IncomingHttpHeaders): [string, string][] {
+  return Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined || NEVER_KEPT.has(name)) return [];
+    return [[name, typeof value === 'string' ? value : value.join(', ')]];
+  });
 }
 
 function sourceOf(caller: IngestCaller): SourceCaller {

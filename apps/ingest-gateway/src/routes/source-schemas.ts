@@ -1,7 +1,8 @@
 import { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
 import { Type, type Static, type TProperties } from '@sinclair/typebox';
 import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
-import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES } from '../domain/caller.ts';
+import { DEFAULT_MAX_BYTES, MOST_BYTES } from '../domain/body-budget.ts';
+import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/caller.ts';
 import type { GivenSecret, Source } from '../domain/manage-sources.ts';
 import { PRESET_NAMES } from '../domain/schemes/presets.ts';
 import { SCHEMES, TOKEN_ENCODINGS, type TokenPlace } from '../domain/schemes/schemes.ts';
@@ -95,6 +96,17 @@ const settings = {
   }),
   allowedTypes: Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
   limits: LimitsBody,
+  maxBytes: Type.Integer({
+    minimum: DEFAULT_MAX_BYTES,
+    maximum: MOST_BYTES,
+    description: `Largest body. Default ${DEFAULT_MAX_BYTES}. On a Fabric ledger at most 4194304.`,
+  }),
+  keepRefusedHours: Type.Integer({
+    minimum: 0,
+    maximum: 72,
+    description:
+      'How long body and headers of refused deliveries are kept, encrypted, to be processed again. Default 0: not at all.',
+  }),
   signature: Signature,
   token: Token,
 };
@@ -115,6 +127,8 @@ export const NewSourceBody = closedObject({
   toleranceSeconds: Type.Optional(settings.toleranceSeconds),
   allowedTypes: Type.Optional(settings.allowedTypes),
   limits: Type.Optional(settings.limits),
+  maxBytes: Type.Optional(settings.maxBytes),
+  keepRefusedHours: Type.Optional(settings.keepRefusedHours),
   signature: Type.Optional(settings.signature),
   token: Type.Optional(settings.token),
 });
@@ -139,6 +153,8 @@ export const SourceChangeBody = closedObject({
   toleranceSeconds: Type.Optional(OrNull(settings.toleranceSeconds)),
   allowedTypes: Type.Optional(OrNull(settings.allowedTypes)),
   limits: Type.Optional(OrNull(settings.limits)),
+  maxBytes: Type.Optional(OrNull(settings.maxBytes)),
+  keepRefusedHours: Type.Optional(OrNull(settings.keepRefusedHours)),
   signature: Type.Optional(settings.signature),
   token: Type.Optional(settings.token),
 });
@@ -176,6 +192,8 @@ export const SourceRow = named(
     toleranceSeconds: Type.Integer(),
     allowedTypes: OrNull(Type.Array(Text)),
     limits: OrNull(LimitsBody),
+    maxBytes: Type.Integer(),
+    keepRefusedHours: Type.Integer(),
     signature: OrNull(Signature),
     token: OrNull(Token),
     createdAt: Time,
@@ -188,8 +206,9 @@ type BodySettings = Omit<Static<typeof SourceChangeBody>, 'name' | 'secrets' | '
 /** The settings in a body, with header names in lower case. */
 export function settingsOf(body: BodySettings): SettingsChange {
   const { channels, type, toleranceSeconds, allowedTypes, limits, signature, token } = body;
+  const { maxBytes, keepRefusedHours } = body;
   return defined({
-    ...{ channels, type, toleranceSeconds, allowedTypes, limits },
+    ...{ channels, type, toleranceSeconds, allowedTypes, limits, maxBytes, keepRefusedHours },
     typeFrom: placeOf(body.typeFrom),
     deliveryIdFrom: placeOf(body.deliveryIdFrom),
     idFrom: placeOf(body.idFrom),
@@ -208,6 +227,11 @@ export function secretsOf(
   return given.map(({ id, value }) => ({ id, ...(value === undefined ? {} : { value }) }));
 }
 
+const bodySettings = ({ maxBytes = DEFAULT_MAX_BYTES, keepRefusedHours = 0 }: SourceSettings) => ({
+  maxBytes,
+  keepRefusedHours,
+});
+
 export function sourceRowOf(source: Source): Static<typeof SourceRow> {
   const { sourceId, networkId, name, scheme, enabled, settings: own } = source;
   return {
@@ -223,6 +247,7 @@ export function sourceRowOf(source: Source): Static<typeof SourceRow> {
     toleranceSeconds: own.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS,
     allowedTypes: own.allowedTypes === undefined ? null : [...own.allowedTypes],
     limits: own.limits ?? null,
+    ...bodySettings(own),
     signature: own.signature ?? null,
     token: own.token ?? null,
     createdAt: source.createdAt.toISOString(),

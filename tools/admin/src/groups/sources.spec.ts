@@ -191,7 +191,7 @@ describe('sources', () => {
       requestId: 'r',
     };
     api.answer(() => ({ body: { items: [item], nextCursor: null } }));
-    expect((await run(`sources deliveries acme ${SOURCE_ID}`)).out).toMatch(/refused +UNAUTHENTICATED +3/);
+    expect((await run(`sources deliveries acme ${SOURCE_ID}`)).out).toMatch(/refused +UNAUTHENTICATED +- +3/);
   });
 
   it('test reports by its exit code whether the delivery was accepted', async () => {
@@ -225,5 +225,47 @@ describe('the guide for webhooks', () => {
     }
     const named = lines.flatMap((line) => /--preset (\S+)/.exec(line)?.[1] ?? []);
     expect(new Set(named)).toEqual(new Set(senders));
+  });
+});
+
+describe('refused deliveries', () => {
+  const REFUSED = {
+    ...{ refusedId: 'rfd_1', at: '2030-01-02T03:04:05.678Z', code: 'UNAUTHENTICATED', reason: 'clock-skew' },
+    ...{ skewSeconds: -400, detail: 'Not signed as required.', header: null, pointer: null, bodyBytes: 12 },
+    ...{ deliveryId: null, keptUntil: null, outcome: null },
+  };
+
+  it('are listed with the reason, filtered by the API', async () => {
+    api.answer(() => ({ status: 200, body: { items: [REFUSED], nextCursor: null } }));
+    const { code, out } = await run(
+      `sources refused acme ${SOURCE_ID} --reason clock-skew --from 2030-01-01T00:00:00Z`,
+    );
+    expect(code).toBe(0);
+    expect(out).toMatch(/rfd_1 .*UNAUTHENTICATED +clock-skew +-400/);
+    expect(api.seen[0]!.path).toBe(
+      `/admin/v1/networks/acme/sources/${SOURCE_ID}/refused?reason=clock-skew&from=2030-01-01T00%3A00%3A00Z`,
+    );
+  });
+
+  it('are counted by reason', async () => {
+    const count = { code: 'UNAUTHENTICATED', reason: 'no-matching-secret', deliveries: 7, lastAt: REFUSED.at };
+    api.answer(() => ({ status: 200, body: { items: [{ ...count, lastSkewSeconds: null }], nextCursor: null } }));
+    const { out } = await run(`sources refused-counts acme ${SOURCE_ID}`);
+    expect(out).toMatch(/UNAUTHENTICATED +no-matching-secret +7/);
+  });
+
+  it('are processed again after a confirmation; a refusal exits with 1', async () => {
+    api.answer(() => ({ status: 200, body: { status: 413, code: 'PAYLOAD_TOO_LARGE', outcome: null, eventId: null } }));
+    const { code, out } = await run(`sources process acme ${SOURCE_ID} rfd_1 --yes`);
+    expect([code, out.includes('PAYLOAD_TOO_LARGE')]).toEqual([1, true]);
+    expect(api.seen[0]).toMatchObject({
+      method: 'POST',
+      path: `/admin/v1/networks/acme/sources/${SOURCE_ID}/refused/rfd_1/process`,
+    });
+  });
+
+  it('are kept, and larger ones taken, by settings of the source', async () => {
+    await run(`sources change acme ${SOURCE_ID} --max-bytes 26214400 --keep-refused-hours 72`);
+    expect(bodiesSent()).toEqual([{ maxBytes: 26_214_400, keepRefusedHours: 72 }]);
   });
 });

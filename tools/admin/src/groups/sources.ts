@@ -12,6 +12,7 @@ import {
   yesOption,
 } from '../command-spec.ts';
 import { UsageError } from '../errors.ts';
+import { pathOfSource, refusalCommands } from './source-refusals.ts';
 import { given, isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import { pageOptions, type PageOptions, printList } from '../print-list.ts';
 import { cellText, type Column, type Format, grantText, printable, rowFields } from '../row-table.ts';
@@ -40,6 +41,7 @@ const DELIVERY_COLUMNS: readonly Column[] = [
   { title: 'AT', member: 'at' },
   { title: 'OUTCOME', member: 'outcome' },
   { title: 'CODE', member: 'code' },
+  { title: 'REASON', member: 'reason' },
   { title: 'DELIVERIES', member: 'deliveries' },
   { title: 'TYPES', member: 'types' },
   { title: 'EVENT', member: 'eventId' },
@@ -54,8 +56,6 @@ const FORMATS: Readonly<Record<string, Format>> = {
 
 const sourceText = (row: JsonObject): string => rowFields(row, FORMATS);
 
-const pathOf = (networkId: string, sourceId: string): string => apiPath`/networks/${networkId}/sources/${sourceId}`;
-
 interface SettingOptions extends LimitOptions, SignatureOptions {
   readonly deliveryIdFrom?: string;
   readonly channel?: string[];
@@ -65,6 +65,8 @@ interface SettingOptions extends LimitOptions, SignatureOptions {
   readonly ownerFrom?: string;
   readonly toleranceSeconds?: number;
   readonly allowedType?: string[];
+  readonly maxBytes?: number;
+  readonly keepRefusedHours?: number;
   readonly settings?: string;
 }
 
@@ -77,6 +79,8 @@ const settingOptions = (): Option[] => [
   new Option('--owner-from <place>', 'source of the record owner'),
   integerOption('--tolerance-seconds <n>', 'allowed clock skew of a signed timestamp (default: 300)'),
   listOption('--allowed-type <type>', 'a type it may deliver (default: all)'),
+  integerOption('--max-bytes <n>', 'the largest body, 1048576 to 26214400 (default: 1048576)'),
+  integerOption('--keep-refused-hours <n>', 'keep refused deliveries, encrypted, to process them again (default: 0)'),
   new Option('--settings <file>', 'members as JSON, in place of options'),
   ...signatureOptions(),
   ...limitOptions(),
@@ -95,11 +99,13 @@ function settingsOf(options: SettingOptions, before?: JsonObject): { [member: st
   } = options;
   const further = options.settings === undefined ? {} : readJsonFile(options.settings);
   if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} is not a JSON object.`);
+  const { maxBytes, keepRefusedHours } = options;
   const limits = limitsOf(options);
   return {
     ...further,
     ...given({ channels, type, typeFrom, deliveryIdFrom, idFrom, ownerFrom, toleranceSeconds, allowedTypes, limits }),
     ...signingOf(options, before),
+    ...given({ maxBytes, keepRefusedHours }),
   };
 }
 
@@ -125,7 +131,7 @@ const get: CommandSpec = {
   summary: 'Read a source, without its secrets',
   examples: ['sealgate sources get acme src_AAAAAAAAAAAAAAAAAAAAAA'],
   run: async (session, [networkId = '', sourceId = '']) => {
-    session.show(await session.api.json({ method: 'GET', path: pathOf(networkId, sourceId) }), sourceText);
+    session.show(await session.api.json({ method: 'GET', path: pathOfSource(networkId, sourceId) }), sourceText);
   },
 };
 
@@ -198,7 +204,7 @@ const change: CommandSpec<ChangeOptions> = {
   ],
   run: async (session, [networkId = '', sourceId = ''], options) => {
     const { name, enable, disable } = options;
-    const path = pathOf(networkId, sourceId);
+    const path = pathOfSource(networkId, sourceId);
     const isPartial = Object.keys(signingOf(options)).length > 0;
     const before = isPartial ? (await session.api.json({ method: 'GET', path })).value : undefined;
     const body = {
@@ -222,7 +228,7 @@ const addSecret: CommandSpec<SecretOptions> = {
   options: secretOptions(new Option('--secret-id <id>', 'the name of the secret').makeOptionMandatory()),
   run: async (session, [networkId = '', sourceId = ''], options) => {
     if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
-    const path = pathOf(networkId, sourceId);
+    const path = pathOfSource(networkId, sourceId);
     const { value: source } = await session.api.json({ method: 'GET', path });
     const { value, isNew } = secretFrom(options, textOf(source['scheme']));
     const secrets = [...idsOf(source), { id: options.secretId ?? '', value }];
@@ -240,7 +246,7 @@ const removeSecret: CommandSpec = {
   examples: ['sealgate sources remove-secret acme src_AAAAAAAAAAAAAAAAAAAAAA k1 --yes'],
   options: [yesOption()],
   run: async (session, [networkId = '', sourceId = '', secretId = '']) => {
-    const path = pathOf(networkId, sourceId);
+    const path = pathOfSource(networkId, sourceId);
     const { value: source } = await session.api.json({ method: 'GET', path });
     const secrets = idsOf(source);
     if (!secrets.some(({ id }) => id === secretId)) throw new UsageError(`The source has no secret ${secretId}.`);
@@ -257,7 +263,7 @@ const deliveries: CommandSpec<PageOptions> = {
   examples: ['sealgate sources deliveries acme src_AAAAAAAAAAAAAAAAAAAAAA'],
   options: pageOptions(),
   run: (session, [networkId = '', sourceId = ''], options) => {
-    const path = `${pathOf(networkId, sourceId)}/deliveries`;
+    const path = `${pathOfSource(networkId, sourceId)}/deliveries`;
     return printList(session, { path, columns: DELIVERY_COLUMNS, none: 'There are no recent deliveries.' }, options);
   },
 };
@@ -267,7 +273,7 @@ const test: CommandSpec = {
   summary: 'Sign and process a sample delivery; the record it writes stays',
   examples: ['sealgate sources test acme src_AAAAAAAAAAAAAAAAAAAAAA'],
   run: async (session, [networkId = '', sourceId = '']) => {
-    const path = `${pathOf(networkId, sourceId)}/test`;
+    const path = `${pathOfSource(networkId, sourceId)}/test`;
     const answer = await session.api.json({ method: 'POST', path, body: {} });
     session.show(answer, (row) => rowFields(row));
     return answer.value['status'] === 200 ? undefined : 1;
@@ -281,7 +287,7 @@ const remove: CommandSpec = {
   options: [yesOption()],
   run: async (session, [networkId = '', sourceId = '']) => {
     await session.confirm(`Delete the source ${sourceId}? Its sender then gets 404.`);
-    await session.api.nothing({ method: 'DELETE', path: pathOf(networkId, sourceId) });
+    await session.api.nothing({ method: 'DELETE', path: pathOfSource(networkId, sourceId) });
     session.say(`The source ${sourceId} is deleted. Its records stay in the ledger.`);
   },
 };
@@ -293,5 +299,5 @@ function idsOf(source: JsonObject): { id: string; value?: string }[] {
 }
 
 export const sourceCommands: readonly CommandSpec[] = [
-  ...[list, get, create, change, addSecret, removeSecret, deliveries, test, remove],
+  ...[list, get, create, change, addSecret, removeSecret, deliveries, ...refusalCommands, test, remove],
 ];

@@ -1,0 +1,77 @@
+import type { ErrorCode } from '@sealgate/errors';
+import { UNVOUCHED_REASONS } from './schemes/scheme.ts';
+
+/**
+ * Why a delivery was refused, for the operator of its source.
+ * - those of `Unvouched`, and too-large where the body was not read: its sender is not known to be authentic
+ * - too-large, media-type, not-json: what was sent
+ * - configuration: a place that the source configures is missing in it, or holds no text that can be used
+ * - type-not-allowed, missing-channel, over-limit: settings of source or network
+ * - delivery-id-reused: its delivery id was used with other bytes; record-id-taken: its record id has other content.
+ *   Both were answered 200.
+ */
+export const REFUSAL_REASONS = [
+  ...UNVOUCHED_REASONS,
+  'too-large',
+  'media-type',
+  'not-json',
+  'configuration',
+  'type-not-allowed',
+  'missing-channel',
+  'over-limit',
+  'delivery-id-reused',
+  'record-id-taken',
+] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+const REASONS: Partial<Record<ErrorCode, RefusalReason>> = {
+  PAYLOAD_TOO_LARGE: 'too-large',
+  UNSUPPORTED_MEDIA_TYPE: 'media-type',
+  INVALID_JSON: 'not-json',
+  INVALID_REQUEST: 'configuration',
+  ASSET_TYPE_NOT_ALLOWED: 'type-not-allowed',
+  UNKNOWN_CHANNEL: 'missing-channel',
+  RATE_LIMITED: 'over-limit',
+  IDEMPOTENCY_KEY_REUSED: 'delivery-id-reused',
+  RECORD_CONFLICT: 'record-id-taken',
+};
+
+/** Undefined for what is no refusal of the delivery: an outage, or another request that is still running. */
+export const reasonOf = (code: ErrorCode): RefusalReason | undefined => REASONS[code];
+
+/** What to say of a conflict, whose sender was told nothing. */
+export const CONFLICTS: Partial<Record<RefusalReason, string>> = {
+  'delivery-id-reused': 'A delivery of this id with other bytes was written before.',
+  'record-id-taken': 'A record of this id with other content was written before.',
+};
+
+/** A refused delivery as its operator sees it. It holds nothing of the body. */
+export interface Refusal {
+  readonly sourceId: string;
+  readonly code: ErrorCode;
+  readonly reason: RefusalReason;
+  /** Whether its signature was verified. */
+  readonly isAuthentic: boolean;
+  /** The header that is missing or malformed. */
+  readonly header?: string | undefined;
+  /** How far its timestamp is ahead of our clock; negative where it is behind. */
+  readonly skewSeconds?: number | undefined;
+  /** A JSON pointer into the body. */
+  readonly pointer?: string | undefined;
+  /** For people. Never quotes the body. */
+  readonly detail: string;
+  readonly deliveryId?: string | undefined;
+  readonly mediaType?: string | undefined;
+  /** As announced where it was not read; undefined where it is not known. */
+  readonly bodyBytes?: number | undefined;
+  readonly requestId: string;
+  /** The event of a conflict. */
+  readonly eventId?: string | undefined;
+  readonly atMs: number;
+}
+
+/** What may be kept of a refused delivery, to process it again. */
+export interface KeptDelivery {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}

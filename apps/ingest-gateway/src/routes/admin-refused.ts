@@ -1,0 +1,216 @@
+import { AppError } from '@sealgate/errors';
+import {
+  type AuditLedgerChange,
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminRoute,
+  closedObject,
+  enumOf,
+  instantText,
+  lineOfText,
+  listOf,
+  listQuery,
+  named,
+  readPage,
+  type AdminCaller,
+  type Route,
+} from '@sealgate/http';
+import type { AuditChange } from '@sealgate/audit';
+import type { CursorCodec } from '@sealgate/paging';
+import { Type, type Static } from '@sinclair/typebox';
+import type { ListedRefusal, RefusedStore } from '../data/refused-store.ts';
+import { findSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
+import { REFUSAL_REASONS, type KeptDelivery } from '../domain/refusals.ts';
+import type { TestOutcome } from '../domain/test-delivery.ts';
+import { IdText, OrNull, Text, Time } from './schemas.ts';
+
+const Reason = enumOf('RefusalReason', REFUSAL_REASONS);
+
+const RefusedRow = named(
+  'RefusedDelivery',
+  Type.Object({
+    refusedId: Text,
+    at: Time,
+    code: Type.String({
+      description: 'The problem code of the refusal; of a conflict, which was answered 200, its kind.',
+    }),
+    reason: Reason,
+    authentic: Type.Boolean({ description: 'Whether its signature was verified.' }),
+    header: OrNull(Type.String({ description: 'The header that is missing or malformed.' })),
+    skewSeconds: OrNull(
+      Type.Integer({ description: 'How far its timestamp is ahead of our clock; negative where it is behind.' }),
+    ),
+    pointer: OrNull(Type.String({ description: 'The place in the body.' })),
+    detail: Type.String({ description: 'In words, with line and column for what is no JSON.' }),
+    deliveryId: OrNull(Text),
+    mediaType: OrNull(Text),
+    bodyBytes: OrNull(Type.Integer()),
+    requestId: Text,
+    eventId: OrNull(
+      Type.String({ description: 'The event of a conflict, or of the record that was written from it.' }),
+    ),
+    keptUntil: OrNull(Time),
+    processedAt: OrNull(Time),
+    outcome: OrNull(
+      Type.String({ description: 'Of processing it again: that of a delivery, or the code of the refusal.' }),
+    ),
+  }),
+);
+
+const CountRow = named(
+  'RefusalCount',
+  Type.Object({
+    code: Text,
+    reason: OrNull(Type.String({ description: 'Null for refusals of a flood, which were not looked at.' })),
+    deliveries: Type.Integer(),
+    lastAt: Time,
+    lastSkewSeconds: OrNull(Type.Integer()),
+  }),
+);
+
+const ProcessAnswer = named(
+  'ProcessedDelivery',
+  Type.Object({
+    status: Type.Integer({ description: 'The status that the sender would receive now.' }),
+    code: OrNull(Type.String({ description: 'The problem code of a refusal.' })),
+    outcome: OrNull(enumOf('ProcessOutcome', ['written', 'replayed', 'conflict', 'answered'])),
+    eventId: OrNull(Text),
+  }),
+);
+
+export interface AdminRefusedPorts extends Pick<ManageSourcesPorts, 'sources' | 'now'> {
+  readonly refused: RefusedStore;
+  /** Takes a kept delivery again. */
+  readonly processAgain: (about: {
+    readonly sourceId: string;
+    readonly requestId: string;
+    readonly delivery: KeptDelivery;
+    readonly receivedAt: Date;
+  }) => Promise<TestOutcome>;
+  readonly cursors: CursorCodec;
+  readonly auditChange: AuditChange & AuditLedgerChange;
+}
+
+const PATH = '/admin/v1/networks/:networkId/sources/:sourceId/refused';
+const params = Type.Object({ networkId: IdText, sourceId: IdText });
+const range = { from: Type.Optional(instantText()), to: Type.Optional(instantText()) };
+const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', tags: ['sources'] } as const;
+
+export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>[] {
+  const { refused, cursors } = ports;
+  const list = adminRoute({
+    ...base,
+    method: 'get',
+    path: PATH,
+    operationId: 'listRefusedDeliveries',
+    summary: 'List refused deliveries of a source with their reasons, newest first',
+    description:
+      'Authentic ones, as far as they are not more than 10,000, and the newest 100 of which no signature was verified. ' +
+      'Nothing of their bodies is shown.',
+    params,
+    query: listQuery(ADMIN_LIST_RANGE, {
+      code: Type.Optional(lineOfText({ min: 1, max: 64 })),
+      reason: Type.Optional(Reason),
+      ...range,
+    }),
+    responses: { 200: { description: 'A page.', schema: listOf(RefusedRow) } },
+    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
+    async handler({ params: { networkId, sourceId }, query }) {
+      await findSource(ports, networkId, sourceId);
+      const { code, reason, from, to } = query;
+      const page = readPage(query, cursors, ['refused', sourceId, code ?? '', reason ?? '', from ?? '', to ?? '']);
+      const before = page.after === undefined ? {} : { before: String(page.after) };
+      const rows = await refused.list(
+        sourceId,
+        { code, reason, ...timesOf(query) },
+        { limit: page.limit + 1, ...before },
+      );
+      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ refusedId }) => refusedId }) };
+    },
+  });
+  const counts = adminRoute({
+    ...base,
+    method: 'get',
+    path: `${PATH}/counts`,
+    operationId: 'countRefusedDeliveries',
+    summary: 'Count refused deliveries of a source by code and reason',
+    params,
+    query: Type.Object(range, { additionalProperties: false }),
+    responses: { 200: { description: 'The counts, in whole minutes.', schema: listOf(CountRow) } },
+    errors: ['NOT_FOUND'],
+    async handler({ params: { networkId, sourceId }, query }) {
+      await findSource(ports, networkId, sourceId);
+      const rows = await refused.counts(sourceId, timesOf(query));
+      return {
+        status: 200,
+        body: { items: rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: lastAt.toISOString() })), nextCursor: null },
+      };
+    },
+  });
+  const process = adminRoute({
+    ...base,
+    method: 'post',
+    path: `${PATH}/:refusedId/process`,
+    operationId: 'processRefusedDelivery',
+    summary: 'Process a kept delivery again, with the settings of its source as they are now',
+    description:
+      'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once, ' +
+      'however often this is called and whatever its sender repeats.',
+    params: Type.Object({ networkId: IdText, sourceId: IdText, refusedId: IdText }),
+    body: closedObject({}),
+    bodyOptional: true,
+    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
+    responses: { 200: { description: 'What came of it.', schema: ProcessAnswer } },
+    errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'OVERLOADED'],
+    async handler(context) {
+      const { networkId, sourceId, refusedId } = context.params;
+      await findSource(ports, networkId, sourceId);
+      const row = await refused.find(sourceId, refusedId);
+      if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such refused delivery.');
+      const delivery = await refused.open(refusedId);
+      if (delivery === undefined)
+        throw new AppError('INVALID_STATE_TRANSITION', 'Its body is not kept, or not any more.');
+      const change = { action: 'source.process', resource: 'source', resourceId: sourceId };
+      // Audited before it may write, so that no record lacks its event.
+      await ports.auditChange(context, { ...change, detail: { refusedId } });
+      const { requestId } = context;
+      const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at });
+      const { status, code, answer } = outcome;
+      const isDone = answer !== null && answer.outcome !== 'conflict';
+      await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });
+      return {
+        status: 200,
+        body: { status, code, outcome: answer?.outcome ?? null, eventId: answer?.eventId ?? null },
+      };
+    },
+  });
+  return [list, counts, process];
+}
+
+function timesOf({ from, to }: { readonly from?: string; readonly to?: string }) {
+  return { from: from === undefined ? undefined : new Date(from), to: to === undefined ? undefined : new Date(to) };
+}
+
+function rowOf({
+  sourceId: _,
+  isAuthentic,
+  at,
+  keptUntil,
+  processedAt,
+  ...row
+}: ListedRefusal): Static<typeof RefusedRow> {
+  const { refusedId, code, reason, detail, requestId } = row;
+  return {
+    ...{ refusedId, at: at.toISOString(), code, reason, authentic: isAuthentic, detail, requestId },
+    header: row.header ?? null,
+    skewSeconds: row.skewSeconds ?? null,
+    pointer: row.pointer ?? null,
+    deliveryId: row.deliveryId ?? null,
+    mediaType: row.mediaType ?? null,
+    bodyBytes: row.bodyBytes ?? null,
+    eventId: row.eventId ?? null,
+    keptUntil: keptUntil?.toISOString() ?? null,
+    processedAt: processedAt?.toISOString() ?? null,
+    outcome: row.outcome ?? null,
+  };
+}
