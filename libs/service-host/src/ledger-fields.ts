@@ -14,19 +14,60 @@ export const witnessFields = {
     fallback: { value: undefined, shown: 'none' },
     parse: parseWitnesses,
   }),
+  ledgerChannelWitnesses: customField<ReadonlyMap<string, LogPolicy>>({
+    name: 'LEDGER_CHANNEL_WITNESS_POLICIES',
+    description:
+      'Policies of single channels, in place of LEDGER_WITNESS_POLICY: other witnesses or another quorum, or none for a ' +
+      'channel (`quorum none`).',
+    form: 'a JSON object of channels, `<networkId>.<name>`, each with a policy as in LEDGER_WITNESS_POLICY',
+    fallback: { value: new Map(), shown: 'none' },
+    parse: parseChannelWitnesses,
+  }),
   ledgerWitnessWaitMs: integerField({
     name: 'LEDGER_WITNESS_WAIT_MS',
-    description: 'How long a checkpoint waits for the quorum of LEDGER_WITNESS_POLICY before it is served with fewer.',
+    description: "How long a checkpoint waits for its policy's quorum of witnesses before it is served with fewer.",
     min: 100,
     max: 600_000,
     default: 5000,
   }),
 };
 
+const CHANNEL = /^[a-z0-9-]+\.[a-z0-9-]{1,40}$/;
+
+/** @throws Error that names the channel whose policy is refused. */
+function parseChannelWitnesses(text: string): ReadonlyMap<string, LogPolicy> {
+  const policies: unknown = parseJson(text);
+  if (typeof policies !== 'object' || policies === null || Array.isArray(policies))
+    throw new Error('must be an object');
+  const parsed = Object.entries(policies).map(([channel, policy]): [string, LogPolicy] => {
+    if (!CHANNEL.test(channel)) throw new Error(`must name channels as <networkId>.<name>, not ${channel}`);
+    if (typeof policy !== 'string') throw new Error(`must give ${channel} a policy as a text`);
+    try {
+      return [channel, parsePolicyWithUrls(policy)];
+    } catch (cause) {
+      throw new Error(`for ${channel}: ${cause instanceof Error ? cause.message : ''}`, { cause });
+    }
+  });
+  return new Map(parsed);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error('must be JSON', { cause });
+  }
+}
+
 /** Parses the policy of an integrator, which needs witnesses with URLs. */
 function parseWitnesses(text: string): LogPolicy {
-  const policy = parsePolicy(text.startsWith('file:') ? readPolicy(text) : text.replaceAll('\\n', '\n'));
+  const policy = parsePolicyWithUrls(text);
   if (policy.witnesses.length === 0) throw new Error('must name a witness');
+  return policy;
+}
+
+function parsePolicyWithUrls(text: string): LogPolicy {
+  const policy = parsePolicy(text.startsWith('file:') ? readPolicy(text) : text.replaceAll('\\n', '\n'));
   for (const { name, url = '' } of policy.witnesses) {
     if (!isWitnessUrl(url)) throw new Error(`must give the witness ${name} a URL: https, or http on loopback`);
   }

@@ -87,6 +87,50 @@ describe('the ledger of a surface', () => {
     rmSync(checkpointDir, { recursive: true });
   });
 
+  it('has each channel cosigned by the witnesses of its own policy, and one without any served as signed', async () => {
+    const [common, own] = [await standInWitness('witness.test/common'), await standInWitness('witness.test/own')];
+    const policy = (name: string, { verifierKey, url }: typeof own) =>
+      parsePolicy(`witness ${name} ${verifierKey} ${url}\nquorum ${name}\n`);
+    const key = generateNoteKey(ORIGIN);
+    const checkpointDir = mkdtempSync(join(tmpdir(), 'sealgate-channels-'));
+    const policies = {
+      all: policy('common', common),
+      special: policy('own', own),
+      plain: parsePolicy('quorum none\n'),
+    };
+    const one = open({
+      ...{ ledgerSigningKey: key.privateKey, checkpointDir, ledgerWitnesses: policies.all },
+      ledgerChannelWitnesses: new Map([
+        ['acme.special', policies.special],
+        ['acme.plain', policies.plain],
+      ]),
+    });
+    const ledger = await one.opening;
+    const cosignersOf = async (channel: string) => {
+      const note = (await ledger.checkpoint(channel)) ?? '';
+      return Object.entries(policies)
+        .filter(([, each]) => each.witnesses.length > 0)
+        .filter(([, each]) => checkPolicy(each, note, noteVerifier(key.verifierKey)).problem === undefined)
+        .map(([name]) => name);
+    };
+    for (const channel of ['acme.usual', 'acme.special', 'acme.plain'])
+      await ledger.append({ ...place, channel, records: [record] });
+    await until(async () => (await cosignersOf('acme.usual')).length > 0, { what: 'the common witness' });
+    await until(async () => (await cosignersOf('acme.special')).length > 0, { what: 'the own witness' });
+    await until(async () => (await ledger.checkpoint('acme.plain')) !== undefined, { what: 'a checkpoint' });
+    expect(await cosignersOf('acme.usual')).toEqual(['all']);
+    expect(await cosignersOf('acme.special')).toEqual(['special']);
+    expect(await cosignersOf('acme.plain')).toEqual([]);
+    expect(parseNote((await ledger.checkpoint('acme.plain'))!).signatures.map(({ name }) => name)).toEqual([
+      ORIGIN,
+      `${ORIGIN}/acme.plain`,
+    ]);
+    await one.release();
+    await common.close();
+    await own.close();
+    rmSync(checkpointDir, { recursive: true });
+  });
+
   it('knows no key if none is configured', async () => {
     const { opening, owned, metrics, release } = open({ ledgerIntegrator: false });
     await opening;

@@ -23,6 +23,8 @@ export interface OpenLedgerOptions {
     readonly ledgerVerifierKeys: readonly string[];
     readonly checkpointDir: string | undefined;
     readonly ledgerWitnesses?: LogPolicy | undefined;
+    /** Policies of single channels, in place of the one above. */
+    readonly ledgerChannelWitnesses?: ReadonlyMap<string, LogPolicy>;
     readonly ledgerWitnessWaitMs?: number;
     readonly ledgerArchiveDir?: string | undefined;
     /** For surfaces with the ledger on their admin listener: see `administration`. */

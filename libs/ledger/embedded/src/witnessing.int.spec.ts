@@ -58,7 +58,7 @@ function opened(
   const outcomes: [string, WitnessOutcome][] = [];
   const witnessing = new Witnessing({
     sql: test.sql,
-    policy: policyOf(quorum),
+    policyOf: () => policyOf(quorum),
     ...{ waitMs, restMs, answerWithinMs, now },
     checked: checkedCheckpoints(ORIGIN, noteVerifier(test.verifierKey)),
     log: createLog({ service: 'test', level: 'info', stream, now: Date.now }),

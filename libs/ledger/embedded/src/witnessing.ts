@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseLogName } from '@sealgate/envelope';
 import {
   consistencyPath,
   type Checkpoint,
@@ -16,8 +17,8 @@ import { tileReader } from './tile-store.ts';
 
 export interface WitnessingOptions {
   readonly sql: Sql;
-  /** All its witnesses have URLs. */
-  readonly policy: LogPolicy;
+  /** The policy of a log, all of whose witnesses have URLs. */
+  readonly policyOf: (log: string) => LogPolicy;
   /** How long a checkpoint waits for a quorum before it is published with fewer cosignatures. */
   readonly waitMs: number;
   /** Minimum interval between cosigned checkpoints of a log: cosigning each would slow down a busy log. */
@@ -139,7 +140,7 @@ export class Witnessing {
 
   /** Cosigns one checkpoint and publishes the result. */
   async #cosign(log: string, signed: Signed): Promise<void> {
-    const { policy } = this.#options;
+    const policy = this.#options.policyOf(log);
     const before = this.#short.get(log);
     const lines = before?.note === signed.note ? before.lines : new Map<string, string>();
     const isQuorum = () => policy.isQuorum(new Set(lines.keys()));
@@ -237,20 +238,27 @@ const WITNESS_WITHIN_MS = 10_000;
 const REST_MS = 500;
 const OFFER_UNPUBLISHED_EVERY_MS = 5000;
 
+/** The policy of logs without witnesses, where others have some. */
+const NO_WITNESSES: LogPolicy = { logs: [], witnesses: [], isQuorum: () => true };
+
 /** Undefined if this process does not integrate, or no witness is configured. */
 export function openWitnessing(
   { config, sql, now, log, metrics }: Pick<OpenLedgerOptions, 'config' | 'sql' | 'now' | 'log' | 'metrics'>,
   verifier: NoteVerifier | undefined,
 ): Witnessing | undefined {
-  const { checkpointDir, ledgerWitnesses: policy, ledgerWitnessWaitMs: waitMs = WITNESS_WAIT_MS } = config;
-  if (!config.ledgerIntegrator || checkpointDir === undefined || policy === undefined) return undefined;
+  const { checkpointDir, ledgerWitnesses, ledgerWitnessWaitMs: waitMs = WITNESS_WAIT_MS } = config;
+  const ofChannels = config.ledgerChannelWitnesses ?? new Map<string, LogPolicy>();
+  const ofAll = ledgerWitnesses ?? NO_WITNESSES;
+  const witnesses = [ofAll, ...ofChannels.values()].flatMap((policy) => policy.witnesses.map(({ name }) => name));
+  if (!config.ledgerIntegrator || checkpointDir === undefined || witnesses.length === 0) return undefined;
+  const policyOf: WitnessingOptions['policyOf'] = (of) => ofChannels.get(parseLogName(of)?.channel ?? of) ?? ofAll;
   const answers = metrics.counter({
     name: 'ledger_witness_answers_total',
     help: 'Cosigning requests to witnesses, by outcome.',
-    labels: { witness: policy.witnesses.map(({ name }) => name), outcome: WITNESS_OUTCOMES },
+    labels: { witness: [...new Set(witnesses)], outcome: WITNESS_OUTCOMES },
   });
   const witnessing = new Witnessing({
-    ...{ sql, policy, waitMs, log, now, restMs: REST_MS, answerWithinMs: WITNESS_WITHIN_MS },
+    ...{ sql, policyOf, waitMs, log, now, restMs: REST_MS, answerWithinMs: WITNESS_WITHIN_MS },
     checked: checkedCheckpoints(config.ledgerOrigin, verifier),
     onAnswer: (witness, outcome) => answers.child({ witness, outcome }).inc(),
   });
