@@ -184,7 +184,14 @@ describe('a row is found by its refId', () => {
 
   it('and refused where it names none, or beside an id', async () => {
     const none = { code: 'NOT_FOUND', status: 404 };
-    for (const args of [{ refId: 'R-none' }, { id: 'R-none' }, { refId: '' }])
+    const impossible = [
+      { refId: '' },
+      { refId: '\u0000' },
+      { id: '\u0000' },
+      { id: 'a\nb' },
+      { refId: 'x'.repeat(1000) },
+    ];
+    for (const args of [{ refId: 'R-none' }, { id: 'R-none' }, ...impossible])
       expect(await call(owner, 'get_risk', args)).toMatchObject(none);
     expect(await call(viewer, 'get_risk', { refId: hiddenEvidence.id })).toMatchObject(none);
     for (const args of [{}, { id: null, refId: null }, { id: 'a', refId: 'b' }, { refId: 7 }])
@@ -192,6 +199,17 @@ describe('a row is found by its refId', () => {
     expect((await service.api.get('/api/v1/risks/R-7', owner.key)).status).toBe(404);
   });
 });
+
+it('a look-up by refId that the database does not answer is UNAVAILABLE, as any other', async () => {
+  await service.sql.transaction(
+    async (sql) => {
+      await sql.query({ text: 'LOCK TABLE risk.resources IN ACCESS EXCLUSIVE MODE' });
+      const refused = await call(owner, 'get_risk', { refId: 'R-7' });
+      expect(refused).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+    },
+    { deadlineMs: 20_000 },
+  );
+}, 30_000);
 
 describe('a page without limit', () => {
   it('has as many of the first fifty items as fit in 60,000 bytes, and its cursor goes on by REST', async () => {

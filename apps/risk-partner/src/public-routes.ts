@@ -1,6 +1,7 @@
 import { openApi, type Guard, type OpenApiDocument, type Route } from '@sealgate/http';
-import { mapRouteOutages } from '@sealgate/storage';
+import { mapOutages, mapRouteOutages } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
+import type { NamedRows } from './domain/read-partner.ts';
 import { partnerTools } from './mcp/tools.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
@@ -35,7 +36,11 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
     ]),
   );
   const { whoami, dashboard, organizations } = whoamiRoutes(ports);
-  const tools = partnerTools({ partner, rows: () => ports.partner.rows, whoami, guard, readKeys: ports.readKeys });
+  // Outside of a route, so its outages are mapped here.
+  const namedRows: Pick<NamedRows, 'idsByRef'> = {
+    idsByRef: (...asked) => mapOutages(() => ports.partner.rows.idsByRef(...asked)),
+  };
+  const tools = partnerTools({ partner, rows: namedRows, whoami, guard, readKeys: ports.readKeys });
   const serverFor: McpPorts['serverFor'] = async (call) => {
     const { mcpServer } = await import('./mcp/mcp-server.ts'); // With the SDK; see routes/mcp.ts.
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);

@@ -39,6 +39,7 @@ describe('an envelope', () => {
     ['a byte was changed', text.replace('Fire', 'Fine'), signature, pinned],
     ['it is another envelope of the same key', envelope('Flood').text, signature, pinned],
     ['it is not signed', text, null, pinned],
+    ['it names another hash', text.replace(/(?<="evidence_hash":")[0-9a-f]{64}/, '0'.repeat(64)), signature, pinned],
     ['another key signed it', text, signature, others],
     ['it is cut short', text.slice(0, -1), signature, pinned],
     ['a member is repeated', text.replace('"orgId":"org_1"', '"orgId":"org_1","orgId":"org_1"'), signature, pinned],

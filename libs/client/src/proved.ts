@@ -2,6 +2,7 @@ import {
   dataHashOf,
   declarationLeaf,
   hashedBytesOf,
+  hasTrueHash,
   isPartnerEnvelope,
   logName,
   receiptLeaf,
@@ -37,6 +38,8 @@ export async function provedEnvelope(
   const bytes = hashedBytesOf(envelope);
   const verdict = await settleSignatures(() => verifyDetached(bytes, signature, pinned));
   if (!verdict.ok) throw new UnprovedError(verdict.problem);
+  // The signature is over the other members.
+  if (!hasTrueHash(envelope)) throw new UnprovedError('The envelope does not have the hash that it names.');
   return envelope;
 }
 

@@ -117,7 +117,7 @@ export function partnerTools({
   readKeys,
 }: {
   readonly partner: PartnerRouteTable;
-  readonly rows: () => Pick<NamedRows, 'idsByRef'>;
+  readonly rows: Pick<NamedRows, 'idsByRef'>;
   readonly whoami: Route<RiskCaller>;
   readonly guard: Pick<Guard<RiskCaller>, 'permits'>;
   /** The keys that sign the envelopes of this deployment. */
@@ -145,6 +145,8 @@ export function partnerTools({
 
 /** More rows than this with one `refId` are not named in the refusal. */
 const MAX_NAMED = 20;
+// eslint-disable-next-line no-control-regex -- control characters are in no refId
+const REF_ID = /^[^\x00-\x1f\x7f]{1,64}$/u;
 
 /**
  * A tool that reads one row, by `refId` as well: in an argument of its own, or as `id` where no row has that id. Rows
@@ -152,10 +154,12 @@ const MAX_NAMED = 20;
  */
 function findingByRef(
   tool: Tool<RiskCaller>,
-  { kind, rows }: { readonly kind: RefKind; readonly rows: () => Pick<NamedRows, 'idsByRef'> },
+  { kind, rows }: { readonly kind: RefKind; readonly rows: Pick<NamedRows, 'idsByRef'> },
 ): Tool<RiskCaller> {
   const idByRef = async (caller: RiskCaller, argument: string, refId: string): Promise<string | undefined> => {
-    const ids = await rows().idsByRef(rowScopeOf(caller), kind, refId, MAX_NAMED);
+    // No row has such a refId; a database would not even take some of them.
+    if (!REF_ID.test(refId)) return undefined;
+    const ids = await rows.idsByRef(rowScopeOf(caller), kind, refId, MAX_NAMED);
     if (ids.length < 2) return ids[0];
     const detail = `names several rows: ${ids.join(', ')}`;
     throw invalid(`The ${argument} ${detail}. Give the id of one.`, [{ argument, detail }]);
