@@ -45,7 +45,7 @@ beforeAll(async () => {
   const asset = await write.asset({ department: 'ops', controlIds: [other.id] });
   const links = { assetIds: [asset.id], controlIds: [control.id], evidenceIds: [evidence.id] };
   const risks = [
-    await write.risk({ department: 'ops', ...links }),
+    await write.risk({ department: 'ops', refId: 'R-1', ...links }),
     await write.risk({ department: 'ops' }),
     await write.risk({ department: 'ops', category: 'legal' }),
   ];
@@ -58,9 +58,16 @@ beforeAll(async () => {
     `/api/v1/assets/${asset.id}`,
     `/api/v1/controls/${control.id}`,
     `/api/v1/policies/${policy.id}`,
+    `/api/v1/proofs?subjectId=${evidence.id}`,
+    `/api/v1/evidence?controlId=${other.id}`,
+    '/api/v1/evidence?controlId=ctl_none',
+    '/api/v1/proofs?subjectId=evd_none',
   );
 }, 120_000);
 afterAll(() => service.stop());
+
+/** An acceptance that runs out while the test runs. */
+const soon = (): string => new Date(Date.now() + 2_000).toISOString();
 
 const proofsOf = (person: TestPerson, count: number) =>
   until(async () => (await listOf(service, person.key, '/api/v1/proofs')).items.length === count, {
@@ -112,6 +119,10 @@ async function everything(person: TestPerson): Promise<Map<string, string>> {
     const { status, content } = await callTool(service.api, person.key, name, name === 'whoami' ? {} : { limit: 2 });
     answers.set(`tool ${name}`, `${status} ${normal(JSON.stringify(content))}`);
   }
+  for (const args of [{ refId: 'R-1' }, { id: 'R-1' }, { refId: 'R-hidden' }]) {
+    const { status, content } = await callTool(service.api, person.key, 'get_risk', args);
+    answers.set(`get_risk ${JSON.stringify(args)}`, `${status} ${normal(JSON.stringify(content))}`);
+  }
   return answers;
 }
 
@@ -127,7 +138,8 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
   };
   const write = rowsOf(service, owner);
   const hidden = { department: 'ops', sensitive: true, controlIds: [control.id] };
-  const risk = await write.risk(hidden);
+  const risk = await write.risk({ ...hidden, refId: 'R-1' });
+  await write.risk({ ...hidden, refId: 'R-hidden', status: 'accepted', acceptance: { expiresAt: soon() } });
   const asset = await write.asset(hidden);
   await write.asset({ department: null, sensitive: true });
   await check('added');
