@@ -292,6 +292,11 @@ describe('an item from before personal data was refused', () => {
     expect(told).toEqual([['risks', 'rsk_078-05-1120', 'title']]);
   });
 
+  it('is shown where only rules of older versions found something: times and stamps', () => {
+    const text = canonical({ id: 'ast_1', name: 'backup 1795914726397', refId: '20261128011602' });
+    expect(withoutPersonalData('assets', text, () => expect('nothing').toBe('told'))).toBe(text);
+  });
+
   it('keeps ids, hashes and times, which are not scanned', () => {
     const text = canonical({ id: 'a@b.org', sha256: '4111111111111111', title: 'Fine' });
     expect(withoutPersonalData('evidence', text, () => expect('nothing').toBe('told'))).toBe(text);
