@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/client';
-import { expectProblem } from '@sealgate/testing';
+import { schemaFaults } from '@sealgate/http';
+import type { JsonValue } from '@sealgate/json';
+import { expectProblem, unreadablePatterns } from '@sealgate/testing';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 import { callTool, MCP_HEADERS } from './testing/http-caller.ts';
@@ -120,6 +122,22 @@ describe.each(CLIENT_KINDS)("the SDK's own client, %s", (mode) => {
           expect.objectContaining({ type: expect.any(String), description: expect.stringMatching(/^.{20,}\.$/) }),
         ]);
     }
+  });
+});
+
+describe('the schemas of tools', () => {
+  it('are those that validators in Go compile: RE2 patterns, and open objects that say so', async () => {
+    const { tools } = await (await clientOf(owner, 'of version 2 by 2026-07-28')).listTools();
+    expect(tools.length).toBeGreaterThan(5);
+    expect(unreadablePatterns(tools)).toEqual([]);
+    const schemas = tools.flatMap(({ name, inputSchema, outputSchema = {} }) => [
+      [`${name} in`, inputSchema] as const,
+      [`${name} out`, outputSchema] as const,
+    ]);
+    const faults = schemas.flatMap(([at, schema]) =>
+      schemaFaults(schema as { [member: string]: JsonValue }, { at, isOfTool: true }),
+    );
+    expect(faults).toEqual([]);
   });
 });
 

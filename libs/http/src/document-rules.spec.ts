@@ -56,6 +56,24 @@ describe('openApi', () => {
     expect(() => documentOf(taking(Type.Object({ either })))).not.toThrow();
   });
 
+  it('describes the default of an optional member, which openapi-typescript would make required', () => {
+    const size = Type.Optional(Type.Integer({ default: 7, description: 'How many.' }));
+    const kind = Type.Optional(Type.String({ default: 'a' }));
+    expect(documentOf(taking(closedObject({ size, kind })))).toMatchObject({
+      components: {
+        schemas: {
+          PutThingRequest: {
+            properties: {
+              size: { type: 'integer', description: 'How many. Default: 7.' },
+              kind: { type: 'string', description: 'Default: "a".' },
+            },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(documentOf(taking(closedObject({ size, kind }))))).not.toContain('"default"');
+  });
+
   it('writes a map as additionalProperties, which generators read', () => {
     const document = documentOf(taking(Type.Record(Type.String(), Type.Integer())));
     expect(document).toMatchObject({
@@ -89,6 +107,12 @@ describe('schemaFaults', () => {
       expect(schemaFaults({ type: 'string', pattern }, { at: 'tool' })).toEqual([]);
     },
   );
+
+  it('asks for no names in the schema of a tool, which no generator reads', () => {
+    const schema = { type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'number' }] } } };
+    expect(schemaFaults(schema, { at: 'tool' })).toHaveLength(2);
+    expect(schemaFaults(schema, { at: 'tool', isOfTool: true })).toEqual([]);
+  });
 
   it('looks at schemas only: a member called pattern or type is a schema, and a default is a value', () => {
     const properties = { pattern: { type: 'string' }, type: { type: 'string' }, any: { default: { type: 'object' } } };

@@ -15,7 +15,7 @@ export function documentFaults(document: JsonObject): string[] {
   const components = Object.entries(asObject(schemas)).flatMap(([name, schema]) =>
     schemaFaults(asObject(schema), { at: `components/schemas/${name}`, isComponent: true }),
   );
-  const inline = nestedFaults({ paths: document['paths'] ?? {}, ...others }, '');
+  const inline = nestedFaults({ paths: document['paths'] ?? {}, ...others }, { at: '' });
   return [...bodies, ...components, ...inline];
 }
 
@@ -37,33 +37,42 @@ interface Place {
   readonly at: string;
   /** A union may have several forms only where generators name it. */
   readonly isComponent?: boolean;
+  /** No generator reads this schema, so its unions need no names: a schema of an MCP tool. */
+  readonly isOfTool?: boolean;
 }
 
 /** Faults of a JSON schema and of those nested in it, as `documentFaults`; also for the schemas of MCP tools. */
-export function schemaFaults(schema: JsonObject, { at, isComponent = false }: Place): string[] {
-  const { pattern, type, properties, additionalProperties } = schema;
+export function schemaFaults(schema: JsonObject, place: Place): string[] {
+  const { at, isOfTool = false } = place;
+  const { pattern, type, properties, additionalProperties, patternProperties } = schema;
   const patternFault = typeof pattern === 'string' ? regexFault(pattern) : undefined;
   const isOpen = Object.keys(asObject(properties)).length === 0 && additionalProperties === undefined;
+  const own = [
+    patternFault && `the pattern ${String(pattern)} ${patternFault}`,
+    type === 'object' && isOpen && 'an open object must say additionalProperties: true',
+    typeof patternProperties === 'object' && 'generators ignore patternProperties',
+    ...(isOfTool ? [] : generatorFaults(schema, place)),
+  ];
+  const said = own.filter((fault) => typeof fault === 'string').map((fault) => `${at}: ${fault}`);
+  return [...said, ...nestedFaults(schema, { at, isOfTool })];
+}
+
+function generatorFaults(schema: JsonObject, { isComponent = false }: Place): (string | false)[] {
   const forms = [schema['anyOf'], schema['oneOf']].flatMap((branches) => (Array.isArray(branches) ? branches : []));
   const isUnion = forms.filter((form) => asObject(form)['type'] !== 'null').length > 1;
+  const isSingle = schema['type'] === 'number' && schema['format'] === undefined && schema['const'] === undefined;
   return [
-    ...(patternFault === undefined ? [] : [`${at}: the pattern ${pattern as string} ${patternFault}`]),
-    ...(type === 'object' && isOpen ? [`${at}: an open object must say additionalProperties: true`] : []),
-    ...(isUnion && !isComponent ? [`${at}: a union of several forms must be a named component`] : []),
-    ...(type === 'number' && schema['format'] === undefined && schema['const'] === undefined
-      ? [`${at}: a number must say format: double, or Go clients round it to 32 bits`]
-      : []),
-    ...(typeof schema['patternProperties'] === 'object' ? [`${at}: generators ignore patternProperties`] : []),
-    ...nestedFaults(schema, at),
+    isUnion && !isComponent && 'a union of several forms must be a named component',
+    isSingle && 'a number must say format: double, or Go clients round it to 32 bits',
   ];
 }
 
-function nestedFaults(parent: JsonObject, at: string): string[] {
+function nestedFaults(parent: JsonObject, { at, isOfTool = false }: Place): string[] {
   return Object.entries(parent)
     .filter(([name]) => !VALUES.has(name))
     .flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((inner) => [name, inner] as const))
     .filter(([, inner]) => typeof inner === 'object' && inner !== null)
-    .flatMap(([name, inner]) => schemaFaults(asObject(inner), { at: at === '' ? name : `${at}/${name}` }));
+    .flatMap(([name, inner]) => schemaFaults(asObject(inner), { at: at === '' ? name : `${at}/${name}`, isOfTool }));
 }
 
 /** The largest count of a repetition in RE2. */

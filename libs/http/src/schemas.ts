@@ -156,7 +156,24 @@ export function schemaJson(schema: TSchema): JsonObject {
 /** The members of a schema as JSON. `refer` is called for each nested schema, not for this one. */
 export function membersJson(schema: TSchema, refer: Refer): JsonObject {
   const members = Object.entries(schema).filter(([, value]) => value !== undefined);
-  return mapJson(enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)]))));
+  const json = enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)])));
+  return optionalJson(mapJson(json));
+}
+
+/**
+ * Moves the defaults of optional members into their descriptions: openapi-typescript makes a member with a default
+ * required, also in requests.
+ */
+function optionalJson(json: JsonObject): JsonObject {
+  const { properties, required = [] } = json;
+  if (json['type'] !== 'object' || properties === undefined) return json;
+  const members = Object.entries(properties as { readonly [name: string]: JsonObject }).map(([name, member]) => {
+    if (member['default'] === undefined || (required as readonly string[]).includes(name)) return [name, member];
+    const { default: value, description, ...rest } = member;
+    const said = `Default: ${JSON.stringify(value)}.`;
+    return [name, { ...rest, description: description === undefined ? said : `${String(description)} ${said}` }];
+  });
+  return { ...json, properties: Object.fromEntries(members) as JsonObject };
 }
 
 /** The pattern that TypeBox gives the members of a map with text keys. */

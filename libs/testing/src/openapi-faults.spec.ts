@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { openApiFaults } from './openapi-faults.ts';
+import { openApiFaults, unreadablePatterns } from './openapi-faults.ts';
 
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -58,5 +58,21 @@ describe('openApiFaults', () => {
   ])('reports: %s', (fault, pieces) => {
     const faults = openApiFaults(documentOf(pieces));
     expect(faults).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('unreadablePatterns', () => {
+  const schemaOf = (pattern: string) => ({ type: 'object', properties: { deep: { items: [{ pattern }] } } });
+
+  it.each(['^[^\\u0000-\\u001f]*$', '^(?!a)', '(a)\\1', '^[a-z]{1,4096}$', '['])('names %s', (pattern) => {
+    expect(unreadablePatterns([schemaOf(pattern)])).toEqual([expect.stringContaining(`${pattern}: `)]);
+  });
+
+  it.each(['^[^\\x00-\\x1f\\x7f]*$', '^(?:a|b){1,9}$'])('takes %s', (pattern) => {
+    expect(unreadablePatterns(schemaOf(pattern))).toEqual([]);
+  });
+
+  it('takes a member called pattern for a schema', () => {
+    expect(unreadablePatterns({ properties: { pattern: { type: 'string' } } })).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { RE2JS } from 're2js';
+
 type Json = Readonly<Record<string, unknown>>;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
@@ -201,3 +203,20 @@ const when = (isFault: boolean, text: string): string[] => (isFault ? [text] : [
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const objectOf = (value: unknown): Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {};
+
+/** The patterns of JSON schemas, at any depth, that RE2 (Go, Rust, C++) does not compile, with the reason. */
+export function unreadablePatterns(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { pattern } = value as { readonly pattern?: unknown };
+  const own = typeof pattern === 'string' ? reasonsOf(pattern) : [];
+  return [...own, ...Object.values(value).flatMap(unreadablePatterns)];
+}
+
+function reasonsOf(pattern: string): string[] {
+  try {
+    RE2JS.compile(pattern);
+    return [];
+  } catch (error) {
+    return [`${pattern}: ${String(error)}`];
+  }
+}

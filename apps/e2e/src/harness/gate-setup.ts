@@ -18,6 +18,7 @@ export interface GateSetup {
   /** The first of them. */
   readonly gate: Gateway;
   readonly admins: readonly AdminClient[];
+  readonly adminToken: string;
   readonly key: string;
   readonly verifierKey: string;
   /** For files of the story; removed with the setup. */
@@ -88,6 +89,7 @@ export async function gateSetup({
     gates,
     gate,
     admins,
+    adminToken,
     key: String(rawKey),
     verifierKey: noteKey.verifierKey,
     folder,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { checkOpenApiFile, type OpenApiDocument } from '@sealgate/http';
 import { checkConfigTable, migrationFields, type ConfigFields } from '@sealgate/service-host';
-import { openApiFaults } from '@sealgate/testing';
+import { openApiFaults, unreadablePatterns } from '@sealgate/testing';
 import { appsWith, workspaceRoot } from '../workspace.ts';
 
 // With UPDATE_DOCUMENTS=1 it writes what has changed; see infra/guides/change-sealgate.md for the command.
@@ -46,6 +46,11 @@ describe.each(apps)('the documents of $app match the code', ({ folder, descripti
   it('in a form that code generators and linters accept', () => {
     const documents = [publicDescription(), ...(adminDescription === undefined ? [] : [adminDescription()])];
     expect(documents.flatMap(openApiFaults)).toEqual([]);
+  });
+
+  it('with patterns that RE2 compiles, for validators in Go and Rust', () => {
+    const documents = [publicDescription(), ...(adminDescription === undefined ? [] : [adminDescription()])];
+    expect(unreadablePatterns(documents)).toEqual([]);
   });
 
   it('the configuration table in the README', () => {
