@@ -112,6 +112,9 @@ describe('schemaFaults', () => {
     const schema = { type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'number' }] } } };
     expect(schemaFaults(schema, { at: 'tool' })).toHaveLength(2);
     expect(schemaFaults(schema, { at: 'tool', isOfTool: true })).toEqual([]);
+    // An object that one of several forms describes is not open.
+    const either = { type: 'object', anyOf: [schema, { ...schema, required: ['a'] }] };
+    expect(schemaFaults(either, { at: 'tool', isOfTool: true })).toEqual([]);
   });
 
   it('looks at schemas only: a member called pattern or type is a schema, and a default is a value', () => {

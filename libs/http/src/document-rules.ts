@@ -46,7 +46,9 @@ export function schemaFaults(schema: JsonObject, place: Place): string[] {
   const { at, isOfTool = false } = place;
   const { pattern, type, properties, additionalProperties, patternProperties } = schema;
   const patternFault = typeof pattern === 'string' ? regexFault(pattern) : undefined;
-  const isOpen = Object.keys(asObject(properties)).length === 0 && additionalProperties === undefined;
+  const isNarrowed = ['anyOf', 'oneOf', 'allOf'].some((keyword) => schema[keyword] !== undefined);
+  const hasMembers = Object.keys(asObject(properties)).length > 0;
+  const isOpen = !hasMembers && !isNarrowed && additionalProperties === undefined;
   const own = [
     patternFault && `the pattern ${String(pattern)} ${patternFault}`,
     type === 'object' && isOpen && 'an open object must say additionalProperties: true',
