@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { standInApi, type StandInApi } from './testing/stand-in-api.ts';
 
 const BIN = join(import.meta.dirname, '../bin/sealgate.mjs');
+const packageFile = join(import.meta.dirname, '../../../package.json');
+const packageVersion = (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;
 const NODES: [string, string[]][] = [
   ['a Node that runs TypeScript', []],
   ["an older one, by running the repository's Node", ['--no-experimental-strip-types']],
@@ -68,6 +71,21 @@ describe('the command', () => {
     await mkdir(join(folder, 'node_modules/.bin'), { recursive: true });
     await symlink(BIN, bin);
     expect(await run(['--help'], { bin })).toMatchObject({ code: 0, err: '' });
+  });
+
+  it.each(NODES)('prints its version under %s', async (_, nodeArgs) => {
+    const { code, out } = await run(['--version'], { nodeArgs });
+    expect([code, out]).toEqual([0, `sealgate ${packageVersion}\n`]);
+  });
+
+  (existsSync('/dev/full') ? it : it.skip)('says in a sentence that its output cannot be written', () => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, [BIN, '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect([status, stderr]).toEqual([2, 'sealgate: standard output cannot be written: ENOSPC.\n']);
   });
 
   it.each(NODES)('exits quietly if its output is closed, under %s', async (_, nodeArgs) => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { adminApi, type AdminApi } from './admin-api.ts';
 import {
@@ -22,11 +23,21 @@ ${Object.entries(EXIT_CODE_MEANINGS)
   .map(([code, meaning]) => `  ${code}  ${meaning}`)
   .join('\n')}`;
 
+// Set by tools/dev/bundle.ts; absent when running from sources.
+declare const SEALGATE_BUILD_VERSION: string | undefined;
+
+function version(): string {
+  if (typeof SEALGATE_BUILD_VERSION === 'string') return SEALGATE_BUILD_VERSION;
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
 /** Runs one command line, without the names of Node and script. Throws only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.done;
   const program = new Command('sealgate')
     .description('The admin APIs of Sealgate from the command line.')
+    .version(`sealgate ${version()}`, '--version', 'print the version')
     .exitOverride()
     .configureOutput({ writeOut: context.out, writeErr: context.err })
     // Each command parses what follows its name, so that `--` and values that look like options work.

@@ -73,7 +73,11 @@ export function globalOptions(): Option[] {
   return [
     new Option('--json', "print the API's JSON unchanged; problem documents go to standard error"),
     new Option('--admin-url <url>', 'address of the admin API (also SEALGATE_ADMIN_URL)'),
-    new Option('--token <token>', 'admin token; others can see it here, so prefer SEALGATE_ADMIN_TOKEN'),
+    new Option(
+      '--token <token>',
+      'admin token; others can see it here, so prefer --token-file or SEALGATE_ADMIN_TOKEN',
+    ),
+    new Option('--token-file <file>', 'a file with the admin token'),
     new Option(
       '--dev-json <path>',
       'take both from this file of `npm start` (default: .sealgate/dev.json, here or above)',

@@ -6,6 +6,13 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** A file that cannot be written, in a sentence: no right, a full or read-only disk, no folder. */
+export class UnwritableError extends UsageError {
+  constructor(path: string, cause: unknown) {
+    super(`${path} cannot be written: ${errorCode(cause) ?? String(cause)}.`, { cause });
+  }
+}
+
 /** No usable response: unreachable, too slow, or not an admin API. The message says which. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -32,7 +39,7 @@ export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 export const EXIT_CODE_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'done',
   1: 'rejected by the admin API (code, detail and request id are on standard error), or a needed secret is missing or cannot be removed',
-  2: 'wrong use, or not confirmed: nothing was sent',
+  2: 'wrong use or not confirmed: nothing was sent; or a file that cannot be read or written',
   3: 'an audit found something',
   4: 'unreachable, too slow, or not an admin API',
 };

@@ -117,6 +117,17 @@ describe('findConnection', () => {
     expect(() => find()).toThrow(text);
   });
 
+  it('takes the token from a file, and names one that cannot be read or is empty', async () => {
+    const adminUrl = 'https://far.example';
+    const [file, empty] = [`${devFile}.token`, `${devFile}.empty`];
+    await writeFile(file, ' t0ken\n');
+    await writeFile(empty, '\n');
+    expect(find({ options: { adminUrl, tokenFile: file } })).toMatchObject({ token: 't0ken', tokenSource: file });
+    expect(() => find({ options: { adminUrl, tokenFile: empty } })).toThrow(`--token-file: ${empty} is empty.`);
+    expect(() => find({ options: { adminUrl, tokenFile: `${file}s` } })).toThrow(/tokens cannot be read: ENOENT\.$/);
+    expect(() => find({ options: { adminUrl, tokenFile: file, token: 't' } })).toThrow('not both');
+  });
+
   it('says what to do if nothing is configured', () => {
     expect(() => find({ directory: '/' })).toThrow('run `npm start` in this checkout, or set --admin-url and a token');
     expect(() => find({ directory: '/', options: { token: 't' } })).toThrow('No admin API is known');

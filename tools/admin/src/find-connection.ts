@@ -16,6 +16,7 @@ export interface Connection {
 export interface ConnectionOptions {
   readonly adminUrl?: string;
   readonly token?: string;
+  readonly tokenFile?: string;
   readonly devJson?: string;
 }
 
@@ -46,6 +47,8 @@ export function findConnection(
   // An empty option of a script is a mistake; falling back would use another address.
   if (options.adminUrl === '') throw new UsageError('--admin-url is empty.');
   if (options.token === '') throw new UsageError('--token is empty.');
+  if (options.token !== undefined && options.tokenFile !== undefined)
+    throw new UsageError('Give either --token or --token-file, not both.');
   const named = options.devJson === undefined ? undefined : readDevFile(resolve(directory, options.devJson));
   const given = {
     url:
@@ -53,7 +56,10 @@ export function findConnection(
       urlIn(named, surfaces) ??
       chosen(env['SEALGATE_ADMIN_URL'], 'SEALGATE_ADMIN_URL'),
     token:
-      chosen(options.token, '--token') ?? tokenIn(named) ?? chosen(env['SEALGATE_ADMIN_TOKEN'], 'SEALGATE_ADMIN_TOKEN'),
+      chosen(options.token, '--token') ??
+      tokenOf(options.tokenFile, directory) ??
+      tokenIn(named) ??
+      chosen(env['SEALGATE_ADMIN_TOKEN'], 'SEALGATE_ADMIN_TOKEN'),
   };
   // An unneeded file is not opened, so that an invalid one does no harm.
   const found = given.url !== undefined && given.token !== undefined ? undefined : findDevFile(directory, uid);
@@ -67,6 +73,18 @@ export function findConnection(
     throw new UsageError(`No token for ${checkedUrl} is known: set SEALGATE_ADMIN_TOKEN.`);
   }
   return { url: checkedUrl, urlSource: url.source, token: checkToken(token), tokenSource: token.source };
+}
+
+function tokenOf(file: string | undefined, directory: string): Found | undefined {
+  if (file === undefined) return undefined;
+  const path = resolve(directory, file);
+  try {
+    const value = readFileSync(path, 'utf8').trim();
+    if (value !== '') return { value, source: path };
+  } catch (cause) {
+    throw new UsageError(`--token-file: ${path} cannot be read: ${errorCode(cause) ?? String(cause)}.`, { cause });
+  }
+  throw new UsageError(`--token-file: ${path} is empty.`);
 }
 
 function chosen(value: string | undefined, source: string): Found | undefined {
@@ -118,7 +136,9 @@ export function connectionWarnings({ url, tokenSource }: Connection): string[] {
   const { protocol, hostname, host } = new URL(url);
   return [
     ...(tokenSource === '--token'
-      ? ['A token on the command line is visible to other users of this machine: set SEALGATE_ADMIN_TOKEN instead.']
+      ? [
+          'A token on the command line is visible to other users of this machine: use --token-file or SEALGATE_ADMIN_TOKEN instead.',
+        ]
       : []),
     ...(protocol === 'http:' && !LOOPBACK.test(hostname) ? [`The token is sent to ${host} unencrypted.`] : []),
   ];

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCli } from './cli.ts';
+import { EXIT_CODES } from './errors.ts';
 
 /** On standard error, so that standard output has only the result. */
 async function ask(question: string): Promise<string> {
@@ -19,7 +20,8 @@ async function ask(question: string): Promise<string> {
 // `sealgate events list --all | head` closes the pipe early: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  process.stderr.write(`sealgate: standard output cannot be written: ${error.code ?? error.message}.\n`);
+  process.exit(EXIT_CODES.usage);
 });
 
 process.exitCode = await runCli(process.argv.slice(2), {

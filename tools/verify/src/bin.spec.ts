@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -36,6 +37,27 @@ describe('the command', () => {
     expect(run(['receipt', 'nowhere', '--key', 'log.vkey'], nodeArgs).status).toBe(2);
     expect(run(['--help'], nodeArgs).status).toBe(0);
   });
+
+  it('prints its version', () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(run(['--version'])).toEqual({ status: 0, stdout: `sealgate-verify ${version}\n`, stderr: '' });
+  });
+
+  (existsSync('/dev/full') ? it : it.skip)(
+    'says in a sentence that its report cannot be written, and verifies nothing',
+    () => {
+      const full = openSync('/dev/full', 'w');
+      const { status, stderr } = spawnSync(process.execPath, [BIN, 'receipt', 'proof.json', '--key', 'log.vkey'], {
+        cwd: directory,
+        stdio: ['ignore', full, 'pipe'],
+        encoding: 'utf8',
+      });
+      closeSync(full);
+      expect([status, stderr]).toEqual([2, 'sealgate-verify: standard output cannot be written: ENOSPC.\n']);
+    },
+  );
 
   it('works through a symlink, as created by package managers', async () => {
     const bin = join(directory, 'node_modules/.bin/sealgate-verify');

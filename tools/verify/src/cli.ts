@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './audit-command.ts';
@@ -28,21 +28,31 @@ export interface CommandHost extends CliContext {
   readonly exit: (code: ExitCode) => void;
 }
 
-/** 0: verified. 1: not verified. 2: wrong use, or unreadable input. From 10: findings of `monitor`. */
+/** 0: verified. 1: not verified. 2: wrong use, unreadable input, or output that cannot be written. From 10: findings of `monitor`. */
 export type ExitCode = 0 | 1 | 2 | (typeof LOG_PROBLEMS)[LogProblemKind];
 
 const HELP = `
-Exit codes: 0 verified, 1 not verified, 2 wrong use or unreadable.
+Exit codes: 0 verified, 1 not verified, 2 wrong use, or a file that cannot be read or written.
 Every command except monitor works offline, on files.
 The key: --key takes a C2SP verifier key (<name>+<hash>+<base64>) or a file with one. Get it from a source you trust, not from
 the sender of the proof. Without --key, the key of a demo on this machine is used, if there is one: .sealgate/dev.json, else
 .sealgate/log.vkey, in the current directory or above.`;
+
+// Set by tools/dev/bundle.ts; absent when running from sources.
+declare const SEALGATE_BUILD_VERSION: string | undefined;
+
+function version(): string {
+  if (typeof SEALGATE_BUILD_VERSION === 'string') return SEALGATE_BUILD_VERSION;
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
 
 /** Runs one command line, without the names of Node and script. Throws only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const program = new Command('sealgate-verify')
     .description('Checks receipts, checkpoints, whole logs and signed documents of a Sealgate ledger, offline.')
+    .version(`sealgate-verify ${version()}`, '--version', 'print the version')
     .exitOverride()
     .configureOutput({ writeOut: context.out, writeErr: context.err })
     .showHelpAfterError('("sealgate-verify --help" and "sealgate-verify <command> --help" show how.)')

@@ -1,4 +1,3 @@
-import { open, rename } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bytes } from '@sealgate/json';
@@ -7,7 +6,7 @@ import type { CommandHost, ExitCode } from './cli.ts';
 import { followLog, LOG_PROBLEMS, LogProblem, type SeenLog } from './monitor-log.ts';
 import { metricsText, serveMetrics, type WatchedLog } from './monitor-metrics.ts';
 import { pinnedKey, readPolicy, type KeyOptions } from './pinned-key.ts';
-import { pathIn, readBytesIfThere, readText } from './read-file.ts';
+import { pathIn, readBytesIfThere, readText, writeWhole } from './read-file.ts';
 import { withKeyOptions } from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
@@ -36,7 +35,7 @@ const LOG_NAME = /^[a-z0-9-]+\.[a-z0-9-]+(\/e\d+)?$/;
 
 const HELP = `
 URL is a log of a ledger peer (https://peer.example/ledger/acme.main), or a copy of one with its checkpoint, tiles and entry
-bundles. The state file has the newest verified checkpoint of each log: keep it, so that later rounds detect rollbacks and
+bundles, at any address. If that does not end with the name of the log, the name is that of its first checkpoint. The state file has the newest verified checkpoint of each log: keep it, so that later rounds detect rollbacks and
 forks. Without --every it runs one round and exits, for a CronJob.
 
 Exit codes: 0 no problem, 2 wrong use or unreachable, ${Object.entries(LOG_PROBLEMS)
@@ -44,6 +43,8 @@ Exit codes: 0 no problem, 2 wrong use or unreachable, ${Object.entries(LOG_PROBL
   .join(', ')}. The checkpoints that prove a problem are printed: save them.
 
 With --every, SIGTERM and SIGINT stop it at once; the state file has the progress so far, the exit code is that of the last round.
+A state or metrics file that cannot be written is named, gives exit code 2 unless a problem was found, and is written again
+by the next round.
 
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json
   sealgate-verify monitor https://peer.example/ledger/acme.main --key log.vkey --state seen.json --every 60 --metrics-port 9464`;
@@ -98,14 +99,27 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
     }
     return code;
   };
+  /** A file that cannot be written ends no watch: the next round writes it again. */
+  const keep = async (file: string, text: string): Promise<boolean> => {
+    try {
+      await writeWhole(at(file), text);
+      return true;
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error;
+      host.err(`sealgate-verify monitor: ${error.message}\n`);
+      return false;
+    }
+  };
   try {
     for (;;) {
-      const code = await lookAtAll();
-      await writeWhole(at(options.state), stateText(watched));
+      const found = await lookAtAll();
+      const isKept = await keep(options.state, stateText(watched));
       // An interrupted round has no result: the code of the previous one stays.
       if (isStopped()) return;
-      if (options.metricsTextfile !== undefined) await writeWhole(at(options.metricsTextfile), metricsText(watched));
-      host.exit(code);
+      const isShown =
+        options.metricsTextfile === undefined || (await keep(options.metricsTextfile, metricsText(watched)));
+      // What was found about a log matters more than a file.
+      host.exit(found === 0 && !(isKept && isShown) ? 2 : found);
       if (everyMs === undefined) return;
       await pause(everyMs, stop);
       if (isStopped()) return;
@@ -142,8 +156,8 @@ async function look(
   }: Pick<Parameters<typeof followLog>[0], 'verifier' | 'policy' | 'read'> & { readonly isStopped: () => boolean },
 ): Promise<ExitCode> {
   try {
-    const { seen, size, checked, short } = await followLog({ ...by, log: one.log, seen: one.seen });
-    Object.assign(one, { seen, size, checked: one.checked + checked, checkedAtSeconds: Date.now() / 1000 });
+    const { seen, size, checked, short, log } = await followLog({ ...by, log: one.log, seen: one.seen });
+    Object.assign(one, { log, seen, size, checked: one.checked + checked, checkedAtSeconds: Date.now() / 1000 });
     one.problem = short?.kind;
     if (short === undefined) host.out(`ok      ${one.url}: ${size} entries, ${checked} of them new.\n`);
     else tell(host, one, short);
@@ -207,11 +221,24 @@ async function readState(path: string, urls: readonly string[]): Promise<Watched
   const bytes = await readBytesIfThere(path);
   const known = bytes === undefined ? {} : stateIn(bytes.toString('utf8'), path);
   return urls.map((given) => {
-    const url = given.replace(/\/$/, '');
-    const log = /\/ledger\/(.+)$/.exec(url)?.[1] ?? url.slice(url.lastIndexOf('/') + 1);
-    if (!URL.canParse(url) || !LOG_NAME.test(log)) throw new UnreadableError(`${given} is no URL of a log.`);
-    return { url, log, seen: known[url], size: 0, checked: 0, checkedAtSeconds: 0, problem: undefined };
+    const url = given.replace(/\/+$/, '');
+    if (!isPlainUrl(url)) throw new UnreadableError(`${given} is no URL of a log.`);
+    return { url, log: nameIn(url), seen: known[url], size: 0, checked: 0, checkedAtSeconds: 0, problem: undefined };
   });
+}
+
+/** Paths of files are appended to it. */
+function isPlainUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, search, hash, pathname } = new URL(url);
+  return /^https?:$/.test(protocol) && search === '' && hash === '' && !/["\\\s]|%22/.test(url + pathname);
+}
+
+/** The name of the log at the end of its URL. Empty for a mirror whose path has no name: its checkpoint tells it. */
+function nameIn(url: string): string {
+  const segments = new URL(url).pathname.split('/').filter((segment) => segment !== '');
+  const ends = [segments.slice(-2).join('/'), segments.at(-1) ?? ''];
+  return ends.find((end, index) => LOG_NAME.test(end) && (index === 1 || end.includes('/e'))) ?? '';
 }
 
 function stateIn(text: string, path: string): Record<string, SeenLog> {
@@ -227,18 +254,6 @@ function stateIn(text: string, path: string): Record<string, SeenLog> {
 function stateText(watched: readonly Watched[]): string {
   const logs = Object.fromEntries(watched.flatMap(({ url, seen }) => (seen === undefined ? [] : [[url, seen]])));
   return `${JSON.stringify({ v: 1, logs }, null, 2)}\n`;
-}
-
-/** Written atomically. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o644);
-  try {
-    await file.writeFile(text);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
 }
 
 function metricsPlace(portText: string, address: string): { port: number; address: string } {

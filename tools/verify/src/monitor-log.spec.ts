@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { receiptEntry } from '@sealgate/envelope';
 import { bundleOf, bundlePath, parseBundlePath, tileWidth } from '@sealgate/merkle';
-import { until } from '@sealgate/testing';
+import { smallDisk, until } from '@sealgate/testing';
 import { runCli } from './cli.ts';
 import { followLog, LogProblem, type SeenLog } from './monitor-log.ts';
 import { at, CHANNEL, directoryOf, flipped, sampleLog, type SampleLog } from './testing/sample-log.ts';
@@ -209,6 +210,91 @@ describe('the monitor', () => {
     expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('is no state of a monitor') });
   });
 
+  const mirrorAt = async (path: string) => (await url).replace(`/ledger/${CHANNEL}`, path);
+  const monitored = async (given: string, files_: string[], directory: string) => {
+    let text = '';
+    const take = (part: string) => void (text += part);
+    const common = ['--key', 'log.vkey', '--bearer-file', 'key', ...files_];
+    return { code: await runCli(['monitor', given, ...common], { out: take, err: take, directory }), text };
+  };
+  const inputs = () =>
+    directoryOf(
+      new Map([
+        ['log.vkey', log.key.verifierKey],
+        ['key', 's3cret\n'],
+        ['plain', 'a file'],
+      ]),
+    );
+
+  it.each([
+    ['--state', 'plain/seen.json', []],
+    ['--state', 'none/seen.json', []],
+    ['--metrics-textfile', 'none/m.prom', ['--state', 'seen.json']],
+  ])('names a file of %s that it cannot write, and ends with 2', async (option, file, more) => {
+    const directory = await inputs();
+    files = served(log, 300);
+    const { code, text } = await monitored(await url, [option, file, ...more], directory);
+    expect({ code, text }).toEqual({ code: 2, text: expect.stringContaining('300 entries, 300 of them new') });
+    expect(text).toMatch(new RegExp(`monitor: ${directory}/${file} cannot be written: (ENOENT|ENOTDIR)\\.\n`));
+    expect(text).not.toContain('    at ');
+    // A finding about the log matters more.
+    files = served(log, 300);
+    files.set('checkpoint', Buffer.from(sampleLog(300).checkpoint(300)));
+    expect((await monitored(await url, [option, file, ...more], directory)).code).toBe(10);
+  });
+
+  it('names a full and a read-only disk, and leaves no part of a file there', async () => {
+    const disk = smallDisk(1, 'a monitor on a full disk');
+    if (disk === undefined) return;
+    const directory = await inputs();
+    files = served(log, 300);
+    const state = join(disk.path, 'seen.json');
+    try {
+      writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(1024 * 1024));
+      const full = await monitored(await url, ['--state', state], directory);
+      expect(full).toMatchObject({ code: 2, text: expect.stringContaining(`${state} cannot be written: ENOSPC.`) });
+      expect(readdirSync(disk.path)).toEqual(['ballast']);
+      disk.makeReadOnly();
+      const readOnly = await monitored(await url, ['--state', state], directory);
+      expect(readOnly).toMatchObject({ code: 2, text: expect.stringContaining(`${state} cannot be written: EROFS.`) });
+    } finally {
+      disk.release();
+    }
+  });
+
+  it('goes on with the next round after a file could not be written', async () => {
+    const directory = await inputs();
+    files = served(log, 300);
+    const stop = new AbortController();
+    const said: string[] = [];
+    const take = (text: string) => void said.push(text);
+    const line = `monitor ${await url} --key log.vkey --bearer-file key --state later/seen.json --every 1`;
+    const ended = runCli(line.split(' '), { out: take, err: take, directory, stopSignal: () => stop.signal });
+    await until(() => said.some((text) => text.includes('cannot be written')));
+    mkdirSync(join(directory, 'later'));
+    await until(() => existsSync(join(directory, 'later/seen.json')));
+    stop.abort();
+    expect(await ended).toBe(0);
+  });
+
+  it.each(['/copies/of/ledger/logs/demo.main/', '/demo.main', '/mirror', '/a/ledger/b', '/'])(
+    'follows a mirror at %s',
+    async (path) => {
+      const directory = await inputs();
+      const mirror = await mirrorAt(path);
+      const placed = (of: Map<string, Buffer>) =>
+        new Map([...of].map(([name, body]) => [`${path.replace(/\/$/, '')}/${name}`, body]));
+      files = placed(served(log, 300));
+      const state = ['--state', 'seen.json', '--metrics-textfile', 'm.prom'];
+      expect(await monitored(mirror, state, directory)).toMatchObject({ code: 0 });
+      expect(readFileSync(`${directory}/m.prom`, 'utf8')).toContain('sealgate_monitor_size{log="demo.main"} 300\n');
+      files = placed(served(log));
+      // With or without a slash at the end it is the same log.
+      const other = mirror.endsWith('/') ? mirror.slice(0, -1) : `${mirror}/`;
+      expect((await monitored(other, state, directory)).text).toContain('600 entries, 300 of them new');
+    },
+  );
+
   it('serves metrics, and stops between two rounds or within one', async () => {
     const vkeys = `${sampleLog(1).key.verifierKey},${log.key.verifierKey}\n`;
     const directory = await directoryOf(
@@ -271,7 +357,12 @@ describe('the monitor', () => {
     expect(said).toContain(reason);
   });
 
-  it.each([['not a url'], ['http://127.0.0.1:1/ledger/a"b']])('rejects %s', async (given) => {
+  it.each([
+    ['not a url'],
+    ['http://127.0.0.1:1/ledger/a"b'],
+    ['http://127.0.0.1:1/ledger/demo.main?x=1'],
+    ['ftp://127.0.0.1/demo.main'],
+  ])('rejects %s', async (given) => {
     const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
     const quiet = () => undefined;
     const line = ['monitor', given, '--key', 'log.vkey', '--state', 'seen.json'];

@@ -15,7 +15,7 @@ import {
   type LogPolicy,
   type NoteVerifier,
 } from '@sealgate/merkle';
-import { originOf } from './signed-checkpoint.ts';
+import { logOf, originOf } from './signed-checkpoint.ts';
 import { UnreadableError } from './shape.ts';
 
 /** Problems of a log, and their exit codes. */
@@ -61,7 +61,7 @@ export interface FollowInput {
   /** Reads a path below the log's URL; undefined if it does not exist. @throws UnreadableError if it cannot be read. */
   readonly read: (path: string) => Promise<Bytes | undefined>;
   readonly verifier: NoteVerifier;
-  /** The name of the log: `acme.main`, `acme.main/e1`. */
+  /** The name of the log: `acme.main`, `acme.main/e1`; empty: that of the checkpoint seen before, or the first one. */
   readonly log: string;
   readonly policy?: LogPolicy | undefined;
   /** Undefined in the first round: then every entry is read. */
@@ -69,6 +69,8 @@ export interface FollowInput {
 }
 
 export interface Followed {
+  /** The name of the log. */
+  readonly log: string;
   readonly seen: SeenLog;
   readonly size: number;
   /** Entries read and checked in this round. */
@@ -86,9 +88,9 @@ const BUNDLES_AHEAD = 8;
  * log cannot be read.
  */
 export async function followLog(input: FollowInput): Promise<Followed> {
-  const { read, verifier, log, policy, seen } = input;
+  const { read, verifier, policy, seen } = input;
   const note = (await required(read, 'checkpoint')).toString('utf8');
-  const checkpoint = openNote(note, { verifier, log });
+  const { checkpoint, log } = openNote(note, input);
   const old = seen === undefined ? undefined : parseCheckpoint(seen.note);
   const tree = treeOf(seen, old);
   const notes = [...(seen === undefined ? [] : [seen.note]), note];
@@ -99,11 +101,13 @@ export async function followLog(input: FollowInput): Promise<Followed> {
     throw new LogProblem('fork', `Two trees of ${tree.size} entries are signed: a fork.`, notes);
   }
   const from = tree.size;
-  for await (const hashes of newLeaves(input, from, checkpoint.size)) tree.append(hashes);
-  if (!tree.root().equals(checkpoint.root)) throw await whatDiffers(input, { from, size: checkpoint.size, notes });
+  for await (const hashes of newLeaves({ ...input, log }, from, checkpoint.size)) tree.append(hashes);
+  if (!tree.root().equals(checkpoint.root))
+    throw await whatDiffers({ ...input, log }, { from, size: checkpoint.size, notes });
   const edge = tree.edge().map(({ level, hashes }) => ({ level, hashes: hashes.toString('base64') }));
   const problem = policy === undefined ? undefined : checkPolicy(policy, note, verifier).problem;
   return {
+    log,
     seen: { note, edge },
     size: checkpoint.size,
     checked: checkpoint.size - from,
@@ -111,16 +115,21 @@ export async function followLog(input: FollowInput): Promise<Followed> {
   };
 }
 
-function openNote(note: string, { verifier, log }: Pick<FollowInput, 'verifier' | 'log'>): Checkpoint {
+function openNote(
+  note: string,
+  { verifier, log: wanted, seen }: Pick<FollowInput, 'verifier' | 'log' | 'seen'>,
+): { readonly checkpoint: Checkpoint; readonly log: string } {
   if (verifier.verify(note) === undefined) {
     throw new LogProblem('signature', 'The checkpoint is signed by no pinned key.', [note]);
   }
   const checkpoint = parseCheckpoint(note);
-  const expected = originOf(verifier, log);
+  const first = seen === undefined ? checkpoint : parseCheckpoint(seen.note);
+  const log = wanted === '' ? (logOf(first, verifier) ?? '') : wanted;
+  const expected = log === '' ? `${verifier.name}/<network>.<channel>` : originOf(verifier, log);
   if (checkpoint.origin !== expected) {
     throw new LogProblem('origin', `The checkpoint is of ${checkpoint.origin}, not of ${expected}.`, [note]);
   }
-  return checkpoint;
+  return { checkpoint, log };
 }
 
 /** The stored tree. @throws UnreadableError if the state differs from what was signed. */

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { JsonValue } from '@sealgate/json';
 import { parseJson, UnreadableError } from './shape.ts';
@@ -62,6 +63,30 @@ export async function* openFile(path: string): AsyncGenerator<Buffer> {
     const code = systemCode(cause);
     if (code === undefined) throw cause;
     throw new UnreadableError(`${path} cannot be read: ${code}.`, { cause });
+  }
+}
+
+/**
+ * Replaces a file atomically. @throws UnreadableError that names it, if it cannot be written: no right, a full or read-only
+ * disk, no folder.
+ */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const next = `${path}.new`;
+  try {
+    const file = await open(next, 'w', 0o644);
+    try {
+      await file.writeFile(text);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(next, path);
+  } catch (cause) {
+    const code = systemCode(cause);
+    if (code === undefined) throw cause;
+    // A part of it would take the place that a full disk lacks.
+    await rm(next, { force: true }).catch(() => undefined);
+    throw new UnreadableError(`${path} cannot be written: ${code}.`, { cause });
   }
 }
 

@@ -14,6 +14,7 @@ import {
   tilePath,
   TileTree,
 } from '@sealgate/merkle';
+import { smallDisk } from '@sealgate/testing';
 import { runLine } from '../testing/run-line.ts';
 
 const key = generateNoteKey('log.example/acme.main');
@@ -121,12 +122,55 @@ describe('ledger export', () => {
     expect(existsSync(join(dir, 'tile/entries/001.p/45'))).toBe(false);
   });
 
+  it('takes keys as files too, several of them, like sealgate-verify', async () => {
+    serve(300);
+    const other = generateNoteKey('log.example/acme.main').verifierKey;
+    const file = join(dir, '../sealgate-export-keys');
+    try {
+      writeFileSync(file, `${other}\n${key.verifierKey}\n`);
+      expect(await copy(`--key ${file}`)).toMatchObject({ code: 0, err: '' });
+      expect((await copy(`--key ${other} --key ${key.verifierKey}`)).code).toBe(0);
+      expect((await copy(`--key ${other}`)).code).toBe(1);
+    } finally {
+      rmSync(file);
+    }
+    const { code, err } = await copy(`--key ${dir}/none`);
+    expect([code, err]).toEqual([
+      2,
+      `sealgate: --key: ${dir}/none is no verifier key, and no file that can be read: ENOENT.\n`,
+    ]);
+  });
+
+  it('names what it cannot write, and a later run continues', async () => {
+    serve(300);
+    writeFileSync(join(dir, 'tile'), 'a file where a folder belongs');
+    const { code, err } = await copy();
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/^sealgate: .*\/tile\/entries\/000 cannot be written: (ENOTDIR|EEXIST)\.\n$/),
+    ]);
+    rmSync(join(dir, 'tile'));
+    expect((await copy()).code).toBe(0);
+    const disk = smallDisk(1, 'an export to a full disk');
+    if (disk === undefined) return;
+    try {
+      writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(1024 * 1024));
+      const full = await runLine(`ledger export ${url} ${disk.path} --key ${key.verifierKey}`);
+      expect(full).toMatchObject({ code: 2, err: expect.stringContaining('cannot be written: ENOSPC.') });
+      disk.makeReadOnly();
+      const readOnly = await runLine(`ledger export ${url}// ${disk.path} --key ${key.verifierKey}`);
+      expect(readOnly).toMatchObject({ code: 2, err: expect.stringContaining('cannot be written: EROFS.') });
+    } finally {
+      disk.release();
+    }
+  });
+
   it('reports an unreachable log, or an invalid key', async () => {
     expect(await runLine(`ledger export http://127.0.0.1:1/ledger/acme.main ${dir}`)).toMatchObject({ code: 4 });
     expect(await copy('--bearer-file /nowhere/key')).toMatchObject({ code: 2 });
     expect(await copy('--key nothing')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--key: A verifier key'),
+      err: expect.stringContaining('--key: nothing is no verifier key'),
     });
   });
 });

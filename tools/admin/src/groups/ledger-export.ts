@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   bundlePath,
@@ -15,10 +15,10 @@ import {
 } from '@sealgate/merkle';
 import { Option } from 'commander';
 import type { CommandSpec } from '../command-spec.ts';
-import { EXIT_CODES, UnreachableError, UsageError } from '../errors.ts';
+import { errorCode, EXIT_CODES, UnreachableError, UnwritableError, UsageError } from '../errors.ts';
 
 interface ExportOptions {
-  readonly key?: string;
+  readonly key?: readonly string[];
   readonly bearerFile?: string;
 }
 
@@ -29,17 +29,20 @@ export const exportLog: CommandSpec<ExportOptions> = {
     'URL is that of one log (C2SP tlog-tiles) that serves entries, such as https://peer.example.com/ledger/acme.main. Only checkpoint and entries are fetched; the tiles are built from them and must give the signed root. A log that does not extend the copy in the folder is rejected with exit code 1. The checkpoint is written last, so that an interrupted run leaves the earlier copy valid. Serve partial tiles and the checkpoint with a short cache lifetime, everything else as immutable.',
   examples: [
     'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --key log.example+00000000+AAAA',
-    'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --bearer-file peer.key',
+    'sealgate ledger export https://peer.example.com/ledger/acme.main ./mirror --key log.vkey --bearer-file peer.key',
   ],
   options: [
-    new Option('--key <vkey>', 'the pinned verifier key of the log; without it no signature is checked'),
+    new Option(
+      '--key <vkey>',
+      'the pinned verifier key of the log, or a file with one per line; repeatable: a signature by any counts. Without it no signature is checked',
+    ).argParser((key: string, before: readonly string[] = []) => [...before, key]),
     new Option('--bearer-file <file>', 'a file with the key of the ledger peer, if the log is not public'),
   ],
   isOffline: () => true,
   run: async (session, [url = '', dir = ''], { key, bearerFile }) => {
     try {
       const bearer = bearerFile === undefined ? undefined : await bearerIn(bearerFile);
-      const { from, size, origin } = await copyLog({ url, dir, verify: verifierOf(key), bearer });
+      const { from, size, origin } = await copyLog({ url, dir, verify: await verifierOf(key), bearer });
       if (key === undefined) session.note('sealgate: without --key no signature was checked.\n');
       session.say(`${dir} contains the ${size} entries of ${origin}, ${size - from} of them new.`);
       return EXIT_CODES.done;
@@ -60,20 +63,35 @@ async function bearerIn(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (cause) {
-    throw new UsageError(`--bearer-file: ${path} cannot be read.`, { cause });
+    throw new UsageError(`--bearer-file: ${path} cannot be read: ${errorCode(cause) ?? String(cause)}.`, { cause });
   }
 }
 
 type Verify = (note: string) => boolean;
 
-function verifierOf(key: string | undefined): Verify {
-  if (key === undefined) return () => true;
+/** As of `sealgate-verify`: keys, or files with one per line. */
+async function verifierOf(given: readonly string[] | undefined): Promise<Verify> {
+  if (given === undefined) return () => true;
+  const keys = await Promise.all(given.map(async (key) => (VKEY.test(key) ? [key] : keysIn(key))));
   try {
-    const verifier = noteVerifier(key);
-    return (note) => verifier.verify(note) !== undefined;
+    const verifiers = keys.flat().map((key) => noteVerifier(key));
+    return (note) => verifiers.some((verifier) => verifier.verify(note) !== undefined);
   } catch (error) {
     throw new UsageError(`--key: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** The beginning of a verifier key, as no file is named. */
+const VKEY = /^[^+]+\+[0-9a-f]{8}\+/;
+
+async function keysIn(path: string): Promise<string[]> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(
+      `--key: ${path} is no verifier key, and no file that can be read: ${errorCode(cause) ?? ''}.`,
+      { cause },
+    );
+  });
+  return text.trim().split(/\s*\n\s*/);
 }
 
 interface Copying {
@@ -177,7 +195,7 @@ const MAX_BUNDLE_BYTES = TILE_WIDTH * 65_537;
 const FETCH_WITHIN_MS = 60_000;
 
 async function fetchFile({ url, bearer }: Copying, path: string, maxBytes: number): Promise<Buffer> {
-  const from = `${url.replace(/\/$/, '')}/${path}`;
+  const from = `${url.replace(/\/+$/, '')}/${path}`;
   let response: Response;
   try {
     const headers = bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` };
@@ -212,22 +230,29 @@ async function writeTiles(dir: string, tiles: readonly Tile[]): Promise<void> {
 
 /** Written to a temporary file, synced, renamed: a server of the folder never serves a partial file. */
 async function writeFileWhole(path: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const file = await open(`${path}.new`, 'w');
+  const next = `${path}.new`;
   try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(next, 'w');
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(next, path);
+  } catch (cause) {
+    await rm(next, { force: true }).catch(() => undefined);
+    throw new UnwritableError(path, cause);
   }
-  await rename(`${path}.new`, path);
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const code = errorCode(error);
+    if (code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read: ${code ?? String(error)}.`, { cause: error });
   }
 }
