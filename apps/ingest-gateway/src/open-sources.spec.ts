@@ -51,6 +51,20 @@ describe('sources that fail', () => {
     expect(reports).toEqual(['one', 'two', 'two']);
   });
 
+  it('leave when they were deleted or disabled', async () => {
+    const failing = new FailingSources({ now: () => 0, onFailing: () => undefined });
+    const asked: (readonly string[])[] = [];
+    const accepting = async (sourceIds: readonly string[]) => {
+      asked.push(sourceIds);
+      return new Set(['two']);
+    };
+    await failing.keep(accepting);
+    expect(asked).toEqual([]);
+    for (const id of ['one', 'two', 'three']) failing.vouched(sourceOf(id), false);
+    await failing.keep(accepting);
+    expect([asked, failing.count()]).toEqual([[['one', 'two', 'three']], 1]);
+  });
+
   it('are bounded in number', () => {
     const failing = new FailingSources({ now: () => 0, onFailing: () => undefined });
     for (let n = 0; n < 1500; n += 1) failing.vouched(sourceOf(String(n)), false);

@@ -6,7 +6,7 @@ import { StaleGuardError, type LedgerAppender } from '@sealgate/ledger-port';
 import type { Own } from '@sealgate/service-host';
 import { deliveriesStore, deliveryCounts } from './data/deliveries-store.ts';
 import { liveSources } from './data/live-callers.ts';
-import { resealSecrets, sourcesStore } from './data/sources-store.ts';
+import { acceptingSources, resealSecrets, sourcesStore } from './data/sources-store.ts';
 import { writeRejectedDelivery } from './data/write-events.ts';
 import type { EventStore } from './domain/read-events.ts';
 import type { ReadBody } from './domain/read-body.ts';
@@ -51,10 +51,17 @@ export function openSources(
     now,
     onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
   });
+  options.repeat({
+    name: 'failing sources',
+    everyMs: FORGET_EVERY_MS,
+    failure: 'failing_sources_unchecked',
+    level: 'debug',
+    work: () => failing.keep((sourceIds) => acceptingSources(sql, sourceIds)),
+  });
   options.metrics.gauge({
     name: 'sealgate_ingest_failing_sources',
     aggregator: 'max',
-    help: 'Sources whose recent signatures all failed, as seen by this process.',
+    help: 'Sources that accept deliveries and whose recent signatures all failed, as seen by this process.',
     labels: {},
     collect: (gauge) => gauge.set({}, failing.count()),
   });
@@ -143,6 +150,7 @@ function endOf(error: unknown): DeliveryOutcome {
 }
 
 const MOST_FAILING = 1000;
+const FORGET_EVERY_MS = 15_000;
 /** A source without a bad signature for this long no longer counts as failing. */
 const FORGOTTEN_AFTER_MS = 900_000;
 
@@ -174,6 +182,14 @@ export class FailingSources {
       this.#failing.delete(this.#failing.keys().next().value!);
     this.#failing.set(sourceId, nowMs);
     if (known === undefined || nowMs - known >= FORGOTTEN_AFTER_MS) this.#onFailing(source);
+  }
+
+  /** Forgets sources that were deleted or disabled, also with their network: nobody can mend them. */
+  async keep(accepting: (sourceIds: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
+    const asked = [...this.#failing.keys()];
+    if (asked.length === 0) return;
+    const found = await accepting(asked);
+    for (const sourceId of asked) if (!found.has(sourceId)) this.#failing.delete(sourceId);
   }
 
   /** Number of sources that fail now. */

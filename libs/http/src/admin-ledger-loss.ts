@@ -163,11 +163,16 @@ export async function ledgerCall<Value>(answer: Promise<Value>, forbidden = NO_R
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ArchiveRefusedError)
-      throw new AppError('INVALID_STATE_TRANSITION', error.message, { cause: error });
-    if (error instanceof LedgerArchivedError) throw new AppError('RECORD_ARCHIVED', error.message, { cause: error });
-    if (error instanceof LedgerForbiddenError) throw new AppError('FORBIDDEN', forbidden, { cause: error });
-    if (!(error instanceof LedgerUnavailableError)) throw error;
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger is unavailable.', { retryAfterSeconds: 1, cause: error });
+    throw ledgerRefusal(error, forbidden) ?? error;
   }
+}
+
+/** The refusal for an error of the ledger; undefined for a bug. */
+export function ledgerRefusal(error: unknown, forbidden = NO_RIGHT): AppError | undefined {
+  if (error instanceof ArchiveRefusedError)
+    return new AppError('INVALID_STATE_TRANSITION', error.message, { cause: error });
+  if (error instanceof LedgerArchivedError) return new AppError('RECORD_ARCHIVED', error.message, { cause: error });
+  if (error instanceof LedgerForbiddenError) return new AppError('FORBIDDEN', forbidden, { cause: error });
+  if (!(error instanceof LedgerUnavailableError)) return undefined;
+  return new AppError('LEDGER_UNAVAILABLE', error.message, { retryAfterSeconds: 1, cause: error });
 }

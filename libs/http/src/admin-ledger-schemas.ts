@@ -86,5 +86,6 @@ export const AuditRunRow = named(
     startedAt: Time,
     endedAt: orNull(Time),
     report: orNull(Audit, { description: 'Result; null unless the status is done.' }),
+    failure: orNull(Text, { description: 'Why it failed, such as a missing right; null unless the status is failed.' }),
   }),
 );

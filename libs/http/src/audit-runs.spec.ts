@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AuditReport } from '@sealgate/ledger-port';
+import { LedgerForbiddenError, LedgerUnavailableError, type AuditReport } from '@sealgate/ledger-port';
 import { testClock, testIds } from '@sealgate/testing';
-import { AuditRuns } from './audit-runs.ts';
+import { AuditRuns, auditRunRow } from './audit-runs.ts';
 
 const report: AuditReport = { ok: true, size: 12, firstBadRecordId: null, problem: null };
 
@@ -49,11 +49,19 @@ describe('background audits', () => {
     expect(runs.begin('acme.main', 13)).not.toBe(first);
   });
 
-  it('fail without a report when the ledger is unavailable', async () => {
+  it.each([
+    [new LedgerUnavailableError('The ledger cannot be reached.'), 'The ledger cannot be reached.'],
+    [
+      new LedgerForbiddenError('may not audit'),
+      'The database role of this listener has no access to this channel: see ADMIN_DATABASE_URL.',
+    ],
+    [new Error('a bug'), 'The audit failed; see the log of the service.'],
+  ])('fail without a report, and with the reason: %s', async (error, failure) => {
     const { runs, clock, end } = runsOf();
     const run = runs.begin('acme.main', 12);
-    await end('acme.main', new Error('away'));
+    await end('acme.main', error);
     expect(run).toMatchObject({ endedAtMs: clock.now(), report: undefined });
+    expect(auditRunRow(run)).toMatchObject({ status: 'failed', report: null, failure });
   });
 
   it('refuse a third concurrent run, and drop the oldest of more than a hundred finished runs', async () => {

@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { ledgerRefusal } from './admin-ledger-loss.ts';
 import type { AuditReport, LedgerReader } from '@sealgate/ledger-port';
 
 /** An audit that continues after the request that started it. */
@@ -13,6 +14,8 @@ interface AuditRun {
   endedAtMs: number | undefined;
   /** Undefined while it runs, and if it failed. */
   report: AuditReport | undefined;
+  /** Why it failed, for people. */
+  failure: string | undefined;
 }
 
 const MAX_RUNNING = 2;
@@ -54,18 +57,23 @@ export class AuditRuns {
       walked: 0,
       endedAtMs: undefined,
       report: undefined,
+      failure: undefined,
     };
     this.#keep(run);
     void this.#follow(run);
     return run;
   }
 
-  /** The run ends as failed, without a report, if the ledger is unavailable. */
+  /** The run ends as failed, without a report but with a reason, if the ledger is unavailable or refuses. */
   async #follow(run: AuditRun): Promise<void> {
     const onWalked = (records: number) => {
       run.walked = records;
     };
-    run.report = await this.#ledger.audit(run.channel, undefined, onWalked).catch(() => undefined);
+    try {
+      run.report = await this.#ledger.audit(run.channel, undefined, onWalked);
+    } catch (error) {
+      run.failure = ledgerRefusal(error)?.message ?? 'The audit failed; see the log of the service.';
+    }
     run.endedAtMs = this.#now();
   }
 
@@ -77,7 +85,7 @@ export class AuditRuns {
 }
 
 /** The run in the form of AuditRunRow. */
-export function auditRunRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun) {
+export function auditRunRow({ startedAtMs, endedAtMs, report, failure, ...run }: AuditRun) {
   const ended = report === undefined ? ('failed' as const) : ('done' as const);
   return {
     ...run,
@@ -85,6 +93,7 @@ export function auditRunRow({ startedAtMs, endedAtMs, report, ...run }: AuditRun
     startedAt: timeText(startedAtMs),
     endedAt: endedAtMs === undefined ? null : timeText(endedAtMs),
     report: report ?? null,
+    failure: failure ?? null,
   };
 }
 

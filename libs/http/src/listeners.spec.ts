@@ -110,6 +110,20 @@ describe('the ops listener', () => {
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
   });
 
+  it('compresses metrics for scrapers that accept it', async () => {
+    const text = 'up{route="/a/long/path"} 1\n'.repeat(1000);
+    const { app } = ops({
+      metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => text },
+    });
+    const zipped = await request(app).get('/metrics').set('Accept-Encoding', 'gzip');
+    expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    expect(zipped.text).toBe(text);
+    expect(Number(zipped.headers['content-length'])).toBeLessThan(text.length / 10);
+    const plain = await request(app).get('/metrics').set('Accept-Encoding', 'identity');
+    expect(plain.headers).not.toHaveProperty('content-encoding');
+    expect(plain.text).toBe(text);
+  });
+
   it('reports the running version', async () => {
     const response = await request(ops().app).get('/version');
     expect(response).toMatchObject({

@@ -60,6 +60,8 @@ export function opsApp(options: OpsAppOptions): App {
     trustProxy: false,
     tlsTerminatedUpstream: false,
     head: true,
+    // Metrics of a hundred routes compress to a tenth.
+    compress: true,
   });
 }
 

@@ -222,6 +222,24 @@ describe('httpMetrics', () => {
     expect(text).toContain(`http_request_duration_seconds_count{service="s",${labels}} 3`);
   });
 
+  it('exposes a route from its first request on, then with every status class', async () => {
+    const metrics = new Metrics('s', { unknownLabels: 'throw', processMetrics: false });
+    const http = httpMetrics(metrics);
+    const [first] = Array.from({ length: 200 }, (_, index) => http.route('GET', `/${index}`));
+    const lines = async () => (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(await lines()).toEqual([]);
+    first!.observe(200, 3);
+    const classes = (await lines()).filter((line) => line.startsWith('http_requests_total'));
+    expect(classes.map((line) => line.replace(/.*status="(...)".* /, '$1 '))).toEqual([
+      '1xx 0',
+      '2xx 1',
+      '3xx 0',
+      '4xx 0',
+      '5xx 0',
+    ]);
+    expect((await lines()).every((line) => line.includes('route="/0"'))).toBe(true);
+  });
+
   it('counts an invalid status as 5xx and an unknown method as other', async () => {
     const text = await scrape((http) => http.route('PROPFIND', 'none').observe(0, 1));
     expect(text).toContain('http_requests_total{route="none",method="other",status="5xx",service="s"} 1');

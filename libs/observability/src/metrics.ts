@@ -14,6 +14,14 @@ interface MetricDefinition<Sets extends LabelSets> {
   readonly labels?: Sets;
 }
 
+interface CounterDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
+  /**
+   * Whether a child is exposed as 0 at once (default), so that its first increase is visible to `increase` and `rate`. If
+   * not, it is exposed from its first `inc` on, also by 0: for many series of which a process uses few.
+   */
+  readonly zero?: boolean;
+}
+
 interface HistogramDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
   /** Ascending upper bounds; default `REQUEST_SECONDS`. */
   readonly buckets?: readonly number[];
@@ -37,7 +45,7 @@ interface CounterChild {
 
 /** A monotonically increasing number. Bind children once on hot paths. */
 interface Counter<Sets extends LabelSets> {
-  /** The counter of one combination. It is exposed as 0 at once, so that the first increase is visible. */
+  /** The counter of one combination. See `zero`. */
   child(labels: Labels<Sets>): CounterChild;
   /** Looks the child up at every call; for what is not hot. */
   inc(labels: Labels<Sets>, amount?: number): void;
@@ -61,7 +69,7 @@ interface HistogramChild {
   observe(value: number): void;
 }
 
-/** A distribution over fixed buckets. Bind children once on hot paths. */
+/** A distribution over fixed buckets, exposed from its first value on. Bind children once on hot paths. */
 interface Histogram<Sets extends LabelSets> {
   child(labels: Labels<Sets>): HistogramChild;
   /** Looks the child up at every call; for what is not hot. */
@@ -133,11 +141,11 @@ export class Metrics {
   }
 
   /** @throws Error when the name is taken or malformed; so do `histogram` and `gauge`. */
-  counter<const Sets extends LabelSets = Record<never, never>>(definition: MetricDefinition<Sets>): Counter<Sets> {
+  counter<const Sets extends LabelSets = Record<never, never>>(definition: CounterDefinition<Sets>): Counter<Sets> {
     const counter = new prom.Counter(this.#configured(definition, 'counter'));
     const labels = this.#labels(definition, (values) => {
       const bound = counter.labels(values);
-      bound.inc(0);
+      if (definition.zero !== false) bound.inc(0);
       return {
         inc(amount = 1) {
           if (!(amount >= 0)) throw new RangeError('A counter only grows.');
@@ -170,10 +178,8 @@ export class Metrics {
     const rising = buckets.every((bound, index) => index === 0 || bound > (buckets[index - 1] ?? bound));
     if (buckets.length === 0 || !rising) throw new Error(`The buckets of ${name} must rise.`);
     const histogram = new prom.Histogram({ ...this.#configured(definition, 'histogram'), buckets: [...buckets] });
-    const labels = this.#labels(definition, (values) => {
-      histogram.zero(values);
-      return histogram.labels(values);
-    });
+    // Exposed from the first value on: a histogram is some twenty series, and most routes are never used.
+    const labels = this.#labels(definition, (values) => histogram.labels(values));
     return {
       child: (values) => labels.declare(values),
       observe: (values, value) => labels.find(values).observe(value),
@@ -250,13 +256,15 @@ interface HttpMetrics {
 
 /**
  * `http_requests_total{route,method,status}` with the status class (`2xx`) and
- * `http_request_duration_seconds{route,method}`: request rate, error ratio and percentiles by route.
+ * `http_request_duration_seconds{route,method}`: request rate, error ratio and percentiles by route. A route is exposed from
+ * its first request on.
  */
 export function httpMetrics(metrics: Metrics): HttpMetrics {
   const requests = metrics.counter({
     name: 'http_requests_total',
     help: 'Answered requests by route template, method and status class.',
     labels: { route: 'declared', method: METHODS, status: STATUS_CLASSES },
+    zero: false,
   });
   const seconds = metrics.histogram({
     name: 'http_request_duration_seconds',
@@ -268,8 +276,12 @@ export function httpMetrics(metrics: Metrics): HttpMetrics {
       const labels = { route: template, method: METHODS.find((known) => known === method.toUpperCase()) ?? 'other' };
       const byStatusClass = STATUS_CLASSES.map((status) => requests.child({ ...labels, status }));
       const ofRoute = seconds.child(labels);
+      let isUsed = false;
       return {
         observe(status, durationMs) {
+          // From the first request on all classes are exposed, so that the first error after it is an increase.
+          if (!isUsed) for (const counter of byStatusClass) counter.inc(0);
+          isUsed = true;
           (byStatusClass[Math.floor(status / 100) - 1] ?? byStatusClass[4])?.inc();
           ofRoute.observe(durationMs / 1000);
         },

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
-import { DatabaseUnavailableError, isConnectionLost, refusalCode } from './database-errors.ts';
+import { DatabaseUnavailableError, isConnectionLost, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
 export interface OutageMapping {
@@ -74,5 +74,16 @@ function refusalOf(cause: unknown, mapping: OutageMapping): AppError {
       cause,
     });
   }
-  return new AppError('UNAVAILABLE', detail, { cause });
+  // A refusal is no outage: a caller who waits, or an operator who looks at the network, would look for nothing.
+  const refused = refusalCode(cause);
+  return new AppError('UNAVAILABLE', refused === undefined ? detail : refusalSentence(refused), { cause });
+}
+
+/** Without names of roles, tables or variables: a caller may read it. */
+function refusalSentence(code: string): string {
+  if (code === READ_ONLY) return 'The database takes no writes: it is a standby, or was made read-only.';
+  if (code === '42501') return 'The database role of this service lacks a right; an operator has to grant it.';
+  if (code.startsWith('28')) return 'The database refuses the role or the password of this service.';
+  if (code === '3D000') return 'The database of this service does not exist.';
+  return 'The database is not migrated for this version of the service.';
 }

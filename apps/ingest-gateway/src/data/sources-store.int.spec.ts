@@ -5,7 +5,7 @@ import { openTestEvents, START_MS, type TestEvents } from '../testing/test-event
 import { deliveriesStore, deliveryCounts } from './deliveries-store.ts';
 import { ingestRemovals } from './event-retention.ts';
 import { liveSources } from './live-callers.ts';
-import { resealSecrets, sealedSecrets, sourcesStore } from './sources-store.ts';
+import { acceptingSources, resealSecrets, sealedSecrets, sourcesStore } from './sources-store.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(32)}`, `new:${'n'.repeat(32)}`];
 const VALUE = 'a-secret-of-the-sender';
@@ -99,6 +99,17 @@ describe('the secrets of a source', () => {
     const text = await textOf(sourceId);
     expect(await resealSecrets(sql, boxOf(OLD))).toBe(0);
     expect(await textOf(sourceId)).toBe(text);
+  });
+
+  it('count as accepting until they are disabled or deleted', async () => {
+    const [one, two, three] = [await newSource(), await newSource(), await newSource()];
+    const found = async () => [...(await acceptingSources(sql, [one, two, three, 'src_none']))].sort();
+    expect(await found()).toEqual([one, two, three].sort());
+    const set = (change: string, id: string) =>
+      sql.query({ text: `UPDATE ingest.sources SET ${change} WHERE source_id = $1`, values: [id] });
+    await set('enabled = false', one);
+    await set('deleted_at = now()', two);
+    expect(await found()).toEqual([three]);
   });
 
   it('are deleted with the source', async () => {

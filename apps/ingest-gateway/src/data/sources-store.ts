@@ -84,6 +84,13 @@ export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): Sour
   };
 }
 
+/** Which of these sources accept deliveries: neither deleted nor disabled, nor their network deleted. */
+export async function acceptingSources(sql: Sql, sourceIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const text = 'SELECT source_id FROM ingest.live_sources WHERE source_id = ANY ($1)';
+  const rows = await sql.query<{ source_id: string }>({ text, values: [sourceIds] });
+  return new Set(rows.map((row) => row.source_id));
+}
+
 /** Number of sources of a network that are not deleted, disabled ones included. */
 export async function countLiveSources(sql: Sql, networkId: string): Promise<number> {
   const text = 'SELECT count(*)::integer AS live FROM ingest.sources WHERE network_id = $1 AND deleted_at IS NULL';

@@ -20,6 +20,10 @@ export async function readLedger<Row extends object>(
         cause: error,
       });
     }
+    if (error instanceof DatabaseRefusedError) {
+      const reason = `The database refuses the ledger (${String(error.code)}): its role lacks a right, or it is not migrated.`;
+      throw new LedgerUnavailableError(reason, { cause: error });
+    }
     if (error instanceof DatabaseUnavailableError) {
       throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
     }

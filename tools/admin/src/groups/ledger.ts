@@ -133,9 +133,11 @@ const audit: CommandSpec<AuditOptions> = {
       await session.pause(pauseMs);
       answer = await find(auditId);
     }
-    const { report } = answer.value;
+    const { report, failure } = answer.value;
     if (!isObject(report)) {
-      session.note(`sealgate: audit ${auditId} could not be completed: the ledger cannot be reached.\n`);
+      // A service of an older version tells no reason.
+      const reason = typeof failure === 'string' ? failure : 'The ledger cannot be reached, or refuses it.';
+      session.note(`sealgate: audit ${auditId} could not be completed: ${reason}\n`);
       return EXIT_CODES.refused;
     }
     session.show({ text: JSON.stringify(report), value: report }, auditText);

@@ -56,14 +56,14 @@ describeWith('helm', (helm) => {
       'helm.sh/hook-weight': '0',
     });
     expect(Object.keys(envOf(rendered, 'Job')).sort()).toEqual([
+      'ADMIN_DATABASE_URL',
       'DATABASE_URL',
       'LEDGER_ORIGIN',
       'MIGRATION_DATABASE_URL',
     ]);
     // The integrator and the mapping decide the grants of the peer's role.
-    const ofPeer = render('ledger-peer', 'secrets.ADMIN_DATABASE_URL.name=x');
+    const ofPeer = render('ledger-peer');
     expect(envOf(ofPeer, 'Job')).toMatchObject({ LEDGER_INTEGRATOR: 'true', MAPPING_FILE: expect.any(String) });
-    expect(Object.keys(envOf(ofPeer, 'Job'))).toContain('ADMIN_DATABASE_URL');
     const [migrate] = ofPeer.find(({ kind }) => kind === 'Job')?.spec?.template?.spec.containers ?? [];
     expect(migrate).toMatchObject({ volumeMounts: [{ mountPath: '/etc/sealgate/mapping' }] });
     expect(job?.spec?.template?.spec.containers[0].args).toEqual(['migrate.js']);
@@ -72,6 +72,16 @@ describeWith('helm', (helm) => {
       .filter(({ kind }) => kind === 'NetworkPolicy')
       .map(({ metadata }) => metadata.annotations);
     expect(policies.filter((found) => found?.['helm.sh/hook-weight'] === '-1')).toHaveLength(1);
+  });
+
+  it.each([
+    ['ledger-peer', ['Deployment', 'StatefulSet', 'Job']],
+    ['ingest-gateway', ['Deployment', 'Job']],
+  ] as const)('gives %s and its job the role for operators, so that it may audit every channel', (surface, kinds) => {
+    const rendered = render(surface);
+    for (const kind of kinds) expect(Object.keys(envOf(rendered, kind))).toContain('ADMIN_DATABASE_URL');
+    const text = JSON.stringify(rendered);
+    expect(text).toContain(`{"name":"${surface}","key":"ADMIN_DATABASE_URL"}`);
   });
 
   it('gives the signing key and a volume to one process that serves no requests', () => {
