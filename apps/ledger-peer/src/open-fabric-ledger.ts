@@ -6,6 +6,10 @@ import { SCHEMA } from './peer-migrations.ts';
 
 const SETTLE_WITHIN_MS = 1000;
 
+/** A transaction of a job that is not done, whose group is the id of its job. */
+const UNFINISHED = `EXISTS (SELECT FROM peer.jobs j
+                             WHERE j.job_id = split_part(t.reference, ':', 1) AND j.done_at IS NULL)`;
+
 /**
  * Opens the gateway of a Fabric network. Loaded only if LEDGER_DRIVER is fabric.
  * @throws StartError for an invalid connection file, or a mapped channel that it does not hold.
@@ -14,7 +18,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
   const { targets } = options.config.mappings;
   const needs = targets.map(({ channel }) => channel);
   const { client, channels, waiting } = await openedOrStartError(GatewayNotOpenedError, async () =>
-    openGateway({ ...options, needs, schema: SCHEMA }),
+    openGateway({ ...options, needs, schema: SCHEMA, inUse: UNFINISHED }),
   );
   const assets = fabricAssets({ client, channels, settleWithinMs: SETTLE_WITHIN_MS });
   const probes = probesOf(channels, targets);

@@ -10,7 +10,10 @@ describe('openapi.json', () => {
   it('lists every failure code of an asset, for responses and for jobs', () => {
     const { paths, components } = publicDescription() as unknown as Described;
     // By hand, from the specification of POST /api/assets.
-    const known = ['INVALID_REQUEST', 'LEDGER_UNAVAILABLE', 'NOT_ATTEMPTED', 'RECORD_CONFLICT', 'UNKNOWN_CHAINCODE'];
+    const known = [
+      ...['INVALID_REQUEST', 'LEDGER_UNAVAILABLE', 'NOT_ATTEMPTED', 'OUTCOME_UNKNOWN', 'RECORD_CONFLICT'],
+      'UNKNOWN_CHAINCODE',
+    ];
     expect(components.schemas['AssetFailureCode']?.enum?.toSorted()).toEqual(known);
     const { responses } = paths['/api/assets']!['post']!;
     for (const answer of [responses['200'], responses['202'], paths['/api/jobs/{id}']!['get']!.responses['200']]) {

@@ -1,7 +1,17 @@
 import type { Metrics } from '@sealgate/observability';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 
-const OUTCOMES = ['committed', 'refused', 'failed', 'unknown', 'halted', 'unavailable', 'overloaded', 'again'] as const;
+const OUTCOMES = [
+  'committed',
+  'refused',
+  'failed',
+  'unknown',
+  'halted',
+  'unavailable',
+  'overloaded',
+  'unsure',
+  'again',
+] as const;
 
 export interface LedgerMetrics {
   /** Wraps a ledger: counts and times its calls. */
@@ -59,6 +69,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
         outcomes.inc({ outcome: result.outcome });
         return result;
       },
+      recall: (jobId, parts) => ledger.recall(jobId, parts),
       read: (target, id) => timed('read', () => ledger.read(target, id)),
       query: (target, query) => timed('query', () => ledger.query(target, query)),
     }),

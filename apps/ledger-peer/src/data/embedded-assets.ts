@@ -53,6 +53,8 @@ export function embeddedAssets(options: {
         return failureOf(error);
       }
     },
+    // There is no journal, and none is needed: an asset that is sent again is found, not written again.
+    recall: (_jobId, parts) => Promise.resolve(parts.map(() => new Map())),
     async settle(_target, _assets, transactionId): Promise<SettleOutcome> {
       // While this process resends the same bytes, they are not sent under another name.
       const isOver = await late.isOver(transactionId, settleWithinMs);

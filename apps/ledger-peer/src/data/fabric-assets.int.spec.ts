@@ -212,8 +212,69 @@ describe('a third-party contract', () => {
     const id = freshId();
     const first = await ledger.write(target('vehicle'), [car(id)], 'job_1');
     expect(first).toMatchObject({ outcome: 'committed' });
-    expect(await ledger.write(target('vehicle'), [car(id)], 'job_1')).toEqual(first);
+    const part = { target: target('vehicle'), assets: [car(id), car(freshId())] };
+    const [results] = await ledger.recall('job_1', [part]);
+    expect([...results!]).toEqual([[id, expect.objectContaining({ state: 'succeeded' })]]);
+    expect(await ledger.recall('job_2', [part])).toEqual([new Map()]);
     expect(await ledger.write(target('vehicle'), [car(id)], 'job_2')).toMatchObject({ code: 'RECORD_CONFLICT' });
+  });
+});
+
+describe('a contract that writes a version each time', () => {
+  const kept = () => target('kept.x');
+  const versionOf = async (id: string) =>
+    (JSON.parse((await ledger.read(kept(), id))?.text ?? '{}') as { version?: number }).version;
+
+  it('is written once by two processes that both run a job', async () => {
+    const id = freshId();
+    const both = await Promise.all([1, 2].map(() => ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`)));
+    for (const outcome of both) expect(['committed', 'unknown', 'unsure']).toContain(outcome.outcome);
+    expect(await versionOf(id)).toBe(1);
+    const again = await ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`);
+    expect(again).toMatchObject({ outcome: 'committed' });
+    expect(await versionOf(id)).toBe(1);
+  });
+
+  it('is told apart from another contract that takes the same id in the same job', async () => {
+    const id = freshId();
+    const job = `job_${id}`;
+    expect(await ledger.write(kept(), [asset(id, 'kept.x')], job)).toMatchObject({ outcome: 'committed' });
+    expect(await ledger.write(target('vehicle'), [car(id)], job)).toMatchObject({ outcome: 'committed' });
+    expect((await ledger.read(target('vehicle'), id))?.text).toContain(id);
+  });
+
+  it('finds what was sent in halves when it is asked for the whole, and for the whole when asked in halves', async () => {
+    const [a, b, c] = [freshId(), freshId(), freshId()];
+    const job = `job_${a}`;
+    const assets = [a, b, c].map((id) => asset(id, 'kept.x'));
+    await ledger.write(kept(), assets.slice(0, 1), job);
+    await ledger.write(kept(), assets.slice(1), job);
+    const parts = [assets, assets.slice(0, 2), assets.slice(2)].map((its) => ({ target: kept(), assets: its }));
+    const recalled = await ledger.recall(job, parts);
+    expect(recalled.map((results) => [...results.keys()].toSorted())).toEqual([[a, b, c], [a, b], [c]]);
+  });
+
+  it('cannot be asked what was sent while the journal is locked: that is unknown, never "nothing"', async () => {
+    const id = freshId();
+    const job = `job_${id}`;
+    await ledger.write(kept(), [asset(id, 'kept.x')], job);
+    const part = { target: kept(), assets: [asset(id, 'kept.x')] };
+    await database.sql.transaction(
+      async (locked) => {
+        await locked.query({ text: `LOCK TABLE ${SCHEMA}.fabric_transactions` });
+        await expect(ledger.recall(job, [part])).rejects.toBeInstanceOf(LedgerUnavailableError);
+        expect(await ledger.settle(kept(), part.assets, '00'.repeat(32))).toEqual({ outcome: 'unavailable' });
+      },
+      { deadlineMs: 20_000 },
+    );
+    expect((await ledger.recall(job, [part]))[0]?.get(id)).toMatchObject({ state: 'succeeded' });
+  }, 30_000);
+
+  it('is written again for a transaction without a row only once that can never be sent', async () => {
+    const id = freshId();
+    const lost = 'ab'.repeat(32);
+    expect(await ledger.settle(kept(), [asset(id, 'kept.x')], lost)).toEqual({ outcome: 'again' });
+    expect(await client.settle(lost)).toMatchObject({ status: 'refused' });
   });
 });
 

@@ -16,7 +16,11 @@ interface ClaimRow {
 const TAKES = 5;
 
 /** Claims on Idempotency-Keys. */
-export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin' | 'look' | 'keep' | 'forget'> {
+export function jobClaims({
+  ask,
+  leases,
+  now,
+}: JobTable): Pick<JobStore, 'begin' | 'look' | 'keep' | 'forget' | 'leave'> {
   const find = async ({ claim }: RequestClaim): Promise<ClaimRow | undefined> => {
     const [row] = await ask<ClaimRow>({
       name: 'peer claim',
@@ -41,19 +45,17 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       throw error;
     }
   };
-  /**
-   * The INSERT of the claim got no answer, and nothing was sent under it: the same request need not wait for the lease.
-   */
+  /** The statement that took the claim got no answer: the same request need not wait for the lease. */
   const retake = async (row: ClaimRow, claim: RequestClaim): Promise<string | undefined> => {
     const isLost = row.lease_owner === leases.owner && !leases.holds(row.job_id) && unanswered.has(claim);
     if (!isLost) return undefined;
     const [taken] = await ask<{ job_id: string }>(retakeStatement(row.job_id, leases));
     return taken?.job_id;
   };
-  const begun = (jobId: string, claim: RequestClaim) => {
+  const begun = (jobId: string, claim: RequestClaim, isNew: boolean) => {
     unanswered.delete(claim);
     leases.hold(jobId);
-    return { kind: 'begun', jobId } as const;
+    return { kind: 'begun', jobId, isNew } as const;
   };
   return {
     look,
@@ -61,13 +63,14 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       // The row may be removed between the two statements; then both are repeated.
       for (let times = 0; times < TAKES; times += 1) {
         const taken = await take({ jobId, familyId, claim, leases, nowMs: now() });
-        if (taken !== undefined) return begun(taken, claim);
+        // A claim that is taken over keeps its job id.
+        if (taken !== undefined) return begun(taken, claim, taken === jobId);
         const row = await find(claim);
         if (row === undefined) continue;
         const known = knownClaim(row, claim.acceptable);
         const isOurs = known.kind === 'running' && claim.acceptable.includes(row.fingerprint);
         const again = isOurs ? await retake(row, claim) : undefined;
-        return again === undefined ? known : begun(again, claim);
+        return again === undefined ? known : begun(again, claim, false);
       }
       return { kind: 'running' };
     },
@@ -87,6 +90,13 @@ export function jobClaims({ ask, leases, now }: JobTable): Pick<JobStore, 'begin
       const text = `DELETE FROM peer.jobs
                      WHERE job_id = $1 AND lease_owner = $2 AND answer_status IS NULL AND NOT promised`;
       // If it cannot be removed now, its lease expires, and the same request takes it over.
+      await ask({ text, values: [jobId, leases.owner] }).catch(() => undefined);
+    },
+    async leave(jobId) {
+      leases.drop(jobId);
+      const text = `UPDATE peer.jobs SET lease_owner = NULL, lease_until = NULL
+                     WHERE job_id = $1 AND lease_owner = $2 AND answer_status IS NULL AND NOT promised`;
+      // If it cannot be written now, the lease expires.
       await ask({ text, values: [jobId, leases.owner] }).catch(() => undefined);
     },
   };

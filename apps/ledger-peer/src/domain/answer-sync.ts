@@ -2,6 +2,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { AppError, type Fault } from '@sealgate/errors';
 import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
 import { canonical, type JsonValue } from '@sealgate/json';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { AssetLedger } from './asset-ledger.ts';
 import { failed, NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
 import type { PeerCaller } from './caller.ts';
@@ -9,7 +10,7 @@ import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from './jobs.ts';
 import type { Mappings } from './mapping.ts';
 import { planBatches, type Plan, type SentAsset } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
-import { runPlan } from './run-plan.ts';
+import { recallResults, runPlan } from './run-plan.ts';
 
 /** A write with valid syntax. */
 export interface SyncRequest {
@@ -58,7 +59,8 @@ const MOST_FAULTS = 100;
  * an Idempotency-Key, one with `respond-async`, and one whose outcome is unknown when it is answered.
  *
  * @throws AppError INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, UNKNOWN_CHAINCODE,
- * LEDGER_UNAVAILABLE, OVERLOADED, UNAVAILABLE: nothing was sent by this request.
+ * LEDGER_UNAVAILABLE, OVERLOADED, UNAVAILABLE: nothing was sent by this request. OUTCOME_UNKNOWN: an earlier request with
+ * this key may have written assets, and what became of them could not be learnt now.
  */
 export function answerSync(ports: AnswerSyncPorts): AnswerSync {
   return async (request) => {
@@ -75,7 +77,9 @@ async function fresh(ports: AnswerSyncPorts, request: SyncRequest): Promise<Sync
   if (refusal !== undefined) throw refusal;
   const jobId = ports.newJobId();
   if (request.prefersAsync) return enqueue(ports, request, jobId);
-  return { ...(await write(ports, request, { plan, jobId })), replayed: false };
+  const written = await write(ports, request, { plan, jobId, isNew: true });
+  if (written instanceof AppError) throw written;
+  return { ...written, replayed: false };
 }
 
 async function keyed(ports: AnswerSyncPorts, request: SyncRequest, key: string): Promise<SyncAnswer> {
@@ -100,7 +104,7 @@ async function lead(
   for (;;) {
     const known = refusal === undefined ? await begin(ports, request, claim) : await ports.jobs.look(claim);
     if (known === undefined) throw refusal ?? new Error('A claim is either known or begun.');
-    if (known.kind === 'begun') return answerBegun(ports, request, { plan, jobId: known.jobId, claim });
+    if (known.kind === 'begun') return answerBegun(ports, request, { ...known, plan, claim });
     const answer = replayOf(known);
     if (answer !== undefined) return answer;
     if (ports.now() >= giveUpAtMs) throw inProgress();
@@ -128,19 +132,29 @@ function inProgress(): AppError {
 interface Begun {
   readonly plan: Plan;
   readonly jobId: string;
+  /** False: an earlier request, perhaps of a process that died, may have sent something under this job id. */
+  readonly isNew: boolean;
   readonly claim: RequestClaim;
 }
 
+/**
+ * Only a claim that this request made, and before it sent anything, is removed when it fails. Any other one stays until
+ * it is answered: it leads the next request to what was sent.
+ */
 async function answerBegun(ports: AnswerSyncPorts, request: SyncRequest, begun: Begun): Promise<SyncAnswer> {
   const { jobs } = ports;
-  const { jobId, claim } = begun;
-  let answer: KeptAnswer;
+  const { jobId, claim, isNew } = begun;
+  let answer: KeptAnswer | AppError;
   try {
-    if (request.prefersAsync) return await enqueue(ports, request, jobId);
-    answer = await write(ports, request, begun);
+    answer = request.prefersAsync ? await enqueued(ports, request, jobId) : await write(ports, request, begun);
   } catch (error) {
-    await jobs.forget(jobId);
+    // Unexpected: something may have been sent.
+    await jobs.leave(jobId);
     throw error;
+  }
+  if (answer instanceof AppError) {
+    await (isNew && answer.code !== 'OUTCOME_UNKNOWN' ? jobs.forget(jobId) : jobs.leave(jobId));
+    throw answer;
   }
   if (answer.status === 202) return { ...answer, replayed: false };
   // The assets are written whatever happens to the row; the same request finds them again.
@@ -150,9 +164,21 @@ async function answerBegun(ports: AnswerSyncPorts, request: SyncRequest, begun: 
 }
 
 async function enqueue(ports: AnswerSyncPorts, request: SyncRequest, jobId: string): Promise<SyncAnswer> {
-  const answer: KeptAnswer = { jobId, status: 202, body: `{"jobId":"${jobId}","status":"queued"}`, isAsync: true };
-  await ports.jobs.enqueue({ ...jobOf(request, jobId), results: [], answer });
+  const answer = await enqueued(ports, request, jobId);
+  if (answer instanceof AppError) throw answer;
   return { ...answer, replayed: false };
+}
+
+/** An AppError is returned if the job is certainly not stored. */
+async function enqueued(ports: AnswerSyncPorts, request: SyncRequest, jobId: string): Promise<KeptAnswer | AppError> {
+  const answer: KeptAnswer = { jobId, status: 202, body: `{"jobId":"${jobId}","status":"queued"}`, isAsync: true };
+  try {
+    await ports.jobs.enqueue({ ...jobOf(request, jobId), results: [], answer });
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  return answer;
 }
 
 const jobOf = ({ caller, rawBody }: SyncRequest, jobId: string) => ({
@@ -161,26 +187,46 @@ const jobOf = ({ caller, rawBody }: SyncRequest, jobId: string) => ({
   body: rawBody.toString('utf8'),
 });
 
-/** Sends everything and returns the results known by the deadline. */
-async function write(
-  ports: AnswerSyncPorts,
-  request: SyncRequest,
-  { plan, jobId, claim }: { plan: Plan; jobId: string; claim?: RequestClaim },
-): Promise<KeptAnswer> {
+interface Writing {
+  readonly plan: Plan;
+  readonly jobId: string;
+  readonly isNew: boolean;
+  readonly claim?: RequestClaim;
+}
+
+/**
+ * Sends everything that no earlier request has sent, and returns the results known by the deadline. An AppError is
+ * returned, not thrown, if this request has sent nothing or the outcome of an earlier one is not known.
+ */
+async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writing): Promise<KeptAnswer | AppError> {
+  const { plan, jobId, isNew } = writing;
+  const { ledger } = ports;
   const endAtMs = ports.now() + ports.answerWithinMs;
-  const { results, lost, halted, sent } = await runPlan(plan, {
-    ledger: ports.ledger,
-    // A process that takes the claim over continues under the same id, and finds what this process has sent.
-    jobId: claim === undefined ? undefined : jobId,
+  const known: (AssetResult | undefined)[] = [];
+  try {
+    if (!isNew) await recallResults(ledger, { jobId, plan }, known);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    return outcomeUnknown(error);
+  }
+  // One after another means that nothing is sent while the outcome of an earlier batch is open.
+  const mayBegin = request.continueOnError || known.every((result) => result?.state !== 'pending');
+  const run = {
+    ledger,
+    jobId,
     continueOnError: request.continueOnError,
     batchesAtOnce: ports.batchesAtOnce,
-    mayGoOn: () => ports.now() < endAtMs,
-  });
+    mayGoOn: () => mayBegin && ports.now() < endAtMs,
+  };
+  const { results, lost, halted, sent } = await runPlan(plan, run, known);
+  // An earlier request may have sent what has no result, now or later: "not attempted" would be untrue.
+  const isUntold = results.some((result) => result === undefined);
+  if (lost === 'unsure' || (!isNew && isUntold)) return outcomeUnknown();
   const [whyHalted] = halted.values();
   const outage = lost === undefined && whyHalted !== undefined ? 'unavailable' : lost;
   if (!sent && (outage === 'unavailable' || outage === 'overloaded')) {
     const { code, detail } = OUTAGES[outage];
-    throw new AppError(code, lost === undefined ? (whyHalted ?? detail) : detail, { retryAfterSeconds: 1 });
+    return new AppError(code, lost === undefined ? (whyHalted ?? detail) : detail, { retryAfterSeconds: 1 });
   }
   const all = results.map((result, index): AssetResult => result ?? notAttempted(halted.get(index)));
   const isOpen = all.some(({ state }) => state === 'pending');
@@ -188,6 +234,11 @@ async function write(
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };
   if (isOpen) await ports.jobs.follow({ ...jobOf(request, jobId), results: all, answer });
   return answer;
+}
+
+function outcomeUnknown(cause?: unknown): AppError {
+  const detail = 'An earlier request with this key may have written assets; send the same request again to learn it.';
+  return new AppError('OUTCOME_UNKNOWN', detail, { retryAfterSeconds: 1, cause });
 }
 
 const notAttempted = (why: string | undefined): AssetResult =>

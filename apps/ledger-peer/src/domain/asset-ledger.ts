@@ -1,5 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
-import type { FailureCode } from './asset-result.ts';
+import type { AssetResult, FailureCode } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset to write. */
@@ -26,6 +26,8 @@ export interface WrittenTransaction {
  *   known; otherwise a subset of the assets may be accepted
  * - failed: nothing was written, and retrying does not help now
  * - unknown: it may have been written; call `settle`
+ * - unsure: another process runs the same job, and it could not be asked what that one has sent; nothing was written by
+ *   this call
  * - halted: nothing was written, and the channel accepts no writes now; others may. `message` says why
  * - unavailable, overloaded: nothing was written, and no channel accepts writes now
  */
@@ -35,7 +37,7 @@ export type WriteOutcome =
   | { readonly outcome: 'failed'; readonly code: FailureCode; readonly message: string; readonly retryable: boolean }
   | { readonly outcome: 'unknown'; readonly transactionId: string }
   | { readonly outcome: 'halted'; readonly message: string }
-  | { readonly outcome: 'unavailable' | 'overloaded' };
+  | { readonly outcome: 'unavailable' | 'overloaded' | 'unsure' };
 
 /**
  * `again`: write the same assets again. The transaction is not in the ledger and never will be, or a second write
@@ -65,15 +67,30 @@ export interface AssetPage {
   readonly next: JsonValue | undefined;
 }
 
+/** Assets of a job that go to one target. */
+export interface JobPart {
+  readonly target: Target;
+  readonly assets: readonly NewAsset[];
+}
+
 /** What this surface needs from a ledger. Every call ends within the driver's own deadline. */
 export interface AssetLedger {
   /** Whether one transaction of this target can hold several assets. */
   takesMany(target: Target): boolean;
   /**
    * Writes the assets as one transaction; ids are unique in it. Never rejects for a result that a ledger can return.
-   * With a job id it first looks for what an earlier run of the job has sent of these assets.
+   * Under one job id the same assets are written once, also by two processes that both run the job.
    */
   write(target: Target, assets: readonly NewAsset[], jobId?: string): Promise<WriteOutcome>;
+  /**
+   * What earlier runs of a job have sent, by any process: for each part the results by id, succeeded or pending. An asset
+   * without a result was not sent, or has no effect; on a ledger whose writes may be repeated it may also be written
+   * already.
+   *
+   * Rejects with LedgerUnavailableError if that cannot be asked: then nothing of the job may be sent, and nothing of it
+   * may be reported as not written.
+   */
+  recall(jobId: string, parts: readonly JobPart[]): Promise<readonly ReadonlyMap<string, AssetResult>[]>;
   /** Settles a write whose outcome was unknown. */
   settle(target: Target, assets: readonly NewAsset[], transactionId: string): Promise<SettleOutcome>;
   /** Undefined: no such asset. Rejects with LedgerUnavailableError. */

@@ -12,6 +12,7 @@ export const FAILURE_CODES = [
   'UNKNOWN_CHAINCODE',
   'LEDGER_UNAVAILABLE',
   'NOT_ATTEMPTED',
+  'OUTCOME_UNKNOWN',
 ] as const satisfies readonly ItemCode[];
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
@@ -30,6 +31,13 @@ export const failed = (code: FailureCode, message: string, retryable: boolean): 
 });
 
 export const NOT_ATTEMPTED = failed('NOT_ATTEMPTED', 'It was not sent to the ledger; send it again.', true);
+
+/** Of a job that is given up: the process that sent it may have died before it stored a result. */
+export const NEVER_TOLD = failed(
+  'OUTCOME_UNKNOWN',
+  'The job was given up; it may have been written. Read it before it is sent again.',
+  false,
+);
 
 export const UNKNOWN_CHAINCODE = failed('UNKNOWN_CHAINCODE', 'No chaincode is mapped for its type.', false);
 

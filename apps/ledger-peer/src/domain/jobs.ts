@@ -52,18 +52,23 @@ export interface JobView {
  * with AppError UNAVAILABLE if the store does not answer.
  */
 export interface JobStore {
-  /** Takes the claim for this process, also one whose holder is gone; otherwise returns its state. */
+  /**
+   * Takes the claim for this process, also one whose holder is gone; otherwise returns its state. `isNew`: this call made
+   * the claim; otherwise something may have been sent under its job id.
+   */
   begin(job: {
     jobId: string;
     familyId: string;
     claim: RequestClaim;
-  }): Promise<{ kind: 'begun'; jobId: string } | KnownClaim>;
+  }): Promise<{ kind: 'begun'; jobId: string; isNew: boolean } | KnownClaim>;
   /** The state of a claim, without taking it. */
   look(claim: RequestClaim): Promise<KnownClaim | undefined>;
   /** Stores the response of a claimed request; false if another process has taken the claim over. */
   keep(answer: KeptAnswer): Promise<boolean>;
-  /** Releases a claim without a response worth storing. Never rejects. */
+  /** Removes a claim that this process made and under which nothing was sent. Never rejects. */
   forget(jobId: string): Promise<void>;
+  /** Ends this process's hold of a claim, which stays: the same request takes it over at once. Never rejects. */
+  leave(jobId: string): Promise<void>;
   /** Stores a job of which nothing was sent; some process will run it. */
   enqueue(job: PromisedJob): Promise<void>;
   /** The same for a job in progress with an unknown outcome. Never rejects: it is retried until it is stored. */

@@ -29,6 +29,7 @@ function portsWith(read: Read, log?: PublicLog) {
   const ledger: AssetLedger = {
     takesMany: () => true,
     write: () => Promise.reject(new Error('Nothing is written here.')),
+    recall: () => Promise.reject(new Error('Nothing is recalled here.')),
     settle: () => Promise.reject(new Error('Nothing is settled here.')),
     async read({ channel }, id) {
       asked.push(channel);

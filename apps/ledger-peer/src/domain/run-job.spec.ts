@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { scriptedLedger, type Script } from '../testing/scripted-ledger.ts';
 import type { AssetResult } from './asset-result.ts';
 import type { RunningJobs } from './jobs.ts';
@@ -93,8 +94,37 @@ describe('running a job', () => {
     expect(result).toMatchObject({ succeeded: ['a'], failed: [{ id: 'b', code: 'NOT_ATTEMPTED' }] });
   });
 
-  it('that is given up reports what was never sent', () => {
+  it('sends nothing while it cannot be asked what earlier runs have sent, and reports nothing as not written', async () => {
+    const script = {
+      recall: () => {
+        throw new LedgerUnavailableError('The journal is locked.');
+      },
+    };
+    const { ledger, isDone, saved } = await run({ ids: ['a', 'b'] }, { script });
+    expect(isDone).toBe(false);
+    expect(ledger.writes).toEqual([]);
+    expect(saved).toEqual([[undefined, undefined]]);
+  });
+
+  it('takes what an earlier run has sent in other parts as it is, and sends the rest', async () => {
+    const script = { recall: () => new Map([['b', succeeded]]) };
+    const { ledger, result } = await run({ ids: ['a', 'b', 'c'] }, { script });
+    expect(ledger.writes).toEqual([['a', 'c']]);
+    expect(result).toMatchObject({ summary: { total: 3, succeeded: 3 } });
+  });
+
+  it('counts an asset as written that its committed transaction does not name', async () => {
+    const settle: Script['settle'] = (transactionId) => ({
+      outcome: 'committed',
+      transactions: [{ transactionId, blockNumber: 4, assetIds: [] }],
+    });
+    const { ledger, result } = await run({ ids: ['a'], results: [pending] }, { script: { settle } });
+    expect(ledger.writes).toEqual([]);
+    expect(result).toMatchObject({ succeeded: ['a'], transactionIds: ['tx'] });
+  });
+
+  it('that is given up reports what has no result as unknown, never as not attempted', () => {
     const text = abandonedResult({ jobId: 'j', body: body(['a', 'b']), results: [succeeded] });
-    expect(JSON.parse(text)).toMatchObject({ succeeded: ['a'], failed: [{ id: 'b', code: 'NOT_ATTEMPTED' }] });
+    expect(JSON.parse(text)).toMatchObject({ succeeded: ['a'], failed: [{ id: 'b', code: 'OUTCOME_UNKNOWN' }] });
   });
 });

@@ -1,10 +1,11 @@
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
-import { failed, NOT_ATTEMPTED, type AssetResult } from './asset-result.ts';
+import { failed, NEVER_TOLD, type AssetResult } from './asset-result.ts';
 import type { RunningJobs, TakenJob } from './jobs.ts';
 import type { Mappings, Target } from './mapping.ts';
 import { planBatches, type Batch, type Plan, type SentAsset } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
-import { runPlan } from './run-plan.ts';
+import { recallResults, runPlan } from './run-plan.ts';
 
 export interface RunJobPorts {
   readonly ledger: AssetLedger;
@@ -35,6 +36,14 @@ export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => b
   const plan = planBatches(body.assets, ports.mappings, { batchSize, maxBytes: ports.batchMaxBytes });
   const known: Results = plan.ids.map((_, index) => job.results[index]);
   await settlePending(ports.ledger, plan, known);
+  try {
+    await recallResults(ports.ledger, { jobId: job.jobId, plan }, known);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    // What was sent is not known: nothing is sent now.
+    await ports.jobs.saveResults(job.jobId, known);
+    return false;
+  }
   const options = {
     ledger: ports.ledger,
     jobId: job.jobId,
@@ -56,10 +65,10 @@ function isSafeAgain({ shape, write }: Target): boolean {
   return shape.kind === 'records' && write === 'create';
 }
 
-/** The result of a job that is given up: what was never sent is reported as such; unknown stays unknown. */
+/** The result of a job that is given up: what has no result may have been written. */
 export function abandonedResult(job: TakenJob): string {
   const { assets } = JSON.parse(job.body) as KeptBody;
-  const results = assets.map((_, index) => job.results[index] ?? NOT_ATTEMPTED);
+  const results = assets.map((_, index) => job.results[index] ?? NEVER_TOLD);
   return renderSummary(
     assets.map(({ id }) => id),
     results,
@@ -91,8 +100,10 @@ function settledResult(
     case 'again':
       return undefined;
     case 'committed': {
-      const transaction = outcome.transactions.find(({ assetIds }) => assetIds.includes(id));
-      if (transaction === undefined) return undefined;
+      const { transactions } = outcome;
+      // Committed, whichever assets the contract names.
+      const transaction = transactions.find(({ assetIds }) => assetIds.includes(id)) ?? transactions[0];
+      if (transaction === undefined) return before;
       const { transactionId, blockNumber } = transaction;
       return { state: 'succeeded', transaction: { transactionId, blockNumber, channel, chaincode } };
     }
@@ -104,6 +115,7 @@ function settledResult(
     case 'halted':
     case 'unavailable':
     case 'overloaded':
+    case 'unsure':
       return before;
   }
 }

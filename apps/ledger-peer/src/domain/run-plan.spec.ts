@@ -65,7 +65,9 @@ describe('running a plan', () => {
       run(planOf(['b=1', 'b=2']), {}),
     ]);
     const codes = runs.flatMap(({ states }) => states).filter((state) => state !== 'succeeded');
-    expect([...new Set(codes)].toSorted()).toEqual([...FAILURE_CODES].toSorted());
+    // Only a job that is given up has assets whose outcome stays unknown.
+    const documented = FAILURE_CODES.filter((code) => code !== 'OUTCOME_UNKNOWN');
+    expect([...new Set(codes)].toSorted()).toEqual(documented.toSorted());
   });
 
   it('writes each batch as one transaction, in order', async () => {

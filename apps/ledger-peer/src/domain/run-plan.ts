@@ -1,4 +1,5 @@
 import { failed, NOT_ATTEMPTED, UNKNOWN_CHAINCODE, type AssetResult } from './asset-result.ts';
+import type { AssetLedger } from './asset-ledger.ts';
 import type { Batch, Plan } from './plan-batches.ts';
 import { writeBatch, type BatchOutcome, type BatchWriter } from './write-batch.ts';
 
@@ -47,6 +48,23 @@ export async function runPlan(
   return run.outcome();
 }
 
+/**
+ * Adds what earlier runs of a job have sent to its known results.
+ * @throws LedgerUnavailableError if that cannot be asked.
+ */
+export async function recallResults(
+  ledger: AssetLedger,
+  { jobId, plan }: { readonly jobId: string; readonly plan: Plan },
+  known: (AssetResult | undefined)[],
+): Promise<void> {
+  const open = plan.batches.filter(({ indexes }) => indexes.some((index) => known[index] === undefined));
+  if (open.length === 0) return;
+  const recalled = await ledger.recall(jobId, open);
+  open.forEach(({ assets, indexes }, part) => {
+    assets.forEach(({ id }, at) => (known[indexes[at]!] ??= recalled[part]?.get(id)));
+  });
+}
+
 class Run {
   readonly #plan: Plan;
   readonly #options: RunOptions;
@@ -73,7 +91,7 @@ class Run {
     const open = batch.assets.filter((_, at) => this.#results[batch.indexes[at]!] === undefined);
     if (open.length > 0) {
       const outcome = await writeBatch(this.#options, batch.target, open);
-      this.#lost ??= outcome.lost;
+      if (outcome.lost === 'unsure' || this.#lost === undefined) this.#lost = outcome.lost;
       if (outcome.halted !== undefined) this.#halted.set(batch.target.channel, outcome.halted);
       this.#sent ||= outcome.sent;
       batch.assets.forEach(({ id }, at) => (this.#results[batch.indexes[at]!] ??= outcome.results.get(id)));

@@ -6,7 +6,7 @@ export interface BatchOutcome {
   /** By id. */
   readonly results: ReadonlyMap<string, AssetResult>;
   /** The ledger became unavailable: some assets were not sent, or their outcome is unknown. */
-  readonly lost: 'unavailable' | 'overloaded' | 'unknown' | undefined;
+  readonly lost: 'unavailable' | 'overloaded' | 'unknown' | 'unsure' | undefined;
   /** Why the channel accepts no writes: some assets were not sent. Undefined if it does. */
   readonly halted: string | undefined;
   /** Something was sent, whatever its outcome. */
@@ -72,15 +72,16 @@ async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Pro
   }
 }
 
-type KeptBack = Extract<WriteOutcome, { readonly outcome: 'halted' | 'unavailable' | 'overloaded' }>;
+type KeptBack = Extract<WriteOutcome, { readonly outcome: 'halted' | 'unavailable' | 'overloaded' | 'unsure' }>;
 
-const isKeptBack = (result: WriteOutcome): result is KeptBack =>
-  result.outcome === 'halted' || result.outcome === 'unavailable' || result.outcome === 'overloaded';
+const KEPT_BACK: ReadonlySet<WriteOutcome['outcome']> = new Set(['halted', 'unavailable', 'overloaded', 'unsure']);
+
+const isKeptBack = (result: WriteOutcome): result is KeptBack => KEPT_BACK.has(result.outcome);
 
 /** Nothing was sent, and nothing more is sent. */
 function keepBack(writing: Writing, result: KeptBack): void {
   if (result.outcome === 'halted') writing.halted ??= result.message;
-  else writing.lost ??= result.outcome;
+  else if (result.outcome === 'unsure' || writing.lost === undefined) writing.lost = result.outcome;
 }
 
 /** The halves run concurrently: their ids differ, and a ledger that groups writes commits both together. */

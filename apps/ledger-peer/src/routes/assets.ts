@@ -127,7 +127,7 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
         },
       },
     },
-    errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
+    errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'OVERLOADED'],
     async handler(context) {
       const { assets, options = {} } = context.body;
       // A large body takes several turns of the event loop: parsed in one, sorted into batches in the next.

@@ -1,3 +1,4 @@
+import type { AssetResult } from '../domain/asset-result.ts';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
 
 /** A ledger that rejects, loses and settles writes as scripted, and accepts all others; it records what was sent. */
@@ -12,9 +13,11 @@ export interface Script {
   /** Undefined: accepted. */
   readonly write?: (ids: readonly string[], assets: readonly NewAsset[]) => WriteOutcome | undefined;
   readonly settle?: (transactionId: string, ids: readonly string[]) => SettleOutcome;
+  /** Results of earlier runs of a job by id; default: none. May throw. */
+  readonly recall?: (jobId: string) => ReadonlyMap<string, AssetResult>;
 }
 
-export function scriptedLedger({ takesMany = true, write, settle }: Script = {}): ScriptedLedger {
+export function scriptedLedger({ takesMany = true, write, settle, recall }: Script = {}): ScriptedLedger {
   const writes: string[][] = [];
   const settled: string[] = [];
   let transactions = 0;
@@ -30,6 +33,10 @@ export function scriptedLedger({ takesMany = true, write, settle }: Script = {})
       transactions += 1;
       const transactionId = `t${transactions}`;
       return { outcome: 'committed', transactions: [{ transactionId, blockNumber: transactions, assetIds: ids }] };
+    },
+    async recall(jobId, parts) {
+      const known = recall?.(jobId) ?? new Map<string, AssetResult>();
+      return parts.map(() => known);
     },
     async settle(_target, assets, transactionId) {
       settled.push(transactionId);

@@ -11,7 +11,7 @@ import type { ChannelMap, ChannelPlace } from './channel-map.ts';
 import type { ClaimStore, HeldClaim } from './claim-store.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { ContractCall, FabricClient } from './fabric-client.ts';
-import { asLedgerError, ClaimTakenError, ContractRefusedError } from './fabric-errors.ts';
+import { asLedgerError, ClaimTakenError, ContractRefusedError, UnavailableError } from './fabric-errors.ts';
 import type { KnownUnit, OnResult } from './fabric-ledger.ts';
 import { conflictOf, receiptsOf, recordsArgument } from './records-contract.ts';
 
@@ -65,7 +65,8 @@ export class AppendUnits {
     try {
       if (unit.claim !== undefined && (await claims.find(unit.claim.claim)) !== undefined) return undefined;
       // Evaluated without submitting, the same transaction reports its conflict.
-      await client.evaluate(callOf(place, 'createMany', [recordsArgument(unit.records, place)]));
+      const call = callOf(place, 'createMany', [recordsArgument(unit.records, place)]);
+      await client.evaluate(call, { mayBeOutdated: (answer) => !(answer instanceof ContractRefusedError) });
       return undefined;
     } catch (error) {
       const conflict = error instanceof ContractRefusedError ? conflictOf(error.message, place) : undefined;
@@ -149,6 +150,8 @@ export class AppendUnits {
       const leftMs = Math.max(0, endsAtMs - now());
       const waitMs = isSame ? leftMs : Math.min(leftMs, OTHER_CLAIM_WAIT_MS);
       const settlement = await client.settle(transactionId, { waitMs }).catch((error: unknown) => {
+        // It is known to be sent; only its outcome could not be asked.
+        if (error instanceof UnavailableError) return { status: 'unknown' } as const;
         throw asLedgerError(error);
       });
       if (settlement?.status === 'unknown') throw isSame ? new OutcomeUnknownError(transactionId) : inFlight();

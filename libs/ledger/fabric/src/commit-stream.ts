@@ -29,6 +29,8 @@ export class CommitStream {
   #position: number | undefined;
   #events: CloseableAsyncIterable<protos.FilteredBlock> | undefined;
   #endpoint: string | undefined;
+  /** The newest block that the peer of the open stream has delivered on it. */
+  #delivered: number | undefined;
   #live = false;
   #isLossLogged = false;
   #closed = false;
@@ -47,6 +49,11 @@ export class CommitStream {
   /** True while blocks arrive from a known position: then silence means that there is no block. */
   get live(): boolean {
     return this.#live;
+  }
+
+  /** The newest block that this peer has delivered on the open stream; its state includes that block. */
+  deliveredBy(endpoint: string): number | undefined {
+    return this.#endpoint === endpoint ? this.#delivered : undefined;
   }
 
   /** Opens the stream once; after `afterBlock` if given, else after the newest block. */
@@ -114,6 +121,7 @@ export class CommitStream {
       this.#events?.close();
       this.#events = undefined;
       this.#endpoint = undefined;
+      this.#delivered = undefined;
     }
   }
 
@@ -127,6 +135,7 @@ export class CommitStream {
     }
     // Moved only after the whole block was reported, so that a break in between repeats it.
     this.#position = number;
+    this.#delivered = number;
     this.#live = true;
     this.#isLossLogged = false;
   }

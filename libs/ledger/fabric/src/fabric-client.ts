@@ -1,6 +1,7 @@
 import type { ContractHealth, LedgerHealth } from '@sealgate/ledger-port';
 import type { FabricState } from './fabric-observer.ts';
 import type { FabricReason } from './fabric-reasons.ts';
+import type { ContractRefusedError } from './fabric-errors.ts';
 import type { CredentialsState } from './identity-files.ts';
 import type { NewClaim } from './journal-statements.ts';
 
@@ -20,7 +21,11 @@ export interface SubmitOptions {
    * UnknownOutcomeError, and settling continues.
    */
   readonly signal?: AbortSignal;
-  /** The caller's name for this work, at most 200 characters; see `FabricClient.find`. */
+  /**
+   * The caller's name for this work, `<group>:<rest>`, at most 200 characters: one transaction at most is committed
+   * under it. While another one is, or may be, `submit` rejects with ClaimTakenError, and nothing was written. See
+   * `FabricClient.findGroup`. Not together with `claim`.
+   */
   readonly reference?: string;
   /** The caller's note, at most 64 KiB: passed to `onSettlement`, also by a process that takes over. */
   readonly note?: string;
@@ -31,6 +36,16 @@ export interface SubmitOptions {
   readonly claim?: (endorsed: { readonly transactionId: string; readonly result: Buffer }) => NewClaim;
   /** Deadline for everything; default `answer` of the connection's deadlines. */
   readonly answerWithinMs?: number;
+}
+
+export interface EvaluateOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Whether an answer, or the contract's own refusal, could be another one with newer blocks: "there is no such asset",
+   * or a list. It only counts from a peer that has committed every block with an acknowledged write; others are asked in
+   * turn, and UnavailableError is thrown if there is none.
+   */
+  readonly mayBeOutdated?: (answer: Buffer | ContractRefusedError) => boolean;
 }
 
 /** A transaction that is in a block and valid. */
@@ -55,6 +70,12 @@ export type Settlement =
   | { readonly status: 'refused'; readonly transactionId: string; readonly message: string }
   | { readonly status: 'unknown'; readonly transactionId: string };
 
+/** A transaction of a group, with the note that it was sent with. */
+export interface SentTransaction {
+  readonly settlement: Settlement;
+  readonly note: string | undefined;
+}
+
 /** Whether the contracts answer. Not checked: whether writes reach enough endorsers and an orderer. */
 export interface FabricHealth extends LedgerHealth {
   readonly contracts: readonly (ContractHealth & { readonly reason: FabricReason | null })[];
@@ -67,30 +88,40 @@ export interface FabricClient {
   /**
    * Writes: endorse, journal, submit, wait for the block. Resolves once the transaction is in a block and valid.
    *
-   * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError, InvalidatedError: nothing was
-   * written.
+   * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError, InvalidatedError,
+   * ClaimTakenError: nothing was written.
    * @throws UnknownOutcomeError: it may have been written; the same bytes are resent until the outcome is known.
    */
   submit(call: ContractCall, options?: SubmitOptions): Promise<Committed>;
   /** Queries. @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
-  evaluate(call: ContractCall, options?: { readonly signal?: AbortSignal }): Promise<Buffer>;
+  evaluate(call: ContractCall, options?: EvaluateOptions): Promise<Buffer>;
   /**
    * The state of a transaction of this journal. Waits at most `waitMs` (default 0) for an unknown one. Undefined: not
-   * in the journal (settled longer ago than its retention, or never journalled).
+   * in the journal (settled longer ago than its retention, or not journalled yet: see `withdraw`).
    *
    * @throws UnavailableError if the journal cannot be queried.
    */
   settle(transactionId: string, options?: { readonly waitMs?: number }): Promise<Settlement | undefined>;
   /**
-   * The transactions sent under a reference, oldest first: a process that takes over another's work checks them before
-   * it sends anything again.
+   * The transactions under references that begin with `<group>:`, except those known to have no effect: a process that
+   * takes over another's work checks them before it sends anything again.
    *
-   * @throws UnavailableError if the journal cannot be queried.
+   * @throws UnavailableError if the journal cannot be queried: then it is not known what was sent.
    */
-  find(reference: string): Promise<readonly Settlement[]>;
+  findGroup(group: string): Promise<readonly SentTransaction[]>;
+  /**
+   * Makes certain that a transaction that is not in the journal is never sent, by any process. False: it is in the
+   * journal.
+   *
+   * @throws UnavailableError if the journal does not answer.
+   */
+  withdraw(transactionId: string, channel: string): Promise<boolean>;
   /** Whether the identity files exist, are readable, match and are unexpired. Uses no network. */
   credentials(): CredentialsState;
-  /** Makes these read-only calls, one per contract, within a second. Any answer counts as healthy, even a refusal. */
+  /**
+   * Makes these read-only calls, one per contract, within a second. Any answer counts as healthy, even a refusal, unless
+   * every peer is behind a block with an acknowledged write.
+   */
   health(calls: readonly ContractCall[]): Promise<FabricHealth>;
   state(): FabricState;
   /**

@@ -59,7 +59,7 @@ export class UnknownOutcomeError extends FabricError {
   }
 }
 
-/** Nothing was written: another transaction holds the claim. */
+/** Nothing was written: another transaction holds the claim, or the reference. */
 export class ClaimTakenError extends FabricError {
   override readonly name = 'ClaimTakenError';
 }

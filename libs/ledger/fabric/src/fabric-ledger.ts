@@ -7,7 +7,7 @@ import { ClaimStore } from './claim-store.ts';
 import type { FabricChannel } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { ContractCall, FabricClient, FabricHealth } from './fabric-client.ts';
-import { asLedgerError } from './fabric-errors.ts';
+import { asLedgerError, ContractRefusedError } from './fabric-errors.ts';
 import { isImpossible, storedRecordOf, type ContractRecord } from './records-contract.ts';
 
 export interface FabricLedgerOptions {
@@ -64,10 +64,14 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
     transaction,
     args,
   });
-  const ask = (place: ChannelPlace, transaction: string, args: readonly string[]): Promise<Buffer> =>
-    client.evaluate(callOf(place, transaction, args)).catch((error: unknown) => {
+  /** A record never changes, so what is found counts. That it is absent, and a list, may be outdated. */
+  const ask = (place: ChannelPlace, transaction: string, args: readonly string[]): Promise<Buffer> => {
+    const mayBeOutdated = (answer: Buffer | ContractRefusedError): boolean =>
+      transaction !== 'read' || answer instanceof ContractRefusedError || answer.length === 0;
+    return client.evaluate(callOf(place, transaction, args), { mayBeOutdated }).catch((error: unknown) => {
       throw asLedgerError(error);
     });
+  };
   /** Undefined if the id or type is invalid for the contract. */
   const askFor = (...[place, transaction, args]: Parameters<typeof ask>): Promise<Buffer | undefined> =>
     ask(place, transaction, args).catch((error: unknown) => {

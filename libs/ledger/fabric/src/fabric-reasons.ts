@@ -21,6 +21,7 @@ export const FABRIC_REASONS = {
   function_missing: 'the chaincode has no contract of that name, or the contract no such transaction',
   contract_away: 'the contract does not answer',
   endorsers_away: 'the peers that must endorse cannot be reached',
+  peers_behind: 'every peer that answers lacks a block with a write that was acknowledged',
   call_refused: 'the network refuses the call',
 } as const;
 

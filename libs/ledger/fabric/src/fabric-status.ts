@@ -57,8 +57,8 @@ const NO_CHANNEL =
   /(failed to get config for channel|could not get last config for channel|channel '?[^ ]+'? not found)/;
 const NO_CONTRACT = /no metadata was found for chaincode|no peers available to evaluate chaincode/i;
 
-/** A peer's answer to a Submit that no orderer accepted: the peer itself is available. */
-const ORDERERS_AWAY = /no orderers could/;
+/** A peer's answer to a Submit that no orderer, or on BFT no quorum of them, accepted: the peer itself is available. */
+const ORDERERS_AWAY = /no orderers could|insufficient number of orderers/;
 
 type Failure = Pick<GatewayError, 'code' | 'message' | 'details'>;
 

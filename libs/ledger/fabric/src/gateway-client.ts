@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Database } from '@sealgate/storage';
 import type { CallWindow } from './call-window.ts';
 import type { FabricConnection } from './connection-file.ts';
@@ -5,8 +6,10 @@ import { deadlineIn, orEnded, pause, type Deadline } from './deadline.ts';
 import type {
   Committed,
   ContractCall,
+  EvaluateOptions,
   FabricClient,
   FabricHealth,
+  SentTransaction,
   Settlement,
   SubmitOptions,
 } from './fabric-client.ts';
@@ -26,6 +29,7 @@ import type { GatewayPeers } from './gateway-peers.ts';
 import type { CredentialsState, IdentityFiles } from './identity-files.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import type { Journal } from './journal.ts';
+import type { AcknowledgedHeights } from './peer-height.ts';
 import type { PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
 import type { Submission } from './submission.ts';
@@ -40,6 +44,7 @@ export interface GatewayClientParts {
   readonly settler: Settler;
   readonly calls: PeerCalls;
   readonly submission: Submission;
+  readonly heights: AcknowledgedHeights;
   readonly keeper: JournalKeeper;
   readonly now: () => number;
   readonly observer: FabricObserver;
@@ -47,6 +52,8 @@ export interface GatewayClientParts {
 
 /** Below the one second limit of a probe: reports the state of other contracts even if one peer is silent. */
 const HEALTH_WITHIN_MS = 850;
+/** A peer that has not committed an acknowledged block by then is behind. */
+const LAG_WITHIN_MS = 600;
 const CLOSE_WITHIN_MS = 5000;
 const POLL_MS = 200;
 const REFERENCE_MAX_LENGTH = 200;
@@ -79,24 +86,27 @@ export class GatewayClient implements FabricClient {
     });
   }
 
-  async evaluate(call: ContractCall, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Buffer> {
+  async evaluate(call: ContractCall, { signal, mayBeOutdated }: EvaluateOptions = {}): Promise<Buffer> {
     const { calls, connection } = this.#parts;
     this.#check(call, {});
-    return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) => calls.evaluate(call, deadline));
+    return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) =>
+      calls.evaluate(call, deadline, mayBeOutdated),
+    );
   }
 
   async settle(
     transactionId: string,
     { waitMs = 0 }: { readonly waitMs?: number } = {},
   ): Promise<Settlement | undefined> {
-    const { settler, journal, now } = this.#parts;
+    const { settler, journal, submission, now } = this.#parts;
     const deadline = deadlineIn(waitMs, now(), undefined);
     try {
       for (;;) {
         const open = settler.find(transactionId);
         const here = open === undefined ? undefined : await orEnded(open.settlement, deadline);
+        if (open !== undefined && here?.status === 'committed') await submission.acknowledge(open.channel, here);
         if (here !== undefined) return here;
-        const [there] = open === undefined ? await journal.read({ transactionId }) : [];
+        const there = open === undefined ? await journal.read(transactionId) : undefined;
         if (open === undefined && there?.status !== 'unknown') return there;
         // Another process has it, or its end is being written.
         if (!(await pause(POLL_MS, deadline))) return { status: 'unknown', transactionId };
@@ -106,8 +116,12 @@ export class GatewayClient implements FabricClient {
     }
   }
 
-  find(reference: string): Promise<readonly Settlement[]> {
-    return this.#parts.journal.read({ reference });
+  findGroup(group: string): Promise<readonly SentTransaction[]> {
+    return this.#parts.journal.readGroup(group);
+  }
+
+  withdraw(transactionId: string, channel: string): Promise<boolean> {
+    return this.#parts.journal.withdraw(transactionId, channel);
   }
 
   credentials(): CredentialsState {
@@ -125,7 +139,18 @@ export class GatewayClient implements FabricClient {
       () => [],
       () => ['journal_away'] as const,
     );
-    const contracts = await Promise.all(calls.map((call) => this.#askContract(call)));
+    const untilMs = this.#parts.now() + LAG_WITHIN_MS;
+    const lagging = new Map(
+      [...new Set(calls.map(({ channel }) => channel))].map(
+        (channel) => [channel, this.#parts.heights.areAllBehind(channel, untilMs)] as const,
+      ),
+    );
+    const contracts = await Promise.all(
+      calls.map(async (call) => {
+        const asked = await this.#askContract(call);
+        return asked.ok && (await lagging.get(call.channel)) === true ? contractHealth(call, 'peers_behind') : asked;
+      }),
+    );
     const away = await journal;
     const isAnyWell = contracts.length === 0 || contracts.some(({ ok }) => ok);
     if (away.length === 0 && isAnyWell) return { ok: true, problem: null, contracts };
@@ -167,6 +192,10 @@ export class GatewayClient implements FabricClient {
     if (!channels.some(({ name }) => name === call.channel)) {
       throw new MisconfiguredError(`The connection has no channel ${call.channel}.`);
     }
+    assert(
+      options.claim === undefined || options.reference === undefined,
+      'A claim and a reference exclude each other.',
+    );
     checkSizes(call, options, limits.callBytes);
   }
 

@@ -69,6 +69,14 @@ export class GatewayPeers {
     throw new UnavailableError('The TLS files for a peer cannot be used.', { reason: 'tls_files_unusable' });
   }
 
+  /** Every peer that can be connected to, whether or not it is in backoff. Empty without a usable identity. */
+  all(): PeerGateway[] {
+    const identity = this.#options.identity();
+    if (identity === undefined) return [];
+    const now = this.#options.now();
+    return this.#peers.flatMap((peer) => peer.connectionAs(identity, now) ?? []);
+  }
+
   /** Undefined if its TLS files cannot be used. */
   #connect(peer: Peer, identity: FabricIdentity, now: number): PeerGateway | undefined {
     const connected = peer.connectionAs(identity, now);

@@ -1,8 +1,17 @@
 export { ChannelMap } from './channel-map.ts';
 export { parseConnection, readConnectionFile } from './connection-file.ts';
 export type { FabricConnection } from './connection-file.ts';
-export type { Committed, ContractCall, FabricClient, Settlement } from './fabric-client.ts';
+export type {
+  Committed,
+  ContractCall,
+  EvaluateOptions,
+  FabricClient,
+  SentTransaction,
+  Settlement,
+  SubmitOptions,
+} from './fabric-client.ts';
 export {
+  ClaimTakenError,
   ContractRefusedError,
   FabricError,
   InvalidatedError,

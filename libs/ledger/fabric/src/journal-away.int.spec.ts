@@ -76,7 +76,7 @@ describe('while the journal cannot be written', () => {
       problem: 'the database of the journal does not answer',
       contracts: [{ ok: true }],
     });
-    await expect(client.find('x')).rejects.toThrow(UnavailableError);
+    await expect(client.findGroup('x')).rejects.toThrow(UnavailableError);
     await expect(client.submit(write(randomUUID()))).rejects.toThrow(UnavailableError);
     expect(await client.evaluate(read('nobody'))).toHaveLength(0);
     await until(() => problems.includes('journal_away'));

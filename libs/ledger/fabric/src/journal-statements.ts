@@ -48,9 +48,10 @@ export interface OrphanEntry {
 const idOf = (transactionId: string): Buffer => Buffer.from(transactionId, 'hex');
 
 /**
- * Journals a group and takes the claims of its transactions in the same statement. A transaction whose claim is held by
- * another one is not journalled: its id is returned. Repeating it (after a lost response) changes nothing and returns
- * the same. Claims are taken in order to avoid deadlocks between groups.
+ * Journals a group and takes the claims of its transactions in the same statement. Returns the transactions that it did
+ * not insert. `claimed`: another one holds the claim. The others are in the journal already (the response to an earlier
+ * attempt was lost), or another one holds their reference: see `insertedStatement`. Claims are taken in order to avoid
+ * deadlocks between groups.
  */
 export function beginStatement(schema: string, holder: string, entries: readonly JournalEntry[]): Statement {
   return {
@@ -72,8 +73,10 @@ export function beginStatement(schema: string, holder: string, entries: readonly
                          (transaction_id, holder, channel, reference, note, claim, from_block, request)
              SELECT transaction_id, $1, channel, reference, note, claim, from_block, request
                FROM entry WHERE claim IS NULL OR claim IN (SELECT claim FROM taken)
-             ON CONFLICT (transaction_id) DO NOTHING)
-           SELECT transaction_id FROM entry WHERE claim IS NOT NULL AND claim NOT IN (SELECT claim FROM taken)`,
+             ON CONFLICT DO NOTHING
+             RETURNING transaction_id)
+           SELECT transaction_id, claim IS NOT NULL AND claim NOT IN (SELECT claim FROM taken) AS claimed
+             FROM entry WHERE transaction_id NOT IN (SELECT transaction_id FROM begun)`,
     values: [
       holder,
       byteaArray(entries.map(({ transactionId }) => idOf(transactionId))),
@@ -91,7 +94,38 @@ export function beginStatement(schema: string, holder: string, entries: readonly
   };
 }
 
-/** Settles a group, each transaction once, and releases the claims of those that were not committed. */
+/** Those of the transactions that may be sent: they are in the journal, and not withdrawn. */
+export function insertedStatement(schema: string, transactionIds: readonly string[]): Statement {
+  return {
+    name: `${schema} fabric inserted`,
+    text: `SELECT transaction_id FROM ${schema}.fabric_transactions
+            WHERE transaction_id = ANY ($1::bytea[]) AND status <> 'withdrawn'`,
+    values: [byteaArray(transactionIds.map(idOf))],
+  };
+}
+
+/**
+ * Takes the place of a transaction that is not in the journal, so that a process that still tries to write its row, and
+ * would send it then, finds it taken. Returns no row if the transaction is in the journal.
+ */
+export function withdrawStatement(
+  schema: string,
+  holder: string,
+  { transactionId, channel }: { readonly transactionId: string; readonly channel: string },
+): Statement {
+  return {
+    text: `INSERT INTO ${schema}.fabric_transactions AS t (transaction_id, holder, channel, status, settled_at)
+           VALUES ($1, $2, $3, 'withdrawn', clock_timestamp())
+           ON CONFLICT (transaction_id) DO UPDATE SET holder = t.holder WHERE t.status = 'withdrawn'
+           RETURNING transaction_id`,
+    values: [idOf(transactionId), holder, channel],
+  };
+}
+
+/**
+ * Settles a group, each transaction once, releases the claims of those that were not committed, and raises the height
+ * of their channels.
+ */
 export function settleStatement(schema: string, endings: readonly Ending[]): Statement {
   return {
     name: `${schema} fabric settle`,
@@ -104,7 +138,12 @@ export function settleStatement(schema: string, endings: readonly Ending[]): Sta
                     result = ending.result, request = NULL, settled_at = clock_timestamp()
                FROM ending
               WHERE open.transaction_id = ending.transaction_id AND open.settled_at IS NULL
-             RETURNING open.transaction_id, open.claim, open.status)
+             RETURNING open.transaction_id, open.claim, open.status, open.channel, open.block_number),
+           raised AS (
+             INSERT INTO ${schema}.fabric_heights AS known (channel, block_number)
+             SELECT channel, max(block_number) FROM settled WHERE status = 'committed' GROUP BY channel ORDER BY channel
+             ON CONFLICT (channel) DO UPDATE SET block_number = EXCLUDED.block_number
+              WHERE known.block_number < EXCLUDED.block_number)
            DELETE FROM ${schema}.fabric_claims AS held USING settled
             WHERE settled.status <> 'committed' AND held.claim = settled.claim
               AND held.transaction_id = settled.transaction_id`,
@@ -171,13 +210,19 @@ export function departStatement(schema: string, holder: string): Statement {
   };
 }
 
-/** Removes old settled transactions, in batches, and processes that are gone. Claims are kept without limit. */
-export function forgetStatement(schema: string, keepSettledMs: number, most: number): Statement {
+/**
+ * Removes old settled transactions, in batches, and processes that are gone. Claims are kept without limit, and so are
+ * transactions of which `inUse` (a condition on their row `t`) is true.
+ */
+export function forgetStatement(
+  schema: string,
+  { keepSettledMs, most, inUse }: { keepSettledMs: number; most: number; inUse: string | undefined },
+): Statement {
   return {
     name: `${schema} fabric forget`,
     text: `WITH old AS (
-             SELECT transaction_id FROM ${schema}.fabric_transactions
-              WHERE settled_at < clock_timestamp() - $1 * interval '1 millisecond'
+             SELECT transaction_id FROM ${schema}.fabric_transactions t
+              WHERE settled_at < clock_timestamp() - $1 * interval '1 millisecond'${inUse === undefined ? '' : ` AND NOT (${inUse})`}
               ORDER BY settled_at LIMIT $2 FOR UPDATE SKIP LOCKED),
            gone AS (
              DELETE FROM ${schema}.fabric_transactions USING old
@@ -193,12 +238,51 @@ export function forgetStatement(schema: string, keepSettledMs: number, most: num
   };
 }
 
-export function readStatement(schema: string, by: { transactionId: string } | { reference: string }): Statement {
-  const byId = 'transactionId' in by;
+/** The most transactions of a group that have, or may have, an effect: one for each asset of the largest request. */
+export const MOST_IN_GROUP = 1000;
+
+const ROW = 'transaction_id, status, detail, block_number, result, note';
+
+export function readStatement(schema: string, transactionId: string): Statement {
   return {
-    name: `${schema} fabric read by ${byId ? 'id' : 'reference'}`,
-    text: `SELECT transaction_id, status, detail, block_number, result FROM ${schema}.fabric_transactions
-            WHERE ${byId ? 'transaction_id' : 'reference'} = $1 ORDER BY begun_at, transaction_id LIMIT 1000`,
-    values: [byId ? idOf(by.transactionId) : by.reference],
+    name: `${schema} fabric read`,
+    text: `SELECT ${ROW} FROM ${schema}.fabric_transactions WHERE transaction_id = $1`,
+    values: [idOf(transactionId)],
+  };
+}
+
+/** The transactions of a group that are, or may be, in a block with an effect: each reference has one at most. */
+export function readGroupStatement(schema: string, group: string): Statement {
+  return {
+    name: `${schema} fabric read group`,
+    // In the "C" collation a semicolon follows the colon: this is the range of all references of the group.
+    text: `SELECT ${ROW} FROM ${schema}.fabric_transactions
+            WHERE reference >= $1 || ':' AND reference < $1 || ';' AND status IN ('unsettled', 'committed')
+            ORDER BY reference LIMIT ${MOST_IN_GROUP + 1}`,
+    values: [group],
+  };
+}
+
+/** The highest block of a channel whose effect a caller may know, for all processes. */
+export function heightStatement(schema: string, channel: string): Statement {
+  return {
+    name: `${schema} fabric height`,
+    text: `SELECT block_number FROM ${schema}.fabric_heights WHERE channel = $1`,
+    values: [channel],
+  };
+}
+
+/**
+ * Raises it. Visible at once; not waiting for the disk, because the row of the transaction is settled right after, which
+ * raises it too and makes both durable.
+ */
+export function raiseStatement(schema: string, channel: string, blockNumber: number): Statement {
+  return {
+    name: `${schema} fabric raise`,
+    text: `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+           INSERT INTO ${schema}.fabric_heights AS known (channel, block_number) SELECT $1, $2 FROM quick
+           ON CONFLICT (channel) DO UPDATE SET block_number = EXCLUDED.block_number
+            WHERE known.block_number < EXCLUDED.block_number`,
+    values: [channel, blockNumber],
   };
 }

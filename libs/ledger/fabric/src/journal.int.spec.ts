@@ -36,7 +36,7 @@ function open(url: string, preparedStatements = true): Database {
   return openDatabase({ url, applicationName: 'test', ...limits, preparedStatements });
 }
 
-const journalOf = (more: { leaseMs?: number; keepSettledMs?: number; sql?: Database } = {}) =>
+const journalOf = (more: { leaseMs?: number; keepSettledMs?: number; inUse?: string; sql?: Database } = {}) =>
   new Journal({ sql, schema: SCHEMA, holder: randomUUID(), leaseMs: 60_000, keepSettledMs: 60_000, ...more });
 const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
   transactionId: randomBytes(32).toString('hex'),
@@ -68,16 +68,17 @@ const ending = (transactionId: string, more: Partial<Ending> = {}): Ending => ({
 describe('the journal', () => {
   it('stores a transaction from begin to end', async () => {
     const journal = journalOf();
-    const { transactionId, ...rest } = entry({ reference: `job ${randomUUID()}` });
+    const group = randomUUID();
+    const { transactionId, ...rest } = entry({ reference: `${group}:a` });
     expect(await journal.begin({ transactionId, ...rest })).toBe('begun');
-    expect(await journal.read({ transactionId })).toEqual([{ status: 'unknown', transactionId }]);
+    expect(await journal.read(transactionId)).toEqual({ status: 'unknown', transactionId });
     await journal.settle(ending(transactionId));
     const committed = { status: 'committed', transactionId, blockNumber: 9, result: Buffer.from('["x"]') };
-    expect(await journal.read({ transactionId })).toEqual([committed]);
-    expect(await journal.read({ reference: rest.reference! })).toEqual([committed]);
+    expect(await journal.read(transactionId)).toEqual(committed);
+    expect(await journal.readGroup(group)).toEqual([{ settlement: committed, note: rest.note }]);
     // The first end stays.
     await journal.settle(ending(transactionId, { status: 'invalid', detail: 'MVCC_READ_CONFLICT' }));
-    expect(await journal.read({ transactionId })).toEqual([committed]);
+    expect(await journal.read(transactionId)).toEqual(committed);
   });
 
   it.each([
@@ -94,7 +95,7 @@ describe('the journal', () => {
     const { transactionId, ...rest } = entry();
     await journal.begin({ transactionId, ...rest });
     await journal.settle(ending(transactionId, how));
-    expect(await journal.read({ transactionId })).toEqual([{ transactionId, ...told }]);
+    expect(await journal.read(transactionId)).toEqual({ transactionId, ...told });
   });
 
   it('returns the same for a repeated entry', async () => {
@@ -112,7 +113,7 @@ describe('the journal', () => {
     expect(winners).toHaveLength(1);
     expect(begun.filter((one) => one === 'begun')).toHaveLength(31);
     for (const [n, { transactionId }] of entries.entries()) {
-      expect(await journals[0]!.read({ transactionId })).toHaveLength(begun[n] === 'begun' ? 1 : 0);
+      expect((await journals[0]!.read(transactionId)) === undefined ? 0 : 1).toBe(begun[n] === 'begun' ? 1 : 0);
     }
   });
 
@@ -207,11 +208,70 @@ describe('the journal', () => {
       values: [Buffer.from(old.transactionId, 'hex')],
     });
     expect(await journal.forget()).toBe(false);
-    expect(await journal.read(old)).toEqual([]);
-    expect(await journal.read(fresh)).toHaveLength(1);
-    expect(await journal.read(unsettled)).toHaveLength(1);
+    expect(await journal.read(old.transactionId)).toBeUndefined();
+    expect(await journal.read(fresh.transactionId)).toBeDefined();
+    expect(await journal.read(unsettled.transactionId)).toBeDefined();
     expect(await claims.find(old.claim!.claim)).toMatchObject({ settled: true });
     await journal.settle(ending(unsettled.transactionId));
+  });
+
+  it('keeps what unfinished work refers to, however old it is', async () => {
+    const journal = journalOf({ keepSettledMs: 1000, inUse: `t.reference LIKE 'open:%'` });
+    const [open, done] = [entry({ reference: 'open:1' }), entry({ reference: 'done:1' })];
+    for (const one of [open, done]) await journal.begin(one);
+    for (const one of [open, done]) await journal.settle(ending(one.transactionId));
+    await owner.query({
+      text: `UPDATE ${SCHEMA}.fabric_transactions SET settled_at = settled_at - interval '40 days'`,
+    });
+    await journal.forget();
+    expect(await journal.read(open.transactionId)).toBeDefined();
+    expect(await journal.read(done.transactionId)).toBeUndefined();
+  });
+
+  it('journals one transaction under a reference, by whichever process, until that is known to have no effect', async () => {
+    const reference = `${randomUUID()}:a`;
+    const [one, other] = [journalOf(), journalOf()];
+    const entries = Array.from({ length: 8 }, () => entry({ reference }));
+    const begun = await Promise.all(entries.map((each, n) => (n % 2 === 0 ? one : other).begin(each)));
+    expect(begun.toSorted()).toEqual(['begun', ...Array.from({ length: 7 }, () => 'claimed')]);
+    const winner = entries[begun.indexOf('begun')]!;
+    expect(await other.begin(winner)).toBe('begun');
+    await one.settle(ending(winner.transactionId, { status: 'invalid', detail: 'MVCC_READ_CONFLICT' }));
+    const next = entry({ reference });
+    expect(await other.begin(next)).toBe('begun');
+    await one.settle(ending(next.transactionId));
+    expect(await other.begin(entry({ reference }))).toBe('claimed');
+    const group = reference.split(':')[0]!;
+    expect(await one.readGroup(group)).toMatchObject([{ settlement: { transactionId: next.transactionId } }]);
+  });
+
+  it('never journals a transaction that was withdrawn, and does not withdraw one that is journalled', async () => {
+    const [asking, waiting] = [journalOf(), journalOf()];
+    const [unwritten, written] = [entry(), entry()];
+    expect(await asking.withdraw(unwritten.transactionId, 'main')).toBe(true);
+    expect(await asking.withdraw(unwritten.transactionId, 'main')).toBe(true);
+    expect(await waiting.begin(unwritten)).toBe('claimed');
+    expect(await waiting.read(unwritten.transactionId)).toMatchObject({ status: 'refused' });
+    await waiting.begin(written);
+    expect(await asking.withdraw(written.transactionId, 'main')).toBe(false);
+    const adopted = (await asking.adopt(500, undefined)).map(({ transactionId }) => transactionId);
+    expect(adopted).not.toContain(unwritten.transactionId);
+    await waiting.settle(ending(written.transactionId));
+  });
+
+  it('tells every process the highest block that holds a committed transaction', async () => {
+    const [writing, reading] = [journalOf(), journalOf()];
+    const channel = `c${randomBytes(4).toString('hex')}`;
+    expect(await reading.height(channel)).toBeUndefined();
+    const [early, late, invalid] = [entry({ channel }), entry({ channel }), entry({ channel })];
+    for (const one of [early, late, invalid]) await writing.begin(one);
+    await writing.settle(ending(late.transactionId, { blockNumber: 12 }));
+    await writing.settle(ending(early.transactionId, { blockNumber: 11 }));
+    await writing.settle(ending(invalid.transactionId, { status: 'invalid', detail: 'BAD_RWSET', blockNumber: 15 }));
+    expect(await reading.height(channel)).toBe(12);
+    await writing.raiseHeight(channel, 14);
+    await writing.raiseHeight(channel, 13);
+    expect(await reading.height(channel)).toBe(14);
   });
 
   it('distinguishes "not written" from "unknown"', async () => {
@@ -224,7 +284,7 @@ describe('the journal', () => {
     });
     const journal = journalOf({ sql: away });
     expect(await journal.begin(entry())).toBe('unwritten');
-    await expect(journal.read({ reference: 'x' })).rejects.toThrow(UnavailableError);
+    await expect(journal.readGroup('x')).rejects.toThrow(UnavailableError);
     await away.close();
     const stuck = journalOf();
     const one = entry();

@@ -1,5 +1,5 @@
 import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
-import type { Settlement } from './fabric-client.ts';
+import type { Settlement, SentTransaction } from './fabric-client.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import { Grouped } from './grouped.ts';
 import {
@@ -8,8 +8,14 @@ import {
   beginStatement,
   departStatement,
   forgetStatement,
+  heightStatement,
+  insertedStatement,
+  MOST_IN_GROUP,
+  raiseStatement,
+  readGroupStatement,
   readStatement,
   settleStatement,
+  withdrawStatement,
   type Ending,
   type JournalEntry,
   type OrphanEntry,
@@ -22,11 +28,13 @@ export interface JournalSettings {
   readonly holder: string;
   readonly leaseMs: number;
   readonly keepSettledMs: number;
+  /** SQL, a condition on a settled row `t`: while it is true, the row is kept. */
+  readonly inUse?: string | undefined;
 }
 
 /**
  * - begun: the row exists, and so does the claim
- * - claimed: another transaction holds the claim; nothing was written
+ * - claimed: another transaction holds the claim or the reference, or this one was withdrawn; nothing was written
  * - unwritten: certainly nothing was written
  * - unsure: the database did not answer
  */
@@ -38,6 +46,7 @@ interface TransactionRow {
   readonly detail: string | null;
   readonly block_number: string | null;
   readonly result: Buffer | null;
+  readonly note: string | null;
 }
 
 const WRITE_WITHIN_MS = 2000;
@@ -117,24 +126,63 @@ export class Journal {
 
   /** Removes some old settled transactions, but no claims; true if there may be more. */
   async forget(): Promise<boolean> {
-    const { schema, keepSettledMs } = this.#settings;
-    const statement = forgetStatement(schema, keepSettledMs, FORGET_AT_ONCE);
+    const { schema, keepSettledMs, inUse } = this.#settings;
+    const statement = forgetStatement(schema, { keepSettledMs, most: FORGET_AT_ONCE, inUse });
     const [row] = await this.#query<{ removed: number }>(statement);
     return (row?.removed ?? 0) === FORGET_AT_ONCE;
   }
 
-  /** @throws UnavailableError if the journal cannot be queried. */
-  async read(by: { transactionId: string } | { reference: string }): Promise<Settlement[]> {
-    try {
-      return (await this.#query<TransactionRow>(readStatement(this.#settings.schema, by))).map(settlementOf);
-    } catch (cause) {
-      if (!(cause instanceof DatabaseUnavailableError)) throw cause;
-      throw new UnavailableError('The journal cannot be queried.', { cause });
-    }
+  /** Undefined: it is not in the journal. @throws UnavailableError if the journal cannot be queried. */
+  async read(transactionId: string): Promise<Settlement | undefined> {
+    const [row] = await this.#ask<TransactionRow>(readStatement(this.#settings.schema, transactionId));
+    return row === undefined ? undefined : settlementOf(row);
+  }
+
+  /**
+   * The transactions whose references begin with `<group>:`, except those known to have no effect.
+   * @throws UnavailableError if the journal cannot be queried.
+   */
+  async readGroup(group: string): Promise<SentTransaction[]> {
+    const rows = await this.#ask<TransactionRow>(readGroupStatement(this.#settings.schema, group));
+    // What is cut off must not be taken for what was never sent.
+    if (rows.length > MOST_IN_GROUP) throw new UnavailableError('The group has more transactions than can be read.');
+    return rows.map((row) => ({ settlement: settlementOf(row), note: row.note ?? undefined }));
+  }
+
+  /**
+   * Makes certain that a transaction without a row is never journalled, and so never sent. False: it has a row.
+   * @throws UnavailableError if the journal does not answer.
+   */
+  async withdraw(transactionId: string, channel: string): Promise<boolean> {
+    const { schema, holder } = this.#settings;
+    return (await this.#ask(withdrawStatement(schema, holder, { transactionId, channel }))).length > 0;
+  }
+
+  /**
+   * The highest block of a channel with a write that somebody was told of; undefined before the first.
+   * @throws UnavailableError if the journal cannot be queried.
+   */
+  async height(channel: string): Promise<number | undefined> {
+    const [row] = await this.#ask<{ block_number: string }>(heightStatement(this.#settings.schema, channel));
+    return row === undefined ? undefined : Number(row.block_number);
+  }
+
+  /** @throws UnavailableError if the journal does not answer. */
+  async raiseHeight(channel: string, blockNumber: number): Promise<void> {
+    await this.#ask(raiseStatement(this.#settings.schema, channel, blockNumber));
   }
 
   get idle(): boolean {
     return this.#begin.idle && this.#settle.idle;
+  }
+
+  async #ask<Row extends object>(statement: Statement): Promise<Row[]> {
+    try {
+      return await this.#query<Row>(statement);
+    } catch (cause) {
+      if (!(cause instanceof DatabaseUnavailableError)) throw cause;
+      throw new UnavailableError('The journal cannot be queried.', { cause });
+    }
   }
 
   #query<Row extends object>(statement: Statement): Promise<Row[]> {
@@ -145,14 +193,32 @@ export class Journal {
     const { sql, schema, holder } = this.#settings;
     try {
       const statement = beginStatement(schema, holder, entries);
-      const rows = await sql.query<{ transaction_id: Buffer }>(statement, { deadlineMs: WRITE_WITHIN_MS });
-      const claimed = new Set(rows.map((row) => row.transaction_id.toString('hex')));
-      return entries.map(({ transactionId }) => (claimed.has(transactionId) ? 'claimed' : 'begun'));
+      const absent = await sql.query<AbsentRow>(statement, { deadlineMs: WRITE_WITHIN_MS });
+      const found = new Map(absent.map((row) => [hexOf(row), row.claimed ? 'claimed' : undefined] as const));
+      const inserted = absent.every(({ claimed }) => claimed) ? [] : await this.#inserted(absent);
+      return entries.map(({ transactionId: id }) => {
+        if (!found.has(id)) return 'begun';
+        if (inserted === undefined) return found.get(id) ?? 'unsure';
+        return found.get(id) ?? (inserted.includes(id) ? 'begun' : 'claimed');
+      });
     } catch (error) {
       if (isDeadlock(error) && attempt < MAX_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
       // A server that rejects the statement has rolled it back.
       const sent = error instanceof DatabaseUnavailableError && error.sent;
       return entries.map(() => (sent ? 'unsure' : 'unwritten'));
+    }
+  }
+
+  /**
+   * In a statement of its own: the row may have been inserted by an earlier attempt that the statement before waited for
+   * but, being older, could not see. Undefined: the database did not answer.
+   */
+  async #inserted(absent: readonly AbsentRow[]): Promise<string[] | undefined> {
+    const statement = insertedStatement(this.#settings.schema, absent.map(hexOf));
+    try {
+      return (await this.#query<{ transaction_id: Buffer }>(statement)).map(hexOf);
+    } catch {
+      return undefined;
     }
   }
 
@@ -162,6 +228,14 @@ export class Journal {
     return endings.map(() => undefined);
   }
 }
+
+/** An entry that a statement did not insert. */
+interface AbsentRow {
+  readonly transaction_id: Buffer;
+  readonly claimed: boolean;
+}
+
+const hexOf = (row: { readonly transaction_id: Buffer }): string => row.transaction_id.toString('hex');
 
 /** Groups of two processes waited for each other's claims; the server rolled back one of them. */
 function isDeadlock(error: unknown): boolean {
@@ -179,6 +253,8 @@ function settlementOf(row: TransactionRow): Settlement {
       return { status: 'invalid', transactionId, code: detail, blockNumber };
     case 'refused':
       return { status: 'refused', transactionId, message: detail };
+    case 'withdrawn':
+      return { status: 'refused', transactionId, message: 'It was withdrawn before it was sent.' };
     default:
       return { status: 'unknown', transactionId };
   }

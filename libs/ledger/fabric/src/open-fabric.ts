@@ -10,6 +10,7 @@ import { GatewayPeers } from './gateway-peers.ts';
 import { IdentityFiles } from './identity-files.ts';
 import { Journal } from './journal.ts';
 import { JournalKeeper } from './journal-keeper.ts';
+import { AcknowledgedHeights } from './peer-height.ts';
 import { PeerCalls } from './peer-calls.ts';
 import { Settler } from './settler.ts';
 import { Submission } from './submission.ts';
@@ -30,6 +31,11 @@ export interface JournalOptions {
   readonly schema: string;
   /** How long a process may be silent before another takes over its transactions; default 3 s. */
   readonly leaseMs?: number;
+  /**
+   * SQL, a condition on a settled row `t` of `fabric_transactions`: it is kept while this is true, so that work that is
+   * not finished always finds what it has sent.
+   */
+  readonly inUse?: string;
 }
 
 const KEEP_SETTLED_MS = 24 * 60 * 60 * 1000;
@@ -44,7 +50,7 @@ const LEASE_MS = 3000;
 export function openFabric(options: FabricOptions): FabricClient {
   const { connection, now, observer = {}, onSettlement } = options;
   const { limits, deadlinesMs } = connection;
-  const { sql, schema, leaseMs = LEASE_MS } = options.journal;
+  const { sql, schema, leaseMs = LEASE_MS, inUse } = options.journal;
   const random = Math.random;
   const identity = new IdentityFiles({
     ...connection,
@@ -62,11 +68,17 @@ export function openFabric(options: FabricOptions): FabricClient {
     onTlsProblem: (endpoint, problem) => observer.problem?.('tls_not_reloaded', `${endpoint}: ${problem}`),
   });
   const window = new CallWindow({ max: limits.window, queueMax: limits.queue, now });
-  const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs: KEEP_SETTLED_MS });
+  const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs: KEEP_SETTLED_MS, inUse });
   const settler = new Settler({ peers, journal, deadlinesMs, now, observer, onSettlement });
-  const calls = new PeerCalls({ peers, window, deadlinesMs, now, random, observer });
+  const heights = new AcknowledgedHeights({
+    journal,
+    peers,
+    deliveredBy: (channel, endpoint) => settler.deliveredBy(channel, endpoint),
+    now,
+  });
+  const calls = new PeerCalls({ peers, window, heights, deadlinesMs, now, random, observer });
   const shared = { peers, deadlinesMs, now, observer };
-  const submission = new Submission({ ...shared, calls, window, journal, settler, limits, random });
+  const submission = new Submission({ ...shared, calls, window, journal, settler, heights, limits, random });
   const keeper = new JournalKeeper({
     journal,
     leaseMs,
@@ -76,6 +88,6 @@ export function openFabric(options: FabricOptions): FabricClient {
     known: () => settler.openIds,
     onProblem: (detail) => observer.problem?.('journal_away', detail),
   });
-  const parts = { connection, sql, identity, peers, window, journal, settler, calls, submission, keeper };
+  const parts = { connection, sql, identity, peers, window, journal, settler, calls, submission, heights, keeper };
   return new GatewayClient({ ...parts, now, observer });
 }

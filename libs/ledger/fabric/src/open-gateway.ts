@@ -23,6 +23,8 @@ export interface OpenGatewayOptions {
   /** Registers a release; releases run in reverse order. */
   readonly own: (name: string, release: () => void | Promise<void>) => void;
   readonly onSettlement?: OnSettlement;
+  /** See `JournalOptions`. */
+  readonly inUse?: string;
 }
 
 export interface OpenedGateway {
@@ -43,7 +45,7 @@ export class GatewayNotOpenedError extends Error {
  * @throws GatewayNotOpenedError for faults of the connection file, or a channel it does not hold.
  */
 export function openGateway(options: OpenGatewayOptions): OpenedGateway {
-  const { config, needs = [], sql, schema, now, log, metrics, own, onSettlement } = options;
+  const { config, needs = [], sql, schema, now, log, metrics, own, onSettlement, inUse } = options;
   const connection = connectionOf(config.fabricConfig ?? '');
   const channels = new ChannelMap(connection.channels);
   const absent = [...new Set(needs.filter((channel) => channels.find(channel) === undefined))];
@@ -54,7 +56,7 @@ export function openGateway(options: OpenGatewayOptions): OpenedGateway {
   }
   const client: FabricClient = openFabric({
     connection,
-    journal: { sql, schema },
+    journal: { sql, schema, ...(inUse === undefined ? {} : { inUse }) },
     now,
     observer: fabricObserver(metrics, log, () => client.state()),
     ...(onSettlement === undefined ? {} : { onSettlement }),

@@ -268,14 +268,14 @@ describe('an invalidated transaction', () => {
     const id = randomUUID();
     test.peer.faults.judge({ commit: MVCC_READ_CONFLICT });
     const height = test.peer.channel('main').transactions().length;
-    const { transactionId } = await client.submit(write(id), { reference: `job ${id}` });
+    const { transactionId } = await client.submit(write(id), { reference: `${id}:1` });
     const after = test.peer.channel('main').transactions().slice(height);
     expect(after.map(({ code }) => code)).toEqual([MVCC_READ_CONFLICT, VALID]);
     expect(after[1]!.transactionId).toBe(transactionId);
-    await until(async () => (await client.find(`job ${id}`)).every(({ status }) => status !== 'unknown'));
-    expect(await client.find(`job ${id}`)).toEqual([
-      expect.objectContaining({ status: 'invalid', code: 'MVCC_READ_CONFLICT' }),
-      expect.objectContaining({ status: 'committed', transactionId }),
+    const found = () => client.findGroup(id);
+    await until(async () => (await found()).every(({ settlement }) => settlement.status !== 'unknown'));
+    expect(await found()).toEqual([
+      { settlement: expect.objectContaining({ status: 'committed', transactionId }), note: undefined },
     ]);
   });
 

@@ -2,18 +2,20 @@ import { GatewayError, type Proposal } from '@hyperledger/fabric-gateway';
 import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
-import type { ContractCall } from './fabric-client.ts';
+import type { ContractCall, EvaluateOptions } from './fabric-client.ts';
 import { pause, type Deadline } from './deadline.ts';
 import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { askVerdict, type AskVerdict } from './fabric-status.ts';
 import type { FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
+import type { AcknowledgedHeights } from './peer-height.ts';
 import { submitRequest } from './submit-request.ts';
 
 export interface PeerCallsOptions {
   readonly peers: GatewayPeers;
   readonly window: CallWindow;
+  readonly heights: AcknowledgedHeights;
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;
   /** 0 <= x < 1. */
@@ -60,11 +62,19 @@ export class PeerCalls {
   }
 
   /** @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
-  async evaluate(call: ContractCall, deadline: Deadline): Promise<Buffer> {
-    return this.#ask('evaluate', call, deadline, async (proposal, _peer, options) => {
-      const result = await proposal.evaluate(options);
+  async evaluate(
+    call: ContractCall,
+    deadline: Deadline,
+    mayBeOutdated: EvaluateOptions['mayBeOutdated'] = never,
+  ): Promise<Buffer> {
+    return this.#ask('evaluate', call, deadline, async (proposal, peer, options) => {
+      const answer = await this.#current(call.channel, peer, {
+        deadlineMs: options.deadline,
+        ask: async (isAgain) => bufferOf(await (isAgain ? proposalOf(call, peer) : proposal).evaluate(options)),
+        mayBeOutdated,
+      });
       this.#options.window.leave('succeeded');
-      return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
+      return answer;
     });
   }
 
@@ -75,7 +85,12 @@ export class PeerCalls {
    */
   endorse(call: ContractCall, deadline: Deadline): Promise<Endorsed> {
     return this.#ask('endorse', call, deadline, async (proposal, peer, options) => {
-      const transaction = await proposal.endorse(options);
+      const transaction = await this.#current(call.channel, peer, {
+        deadlineMs: options.deadline,
+        ask: (isAgain) => (isAgain ? proposalOf(call, peer) : proposal).endorse(options),
+        // What the contract refuses may be accepted with the newest blocks. A transaction is judged again in its block.
+        mayBeOutdated: (answer) => answer instanceof ContractRefusedError,
+      });
       return {
         transactionId: transaction.getTransactionId(),
         result: Buffer.from(transaction.getResult()),
@@ -83,6 +98,18 @@ export class PeerCalls {
         peer,
       };
     });
+  }
+
+  /** An answer that counts: one that newer blocks cannot change, or of a peer that has them. */
+  async #current<Answer>(channel: string, peer: PeerGateway, asking: Asking<Answer>): Promise<Answer> {
+    const { heights } = this.#options;
+    const delivered = heights.deliveredBy(channel, peer.endpoint);
+    const { deadlineMs, ask, mayBeOutdated } = asking;
+    const first = await outcomeOf(ask(false));
+    if (!mayBeOutdated(first.refused ?? first.answer!)) return told(first);
+    const reached = await heights.isReachedBy(peer, { channel, delivered, deadlineMs });
+    if (reached === 'no') throw new PeerBehindError('The peer lacks a block with an acknowledged write.');
+    return reached === 'before' ? told(first) : ask(true);
   }
 
   async #ask<Answer>(
@@ -93,6 +120,7 @@ export class PeerCalls {
   ): Promise<Answer> {
     const { window, peers, observer, now, deadlinesMs } = this.#options;
     let failures = 0;
+    let isBehind = false;
     const tried = new Set<string>();
     const misconfigured = new Map<string, FabricReason>();
     for (let attempt = 0; ; attempt += 1) {
@@ -111,10 +139,10 @@ export class PeerCalls {
         observer.phase?.(phase, true, now() - startedAtMs);
         return answer;
       } catch (error) {
-        const verdict = error instanceof GatewayError ? askVerdict(error) : undefined;
+        const verdict = verdictOf(error);
         window.leave(callOutcome(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
-        if (peer === undefined || !(error instanceof GatewayError) || verdict === undefined) throw error;
+        if (peer === undefined || verdict === undefined) throw error;
         const found = peers.recordVerdict(peer.endpoint, verdict);
         if (found.kind === 'misconfigured') {
           misconfigured.set(peer.endpoint, found.reason);
@@ -124,7 +152,9 @@ export class PeerCalls {
         // Each peer is asked once before one is asked again.
         if (tried.add(peer.endpoint).size === peers.count) tried.clear();
         const isCertain = misconfigured.size === peers.count;
-        const [knownReason] = misconfigured.values();
+        isBehind ||= error instanceof PeerBehindError;
+        const [faultReason] = misconfigured.values();
+        const knownReason = faultReason ?? (isBehind ? 'peers_behind' : undefined);
         await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, knownReason });
       }
     }
@@ -161,6 +191,48 @@ export class PeerCalls {
   }
 }
 
+interface Asking<Answer> {
+  readonly deadlineMs: number;
+  readonly ask: (isAgain: boolean) => Promise<Answer>;
+  readonly mayBeOutdated: (answer: Answer | ContractRefusedError) => boolean;
+}
+
+/** The peer answered, but without blocks that this service has told its callers of. */
+class PeerBehindError extends Error {
+  override readonly name = 'PeerBehindError';
+}
+
+const never = (): boolean => false;
+
+interface Outcome<Answer> {
+  readonly answer?: Answer;
+  readonly refused?: ContractRefusedError;
+  readonly error?: unknown;
+}
+
+/** A refusal of the contract is an answer, too. */
+async function outcomeOf<Answer>(asked: Promise<Answer>): Promise<Outcome<Answer>> {
+  try {
+    return { answer: await asked };
+  } catch (error) {
+    const verdict = error instanceof GatewayError ? askVerdict(error) : undefined;
+    if (verdict?.kind !== 'refused') throw error;
+    return { error, refused: new ContractRefusedError(verdict.message, { cause: error }) };
+  }
+}
+
+function told<Answer>({ answer, refused, error }: Outcome<Answer>): Answer {
+  if (refused !== undefined) throw error;
+  return answer!;
+}
+
+function verdictOf(error: unknown): AskVerdict | undefined {
+  if (error instanceof PeerBehindError) return { kind: 'elsewhere', message: error.message, reason: 'peers_behind' };
+  return error instanceof GatewayError ? askVerdict(error) : undefined;
+}
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
 interface Round {
   readonly phase: 'evaluate' | 'endorse';
   readonly attempt: number;
@@ -169,7 +241,7 @@ interface Round {
   readonly cause: unknown;
   /** Every peer reported the call as misconfigured; otherwise one that is away may say otherwise. */
   readonly isCertain: boolean;
-  /** A peer's reason about the configuration: more specific than another peer's silence. */
+  /** A peer's reason about the configuration, or that it is behind: more specific than another peer's silence. */
   readonly knownReason: FabricReason | undefined;
 }
 

@@ -73,6 +73,11 @@ export class Settler {
     return this.#streamOf(channel).position;
   }
 
+  /** The newest block that a peer has delivered on the open stream of a channel. Opens no stream. */
+  deliveredBy(channel: string, endpoint: string): number | undefined {
+    return this.#streams.get(channel)?.deliveredBy(endpoint);
+  }
+
   /** Tracks a journalled transaction; call it before sending, so that its block cannot be missed. */
   track(transaction: NewOpenTransaction): OpenTransaction {
     const open = new OpenTransaction(transaction, this.#options.now());

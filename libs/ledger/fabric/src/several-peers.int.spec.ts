@@ -4,8 +4,10 @@ import { until } from '@sealgate/testing';
 import type { FurtherPeer } from '@sealgate/testing/fabric';
 import type { FabricClient } from './fabric-client.ts';
 import { UnavailableError } from './fabric-errors.ts';
-import { caught, write } from './testing/contract-calls.ts';
-import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
+import { caught, read, write } from './testing/contract-calls.ts';
+import { openTestFabric, SCHEMA, type TestFabric } from './testing/open-test-fabric.ts';
+
+const UNAVAILABLE = 14;
 
 let test: TestFabric;
 let second: FurtherPeer;
@@ -31,6 +33,7 @@ afterEach(async () => {
   await client.close();
   test.peer.faults.clear();
   test.peer.blockStreams.release();
+  second.catchUp();
 });
 afterAll(() => test.close());
 
@@ -100,6 +103,47 @@ describe('several peers', () => {
     });
   }, 40_000);
 
+  it('never takes "absent", a list or a refusal from a peer behind an acknowledged block, in any process', async () => {
+    const away = { code: UNAVAILABLE, message: 'connection refused' };
+    second.lag();
+    const id = randomUUID();
+    await client.submit(write(id));
+    // Another process, which has seen no block of its own, and whose preferred peer lags.
+    const tls = { tlsCaFile: test.peer.tlsCaFile };
+    const peers = [second.url, test.peer.url].map((endpoint) => ({ endpoint, ...tls }));
+    const other = test.open({ connection: test.connection({ peers }) });
+    const asIs = await other.evaluate(read(id));
+    expect(asIs).toHaveLength(0);
+    const current = { mayBeOutdated: () => true };
+    expect(JSON.parse(String(await other.evaluate(read(id), current)))).toMatchObject({ id });
+    expect(await other.health([read('x')])).toMatchObject({ ok: true });
+    const fault = test.peer.faults.inject('evaluate', { status: away }, { when: ({ peer }) => peer === test.peer.url });
+    for (const call of [read(id), read('nobody')]) {
+      expect(await caught(other.evaluate(call, current))).toMatchObject({ reason: 'peers_behind' });
+    }
+    expect(await other.health([read('x')])).toMatchObject({
+      ok: false,
+      contracts: [{ ok: false, reason: 'peers_behind' }],
+    });
+    second.catchUp();
+    expect(JSON.parse(String(await other.evaluate(read(id), current)))).toMatchObject({ id });
+    expect(await other.evaluate(read('nobody'), current)).toHaveLength(0);
+    expect(await other.health([read('x')])).toMatchObject({ ok: true });
+    fault.remove();
+  }, 40_000);
+
+  it('believes no peer that something is absent while the acknowledged height cannot be read', async () => {
+    await test.sql.transaction(
+      async (locked) => {
+        await locked.query({ text: `LOCK TABLE ${SCHEMA}.fabric_heights` });
+        const asked = client.evaluate(read('nobody'), { mayBeOutdated: () => true });
+        expect(await caught(asked)).toBeInstanceOf(UnavailableError);
+      },
+      { deadlineMs: 20_000 },
+    );
+    expect(await client.evaluate(read('nobody'), { mayBeOutdated: () => true })).toHaveLength(0);
+  }, 40_000);
+
   it('uses a peer that answers, even if it has just refused another channel', async () => {
     const nobody = { code: 9, message: 'no peer combination can satisfy the endorsement policy' };
     test.peer.faults.inject('endorse', { status: nobody }, { when: ({ channel }) => channel === 'audit' });
@@ -113,15 +157,23 @@ describe('several peers', () => {
     await test.peer.start();
   }, 40_000);
 
-  it('reports missing orderers once, and no peer for it', async () => {
-    const away = { code: 14, message: 'no orderers could successfully process transaction' };
-    const faults = test.peer.faults.inject('submit', { status: away });
-    const submits = Array.from({ length: 5 }, () => client.submit(write(randomUUID())));
-    await until(() => faults.struck() >= 6);
-    faults.remove();
-    await Promise.all(submits);
-    expect(problems).toEqual(['orderers_away']);
-  }, 20_000);
+  it.each([
+    'no orderers could successfully process transaction',
+    // The same of a BFT network: fewer than its quorum can be reached.
+    'insufficient number of orderers could successfully process transaction to satisfy quorum requirement',
+  ])(
+    'reports missing orderers once, and no peer for it: %s',
+    async (message) => {
+      const away = { code: UNAVAILABLE, message };
+      const faults = test.peer.faults.inject('submit', { status: away });
+      const submits = Array.from({ length: 5 }, () => client.submit(write(randomUUID())));
+      await until(() => faults.struck() >= 6);
+      faults.remove();
+      await Promise.all(submits);
+      expect(problems).toEqual(['orderers_away']);
+    },
+    20_000,
+  );
 
   it('leaves a silent stream', async () => {
     test.peer.blockStreams.hold();

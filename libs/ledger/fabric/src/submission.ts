@@ -3,7 +3,7 @@ import { inSpan } from '@sealgate/observability';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines, FabricLimits } from './connection-file.ts';
 import type { Committed, ContractCall, Settlement, SubmitOptions } from './fabric-client.ts';
-import { orEnded, pause, type Deadline } from './deadline.ts';
+import { deadlineIn, orEnded, pause, type Deadline } from './deadline.ts';
 import {
   ClaimTakenError,
   InvalidatedError,
@@ -18,6 +18,7 @@ import type { GatewayPeers } from './gateway-peers.ts';
 import type { JournalEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
+import type { AcknowledgedHeights } from './peer-height.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
 import { sendRequest } from './submit-request.ts';
@@ -28,6 +29,7 @@ export interface SubmissionOptions {
   readonly window: CallWindow;
   readonly journal: Journal;
   readonly settler: Settler;
+  readonly heights: AcknowledgedHeights;
   readonly limits: FabricLimits;
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;
@@ -40,6 +42,7 @@ const CONFLICTS: ReadonlySet<string> = new Set(['MVCC_READ_CONFLICT', 'PHANTOM_R
 const FIRST_CONFLICT_PAUSE_MS = 10;
 const LONGEST_CONFLICT_PAUSE_MS = 500;
 const JOURNAL_AGAIN_MS = 50;
+const RAISE_WITHIN_MS = 1000;
 const SUBMIT = { name: 'fabric submit', kind: 'client' } as const;
 
 /**
@@ -119,7 +122,7 @@ export class Submission {
       const begun = await journal.begin(entry);
       observer.phase?.('journal', begun === 'begun' || begun === 'claimed', now() - startedAtMs);
       if (begun === 'begun') return begun;
-      if (begun === 'claimed') throw new ClaimTakenError('Another transaction holds the claim.');
+      if (begun === 'claimed') throw new ClaimTakenError('Another transaction holds the claim or the reference.');
       wasUnsure ||= begun === 'unsure';
       if (!wasUnsure) throw new UnavailableError('The journal cannot be written; nothing was sent.');
       observer.retried?.('journal');
@@ -151,7 +154,22 @@ export class Submission {
     }
     // The claim of an uncommitted transaction is released with the journal row.
     if (settlement.status !== 'committed') await orEnded(open.written, deadline);
+    else await this.acknowledge(open.channel, settlement);
     return settlement;
+  }
+
+  /**
+   * Before a caller is told of a block, every process can see its height. A database that is away delays the answer by
+   * no more than this: until it is back, no process can read the height, and none believes that something is absent.
+   */
+  async acknowledge(channel: string, { blockNumber }: Committed): Promise<void> {
+    const { heights, now } = this.#options;
+    const deadline = deadlineIn(RAISE_WITHIN_MS, now(), undefined);
+    await orEnded(
+      heights.raise(channel, blockNumber).catch(() => undefined),
+      deadline,
+    );
+    deadline.clear();
   }
 
   #track(entry: JournalEntry, { result }: Endorsed): OpenTransaction {

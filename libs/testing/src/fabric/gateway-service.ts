@@ -2,7 +2,7 @@ import { gateway, type peer } from '@hyperledger/fabric-protos';
 import type { CallRunner, CallSubject } from './call-runner.ts';
 import { chaincodeEvents } from './chaincode-events.ts';
 import type { PeerParts } from './peer-parts.ts';
-import { endorse, evaluate } from './process-proposal.ts';
+import { endorse, evaluate, processProposal } from './process-proposal.ts';
 import { Code, RpcError } from './rpc-error.ts';
 import { parseProposal, type ParsedProposal } from './signed-request.ts';
 import { commitStatus, submit } from './submit-envelope.ts';
@@ -55,6 +55,18 @@ export function gatewayService(parts: PeerParts, runner: CallRunner) {
       onDeadline: { code: Code.DEADLINE_EXCEEDED, message: 'context deadline exceeded' },
     }),
     chaincodeEvents: chaincodeEvents(parts, runner.peer),
+  };
+}
+
+/** What a peer serves beside its gateway: proposals to itself. */
+export function endorserService(parts: PeerParts, runner: CallRunner) {
+  return {
+    processProposal: runner.unary<SignedProposal, InstanceType<typeof peer.ProposalResponse>>({
+      kind: 'evaluate',
+      subject: proposalSubject,
+      perform: async (signed) => processProposal(parts, read(signed)),
+      onDeadline: { code: Code.DEADLINE_EXCEEDED, message: 'context deadline exceeded' },
+    }),
   };
 }
 

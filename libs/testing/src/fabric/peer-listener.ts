@@ -2,7 +2,7 @@ import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import { gateway, peer } from '@hyperledger/fabric-protos';
 import { CallRunner } from './call-runner.ts';
 import { deliverService } from './deliver-service.ts';
-import { gatewayService } from './gateway-service.ts';
+import { endorserService, gatewayService } from './gateway-service.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { until } from '../until.ts';
 
@@ -40,6 +40,7 @@ export class PeerListener {
     // Services need the url, which is known only now; no call can arrive before this turn of the loop ends.
     const runner = new CallRunner(this.#parts.faults, this.#concurrencyLimit, this.url);
     server.addService(gateway.GatewayService, gatewayService(this.#parts, runner));
+    server.addService(peer.EndorserService, endorserService(this.#parts, runner));
     server.addService(peer.DeliverService, deliverService(this.#parts, this.url));
     this.#server = server;
   }

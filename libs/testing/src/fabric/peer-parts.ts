@@ -16,6 +16,8 @@ export interface PeerParts {
   readonly orderer: Orderer;
   readonly faults: Faults;
   readonly streams: StreamGate;
+  /** Number of blocks of a channel that this peer has committed: it may lag behind the others. */
+  readonly heightOf: (ledger: ChannelLedger) => number;
   readonly limits: { readonly absoluteMaxBytes: number };
   /** An error detail of this peer. */
   readonly detail: (message: string) => ErrorDetail;

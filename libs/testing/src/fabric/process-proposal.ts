@@ -1,6 +1,5 @@
 import { common, gateway, peer } from '@hyperledger/fabric-protos';
 import type { Execution } from './chaincode-process.ts';
-import type { ChannelLedger } from './channel-ledger.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code, RpcError } from './rpc-error.ts';
 import { expectedTransactionId, type ParsedProposal } from './signed-request.ts';
@@ -30,7 +29,7 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message, details: [parts.detail(fault)] });
   }
   const execution = isSystem
-    ? querySystem(parts.ledgers.get(channel)!, proposal)
+    ? querySystem(parts, proposal)
     : (await simulate(parts, proposal, EVALUATE_FAILED)).execution;
   if (refuses(execution)) {
     const text = refusalText(execution);
@@ -95,7 +94,7 @@ function proposalFault({ members, ledgers }: PeerParts, proposal: ParsedProposal
 async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: string) {
   const { channel, chaincode, transactionId, input, signed } = proposal;
   const ledger = parts.ledgers.get(channel)!;
-  const simulation = new Simulation(chaincode, ledger.state(chaincode), ledger.height, transactionId);
+  const simulation = new Simulation(chaincode, ledger.state(chaincode), parts.heightOf(ledger), transactionId);
   try {
     const invocation = { channel, transactionId, input, proposal: signed, simulation };
     return { execution: await parts.chaincodes.get(chaincode)!.execute(invocation), simulation };
@@ -106,8 +105,30 @@ async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: stri
   }
 }
 
+/**
+ * A proposal to this very peer, not to a gateway. As on a peer, the response says whether it was accepted; the stand-in
+ * supports the query system chaincode only. @throws RpcError
+ */
+export function processProposal(parts: PeerParts, proposal: ParsedProposal) {
+  const fault = proposalFault(parts, proposal);
+  if (fault !== undefined || proposal.chaincode !== QUERY_CHAINCODE) {
+    throw new RpcError({
+      code: Code.UNKNOWN,
+      message: fault ?? `chaincode ${proposal.chaincode} is not supported here`,
+    });
+  }
+  const { status, message, payload } = querySystem(parts, proposal);
+  const answer = new peer.Response();
+  answer.setStatus(status);
+  answer.setMessage(message);
+  answer.setPayload(payload);
+  const response = new peer.ProposalResponse();
+  response.setResponse(answer);
+  return response;
+}
+
 /** Supports only GetChainInfo, with the height. */
-function querySystem(ledger: ChannelLedger, { input }: ParsedProposal): Execution {
+function querySystem(parts: PeerParts, { channel, input }: ParsedProposal): Execution {
   const [asked] = peer.ChaincodeInput.deserializeBinary(input).getArgsList_asU8();
   const name = Buffer.from(asked ?? []).toString('utf8');
   if (name !== 'GetChainInfo') {
@@ -119,6 +140,6 @@ function querySystem(ledger: ChannelLedger, { input }: ParsedProposal): Executio
     };
   }
   const info = new common.BlockchainInfo();
-  info.setHeight(ledger.height);
+  info.setHeight(parts.heightOf(parts.ledgers.get(channel)!));
   return { status: 200, message: '', payload: info.serializeBinary(), event: undefined };
 }

@@ -64,6 +64,9 @@ export interface FurtherPeer {
   readonly url: string;
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** It commits and delivers no further blocks: reads see the state up to now. Commit status is still answered. */
+  lag(): void;
+  catchUp(): void;
 }
 
 export interface StandInPeer {
@@ -103,7 +106,7 @@ export interface StandInPeer {
      */
     forget(): void;
   };
-  /** Controls all block and event streams. */
+  /** Controls the block and event streams of the first peer. */
   readonly blockStreams: {
     /** They stay open and silent. Commit status is still answered. */
     hold(): void;

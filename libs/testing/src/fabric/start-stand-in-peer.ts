@@ -12,7 +12,7 @@ import { Orderer } from './orderer.ts';
 import { PeerListener } from './peer-listener.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code } from './rpc-error.ts';
-import type { ChannelView, ClientIdentity, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
+import type { ChannelView, ClientIdentity, FurtherPeer, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
 import { StreamGate } from './send-blocks.ts';
 
 const TEN_MEBIBYTES = 10 * 1024 * 1024;
@@ -24,8 +24,8 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
   const isTls = options.tls ?? true;
   const tls = isTls ? serverTls(directory, options.tlsClientCa) : undefined;
   const parts = assemble(options, directory, identities);
-  const listen = () =>
-    new PeerListener(parts, options.concurrencyLimit ?? 500, tls?.credentials ?? ServerCredentials.createInsecure());
+  const listen = (its = parts) =>
+    new PeerListener(its, options.concurrencyLimit ?? 500, tls?.credentials ?? ServerCredentials.createInsecure());
   const listeners = [listen()];
   const [listener] = listeners as [PeerListener];
   const close = async () => {
@@ -51,10 +51,11 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
     stop: async () => listener.stop(),
     close,
     addPeer: async () => {
-      const further = listen();
+      const { parts: its, lag, catchUp } = laggingParts(parts);
+      const further = listen(its);
       listeners.push(further);
       await further.start();
-      return { url: further.url, start: () => further.start(), stop: async () => further.stop() };
+      return { url: further.url, start: () => further.start(), stop: async () => further.stop(), lag, catchUp };
     },
     enroll: identities.enroll,
     channel: (name) => channelView(parts, name),
@@ -96,8 +97,26 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
     }),
     faults,
     streams: new StreamGate(),
+    heightOf: ({ height }) => height,
     limits: { absoluteMaxBytes: options.absoluteMaxBytes ?? TEN_MEBIBYTES },
     detail: (message) => ({ address: 'peer0:7051', mspId, message }),
+  };
+}
+
+/** The same network, seen by a peer that can stop committing blocks. */
+function laggingParts(parts: PeerParts): { parts: PeerParts } & Pick<FurtherPeer, 'lag' | 'catchUp'> {
+  const streams = new StreamGate();
+  const stoppedAt = new Map<ChannelLedger, number>();
+  return {
+    parts: { ...parts, streams, heightOf: (ledger) => stoppedAt.get(ledger) ?? ledger.height },
+    lag: () => {
+      for (const ledger of parts.ledgers.values()) stoppedAt.set(ledger, ledger.height);
+      streams.hold();
+    },
+    catchUp: () => {
+      stoppedAt.clear();
+      streams.release();
+    },
   };
 }
 
