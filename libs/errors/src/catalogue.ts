@@ -253,6 +253,12 @@ export const CATALOGUE = {
     title: 'Something went wrong on our side',
     description: 'The service met a defect of its own. Name the request id when reporting it.',
   },
+  UNREADABLE_ANSWER: {
+    status: 502,
+    title: 'The answer of the contract cannot be read',
+    description:
+      'The contract of the ledger answered, but not as the mapping describes it. Sending the request again does not help: an operator has to correct the mapping or the contract.',
+  },
   UNAVAILABLE: {
     status: 503,
     title: 'The service is temporarily unavailable',

@@ -40,6 +40,7 @@ const statuses: readonly (readonly [number, string])[] = [
   [428, 'PRECONDITION_REQUIRED'],
   [429, 'RATE_LIMITED'],
   [500, 'INTERNAL'],
+  [502, 'UNREADABLE_ANSWER'],
   [503, 'UNAVAILABLE LEDGER_UNAVAILABLE RECORD_ARCHIVED OUTCOME_UNKNOWN OVERLOADED'],
 ];
 

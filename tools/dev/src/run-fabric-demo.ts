@@ -65,7 +65,11 @@ function optionsOf(parameters: readonly string[], env: NodeJS.ProcessEnv): { net
 function onFabric(fabricConfig: string): Surface {
   const env: Surface['env'] = (context) => {
     // Fabric has no public log.
-    const { LEDGER_VERIFIER_KEYS: _none, ...embedded } = ledgerPeer.env({ ...context, integrates: false });
+    const {
+      LEDGER_VERIFIER_KEYS: _keys,
+      PUBLIC_LOG: _log,
+      ...embedded
+    } = ledgerPeer.env({ ...context, integrates: false });
     return { ...embedded, LEDGER_DRIVER: 'fabric', FABRIC_CONFIG: fabricConfig };
   };
   return { ...ledgerPeer, canIntegrate: false, env };

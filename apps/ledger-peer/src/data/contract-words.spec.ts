@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { canonical, type JsonValue } from '@sealgate/json';
-import type { AssetPage, NewAsset } from '../domain/asset-ledger.ts';
+import { UnreadableAnswerError, type AssetPage, type NewAsset } from '../domain/asset-ledger.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { contractWords, MissingMemberError } from './contract-words.ts';
 
@@ -112,16 +112,45 @@ describe('the results of a third-party contract', () => {
       assets: [{ ID: 'z' }, { ID: 'a' }],
       next: 'more',
     });
-    expect(page({ records: [], bookmark: '' })).toEqual({ assets: [], next: undefined });
   });
 
-  it('are otherwise sorted and paged here, also if an asset has no id', () => {
+  it.each<[string, unknown]>([
+    ['an empty list, whatever its bookmark', { records: [], bookmark: 'nil' }],
+    ['an empty list', { records: [], bookmark: '' }],
+    ['a list that is null', { records: null, bookmark: 'nil' }],
+    ['a list that is absent', { bookmark: 'nil' }],
+    ['an object without members', {}],
+    ['null', 'null'],
+    ['nothing', ''],
+  ])('end with %s', (_, answer) => {
+    const none = { assets: [], next: undefined };
+    expect(wordsOf({ query: ['{bookmark}'] }).page(bytes(answer), asked)).toEqual(none);
+    if (typeof answer === 'string') expect(wordsOf({}).page(bytes(answer), asked)).toEqual(none);
+    else expect(ours.page(bytes(answer), asked)).toEqual(none);
+  });
+
+  it.each<[string, unknown]>([
+    ['is absent', { Key: '1', Record: {} }],
+    ['is null', { ID: null }],
+    ['is an object', { ID: {} }],
+    ['is inherited only', {}],
+    ['cannot be there', 'text'],
+  ])('are refused, naming the member, if the id of an asset %s', (_, item) => {
+    const paged = wordsOf({ query: ['{bookmark}'] });
+    expect(() => paged.page(bytes({ records: [{ ID: '1' }, item], bookmark: '' }), asked)).toThrow(
+      /lacks the member ID/,
+    );
+    expect(() => wordsOf({}).page(bytes([{ ID: '1' }, item]), asked)).toThrow(/lacks the member ID/);
+    expect(() => wordsOf({ idMember: 'constructor' }).page(bytes([item]), asked)).toThrow(UnreadableAnswerError);
+  });
+
+  it('are otherwise sorted and paged here', () => {
     const page = (value: unknown, after?: string) => wordsOf({}).page(bytes(value), { ...asked, after });
-    const all = [{ ID: 'c' }, { ID: 'a' }, { ID: 7 }, 'text'];
+    const all = [{ ID: 'c' }, { ID: 'a' }, { ID: 7 }];
     const first = page(all);
     expect(first.assets).toEqual([{ ID: 7 }, { ID: 'a' }]);
     expect(first.next).toBe('a');
-    expect(page(all, 'a')).toEqual({ assets: [{ ID: 'c' }, 'text'], next: undefined });
+    expect(page(all, 'a')).toEqual({ assets: [{ ID: 'c' }], next: undefined });
     expect(page({ ID: 'alone' })).toEqual({ assets: [{ ID: 'alone' }], next: undefined });
     expect(page('')).toEqual({ assets: [], next: undefined });
   });
@@ -142,6 +171,11 @@ describe('our own contract on a shared channel', () => {
     const page = { records: [{ id: 'acme.main/1', type: 'acme.main/t', data: {} }], bookmark: 'acme.main/1' };
     expect(ours.page(bytes(page), asked)).toEqual({ assets: [{ id: '1', type: 't', data: {} }], next: '1' });
     expect(() => ours.asset(bytes({ id: 'acme.other/1', type: 'x' }))).toThrow('another channel');
+  });
+
+  it.each(['not JSON', '[]', '7', '{"type":"acme.main/t"}'])('reports that it cannot read %s', (text) => {
+    expect(() => ours.asset(bytes(text))).toThrow(UnreadableAnswerError);
+    expect(() => ours.page(bytes(`{"records":[${text}],"bookmark":""}`), asked)).toThrow(UnreadableAnswerError);
   });
 
   it('reports rejections other than conflicts with its own message', () => {

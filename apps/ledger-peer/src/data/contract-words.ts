@@ -1,5 +1,11 @@
 import { canonical, type JsonValue } from '@sealgate/json';
-import type { AssetPage, AssetQuery, FoundAsset, NewAsset } from '../domain/asset-ledger.ts';
+import {
+  UnreadableAnswerError,
+  type AssetPage,
+  type AssetQuery,
+  type FoundAsset,
+  type NewAsset,
+} from '../domain/asset-ledger.ts';
 import type { FailureCode } from '../domain/asset-result.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
@@ -21,8 +27,9 @@ export interface ContractWords {
   /** Decodes a rejection. */
   refusal(message: string): { readonly code: FailureCode; readonly message: string; readonly id?: string };
   saysAbsent(message: string): boolean;
-  /** Undefined: no such asset. */
+  /** Undefined: no such asset. @throws UnreadableAnswerError */
   asset(answer: Buffer): FoundAsset | undefined;
+  /** @throws UnreadableAnswerError */
   page(answer: Buffer, query: AssetQuery): AssetPage;
 }
 
@@ -57,8 +64,10 @@ const OUR_REFUSAL = /(RECORD_CONFLICT|INVALID_REQUEST):(\{.*\})/s;
 
 /** Our own contract; see the README of `apps/ledger-chaincode`. */
 function recordsWords(prefix: string): ContractWords {
-  const bare = (text: string): string => {
-    if (!text.startsWith(prefix)) throw new Error('The contract returned a record of another channel.');
+  const bare = (text: unknown): string => {
+    if (typeof text !== 'string')
+      throw new UnreadableAnswerError('A record of the contract lacks the member id or type.');
+    if (!text.startsWith(prefix)) throw new UnreadableAnswerError('The contract returned a record of another channel.');
     return text.slice(prefix.length);
   };
   const shown = (record: ContractRecord): JsonValue => ({ ...record, id: bare(record.id), type: bare(record.type) });
@@ -99,18 +108,38 @@ function recordsWords(prefix: string): ContractWords {
       if (answer.length === 0) return undefined;
       const unparsed = withBareNames(answer, bare);
       if (unparsed !== undefined) return unparsed;
-      const record = JSON.parse(answer.toString('utf8')) as ContractRecord;
+      const record = recordIn(answer);
       return { text: JSON.stringify(shown(record)), type: bare(record.type) };
     },
     page(answer) {
-      const { records, bookmark } = JSON.parse(answer.toString('utf8')) as {
-        records: ContractRecord[];
-        bookmark: string;
-      };
-      return { assets: records.map(shown), next: bookmark === '' ? undefined : bare(bookmark) };
+      const { records, bookmark } = recordIn(answer);
+      if (isNone(records)) return { assets: [], next: undefined };
+      if (!Array.isArray(records)) throw new UnreadableAnswerError('The contract returned no list of records.');
+      const assets = (records as readonly unknown[]).map((record) => shown(asRecord(record)));
+      const isLast = assets.length === 0 || bookmark === '' || isNone(bookmark);
+      return { assets, next: isLast ? undefined : bare(bookmark) };
     },
   };
 }
+
+/** @throws UnreadableAnswerError unless it is a JSON object. */
+function recordIn(answer: Buffer): ContractRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(answer.toString('utf8'));
+  } catch {
+    throw new UnreadableAnswerError('The contract returned text that is not JSON.');
+  }
+  return asRecord(value);
+}
+
+function asRecord(value: unknown): ContractRecord {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as ContractRecord;
+  throw new UnreadableAnswerError('The contract returned something else than a record.');
+}
+
+/** An empty list is null in the JSON of a Go program, or absent. */
+const isNone = (value: unknown): boolean => value === null || value === undefined;
 
 type Positional = Extract<ContractShape, { kind: 'positional' }>;
 
@@ -143,8 +172,8 @@ function positionalWords(shape: Positional): ContractWords {
       return { text: isJson(text) ? text : JSON.stringify(text), type: undefined };
     },
     page(answer, asked) {
-      const value = valueOf(answer.toString('utf8') || '[]');
-      const paged = query.includes('{bookmark}') ? bookmarkedPage(value) : undefined;
+      const value = valueOf(answer.toString('utf8') || '[]') ?? [];
+      const paged = query.includes('{bookmark}') ? bookmarkedPage(value, idMember) : undefined;
       return paged ?? sortedPage(value, { ...asked, idMember });
     },
   };
@@ -170,21 +199,33 @@ function memberOf({ id, data }: NewAsset, member: string): string {
 }
 
 /** A contract that pages itself: `{records, bookmark}`, like ours. */
-function bookmarkedPage(value: JsonValue): AssetPage | undefined {
+function bookmarkedPage(value: JsonValue, idMember: string): AssetPage | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isObject || !Array.isArray(value['records'])) return undefined;
+  if (!isObject) return undefined;
   const { records, bookmark } = value;
-  return { assets: records, next: typeof bookmark === 'string' && bookmark !== '' ? bookmark : undefined };
+  if (isNone(records) && bookmark === undefined && Object.hasOwn(value, idMember)) return undefined;
+  const assets = isNone(records) ? [] : records;
+  if (!Array.isArray(assets)) throw new UnreadableAnswerError('The member records of the page is no list.');
+  for (const asset of assets) idOf(asset, idMember);
+  // A contract may return a bookmark for ever: an empty page is the last one.
+  const isLast = assets.length === 0 || typeof bookmark !== 'string' || bookmark === '';
+  return { assets, next: isLast ? undefined : bookmark };
+}
+
+/** @throws UnreadableAnswerError if it has no id. */
+function idOf(asset: JsonValue, idMember: string): string {
+  const isObject = typeof asset === 'object' && asset !== null && !Array.isArray(asset);
+  const id: unknown = isObject && Object.hasOwn(asset, idMember) ? asset[idMember] : undefined;
+  if (typeof id === 'string') return id;
+  if (typeof id === 'number' || isRawJSON(id)) return JSON.stringify(id);
+  throw new UnreadableAnswerError(
+    `An asset that the contract returned lacks the member ${idMember}, which the mapping names as idMember.`,
+  );
 }
 
 /** A contract that returns everything: sorted and paged here. */
 function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & { idMember: string }): AssetPage {
-  const idOf = (asset: JsonValue): string => {
-    const isObject = typeof asset === 'object' && asset !== null && !Array.isArray(asset);
-    const id = isObject ? asset[idMember] : undefined;
-    return typeof id === 'string' ? id : JSON.stringify(id ?? null);
-  };
-  const all = (Array.isArray(value) ? value : [value]).map((asset) => ({ id: idOf(asset), asset }));
+  const all = (Array.isArray(value) ? value : [value]).map((asset) => ({ id: idOf(asset, idMember), asset }));
   const sorted = all.sort((one, other) => byCodePoints(one.id, other.id));
   const rest = typeof after === 'string' ? sorted.filter(({ id }) => byCodePoints(id, after) > 0) : sorted;
   const shown = rest.slice(0, limit);
@@ -212,7 +253,10 @@ const LONG_NUMBER = /[\d.]{16}|\d[eE]/;
 type Reviver = (name: string, value: unknown) => unknown;
 
 /** TypeScript's libraries do not type the source text access of `JSON.parse` yet. */
-const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  readonly rawJSON: (text: string) => unknown;
+  readonly isRawJSON: (value: unknown) => boolean;
+};
 
 /** Contracts use integers of 64 bits and more, so a number that a double would change keeps its text. */
 function asWritten(_name: string, value: unknown, { source }: { readonly source: string }): unknown {

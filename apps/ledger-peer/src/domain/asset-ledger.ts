@@ -53,6 +53,11 @@ export interface FoundAsset {
   readonly type: string | undefined;
 }
 
+/** The contract answered, but not as the mapping describes it: an operator must correct one of them. */
+export class UnreadableAnswerError extends Error {
+  override readonly name = 'UnreadableAnswerError';
+}
+
 export interface AssetQuery {
   readonly type: string;
   readonly limit: number;
@@ -93,8 +98,8 @@ export interface AssetLedger {
   recall(jobId: string, parts: readonly JobPart[]): Promise<readonly ReadonlyMap<string, AssetResult>[]>;
   /** Settles a write whose outcome was unknown. */
   settle(target: Target, assets: readonly NewAsset[], transactionId: string): Promise<SettleOutcome>;
-  /** Undefined: no such asset. Rejects with LedgerUnavailableError. */
+  /** Undefined: no such asset. Rejects with LedgerUnavailableError, UnreadableAnswerError. */
   read(target: Target, id: string): Promise<FoundAsset | undefined>;
-  /** Rejects with LedgerUnavailableError. */
+  /** Rejects with LedgerUnavailableError, UnreadableAnswerError. */
   query(target: Target, query: AssetQuery): Promise<AssetPage>;
 }

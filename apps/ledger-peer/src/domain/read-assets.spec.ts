@@ -3,7 +3,7 @@ import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { cursorCodec } from '@sealgate/paging';
 import fc from 'fast-check';
-import type { AssetLedger, AssetQuery } from './asset-ledger.ts';
+import { UnreadableAnswerError, type AssetLedger, type AssetQuery } from './asset-ledger.ts';
 import { Mappings, type Target } from './mapping.ts';
 import { byCodePoints, proveAsset, queryAssets, readAsset, type PublicLog } from './read-assets.ts';
 
@@ -49,6 +49,22 @@ function portsWith(read: Read, log?: PublicLog) {
 const away = (): never => {
   throw new LedgerUnavailableError('Away.');
 };
+
+describe('an answer that cannot be read', () => {
+  it('is 502, with what is wrong with it, and never "not found"', async () => {
+    const { ports } = portsWith(() => {
+      throw new UnreadableAnswerError('It lacks the member ID.');
+    });
+    const refusal = { code: 'UNREADABLE_ANSWER', message: 'It lacks the member ID.' };
+    await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject(refusal);
+    const query = () => Promise.reject(new UnreadableAnswerError('It lacks the member ID.'));
+    const asked = queryAssets(
+      { ...ports, ledger: { ...ports.ledger, query } },
+      { type: 'first', limit: 1, cursor: undefined },
+    );
+    await expect(asked).rejects.toMatchObject(refusal);
+  });
+});
 
 describe('reading an asset', () => {
   it('queries the mapped contracts in the order of the file, until one has it', async () => {

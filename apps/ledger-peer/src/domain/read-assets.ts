@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
-import type { AssetLedger } from './asset-ledger.ts';
+import { UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
 
 export interface PublicLogEpoch {
@@ -94,7 +94,10 @@ export async function queryAssets(
   return { assets, count: assets.length, nextCursor: next === undefined ? null : cursors.make(binding, next) };
 }
 
-/** A temporary failure is 503, never "not found". @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED. */
+/**
+ * A temporary failure is 503, never "not found".
+ * @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED, UNREADABLE_ANSWER.
+ */
 export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer;
@@ -104,6 +107,8 @@ export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
         cause: error,
       });
     }
+    if (error instanceof UnreadableAnswerError)
+      throw new AppError('UNREADABLE_ANSWER', error.message, { cause: error });
     if (!(error instanceof LedgerUnavailableError)) throw error;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached.', { retryAfterSeconds: 1, cause: error });
   }

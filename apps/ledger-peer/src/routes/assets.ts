@@ -12,6 +12,8 @@ const route = routeFor<PeerCaller>();
 
 const MAX_ASSETS = 1000;
 const LARGE_BODY_BYTES = 131_072;
+/** Why the ledger cannot be read now. */
+const OUTAGES = ['LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'] as const;
 const QUERY_LIMIT = { default: 100, max: 1000 } as const;
 
 /** Control characters, in a class of a pattern. */
@@ -183,7 +185,7 @@ function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<Pe
     bodyTurns,
     pagedBy: 'body',
     responses: { 200: { description: 'A page.', schema: Page } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', ...OUTAGES],
     async handler({ body: { type, limit = QUERY_LIMIT.default, cursor } }) {
       return { status: 200, body: await queryAssets(reading, { type, limit, cursor }) };
     },
@@ -210,7 +212,7 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
         schema: Type.Union([AsRead, Proved]),
       },
     },
-    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
+    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', ...OUTAGES],
     async handler({ params: { id }, query: { type, proof } }) {
       if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
       return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };
