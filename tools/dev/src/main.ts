@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'test:fabric': async (parameters) => (await import('./checks/fabric-checks.ts')).runFabricChecks(parameters),
   bench: tool('bench'),
   capacity: tool('capacity'),
+  'soak:fabric': async (parameters) => (await import('./checks/fabric-checks.ts')).runFabricSoak(parameters),
   'soak:gate': async (parameters) => (await import('./checks/run-soak.ts')).runSoak(parameters),
   'soak:failover': async (parameters) => (await import('./checks/run-soak.ts')).runFailovers(parameters),
   'soak:restore': async (parameters) => (await import('./checks/run-soak.ts')).runRestores(parameters),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
 import { freshTag, type FabricNetwork } from './fabric-network.ts';
 import type { Gateway } from './gateway-process.ts';
 import { peerSetup, type PeerSetup } from './peer-setup.ts';
@@ -34,6 +34,8 @@ export interface StageOptions {
   readonly gatewayPeers?: FabricNetwork['connection']['peers'];
   /** Timeout of a write for its caller, all phases and attempts together. */
   readonly answerMs?: number;
+  /** A database of the story's own, which the story stops itself. */
+  readonly postgres?: ThrowawayPostgres;
 }
 
 /** The deadlines in the form of the connection file. */
@@ -53,6 +55,14 @@ export function connectionOf(network: FabricNetwork, tag: string, options: Stage
   };
 }
 
+/** A contract that writes again whenever it is asked. */
+const COUNTING = {
+  chaincode: 'basic',
+  transactions: { write: 'CountAsset', read: 'ReadAsset', query: 'GetAllAssets' },
+  arguments: { write: ['{id}'], read: ['{id}'], query: [] },
+  idMember: 'ID',
+};
+
 const mappingOf = (tag: string) => ({
   mappings: [
     { type: 'asset', channel: `${tag}.main`, chaincode: 'records' },
@@ -70,6 +80,8 @@ const mappingOf = (tag: string) => ({
       },
       idMember: 'ID',
     },
+    { type: 'counted', channel: `${tag}.main`, ...COUNTING },
+    { type: 'alone', channel: `${tag}.other`, ...COUNTING },
   ],
 });
 
@@ -81,6 +93,7 @@ export async function fabricStage(network: FabricNetwork, options: StageOptions 
   writeFileSync(mappingFile!, JSON.stringify(mappingOf(tag)));
   const setup = await peerSetup({
     peers: options.peers ?? 2,
+    ...(options.postgres === undefined ? {} : { postgres: options.postgres }),
     env: {
       LEDGER_DRIVER: 'fabric',
       FABRIC_CONFIG: fabricConfig,

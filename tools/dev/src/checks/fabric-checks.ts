@@ -55,6 +55,37 @@ export async function runFabricChecks(parameters: readonly string[]): Promise<nu
   return tally.failed === 0 ? 0 : 1;
 }
 
+const KILLS = /^[1-9]\d{0,3}$/;
+const SOAK_USAGE = `Usage: npm run soak:fabric -- [kills]
+
+  Kills processes of two ledger peers this many times (default 100, at most 9999) on a real Fabric network, at every point
+  of a keyed write to a contract that counts how often it is written: with the orderer frozen, with the journal locked
+  while the next process asks it, and with reads that fail over to a peer that lags behind. Needs Fabric's commands. Prints
+  the result as JSON. Fails for any key written twice or not at all, and any answer that says what is not so, judged from
+  blocks and rows. A hundred take about twenty minutes.
+`;
+
+/** `npm run soak:fabric -- [kills]`. Returns the exit code, as \`runFabricChecks\`. */
+export async function runFabricSoak(parameters: readonly string[]): Promise<number> {
+  const [kills = '100', ...rest] = parameters;
+  if (!KILLS.test(kills) || rest.length > 0) {
+    process[kills === '--help' ? 'stdout' : 'stderr'].write(SOAK_USAGE);
+    return kills === '--help' ? 0 : 1;
+  }
+  const tally = await withFabricNetwork(async ({ data, connectionFile }) => {
+    await buildSurface('ledger-peer');
+    return runJest({
+      project: 'e2e',
+      paths: ['apps/e2e/src/fabric-real-kills'],
+      workers: 1,
+      timeoutMs: 6 * 60 * minuteMs,
+      env: { FABRIC_CONFIG: connectionFile, SEALGATE_FABRIC: data, SEALGATE_FABRIC_KILLS: kills },
+    });
+  });
+  if (typeof tally === 'number') return tally;
+  return tally.failed === 0 && tally.passed > 0 ? 0 : 1;
+}
+
 /** A temporary real Fabric network. */
 export interface FabricNetwork {
   readonly data: string;
