@@ -16,6 +16,7 @@ import {
   type Route,
 } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
+import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { ListedRefusal, RefusedStore } from '../data/refused-store.ts';
@@ -188,7 +189,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
 }
 
 function timesOf({ from, to }: { readonly from?: string; readonly to?: string }) {
-  return { from: from === undefined ? undefined : new Date(from), to: to === undefined ? undefined : new Date(to) };
+  return { from: from === undefined ? undefined : instantOf(from), to: to === undefined ? undefined : instantOf(to) };
 }
 
 function rowOf({
