@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { readConfig } from './config.ts';
 
 describe('the configuration', () => {
-  const surface = { id: 'risk-partner', apiUrl: 'https://risks.example.com', apiAudience: 'https://risks.example.com' };
+  const surface = { id: 'risk-partner', apiUrl: 'https://risks.example.com' };
+  const audience = { surface: 'risk-partner', listener: 'api', resource: 'https://risks.example.com' };
+  const audiencesOf = (...list: object[]) => ({ OIDC_AUDIENCES: JSON.stringify(list) });
   const surfacesOf = (...list: object[]) => ({ CONSOLE_SURFACES: JSON.stringify(list) });
   const env = {
     PUBLIC_URL: 'https://console.example.com',
@@ -16,12 +18,33 @@ describe('the configuration', () => {
     expect(readConfig(env)).toMatchObject({
       ...{ port: 8080, sessionMaxSeconds: 43_200, oidcScope: 'openid profile email offline_access' },
       oidcClientSecret: undefined,
-      surfaces: [{ id: 'risk-partner', api: { url: surface.apiUrl, audience: surface.apiAudience }, admin: undefined }],
+      surfaces: [{ id: 'risk-partner', api: { url: surface.apiUrl, audience: undefined }, admin: undefined }],
     });
     for (const name of Object.keys(env)) expect(() => readConfig({ ...env, [name]: undefined })).toThrow(name);
   });
 
+  it('asks for the token of a listener by resource or by scopes', () => {
+    const admin = { surface: 'risk-partner', listener: 'admin', scope: 'api://risk/operate api://risk/read' };
+    const more = { ...surfacesOf({ ...surface, adminUrl: 'https://a.example.com' }), ...audiencesOf(audience, admin) };
+    expect(readConfig({ ...env, ...more }).surfaces[0]).toMatchObject({
+      api: { url: surface.apiUrl, audience: { by: 'resource', value: audience.resource } },
+      admin: { url: 'https://a.example.com', audience: { by: 'scope', value: admin.scope } },
+    });
+  });
+
   it.each<[string, Record<string, string>]>([
+    ['OIDC_AUDIENCES: must be JSON', { OIDC_AUDIENCES: 'x' }],
+    ['OIDC_AUDIENCES: must be a JSON list', { OIDC_AUDIENCES: '[]' }],
+    ['/0 must have either resource or scope', audiencesOf({ ...audience, scope: 'x' })],
+    ['/0 must have either resource or scope', audiencesOf({ surface: 'risk-partner', listener: 'api' })],
+    ['/0/resource must be a URI', audiencesOf({ ...audience, resource: 'https://a.example.com#b' })],
+    ['/0/scope must be scopes', audiencesOf({ surface: 'risk-partner', listener: 'api', scope: 'a  b' })],
+    ['/0/surface must be one of', audiencesOf({ ...audience, surface: 'else' })],
+    ['/0/listener must be api or admin', audiencesOf({ ...audience, listener: 'mcp' })],
+    ['/0 has a member', audiencesOf({ ...audience, audience: 'x' })],
+    ['names a listener twice', audiencesOf(audience, audience)],
+    ['/0 names a listener that CONSOLE_SURFACES has no URL of', audiencesOf({ ...audience, listener: 'admin' })],
+    ['/0/apiAudience has moved to OIDC_AUDIENCES', surfacesOf({ ...surface, apiAudience: 'https://a.example.com' })],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://console.example.com/console' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://console.example.com/' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'http://console.example.com' }],
@@ -41,8 +64,6 @@ describe('the configuration', () => {
     ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'https://u:p@a.example.com' })],
     ['/0/apiUrl must be', surfacesOf({ ...surface, apiUrl: 'file:///etc' })],
     ['/0/publicUrl must be', surfacesOf({ ...surface, publicUrl: 'https://a.example.com/' })],
-    ['/0/apiAudience must be', surfacesOf({ ...surface, apiAudience: 'https://a.example.com#b' })],
-    ['/0/adminAudience needs', surfacesOf({ ...surface, adminAudience: 'https://a.example.com' })],
     ['OIDC_CLIENT_SECRET: has white space at its beginning or end', { OIDC_CLIENT_SECRET: 'a-secret\n' }],
   ])('rejects an invalid value: %s', (said, more) => expect(() => readConfig({ ...env, ...more })).toThrow(said));
 

@@ -12,7 +12,7 @@ import {
   type Config,
   type Environment,
 } from '@sealgate/service-host';
-import { parseSurfaces } from './domain/surfaces.ts';
+import { audienceFaults, parseAudiences, parseSurfaces, withAudiences } from './domain/surfaces.ts';
 
 const {
   port,
@@ -53,6 +53,14 @@ const providerFields = {
     description: 'Requested scopes; the provider must issue a refresh token.',
     default: 'openid profile email offline_access',
   }),
+  oidcAudiences: customField({
+    name: 'OIDC_AUDIENCES',
+    description:
+      'How to ask the provider for the token of each listener: by `resource` (RFC 8707), or by scopes where it refuses that. A listener without an entry gets no token.',
+    form: 'a JSON list of `{"surface", "listener": "api" or "admin", "resource" or "scope"}`',
+    fallback: { value: [], shown: 'none' },
+    parse: parseAudiences,
+  }),
 };
 
 /**
@@ -77,7 +85,7 @@ export const fields = {
   surfaces: customField({
     name: 'CONSOLE_SURFACES',
     description: 'The surfaces and their URLs; see CONSOLE_SURFACES in the README.',
-    form: 'a JSON list of `{"id", "apiUrl"?, "apiAudience"?, "publicUrl"?, "adminUrl"?, "adminAudience"?, "opsUrl"?}`',
+    form: 'a JSON list of `{"id", "apiUrl"?, "publicUrl"?, "adminUrl"?, "opsUrl"?}`',
     parse: parseSurfaces,
   }),
   sessionMaxSeconds: integerField({
@@ -104,9 +112,13 @@ export type ConsoleConfig = Config<typeof fields> & {
 /** @throws ConfigError naming every fault. */
 export function readConfig(env: Environment): ConsoleConfig {
   const config = loadConfig(fields, env, {
-    check: (variables) => listenerFaults({ ...variables, oidcIssuers: [], adminOidc: [] }),
+    check: (variables) => [
+      ...listenerFaults({ ...variables, oidcIssuers: [], adminOidc: [] }),
+      ...audienceFaults(variables.surfaces, variables.oidcAudiences),
+    ],
   });
-  return Object.freeze({ ...config, adminHost: '127.0.0.1', adminPort: undefined });
+  const surfaces = withAudiences(config.surfaces, config.oidcAudiences);
+  return Object.freeze({ ...config, surfaces, adminHost: '127.0.0.1', adminPort: undefined });
 }
 
 /** Cookies of the console are valid for its host on every path. @throws Error */

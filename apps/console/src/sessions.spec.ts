@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AUDIENCES, testConsole, type TestConsole } from './testing/test-console.ts';
+import { AUDIENCES, SCOPES, testConsole, type TestConsole } from './testing/test-console.ts';
 import { Browser } from './testing/browser.ts';
 
 const RISKS = '/api/risk-partner/api/risks';
@@ -139,6 +139,23 @@ describe('a session', () => {
     // Node refuses the head, and may close the connection before all of it was sent.
     if (typeof answer === 'string') expect(['ECONNRESET', 'EPIPE']).toContain(answer);
     else expect(answer).toMatchObject({ status: 431 });
+  });
+});
+
+describe('a provider that chooses the audience by scope', () => {
+  it('is asked for each listener by its scopes', async () => {
+    const scoped = await testConsole({ byScope: true });
+    try {
+      const { url } = await browser.follow(`${scoped.url}/sign-in`, ({ pathname }) => pathname === '/auth');
+      expect(url.searchParams.getAll('resource')).toEqual([]);
+      expect(url.searchParams.get('scope')).toBe(`openid profile email offline_access ${SCOPES.api} ${SCOPES.admin}`);
+      await browser.follow(url.href);
+      for (const path of [RISKS, ORGS]) expect((await browser.ask(scoped.url, path)).status).toBe(200);
+      const audiences = scoped.seen.map(({ headers }) => claimsOf(headers.authorization)['aud']);
+      expect(audiences).toEqual([AUDIENCES.api, AUDIENCES.admin]);
+    } finally {
+      await scoped.stop();
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import type { AuthRequest } from '@sealgate/http';
 import { isScraper, parseMetricsAllow } from './metrics-access.ts';
 
 const request = (socketAddress: string, headers: Record<string, string> = {}): AuthRequest => ({
+  note: () => undefined,
   socketAddress,
   clientAddress: '10.9.9.9',
   path: '/',

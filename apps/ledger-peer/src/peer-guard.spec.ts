@@ -17,6 +17,7 @@ function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
 }
 
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({
+  note: () => undefined,
   socketAddress: clientAddress,
   clientAddress,
   path: '/',

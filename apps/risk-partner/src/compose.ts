@@ -1,18 +1,19 @@
 import type { App } from '@sealgate/http';
+import type { AccessToken } from '@sealgate/identity';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, mcpApp, publicApp } from './app.ts';
-import type { RiskConfig } from './config.ts';
+import { mcpResourceOf, type RiskConfig } from './config.ts';
 import { waitingWork } from './data/anchor-store.ts';
 import { callersStore, identitiesStore, organizationsOf, signInStore } from './data/callers-store.ts';
 import { auditEvents, dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { openPrismaOnce, orgsStore, peopleStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
+import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { runAuditedIn, writeEntry } from './audited-changes.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 import type { PublicPorts } from './public-routes.ts';
-import { MCP_PATH } from './routes/mcp.ts';
 
 /** Opens all resources of the surface and builds its listeners. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
@@ -65,9 +66,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     now,
     publicUrl: config.publicUrl,
     organizationsOf: organizationsOf(sql),
-    mcpSignIn: parts.tokens.isConfigured
-      ? { resource: mcpResourceOf(config), issuers: parts.tokens.issuers }
-      : undefined,
+    mcpSignIn: mcpSignInOf(config, parts),
     allowedHosts: config.mcpAllowedHosts,
     allowedOrigins: config.mcpAllowedOrigins,
     onBug: (error, requestId) =>
@@ -75,10 +74,15 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
   };
 }
 
-/** The URL of the tools, which is also the audience of their access tokens; see `riskFaults`. */
-const mcpResourceOf = ({ publicUrl = '' }: RiskConfig): string => `${publicUrl}${MCP_PATH}`;
+function mcpSignInOf(config: RiskConfig, { tokens }: Pick<Parts, 'tokens'>): PublicPorts['mcpSignIn'] {
+  const issuers = tokens.issuersOf('mcp');
+  if (issuers.length === 0) return undefined;
+  const scopes = [...new Set(issuers.flatMap((issuer) => issuer.scopes?.mcp ?? []))];
+  return { resource: mcpResourceOf(config), issuers: issuers.map(({ issuer }) => issuer), scopes };
+}
 
-function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, lastUsed, audit, tokens }: Parts) {
+function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
+  const { sql, limits, addresses, lastUsed, audit, tokens, unlinked } = parts;
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
@@ -89,7 +93,7 @@ function guardPortsOf({ config, now, newId }: Basics, { sql, limits, addresses, 
             ...{ sql, now, runAudited: runAuditedIn(sql, writeEntry(audit)), deadlineMs: 1000 },
             newRequestId: () => newId('req_'),
           }),
-          mcpAudience: mcpResourceOf(config),
+          onUnlinked: (token: AccessToken) => unlinked.note(token),
         }
       : undefined,
     touchKey: (keyId: string) => lastUsed.touch(keyId),
@@ -111,6 +115,7 @@ function adminAppOf(
     orgs: orgsStore(sql, runAudited),
     people: peopleStore(openPrisma, write),
     identities: identitiesStore(sql, runAudited),
+    unlinked: unlinkedStore({ sql, now }),
     frameworks: frameworksStore(openPrisma, { now, write }),
     keys,
     cursors,

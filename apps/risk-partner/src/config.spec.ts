@@ -19,6 +19,17 @@ describe('the configuration', () => {
     });
   });
 
+  it('takes PUBLIC_URL and /mcp as audience of the tools, unless others are configured', () => {
+    const audienceOf = (audience: object) =>
+      readConfig({
+        ...{ ...env, PUBLIC_URL: 'https://risk.example.com' },
+        OIDC_ISSUERS: JSON.stringify([{ issuer: 'https://login.example.com', audience }]),
+      }).oidcIssuers[0]?.audience;
+    expect(audienceOf({ api: ['a'] })).toEqual({ api: ['a'], mcp: ['https://risk.example.com/mcp'] });
+    expect(audienceOf({ mcp: ['api://x'] })).toEqual({ mcp: ['api://x'] });
+    expect(audienceOf({ mcp: [] })).toEqual({ mcp: [] });
+  });
+
   it.each<[string, Record<string, string>]>([
     ['FABRIC_CONFIG', { LEDGER_DRIVER: 'fabric' }],
     ['FABRIC_CONFIG', { FABRIC_CONFIG: '/etc/fabric.json' }],

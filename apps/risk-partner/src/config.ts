@@ -1,4 +1,5 @@
 import type { SurfaceChannels } from '@sealgate/ledger-embedded';
+import type { OidcIssuer } from '@sealgate/identity';
 import { isChannelName, isNetworkId } from '@sealgate/ledger-port';
 import {
   customField,
@@ -13,6 +14,7 @@ import {
   type Config,
   type Environment,
 } from '@sealgate/service-host';
+import { MCP_PATH } from './routes/mcp.ts';
 
 /** Every environment variable of the service. The table in the README is generated from this. */
 export const fields = {
@@ -99,10 +101,19 @@ export type RiskConfig = Config<typeof fields>;
 
 /** @throws ConfigError naming every fault. */
 export function readConfig(env: Environment): RiskConfig {
-  return loadConfig(fields, env, {
-    check: (config) => [...listenerFaults(config), ...ledgerFaults(config), ...riskFaults(config)],
+  const config = loadConfig(fields, env, {
+    check: (variables) => [...listenerFaults(variables), ...ledgerFaults(variables), ...riskFaults(variables)],
   });
+  return Object.freeze({ ...config, oidcIssuers: config.oidcIssuers.map((issuer) => withMcp(issuer, config)) });
 }
+
+/** The URL of the tools, which is also the audience of their access tokens unless others are configured; see `riskFaults`. */
+export const mcpResourceOf = ({ publicUrl = '' }: Pick<RiskConfig, 'publicUrl'>): string => `${publicUrl}${MCP_PATH}`;
+
+const withMcp = (issuer: OidcIssuer, config: RiskConfig): OidcIssuer => ({
+  ...issuer,
+  audience: { mcp: [mcpResourceOf(config)], ...issuer.audience },
+});
 
 /** For the migration job: the channels that the run-time role may use. @throws ConfigError */
 export function ledgerChannels(env: Environment): SurfaceChannels {

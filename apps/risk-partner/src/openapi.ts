@@ -10,7 +10,7 @@ import { adminPeopleRoutes } from './routes/admin-people.ts';
 const noPorts = <Ports extends object>(): Ports => ({}) as Ports;
 
 /** The sign-in metadata routes exist only with an identity provider. */
-const MCP_SIGN_IN = { resource: 'https://risk.example.com/mcp', issuers: [] };
+const MCP_SIGN_IN = { resource: 'https://risk.example.com/mcp', issuers: [], scopes: [] };
 
 /** The OpenAPI description of the whole public listener. */
 export function publicDescription(): OpenApiDocument {

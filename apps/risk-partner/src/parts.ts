@@ -7,7 +7,9 @@ import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { signingKeys } from './data/signing-keys.ts';
 import { removeOldSnapshots } from './data/partner-snapshots.ts';
+import { unlinkedStore } from './data/unlinked-store.ts';
 import { anchorDue } from './domain/anchor-evidence.ts';
+import { unlinkedIdentities } from './domain/unlinked-identities.ts';
 import { envelopeSigners } from './envelope-signers.ts';
 import { openLedger, type AnchorLedger } from './open-ledger.ts';
 import { migrations, SCHEMA } from './risk-migrations.ts';
@@ -22,6 +24,7 @@ const ANCHOR_EVERY_MS = 500;
 const RETAIN_EVERY_MS = 3_600_000;
 const WATCH_EVERY_MS = 10_000;
 const PUBLISH_EVERY_MS = 10_000;
+const UNLINKED_EVERY_MS = 2000;
 
 /** Stored data that is verified with a server secret. Each process adds its own MACs to published keys. */
 const SECRET_USES: readonly SecretUse[] = [
@@ -62,8 +65,11 @@ export async function openParts(basics: Basics, own: Own) {
   // Runs without requests too: a key must be published before its secret is removed.
   const publishing = { name: 'published keys', failure: 'signing_keys_unseen', level: 'debug' } as const;
   repeat({ ...publishing, everyMs: PUBLISH_EVERY_MS, work: () => readKeys() });
+  const unlinked = unlinkedIdentities({ store: unlinkedStore({ sql, now }), now });
+  if (surface.tokens.isConfigured)
+    repeat({ name: 'unlinked_identities', everyMs: UNLINKED_EVERY_MS, work: () => unlinked.flush() });
   const secretWatch = surface.watchSecrets(SECRET_USES);
-  return { ...surface, ledger, keys, lastUsed, cursors, anchoring, signers, readKeys, secretWatch };
+  return { ...surface, ledger, keys, lastUsed, cursors, anchoring, signers, readKeys, secretWatch, unlinked };
 }
 
 /** Writes approved fingerprints to the ledger in the background. */

@@ -1,5 +1,5 @@
 import { bearerToken, keyHashOf } from '@sealgate/auth';
-import { isTokenForm, type AccessTokens } from '@sealgate/identity';
+import { isRefused, isTokenForm, notesOf, type AccessToken, type AccessTokens } from '@sealgate/identity';
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
 import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
@@ -13,7 +13,13 @@ export interface RiskGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<RiskCaller | undefined>;
   /** Absent: only API keys are accepted. */
   readonly people?:
-    { readonly tokens: AccessTokens; readonly store: SignInPorts; readonly mcpAudience: string } | undefined;
+    | {
+        readonly tokens: AccessTokens;
+        readonly store: SignInPorts;
+        /** Called with each valid token that belongs to nobody. Never waits. */
+        readonly onUnlinked: (token: AccessToken) => void;
+      }
+    | undefined;
   /** Called with the id of a key on each use. */
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
@@ -66,15 +72,22 @@ async function findPerson(
   request: AuthRequest,
   presented: string,
 ): Promise<RiskCaller | undefined> {
-  if (people === undefined || !isTokenForm(presented)) return undefined;
-  const audience = request.path === MCP_PATH ? [people.mcpAudience] : undefined;
-  const token = await people.tokens.check(presented, audience);
-  if (token === undefined) return undefined;
-  return signIn(people.store, token, {
+  // A mistyped key has no dot: it is not called a bad access token.
+  if (people === undefined || !presented.includes('.')) return undefined;
+  const token = await people.tokens.check(presented, request.path === MCP_PATH ? 'mcp' : 'api');
+  if (isRefused(token)) {
+    request.note(notesOf(token));
+    return undefined;
+  }
+  const found = await signIn(people.store, token, {
     organization: organizationOf(request),
     // The client lists its organisations before it can name one.
     mayBeAny: request.path === ORGANIZATIONS_PATH,
   });
+  if (!('refused' in found)) return found;
+  if (found.refused === 'not_linked') people.onUnlinked(token);
+  request.note(notesOf({ ...found, issuer: token.issuer, subject: token.subject }));
+  return undefined;
 }
 
 /** @throws AppError INVALID_HEADER if the header is repeated. */

@@ -1,20 +1,32 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem, testIssuer, type TestIssuer } from '@sealgate/testing';
+import { expectProblem, testIssuer, until, type TestIssuer } from '@sealgate/testing';
 import type { Answer } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation } from './testing/test-installation.ts';
 
 const PUBLIC_URL = 'https://risk.example.com';
 const AUDIENCE = 'https://risk.example.com';
+const ADMIN_AUDIENCE = 'https://risk.example.com/admin';
+/** Its people are known by another claim than `sub`. */
+let byOid: TestIssuer;
 let provider: TestIssuer;
 let risk: TestInstallation;
 let acme: string;
 let globex: string;
 
 beforeAll(async () => {
-  provider = await testIssuer({ audience: AUDIENCE, now: () => Date.now() + (risk?.skewMs ?? 0) });
+  const now = () => Date.now() + (risk?.skewMs ?? 0);
+  provider = await testIssuer({ audience: AUDIENCE, now });
+  byOid = await testIssuer({ audience: AUDIENCE, now });
   risk = await testInstallation({
     PUBLIC_URL,
-    OIDC_ISSUERS: JSON.stringify([{ issuer: provider.issuer, audience: [AUDIENCE] }]),
+    OIDC_ISSUERS: JSON.stringify([
+      {
+        issuer: provider.issuer,
+        audience: { api: [AUDIENCE], admin: [ADMIN_AUDIENCE] },
+        scopes: { mcp: ['api://risk/tools'] },
+      },
+      { issuer: byOid.issuer, audience: { api: [AUDIENCE] }, identityClaim: 'oid' },
+    ]),
     ADMIN_OIDC: JSON.stringify([
       { claim: 'groups', value: 'operators', role: 'operator' },
       { claim: 'groups', value: 'lookers', role: 'viewer' },
@@ -26,6 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await risk.stop();
   await provider.stop();
+  await byOid.stop();
 });
 afterEach(() => {
   risk.skewMs = 0;
@@ -47,6 +60,7 @@ const link = async (orgId: string, personId: string, subject: string): Promise<s
 };
 const invite = async (orgId: string, personId: string, email: string) =>
   (await risk.admin('POST', identities(orgId, personId), { email })).json as { id: string; expiresAt: string };
+const adminToken = (claims: object) => provider.token({ aud: ADMIN_AUDIENCE, ...claims });
 const whoami = async (token: string, headers: Record<string, string> = {}) =>
   risk.api.send('GET', '/api/whoami', { key: token, headers });
 
@@ -134,15 +148,39 @@ describe('an invitation by e-mail', () => {
   it('becomes the identity of the first token with that verified address, once', async () => {
     const person = await newPerson(acme, ['viewer']);
     const { id } = await invite(acme, person, 'Erin@Example.com');
-    for (const claims of [{ email: 'erin@example.com' }, { email: 'erin@example.com', email_verified: 'true' }])
+    const email = 'erin@example.com';
+    for (const claims of [{ email }, { email, email_verified: 'yes' }, { email, email_verified: 1 }])
       expectRefused(await whoami(await provider.token({ sub: 'erin', ...claims })), 'UNAUTHENTICATED');
-    const verified = { email: 'erin@EXAMPLE.com', email_verified: true };
+    const verified = { email: 'erin@EXAMPLE.com', email_verified: 'true' };
     const both = await Promise.all(
       ['erin', 'mallory'].map(async (sub) => (await whoami(await provider.token({ sub, ...verified }))).status),
     );
     expect(both.sort()).toEqual([200, 401]);
     const { items } = (await risk.admin('GET', identities(acme, person))).json as { items: object[] };
     expect(items).toMatchObject([{ id, issuer: provider.issuer, email: 'erin@example.com', expiresAt: null }]);
+  });
+
+  it.each([
+    ['mike@example.com', 'mi\u212Ae@example.com'], // KELVIN SIGN: Unicode lower case makes it k.
+    ['MIKE@example.com', 'mi\u212Ae@EXAMPLE.com'],
+    ['jurgen@example.com', 'j\u00FCrgen@example.com'],
+    ['stra\u00DFe@example.com', 'STRASSE@example.com'],
+  ])('of %s is not taken by %s', async (invited, claimed) => {
+    const person = await newPerson(acme, ['owner']);
+    await invite(acme, person, invited);
+    const token = await provider.token({ sub: `thief of ${claimed}`, email: claimed, email_verified: true });
+    expectRefused(await whoami(token), 'UNAUTHENTICATED');
+    const folded = invited.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+    const rightful = await provider.token({ sub: `rightful ${invited}`, email: folded, email_verified: true });
+    expect((await whoami(rightful)).json).toMatchObject({ personId: person });
+  });
+
+  it.each([
+    ['subject', { sub: 'nul\0' }],
+    ['e-mail address', { sub: 'nul', email: 'nul\0@example.com', email_verified: true }],
+    ['lone surrogate in the e-mail address', { sub: 'nul', email: 'nul\ud800@example.com', email_verified: true }],
+  ])('is not asked for by a token with U+0000 or the like: %s', async (_what, claims) => {
+    expectRefused(await whoami(await provider.token(claims)), 'UNAUTHENTICATED');
   });
 
   it('is valid for fourteen days', async () => {
@@ -192,6 +230,142 @@ describe('an invitation by e-mail', () => {
   });
 });
 
+describe('an identity by another claim than sub', () => {
+  it('is linked by the value of that claim', async () => {
+    const person = await newPerson(acme, ['viewer']);
+    const linked = await risk.admin('POST', identities(acme, person), { issuer: byOid.issuer, subject: 'oid-1' });
+    expect(linked.status).toBe(201);
+    const scope = { scope: 'use' };
+    expect((await whoami(await byOid.token({ ...scope, sub: 'pairwise', oid: 'oid-1' }))).json).toMatchObject({
+      personId: person,
+    });
+    for (const claims of [{ sub: 'oid-1' }, { sub: 'oid-1', oid: 'oid-2' }, { sub: 'pairwise', oid: 1 }])
+      expectRefused(await whoami(await byOid.token({ ...scope, ...claims })), 'UNAUTHENTICATED');
+  });
+});
+
+describe('the log line of a refused token', () => {
+  const lineOf = async (requestId: string) => {
+    const ofRequest = () => risk.logLines.find((one) => one.includes(`"${requestId}"`));
+    await until(async () => ofRequest() !== undefined);
+    return JSON.parse(ofRequest()!) as Record<string, unknown>;
+  };
+
+  it.each<[string, () => Promise<string>]>([
+    ['not_linked', () => provider.token({ sub: 'nobody-1' })],
+    ['expired', () => provider.token({ sub: 'nobody-1', exp: 1000, iat: 900 })],
+    ['audience', () => provider.token({ sub: 'nobody-1', aud: 'https://else.example' })],
+  ])('has the reason %s, issuer and subject', async (tokenRefused, make) => {
+    const requestId = `refused-${tokenRefused}`;
+    expectRefused(await whoami(await make(), { 'x-request-id': requestId }), 'UNAUTHENTICATED');
+    expect(await lineOf(requestId)).toMatchObject({ tokenRefused, issuer: provider.issuer, subject: 'nobody-1' });
+  });
+
+  it('has neither issuer nor subject if the signature is not valid', async () => {
+    const token = `${(await provider.token({ sub: 'forged-1' })).slice(0, -6)}AAAAAA`;
+    await whoami(token, { 'x-request-id': 'refused-signature' });
+    const line = await lineOf('refused-signature');
+    expect(line).toMatchObject({ tokenRefused: 'signature', status: 401 });
+    expect(line).not.toHaveProperty('issuer');
+    expect(JSON.stringify(line)).not.toMatch(/forged-1|eyJ/);
+  });
+
+  it('says nothing of a mistyped key', async () => {
+    await whoami('svc_mistyped', { 'x-request-id': 'refused-key' });
+    expect(await lineOf('refused-key')).not.toHaveProperty('tokenRefused');
+  });
+
+  it('tells the reason on the admin listener too', async () => {
+    await risk.adminAs(await adminToken({ sub: 'no-role-1' }), 'GET', '/orgs');
+    await until(async () => risk.logLines.some((one) => one.includes('"no-role-1"')));
+    const line = risk.logLines.find((one) => one.includes('"no-role-1"'))!;
+    expect(JSON.parse(line)).toMatchObject({ tokenRefused: 'no_role', issuer: provider.issuer, subject: 'no-role-1' });
+  });
+
+  it('tells another organisation', async () => {
+    await link(acme, await newPerson(acme, ['viewer']), 'ivan');
+    const token = await provider.token({ sub: 'ivan' });
+    await whoami(token, { 'x-organization': 'org_of_others', 'x-request-id': 'refused-organization' });
+    expect(await lineOf('refused-organization')).toMatchObject({ tokenRefused: 'organization', subject: 'ivan' });
+  });
+});
+
+describe('unlinked identities', () => {
+  interface Unlinked {
+    items: { issuer: string; subject: string; email: string | null; emailVerified: boolean; lastSeenAt: string }[];
+    nextCursor: string | null;
+  }
+  const list = async (query = '') => (await risk.admin('GET', `/identities/unlinked${query}`)).json as Unlinked;
+  const rowOf = async (subject: string) => (await list('?limit=200')).items.find((one) => one.subject === subject);
+
+  it('are listed once each, newest first, until somebody is linked, and again after', async () => {
+    const claims = { sub: 'una', email: 'Una@Example.com', email_verified: 'true' };
+    for (let i = 0; i < 3; i += 1) expectRefused(await whoami(await provider.token(claims)), 'UNAUTHENTICATED');
+    await until(async () => (await rowOf('una')) !== undefined);
+    const { items } = await list('?limit=200');
+    expect(items.filter(({ subject }) => subject === 'una')).toEqual([
+      {
+        issuer: provider.issuer,
+        subject: 'una',
+        email: 'Una@Example.com',
+        emailVerified: true,
+        lastSeenAt: expect.any(String),
+      },
+    ]);
+    const id = await link(acme, await newPerson(acme, ['viewer']), 'una');
+    expect(await rowOf('una')).toBeUndefined();
+    const people = await risk.sql.query<{ person_id: string }>({
+      text: 'SELECT person_id FROM risk.identities WHERE identity_id = $1',
+      values: [id],
+    });
+    await risk.admin('DELETE', `${identities(acme, people[0]!.person_id)}/${id}`);
+    expect(await rowOf('una')).toMatchObject({ email: 'Una@Example.com' });
+  });
+
+  it('are those with valid tokens alone, of the last 24 hours, by pages', async () => {
+    await whoami(await provider.token({ sub: 'invalid-1', aud: 'else' }));
+    for (const sub of ['page-1', 'page-2', 'page-3']) await whoami(await provider.token({ sub }));
+    await until(async () => (await rowOf('page-3')) !== undefined);
+    expect(await rowOf('invalid-1')).toBeUndefined();
+    const seen = [];
+    for (let query = '?limit=1'; query !== '';) {
+      const { items, nextCursor } = await list(query);
+      seen.push(...items);
+      query = nextCursor === null ? '' : `?limit=1&cursor=${nextCursor}`;
+    }
+    const times = seen.map(({ lastSeenAt }) => lastSeenAt);
+    expect(times).toEqual([...times].sort().reverse());
+    expect(seen.filter(({ subject }) => subject.startsWith('page-'))).toHaveLength(3);
+    risk.skewMs = 86_400_000 + 60_000;
+    expect((await list()).items).toEqual([]);
+  });
+
+  it('are kept to the newest thousand', async () => {
+    await risk.sql.query({
+      text: `INSERT INTO risk.unlinked_identities (issuer, subject, email_verified, last_seen_at)
+             SELECT 'https://many.example', 'many-' || n, false, now() - n * interval '1 second'
+               FROM generate_series(1, 1500) n`,
+      values: [],
+    });
+    await whoami(await provider.token({ sub: 'newest-1' }));
+    await until(async () => (await rowOf('newest-1')) !== undefined);
+    await until(async () => {
+      const [row] = await risk.sql.query<{ count: number }>({
+        text: 'SELECT count(*)::int AS count FROM risk.unlinked_identities',
+        values: [],
+      });
+      return row!.count === 1000;
+    });
+  });
+
+  it('are for operators alone', async () => {
+    const viewer = await adminToken({ sub: 'vera', groups: ['lookers'] });
+    expectRefused(await risk.adminAs(viewer, 'GET', '/identities/unlinked'), 'FORBIDDEN');
+    expect((await risk.admin('GET', '/identities/unlinked?limit=0')).status).toBe(400);
+    expect((await risk.admin('GET', '/identities/unlinked?cursor=x')).status).toBe(400);
+  });
+});
+
 describe('the tools', () => {
   const call = (token: string | undefined) =>
     risk.api.send('POST', '/mcp', {
@@ -222,8 +396,8 @@ describe('the tools', () => {
       expect(answer.status).toBe(200);
       expect(answer.json).toEqual({
         resource: `${PUBLIC_URL}/mcp`,
-        authorization_servers: [provider.issuer],
-        scopes_supported: ['openid', 'email'],
+        authorization_servers: [provider.issuer, byOid.issuer],
+        scopes_supported: ['api://risk/tools'],
         bearer_methods_supported: ['header'],
         resource_name: 'Sealgate risk tools',
       });
@@ -234,9 +408,28 @@ describe('the tools', () => {
 describe('the admin listener', () => {
   const ask = (token: string, method: string, path: string, body?: unknown) => risk.adminAs(token, method, path, body);
 
+  it('refuses a token for the public listener, whatever its groups, and the other way round', async () => {
+    const groups = ['operators'];
+    await link(acme, await newPerson(acme, ['owner']), 'both');
+    const [forApi, forAdmin] = [
+      await provider.token({ sub: 'both', groups }),
+      await adminToken({ sub: 'both', groups }),
+    ];
+    expect((await whoami(forApi)).status).toBe(200);
+    expectRefused(await ask(forApi, 'GET', '/orgs'), 'UNAUTHENTICATED');
+    expect((await ask(forAdmin, 'GET', '/orgs')).status).toBe(200);
+    expectRefused(await whoami(forAdmin), 'UNAUTHENTICATED');
+    expectRefused(
+      await ask(await provider.token({ sub: 'both', groups, aud: `${PUBLIC_URL}/mcp` }), 'GET', '/orgs'),
+      'UNAUTHENTICATED',
+    );
+    // This issuer has no audience for the admin listener.
+    expectRefused(await ask(await byOid.token({ sub: 'both', oid: 'o', groups }), 'GET', '/orgs'), 'UNAUTHENTICATED');
+  });
+
   it('lets operators do everything and viewers read, and names them in the audit', async () => {
-    const operator = await provider.token({ sub: 'olga', groups: ['operators'] });
-    const viewer = await provider.token({ sub: 'vera', groups: ['lookers'] });
+    const operator = await adminToken({ sub: 'olga', groups: ['operators'] });
+    const viewer = await adminToken({ sub: 'vera', groups: ['lookers'] });
     expect((await ask(viewer, 'GET', '/orgs')).status).toBe(200);
     expectRefused(await ask(viewer, 'POST', '/orgs', { name: 'By a viewer' }), 'FORBIDDEN');
     expectRefused(await ask(viewer, 'DELETE', `/orgs/${acme}/people/per_none`), 'FORBIDDEN');
@@ -251,6 +444,6 @@ describe('the admin listener', () => {
 
   it('refuses callers without a role', async () => {
     for (const claims of [{}, { groups: ['else'] }, { groups: ['operators'], aud: 'https://else.example' }])
-      expectRefused(await ask(await provider.token({ sub: 'x', ...claims }), 'GET', '/orgs'), 'UNAUTHENTICATED');
+      expectRefused(await ask(await adminToken({ sub: 'x', ...claims }), 'GET', '/orgs'), 'UNAUTHENTICATED');
   });
 });

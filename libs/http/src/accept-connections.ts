@@ -45,6 +45,8 @@ export const SERVER_OPTIONS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 65_000,
+  // Room for an access token of 16 KiB beside the other headers.
+  maxHeaderSize: 32_768,
   requireHostHeader: false,
   IncomingMessage: PipelinedMessage,
 } as const;

@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import { type JsonValue, sha256 } from '@sealgate/json';
 import { type CursorCodec, parseLimit } from '@sealgate/paging';
 import { type App, type AppOptions, createApp } from './create-app.ts';
-import type { AuthRequest, Guard } from './guard.ts';
+import type { AuthRequest, Guard, RequestNotes } from './guard.ts';
 import { routeFor } from './route.ts';
 import type { LimitRange } from './schemas.ts';
 
@@ -26,13 +26,14 @@ export interface AdminCaller {
   readonly identity?: { readonly issuer: string; readonly subject: string };
 }
 
-const CHANGE = 'admin:change';
+/** The permission of operators, for the few reads that viewers may not do. */
+export const OPERATORS_ONLY = 'admin:change';
 const anyRoute = routeFor<AdminCaller>();
 
 /** `route` of the admin listeners: every method but GET requires the operator role. */
 export const adminRoute: typeof anyRoute = (definition) => {
   const made = anyRoute(definition);
-  return made.permit === 'authenticated' && made.method !== 'get' ? { ...made, permit: CHANGE } : made;
+  return made.permit === 'authenticated' && made.method !== 'get' ? { ...made, permit: OPERATORS_ONLY } : made;
 };
 
 /** Authentication of an admin listener. */
@@ -40,10 +41,10 @@ export interface AdminSignIn {
   /** Static tokens. If there are none and `findPerson` is absent, every path answers 404. */
   readonly tokens: HashedSecrets | undefined;
   /**
-   * Finds the person behind an access token; undefined where the token grants no role here. Absent: access tokens are
-   * not accepted.
+   * Finds the person behind an access token; where it grants no role here, the fields of the log line that say why.
+   * Absent: access tokens are not accepted.
    */
-  readonly findPerson?: ((token: string) => Promise<AdminCaller | undefined>) | undefined;
+  readonly findPerson?: ((token: string) => Promise<AdminCaller | { readonly refused: RequestNotes }>) | undefined;
 }
 
 export interface AdminAppOptions extends AdminSignIn, Omit<AppOptions<AdminCaller>, 'guard' | 'head'> {
@@ -80,9 +81,11 @@ function adminGuard({
       const token = bearerToken(request.header('authorization')[0] ?? '');
       if (token !== undefined && tokens?.find(token) !== undefined)
         return { actor: `admin:${sha256(token).toString('hex').slice(0, 8)}`, role: 'operator' };
-      const person = token === undefined ? undefined : await findPerson?.(token);
-      if (person === undefined) throw new AppError('UNAUTHENTICATED', 'No such token.');
-      return person;
+      // A mistyped static token has no dot: it is not called a bad access token.
+      const person = token?.includes('.') === true ? await findPerson?.(token) : undefined;
+      if (person !== undefined && !('refused' in person)) return person;
+      if (person !== undefined) request.note(person.refused);
+      throw new AppError('UNAUTHENTICATED', 'No such token.');
     },
     permits: ({ role }) => role === 'operator',
     charge: async () => {

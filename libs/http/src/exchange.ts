@@ -140,7 +140,7 @@ export class Exchange implements AnyContext {
   }
 
   get view(): RequestView {
-    this.#view ??= new RequestView(this.request);
+    this.#view ??= new RequestView(this);
     return this.#view;
   }
 
@@ -278,9 +278,15 @@ const ipGetter = Object.getOwnPropertyDescriptor(express.request, 'ip')?.get;
 /** The part of a request that authentication sees. */
 class RequestView implements AuthRequest {
   readonly #request: RoutedRequest;
+  readonly #exchange: Exchange;
 
-  constructor(request: RoutedRequest) {
-    this.#request = request;
+  constructor(exchange: Exchange) {
+    this.#request = exchange.request;
+    this.#exchange = exchange;
+  }
+
+  note(notes: RequestNotes): void {
+    this.#exchange.note(notes);
   }
 
   header(name: string): readonly string[] {

@@ -12,6 +12,8 @@ export interface AuthRequest {
   readonly clientAddress: string;
   /** The path as sent, without the query. */
   readonly path: string;
+  /** Adds fields to the log line of the request: why a credential was refused. */
+  note(notes: RequestNotes): void;
 }
 
 /** Headers of draft-ietf-httpapi-ratelimit-headers, from `rateLimitHeaders` of the rate limits. */

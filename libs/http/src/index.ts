@@ -36,6 +36,7 @@ export {
   ADMIN_LIST_RANGE,
   adminApp,
   adminRoute,
+  OPERATORS_ONLY,
   readPage,
   type AdminAppOptions,
   type AdminCaller,

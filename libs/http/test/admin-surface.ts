@@ -26,7 +26,7 @@ export function adminSurface(routes: readonly Route<AdminCaller>[]): AdminSurfac
     async findPerson(token) {
       const role = token === OPERATOR ? 'operator' : token === VIEWER ? 'viewer' : undefined;
       const actor = `oidc:${IDENTITY.issuer}#${IDENTITY.subject}`;
-      return role && { actor, role, identity: IDENTITY };
+      return role === undefined ? { refused: { tokenRefused: 'no_role' } } : { actor, role, identity: IDENTITY };
     },
     failedAuthentication: () => Promise.resolve(undefined),
     log,

@@ -3,15 +3,16 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { testClock, testIssuer, type TestIssuer } from '@sealgate/testing';
 import { exportSPKI, generateKeyPair, importJWK, SignJWT, type CryptoKey } from 'jose';
-import { accessTokens, adminPeople, isTokenForm, type AccessTokens } from './index.ts';
+import { accessTokens, adminPeople, isRefused, isTokenForm, type AccessTokens, type TokenRefusal } from './index.ts';
 
 const AUDIENCE = 'https://api.example.com';
+const [ADMIN, MCP] = [`${AUDIENCE}/admin`, `${AUDIENCE}/mcp`];
 const clock = testClock();
 let provider: TestIssuer;
 let other: TestIssuer;
 const open = (more: object = {}, lines: string[] = []): AccessTokens =>
   accessTokens({
-    issuers: [{ issuer: provider.issuer, audience: [AUDIENCE], ...more }],
+    issuers: [{ issuer: provider.issuer, audience: { api: [AUDIENCE], admin: [ADMIN], mcp: [MCP] }, ...more }],
     now: clock.now,
     log: { info: (event: string) => lines.push(event), warn: (event: string) => lines.push(event) },
   });
@@ -30,6 +31,16 @@ afterEach(() => {
   provider.answerWith(undefined);
 });
 
+/** Undefined for a refused token. */
+const accepted = async (by: AccessTokens, token: string) => {
+  const checked = await by.check(token, 'api');
+  return isRefused(checked) ? undefined : checked;
+};
+const refusal = async (by: AccessTokens, token: string) => {
+  const checked = await by.check(token, 'api');
+  return isRefused(checked) ? checked.refused : undefined;
+};
+
 const seconds = () => Math.floor(clock.now() / 1000);
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const withHeader = (token: string, header: object) => [encoded(header), ...token.split('.').slice(1)].join('.');
@@ -40,12 +51,14 @@ describe('access tokens', () => {
   it.each(['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'])('are accepted with %s, by issuer and subject', async (alg) => {
     await provider.turnKeys({ alg, keep: true });
     clock.advance(31_000);
-    const token = await tokens.check(await provider.token({ sub: 'alice', groups: ['ops'] }));
+    const token = await accepted(tokens, await provider.token({ sub: 'alice', groups: ['ops'] }));
     expect(token).toMatchObject({ issuer: provider.issuer, subject: 'alice', claims: { groups: ['ops'] } });
   });
 
   it.each<[string, object]>([
-    ['the type JWT', { header: { typ: 'JWT' } }],
+    ['the type JWT and a scope', { header: { typ: 'JWT' }, claims: { scope: 'openid' } }],
+    ['no type and a client', { header: { typ: undefined }, claims: { client_id: 'c' } }],
+    ['a nonce beside a scope', { claims: { nonce: 'n', scope: 'openid' } }],
     ['the type as a media type, in capitals', { header: { typ: 'application/AT+JWT' } }],
     ['one audience of several', { claims: { aud: ['https://else.example', AUDIENCE] } }],
     ['exp 59 seconds ago', { claims: { exp: seconds() - 59, iat: seconds() - 600 } }],
@@ -56,21 +69,23 @@ describe('access tokens', () => {
     const moved = Object.fromEntries(
       Object.entries(shift).map(([name, value]) => [name, typeof value === 'number' ? value + drift() : value]),
     );
-    expect(await tokens.check(await provider.token(moved, header as never))).toBeDefined();
+    expect(await accepted(tokens, await provider.token(moved, header as never))).toBeDefined();
   });
 
   // Tables are built when the file loads, while the clock goes on.
   const madeAt = seconds();
   const drift = () => seconds() - madeAt;
 
-  it.each<[string, () => Promise<string>]>([
-    ['alg none', async () => withHeader(await provider.token(), { alg: 'none', typ: 'at+jwt' })],
+  it.each<[string, TokenRefusal, () => Promise<string>]>([
+    ['alg none', 'algorithm', async () => withHeader(await provider.token(), { alg: 'none', typ: 'at+jwt' })],
     [
       'alg none without a signature',
+      'malformed',
       async () => `${encoded({ alg: 'none', typ: 'JWT' })}.${encoded({ iss: provider.issuer })}.`,
     ],
     [
       'HS256 with the public key as the secret',
+      'algorithm',
       async () => {
         const { kid } = provider.published[0]!;
         const secret = Buffer.from(await exportSPKI((await importJWK(provider.published[0]!)) as CryptoKey));
@@ -79,35 +94,55 @@ describe('access tokens', () => {
           .sign(secret);
       },
     ],
-    ['a key of another issuer', () => other.token({ iss: provider.issuer })],
-    ['an issuer that is not configured', () => other.token()],
-    ['an issuer with an extra slash', () => provider.token({ iss: `${provider.issuer}/` })],
-    ['a kid that is a path', () => provider.token({}, { kid: '../../../../dev/null' })],
-    ['its own key set (jku)', () => provider.token({}, { jku: `${other.issuer}/jwks` })],
-    ['its own certificate (x5u)', () => provider.token({}, { x5u: `${other.issuer}/x` })],
-    ['its own key (jwk)', () => provider.token({}, { jwk: other.published[0] })],
-    ['an ID token by its audience', () => provider.token({ aud: 'the-client' }, { typ: 'JWT' })],
-    ['an ID token by its type', () => provider.token({}, { typ: 'id_token+jwt' })],
-    ['no type', () => provider.token({}, { typ: undefined })],
-    ['exp 61 seconds ago', () => provider.token({ exp: seconds() - 61, iat: seconds() - 600 })],
-    ['no exp', () => provider.token({ exp: undefined })],
-    ['nbf in 61 seconds', () => provider.token({ nbf: seconds() + 61 })],
-    ['iat in 61 seconds', () => provider.token({ iat: seconds() + 61, exp: seconds() + 120 })],
-    ['a lifetime of a day and a second', () => provider.token({ exp: seconds() + 86_401 })],
-    ['another audience', () => provider.token({ aud: `${AUDIENCE}/` })],
-    ['no audience', () => provider.token({ aud: undefined })],
-    ['no subject', () => provider.token({ sub: undefined })],
-    ['an empty subject', () => provider.token({ sub: '' })],
-    ['a subject with a line break', () => provider.token({ sub: 'a\nb' })],
-    ['a missing signature', async () => (await provider.token()).replace(/[^.]+$/, '')],
-    ['a signature with one flipped bit', async () => flipped(await provider.token(), 2)],
-    ['claims with one flipped bit', async () => flipped(await provider.token(), 1)],
-    ['a nested token', () => provider.token({}, { cty: 'JWT' })],
-    ['an unknown critical member', () => provider.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c')],
-    ['claims that are not an object', async () => `${encoded(headerOf(await provider.token()))}.${encoded([])}.AAAA`],
-    ['a header that is not JSON', async () => `AAAA.${(await provider.token()).split('.').slice(1).join('.')}`],
-  ])('are refused with %s', async (_what, make) => {
-    expect(await tokens.check(await make())).toBeUndefined();
+    ['a key of another issuer', 'signature', () => other.token({ iss: provider.issuer })],
+    ['an issuer that is not configured', 'unknown_issuer', () => other.token()],
+    ['an issuer with an extra slash', 'unknown_issuer', () => provider.token({ iss: `${provider.issuer}/` })],
+    ['a kid that is a path', 'unknown_key', () => provider.token({}, { kid: '../../../../dev/null' })],
+    ['its own key set (jku)', 'header', () => provider.token({}, { jku: `${other.issuer}/jwks` })],
+    ['its own certificate (x5u)', 'header', () => provider.token({}, { x5u: `${other.issuer}/x` })],
+    ['its own key (jwk)', 'header', () => provider.token({}, { jwk: other.published[0] })],
+    ['an ID token by its audience', 'no_access_token', () => provider.token({ aud: 'the-client' }, { typ: 'JWT' })],
+    ['an ID token by its type', 'type', () => provider.token({}, { typ: 'id_token+jwt' })],
+    ['no type, and nothing of an access token', 'no_access_token', () => provider.token({}, { typ: undefined })],
+    ['a subject with U+0000', 'claim_text', () => provider.token({ sub: 'a\0b' })],
+    ['a subject with a lone surrogate', 'claim_text', () => provider.token({ sub: 'a\ud800' })],
+    ['an e-mail address with U+0000', 'claim_text', () => provider.token({ email: 'a\0@b.example' })],
+    ['a subject of 256 characters', 'subject', () => provider.token({ sub: 'x'.repeat(256) })],
+    ['an empty list of audiences', 'audience', () => provider.token({ aud: [] })],
+    ['more than 16 KiB', 'too_long', () => provider.token({ pad: 'x'.repeat(16_384) })],
+    ['a megabyte', 'too_long', () => provider.token({ pad: 'x'.repeat(1_048_576) })],
+    ['two parts', 'malformed', async () => 'a.b'],
+    ['exp 61 seconds ago', 'expired', () => provider.token({ exp: seconds() - 61, iat: seconds() - 600 })],
+    ['no exp', 'lifetime', () => provider.token({ exp: undefined })],
+    ['nbf in 61 seconds', 'not_yet_valid', () => provider.token({ nbf: seconds() + 61 })],
+    ['iat in 61 seconds', 'not_yet_valid', () => provider.token({ iat: seconds() + 61, exp: seconds() + 120 })],
+    ['a lifetime of a day and a second', 'lifetime', () => provider.token({ exp: seconds() + 86_401 })],
+    ['another audience', 'audience', () => provider.token({ aud: `${AUDIENCE}/` })],
+    ['no audience', 'audience', () => provider.token({ aud: undefined })],
+    ['no subject', 'subject', () => provider.token({ sub: undefined })],
+    ['an empty subject', 'subject', () => provider.token({ sub: '' })],
+    ['a subject with a line break', 'claim_text', () => provider.token({ sub: 'a\nb' })],
+    ['a missing signature', 'malformed', async () => (await provider.token()).replace(/[^.]+$/, '')],
+    ['a signature with one flipped bit', 'signature', async () => flipped(await provider.token(), 2)],
+    ['claims with one flipped bit', 'malformed', async () => flipped(await provider.token(), 1)],
+    ['a nested token', 'header', () => provider.token({}, { cty: 'JWT' })],
+    [
+      'an unknown critical member',
+      'malformed',
+      () => provider.token({}, { crit: ['exp'], exp: 1 }).catch(() => 'a.b.c'),
+    ],
+    [
+      'claims that are not an object',
+      'malformed',
+      async () => `${encoded(headerOf(await provider.token()))}.${encoded([])}.AAAA`,
+    ],
+    [
+      'a header that is not JSON',
+      'malformed',
+      async () => `AAAA.${(await provider.token()).split('.').slice(1).join('.')}`,
+    ],
+  ])('are refused with %s: %s', async (_what, reason, make) => {
+    expect(await refusal(tokens, await make())).toBe(reason);
   });
 
   it('are recognized by form, without decoding', async () => {
@@ -117,51 +152,82 @@ describe('access tokens', () => {
       expect(isTokenForm(text)).toBe(false);
   });
 
-  it('are checked against the given audience', async () => {
-    const mcp = `${AUDIENCE}/mcp`;
-    expect(await tokens.check(await provider.token(), [mcp])).toBeUndefined();
-    expect(await tokens.check(await provider.token({ aud: mcp }), [mcp])).toBeDefined();
-    expect(await tokens.check(await provider.token({ aud: mcp }))).toBeUndefined();
+  it('are accepted by the listener whose audience they have, and by no other', async () => {
+    for (const [listener, aud] of [
+      ['api', AUDIENCE],
+      ['admin', ADMIN],
+      ['mcp', MCP],
+    ] as const) {
+      const token = await provider.token({ aud });
+      const takers = [];
+      for (const asked of ['api', 'admin', 'mcp'] as const)
+        if (!isRefused(await tokens.check(token, asked))) takers.push(asked);
+      expect(takers).toEqual([listener]);
+    }
+    const onlyAdmin = open({ audience: { admin: [AUDIENCE], mcp: [] } });
+    for (const listener of ['api', 'mcp'] as const)
+      expect(await onlyAdmin.check(await provider.token(), listener)).toEqual({ refused: 'no_audience_configured' });
+    expect(onlyAdmin.issuersOf('mcp')).toEqual([]);
+    expect(onlyAdmin.issuersOf('admin')).toHaveLength(1);
+  });
+
+  it('of 16 KiB are accepted', async () => {
+    const plain = (await provider.token({ pad: '' })).length;
+    const long = await provider.token({ pad: 'x'.repeat(Math.floor(((16_384 - plain) * 3) / 4) - 2) });
+    expect(long.length).toBeGreaterThan(16_370);
+    expect(await accepted(tokens, long)).toBeDefined();
+  });
+
+  it('tell issuer and subject when refused only if the signature was valid', async () => {
+    const { issuer } = provider;
+    const late = await provider.token({ sub: 'alice', exp: seconds() - 61, iat: seconds() - 600 });
+    expect(await tokens.check(late, 'api')).toEqual({ refused: 'expired', issuer, subject: 'alice' });
+    expect(await tokens.check(flipped(late, 2), 'api')).toEqual({ refused: 'signature' });
+    expect(await tokens.check(await other.token({ iss: issuer, sub: 'alice' }), 'api')).toEqual({
+      refused: 'signature',
+    });
+    const unnamed = await provider.token({ sub: 'a\nb', aud: 'else' });
+    expect(await tokens.check(unnamed, 'api')).toEqual({ refused: 'audience', issuer });
   });
 
   it('survive a key rotation, and a withdrawn key is refused after the next fetch', async () => {
     const fresh = open();
     const before = await provider.token();
-    expect(await fresh.check(before)).toBeDefined();
+    expect(await accepted(fresh, before)).toBeDefined();
     await provider.turnKeys({ keep: true });
     clock.advance(30_001);
     const asked = provider.keyRequests;
     const [first, second] = [await provider.token(), await provider.token()];
-    const both = await Promise.all([fresh.check(first), fresh.check(second)]);
+    const both = await Promise.all([accepted(fresh, first), accepted(fresh, second)]);
     expect(both.every((one) => one !== undefined)).toBe(true);
     expect(provider.keyRequests).toBe(asked + 1);
-    expect(await fresh.check(before)).toBeDefined();
+    expect(await accepted(fresh, before)).toBeDefined();
     await provider.turnKeys();
     clock.advance(30_001);
-    expect(await fresh.check(await provider.token())).toBeDefined();
-    expect(await fresh.check(before)).toBeUndefined();
+    expect(await accepted(fresh, await provider.token())).toBeDefined();
+    expect(await accepted(fresh, before)).toBeUndefined();
   });
 
   it('with unknown keys trigger at most one fetch in 30 seconds', async () => {
     const fresh = open();
-    expect(await fresh.check(await provider.token())).toBeDefined();
+    expect(await accepted(fresh, await provider.token())).toBeDefined();
     clock.advance(30_001);
     const asked = provider.keyRequests;
     for (let number = 0; number < 20; number += 1)
-      expect(await fresh.check(await provider.token({}, { kid: `unknown-${number}` }))).toBeUndefined();
+      expect(await accepted(fresh, await provider.token({}, { kid: `unknown-${number}` }))).toBeUndefined();
     expect(provider.keyRequests).toBe(asked + 1);
   });
 
   it('are not delayed by an unavailable provider while their key is cached', async () => {
     const fresh = open();
     const token = await provider.token();
-    expect(await fresh.check(token)).toBeDefined();
+    expect(await accepted(fresh, token)).toBeDefined();
     provider.answerWith(() => undefined); // It accepts the request and never answers.
     clock.advance(590_000);
     const later = await provider.token();
     clock.advance(20_000);
     const start = performance.now();
-    expect(await fresh.check(later)).toBeDefined();
+    expect(await accepted(fresh, later)).toBeDefined();
     expect(performance.now() - start).toBeLessThan(500);
   });
 
@@ -196,14 +262,14 @@ describe('access tokens', () => {
       const lines: string[] = [];
       const fresh = open({}, lines);
       const token = await provider.token();
-      await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(fresh.check(token, 'api')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       // No caller waits again for some seconds.
       const start = performance.now();
-      await expect(fresh.check(token)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(fresh.check(token, 'api')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       expect(performance.now() - start).toBeLessThan(500);
       provider.answerWith(undefined);
       clock.advance(5001);
-      expect(await fresh.check(await provider.token())).toBeDefined();
+      expect(await accepted(fresh, await provider.token())).toBeDefined();
       expect(lines).toEqual(['oidc_keys_unseen', 'oidc_keys_seen']);
     },
   );
@@ -212,7 +278,7 @@ describe('access tokens', () => {
     provider.answerWith((response, url) => {
       response.writeHead(url === '/jwks' ? 200 : 500).end(JSON.stringify({ keys: provider.published }));
     });
-    expect(await open({ jwksUri: `${provider.issuer}/jwks` }).check(await provider.token())).toBeDefined();
+    expect(await accepted(open({ jwksUri: `${provider.issuer}/jwks` }), await provider.token())).toBeDefined();
   });
 
   it('never trust a published symmetric key', async () => {
@@ -223,8 +289,8 @@ describe('access tokens', () => {
     const forged = await new SignJWT({ iss: provider.issuer, sub: 's', aud: AUDIENCE, exp: seconds() + 60 })
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'sym' })
       .sign(privateKey);
-    expect(await fresh.check(forged)).toBeUndefined();
-    expect(await fresh.check(await provider.token())).toBeDefined();
+    expect(await accepted(fresh, forged)).toBeUndefined();
+    expect(await accepted(fresh, await provider.token())).toBeDefined();
     provider.publish(published);
   });
 });
@@ -235,7 +301,7 @@ describe('people on an admin listener', () => {
     { claim: '/realm_access/roles', value: 'look', role: 'viewer' },
   ] as const;
   const find = async (claims: object, given: Parameters<typeof adminPeople>[1] = rules) =>
-    adminPeople(tokens, given)!(await provider.token({ sub: 'eve', ...claims }));
+    adminPeople(tokens, given)!(await provider.token({ sub: 'eve', aud: ADMIN, ...claims }));
 
   it('get the strongest role of their claims', async () => {
     const actor = `oidc:${provider.issuer}#eve`;
@@ -257,7 +323,20 @@ describe('people on an admin listener', () => {
     ['an object', { groups: { operators: true } }],
     ['a dangling pointer', { realm_access: null }],
   ])('get no role with %s', async (_what, claims) => {
-    expect(await find(claims)).toBeUndefined();
+    const refused = { tokenRefused: 'no_role', issuer: provider.issuer, subject: 'eve' };
+    expect(await find(claims)).toEqual({ refused });
+  });
+
+  it('get no role with a token for the public listener', async () => {
+    expect(await find({ groups: 'operators', aud: AUDIENCE })).toMatchObject({ refused: { tokenRefused: 'audience' } });
+  });
+
+  it('get no role if the provider left their groups out, and the log says so', async () => {
+    const overage = {
+      _claim_names: { groups: 'src1' },
+      _claim_sources: { src1: { endpoint: 'https://graph.example' } },
+    };
+    expect(await find(overage)).toMatchObject({ refused: { tokenRefused: 'claim_elsewhere' } });
   });
 
   it('get no role without rules', () => {
@@ -265,9 +344,12 @@ describe('people on an admin listener', () => {
   });
 
   it("get no role from another issuer's claims, without a token and with an invalid one", async () => {
-    expect(await find({ groups: 'operators' }, [{ ...rules[0], issuer: other.issuer }])).toBeUndefined();
-    expect(await adminPeople(tokens, rules)!('a-static-token')).toBeUndefined();
-    expect(await find({ groups: 'operators', exp: 1 })).toBeUndefined();
+    const reasonOf = async (found: ReturnType<typeof find>) =>
+      ((await found) as { refused?: { tokenRefused: string } }).refused?.tokenRefused;
+    const elsewhere = [{ ...rules[0], issuer: other.issuer }];
+    expect(await reasonOf(find({ groups: 'operators' }, elsewhere))).toBe('no_role');
+    expect(await reasonOf(adminPeople(tokens, rules)!('a-static-token') as never)).toBe('malformed');
+    expect(await reasonOf(find({ groups: 'operators', exp: 1 }))).toBe('expired');
   });
 });
 

@@ -7,41 +7,67 @@ import {
   type JWTPayload,
   type ProtectedHeaderParameters,
 } from 'jose';
-import type { AdminRole, AdminRule, OidcIssuer } from './identity-config.ts';
+import type { OidcIssuer, TokenListener } from './identity-config.ts';
 import { IssuerKeys } from './issuer-keys.ts';
+import {
+  audienceFault,
+  isSubject,
+  kindFault,
+  LEEWAY_SECONDS,
+  lifetimeFault,
+  ownMember,
+  textFault,
+  type TokenRefusal,
+} from './judge-claims.ts';
 
-/** A verified token: subject, issuer and all claims. */
+/** A verified token: issuer, subject and all claims. */
 export interface AccessToken {
   readonly issuer: string;
+  /** The value of `sub`, or of the issuer's `identityClaim`. */
   readonly subject: string;
   readonly claims: Readonly<JWTPayload>;
 }
 
+/** A token that is not accepted. Issuer and subject are known only if the signature was valid. */
+export interface RefusedToken {
+  readonly refused: TokenRefusal;
+  readonly issuer?: string;
+  readonly subject?: string;
+}
+
+export const isRefused = (checked: object): checked is RefusedToken => 'refused' in checked;
+
+/** The fields of a request's log line about a refused token. */
+export interface TokenNotes {
+  readonly tokenRefused: TokenRefusal;
+  readonly issuer?: string;
+  readonly subject?: string;
+}
+
+export const notesOf = ({ refused, ...identity }: RefusedToken): TokenNotes => ({ tokenRefused: refused, ...identity });
+
 export interface AccessTokens {
   /** Whether any issuer is configured. */
   readonly isConfigured: boolean;
-  /** The configured issuers, in order. */
-  readonly issuers: readonly string[];
+  /** The issuers whose tokens a listener accepts, in order. */
+  issuersOf(listener: TokenListener): readonly OidcIssuer[];
   /**
-   * Verifies an access token (RFC 9068) of a configured issuer; undefined if it is invalid. No I/O except to fetch
-   * keys: if none of the issuer is cached, and if the token names an unknown key, at most once in 30 seconds.
-   * @param audience accepted values of `aud`, in place of the issuer's configured audience.
+   * Verifies an access token of a configured issuer for a listener. No I/O except to fetch keys: if none of the issuer is
+   * cached, and if the token names an unknown key, at most once in 30 seconds.
    * @throws AppError UNAVAILABLE if no keys of the issuer are cached and they cannot be fetched.
    */
-  check(token: string, audience?: readonly string[]): Promise<AccessToken | undefined>;
+  check(token: string, listener: TokenListener): Promise<AccessToken | RefusedToken>;
 }
 
-const MAX_TOKEN_BYTES = 8192;
+const MAX_TOKEN_BYTES = 16_384;
 const TOKEN_FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 const ALGORITHMS = ['EdDSA', 'ES256', 'ES384', 'PS256', 'RS256'];
-const TYPES = ['at+jwt', 'application/at+jwt', 'jwt'];
+/** RFC 9068; the media type may be written out (RFC 7515, section 4.1.9). */
+const TYPED = /^(?:application\/)?at\+jwt$/i;
 /** Header members by which a token supplies its own key. */
 const KEY_MEMBERS = ['jku', 'jwk', 'x5u', 'x5c'];
-const LEEWAY_SECONDS = 60;
-const MAX_LIFETIME_SECONDS = 86_400;
-const SUBJECT = /^\P{Cc}{1,255}$/u;
 
-/** Whether a text looks like a JWT: three base64url parts joined by dots, at most 8 KiB. */
+/** Whether a text looks like a JWT: three base64url parts joined by dots, at most 16 KiB. */
 export function isTokenForm(text: string): boolean {
   return text.length <= MAX_TOKEN_BYTES && TOKEN_FORM.test(text);
 }
@@ -64,22 +90,48 @@ export function accessTokens({
   for (const { keys } of known.values()) keys.prefetch();
   return {
     isConfigured: issuers.length > 0,
-    issuers: [...known.keys()],
-    async check(token, audience) {
+    issuersOf: (listener) => issuers.filter(({ audience }) => (audience[listener] ?? []).length > 0),
+    async check(token, listener) {
+      if (token.length > MAX_TOKEN_BYTES) return { refused: 'too_long' };
       const read = isTokenForm(token) ? readUnchecked(token) : undefined;
-      const found = read === undefined ? undefined : known.get(read.claims.iss ?? '');
-      if (read === undefined || found === undefined || !isAccepted(read.header)) return undefined;
-      const { issuer, keys } = found;
+      if (read === undefined) return { refused: 'malformed' };
+      const found = known.get(read.claims.iss ?? '');
+      if (found === undefined) return { refused: 'unknown_issuer' };
+      const accepted = found.issuer.audience[listener] ?? [];
+      const refused = accepted.length === 0 ? 'no_audience_configured' : headerFault(read.header);
+      if (refused !== undefined) return { refused };
       const options = {
-        ...{ algorithms: ALGORITHMS, issuer: issuer.issuer, audience: [...(audience ?? issuer.audience)] },
-        ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(now()), requiredClaims: ['sub', 'exp'] },
+        ...{ algorithms: ALGORITHMS, issuer: found.issuer.issuer, requiredClaims: ['exp'] },
+        ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(now()) },
       };
-      const claims = await keys.use((keyOf) => claimsOf(token, keyOf, options));
-      return claims !== undefined && isShortLived(claims, now() / 1000) && SUBJECT.test(claims.sub ?? '')
-        ? { issuer: issuer.issuer, subject: claims.sub!, claims }
-        : undefined;
+      const verified = await found.keys.use((keyOf) => verify(token, keyOf, options));
+      if (verified === undefined) return { refused: 'unknown_key' };
+      if ('refused' in verified) return verified;
+      return judge(verified, { issuer: found.issuer, accepted, isTyped: isTyped(read.header), now: now() / 1000 });
     },
   };
+}
+
+/** What is said of a token whose signature was valid. */
+function judge(
+  { claims, timeFault }: Verified,
+  ports: {
+    readonly issuer: OidcIssuer;
+    readonly accepted: readonly string[];
+    readonly isTyped: boolean;
+    readonly now: number;
+  },
+): AccessToken | RefusedToken {
+  const { issuer, identityClaim = 'sub' } = ports.issuer;
+  const refused =
+    kindFault(claims, ports.isTyped) ??
+    audienceFault(claims, ports.accepted) ??
+    timeFault ??
+    lifetimeFault(claims, ports.now) ??
+    textFault(claims, identityClaim);
+  const subject = ownMember(claims, identityClaim);
+  if (!isSubject(subject)) return { refused: refused ?? 'subject', issuer };
+  return refused === undefined ? { issuer, subject, claims } : { refused, issuer, subject };
 }
 
 function readUnchecked(token: string): { header: ProtectedHeaderParameters; claims: JWTPayload } | undefined {
@@ -90,75 +142,45 @@ function readUnchecked(token: string): { header: ProtectedHeaderParameters; clai
   }
 }
 
-function isAccepted(header: ProtectedHeaderParameters): boolean {
+const isTyped = ({ typ }: ProtectedHeaderParameters): boolean => typeof typ === 'string' && TYPED.test(typ);
+
+/** Several providers set no `typ`; `judge` then needs another sign that it is an access token. */
+function headerFault(header: ProtectedHeaderParameters): TokenRefusal | undefined {
   const { alg = '', typ, cty } = header;
-  if (!ALGORITHMS.includes(alg) || cty !== undefined) return false;
-  return typeof typ === 'string' && TYPES.includes(typ.toLowerCase()) && !KEY_MEMBERS.some((name) => name in header);
+  if (!ALGORITHMS.includes(alg)) return 'algorithm';
+  if (cty !== undefined || KEY_MEMBERS.some((name) => name in header)) return 'header';
+  return typ === undefined || isTyped(header) || (typeof typ === 'string' && /^jwt$/i.test(typ)) ? undefined : 'type';
 }
 
 type KeyOf = Parameters<typeof jwtVerify>[1];
 
-/** Undefined for an invalid token. @throws JWKSNoMatchingKey if its key is unknown. */
-async function claimsOf(
+interface Verified {
+  readonly claims: JWTPayload;
+  readonly timeFault: TokenRefusal | undefined;
+}
+
+/** @throws JWKSNoMatchingKey if its key is unknown. */
+async function verify(
   token: string,
   keyOf: KeyOf,
   options: Parameters<typeof jwtVerify>[2],
-): Promise<JWTPayload | undefined> {
+): Promise<Verified | { readonly refused: TokenRefusal }> {
   try {
-    return (await jwtVerify(token, keyOf, options)).payload;
+    return { claims: (await jwtVerify(token, keyOf, options)).payload, timeFault: undefined };
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) throw error;
-    return undefined;
+    // The signature is checked before any claim.
+    if (error instanceof errors.JWTExpired) return { claims: error.payload, timeFault: 'expired' };
+    if (error instanceof errors.JWTClaimValidationFailed)
+      return { claims: error.payload, timeFault: error.claim === 'nbf' ? 'not_yet_valid' : 'lifetime' };
+    return { refused: signatureFault(error) };
   }
 }
 
-/** A token valid for more than a day would be a key without revocation. */
-function isShortLived({ iat, exp = 0 }: JWTPayload, nowSeconds: number): boolean {
-  if (iat !== undefined && iat > nowSeconds + LEEWAY_SECONDS) return false;
-  return exp - (iat ?? nowSeconds - LEEWAY_SECONDS) <= MAX_LIFETIME_SECONDS;
+function signatureFault(error: unknown): TokenRefusal {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+  if (error instanceof errors.JOSENotSupported) return 'header';
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid) return 'malformed';
+  // Several keys fit a token without kid, or the published key cannot be used.
+  return 'unknown_key';
 }
-
-/** A signed-in person on an admin listener. */
-interface AdminPerson {
-  /** `oidc:<issuer>#<subject>`, the actor of audit events. */
-  readonly actor: string;
-  readonly role: AdminRole;
-  readonly identity: { readonly issuer: string; readonly subject: string };
-}
-
-/**
- * Returns a function that finds the person and role behind an access token; undefined if the token is invalid or grants
- * no role. The strongest of several roles applies. Without rules there is no sign-in, and no such function.
- */
-export function adminPeople(
-  tokens: AccessTokens,
-  rules: readonly AdminRule[],
-): ((presented: string) => Promise<AdminPerson | undefined>) | undefined {
-  if (rules.length === 0) return undefined;
-  return async (presented: string): Promise<AdminPerson | undefined> => {
-    const token = isTokenForm(presented) ? await tokens.check(presented) : undefined;
-    if (token === undefined) return undefined;
-    const { issuer, subject, claims } = token;
-    const roles = rules
-      .filter((rule) => (rule.issuer ?? issuer) === issuer && holds(claimAt(claims, rule.claim), rule.value))
-      .map(({ role }) => role);
-    if (roles.length === 0) return undefined;
-    const role = roles.includes('operator') ? 'operator' : 'viewer';
-    return { actor: `oidc:${issuer}#${subject}`, role, identity: { issuer, subject } };
-  };
-}
-
-function claimAt(claims: Readonly<Record<string, unknown>>, claim: string): unknown {
-  if (!claim.startsWith('/')) return ownMember(claims, claim);
-  const steps = claim
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return steps.reduce<unknown>((value, step) => ownMember(value, step), claims);
-}
-
-const ownMember = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-
-const holds = (claim: unknown, value: string): boolean =>
-  claim === value || (Array.isArray(claim) && claim.includes(value));

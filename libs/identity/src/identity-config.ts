@@ -1,11 +1,20 @@
 import { safeUrl } from '@sealgate/auth';
 
+/** The listeners that accept access tokens: each has audiences of its own. */
+export const TOKEN_LISTENERS = ['api', 'admin', 'mcp'] as const;
+
+export type TokenListener = (typeof TOKEN_LISTENERS)[number];
+
 /** An OpenID Connect provider whose access tokens are accepted. */
 export interface OidcIssuer {
   /** The exact `iss` of its tokens. */
   readonly issuer: string;
-  /** Accepted audiences: `aud` of a token must contain one of them. */
-  readonly audience: readonly string[];
+  /** Accepted audiences by listener. A listener without any accepts no token of this issuer. */
+  readonly audience: Readonly<Partial<Record<TokenListener, readonly string[]>>>;
+  /** Scopes that clients of the tools are told to ask for. */
+  readonly scopes?: { readonly mcp?: readonly string[] };
+  /** The claim that identifies a person, in place of `sub`: `oid` for Entra ID. */
+  readonly identityClaim?: string;
   /** URL of its keys; default: discovery (OpenID Connect Discovery 1.0 section 4). */
   readonly jwksUri?: string;
 }
@@ -29,18 +38,20 @@ const MAX_ENTRIES = 20;
 /** Parses OIDC_ISSUERS. @throws Error stating the expected format, without quoting the text. */
 export function parseIssuers(text: string): readonly OidcIssuer[] {
   const issuers = entriesOf(text).map((entry): OidcIssuer => {
-    requireMembers(entry, ['issuer', 'audience', 'jwksUri']);
-    const { issuer, audience, jwksUri } = entry;
+    requireMembers(entry, ['issuer', 'audience', 'scopes', 'identityClaim', 'jwksUri']);
+    const { issuer, audience, scopes, identityClaim, jwksUri } = entry;
     requireUrl(issuer, 'issuer');
-    if (
-      !Array.isArray(audience) ||
-      audience.length === 0 ||
-      audience.length > MAX_ENTRIES ||
-      !audience.every(isShortText)
-    )
-      throw new Error(`audience must be a list of 1 to ${MAX_ENTRIES} texts`);
+    const audiences = textsBy(audience, { member: 'audience', names: TOKEN_LISTENERS, isText: isShortText });
+    const told =
+      scopes === undefined ? undefined : textsBy(scopes, { member: 'scopes', names: ['mcp'], isText: isScope });
+    if (identityClaim !== undefined && !isShortText(identityClaim)) throw new Error('identityClaim must be a text');
     if (jwksUri !== undefined) requireUrl(jwksUri, 'jwksUri');
-    return { issuer, audience, ...(jwksUri === undefined ? {} : { jwksUri }) };
+    return {
+      ...{ issuer, audience: audiences },
+      ...(told === undefined ? {} : { scopes: told }),
+      ...(identityClaim === undefined ? {} : { identityClaim }),
+      ...(jwksUri === undefined ? {} : { jwksUri }),
+    };
   });
   if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) throw new Error('must name each issuer once');
   return issuers;
@@ -58,6 +69,30 @@ export function parseAdminRules(text: string): readonly AdminRule[] {
   });
 }
 
+/** @throws Error naming the form, also for a plain list, which says nothing about listeners. */
+function textsBy<Name extends string>(
+  value: unknown,
+  {
+    member,
+    names,
+    isText,
+  }: { readonly member: string; readonly names: readonly Name[]; readonly isText: (one: unknown) => boolean },
+): Partial<Record<Name, readonly string[]>> {
+  const form = `{${names.map((name) => `"${name}": [...]`).join(', ')}}`;
+  if (!isObject(value)) throw new Error(`${member} must be an object with a list for each listener: ${form}`);
+  const isKnown = (name: string) => names.some((known) => known === name);
+  const isList = (list: unknown) => Array.isArray(list) && list.length <= MAX_ENTRIES && list.every(isText);
+  if (!Object.keys(value).every(isKnown) || !Object.values(value).every(isList))
+    throw new Error(`${member} must be ${form} or a part of it, with at most ${MAX_ENTRIES} texts in each list`);
+  return value as Partial<Record<Name, readonly string[]>>; // Checked above.
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** RFC 6749, section 3.3. */
+const isScope = (value: unknown): boolean => isShortText(value) && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+
 function entriesOf(text: string): Record<string, unknown>[] {
   let parsed: unknown;
   try {
@@ -65,10 +100,9 @@ function entriesOf(text: string): Record<string, unknown>[] {
   } catch {
     throw new Error('must be JSON');
   }
-  const isEntry = (entry: unknown) => typeof entry === 'object' && entry !== null && !Array.isArray(entry);
-  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MAX_ENTRIES || !parsed.every(isEntry))
+  if (!Array.isArray(parsed) || parsed.length === 0 || parsed.length > MAX_ENTRIES || !parsed.every(isObject))
     throw new Error(`must be a list of 1 to ${MAX_ENTRIES} objects`);
-  return parsed as Record<string, unknown>[];
+  return parsed;
 }
 
 function requireMembers(entry: Record<string, unknown>, known: readonly string[]): void {

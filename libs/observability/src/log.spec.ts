@@ -170,6 +170,9 @@ describe('the line of a request', () => {
       networkId: 'acme',
       environment: 'live',
       clientAddress: '192.0.2.1',
+      tokenRefused: 'expired',
+      issuer: 'https://login.example.com',
+      subject: 'ada',
       bytesIn: 10,
       bytesOut: 20,
       records: 2,
@@ -181,7 +184,8 @@ describe('the line of a request', () => {
       '{"time":"2026-01-01T00:00:00.000Z","level":"info","service":"ingest-gateway","event":"request",' +
         '"method":"POST","route":"/{networkId}","status":200,"durationMs":1.5,"requestId":"r-1",' +
         '"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","code":"RATE_LIMITED","keyId":"key_1","orgId":"org_1",' +
-        '"networkId":"acme","environment":"live","clientAddress":"192.0.2.1","bytesIn":10,"bytesOut":20,"records":2,' +
+        '"networkId":"acme","environment":"live","clientAddress":"192.0.2.1",' +
+        '"tokenRefused":"expired","issuer":"https://login.example.com","subject":"ada","bytesIn":10,"bytesOut":20,"records":2,' +
         '"strippedFields":1,"eventId":"evt_1","replayed":true,"outcome":"committed","tool":"list_assets"}',
     );
   });

@@ -49,6 +49,11 @@ export interface RequestRecord {
   environment?: string;
   /** Client address, for requests without an authenticated caller. */
   clientAddress?: string;
+  /** Why an access token was refused, from the closed set of `libs/identity`. */
+  tokenRefused?: string;
+  /** Of a refused access token whose signature was valid. */
+  issuer?: string;
+  subject?: string;
   bytesIn?: number;
   bytesOut?: number;
   /** Number of records in the write. */
@@ -177,6 +182,9 @@ export function requestLine(time: string, service: string, record: RequestRecord
     networkId: textOf(record.networkId),
     environment: textOf(record.environment),
     clientAddress: textOf(record.clientAddress),
+    tokenRefused: textOf(record.tokenRefused),
+    issuer: textOf(record.issuer),
+    subject: textOf(record.subject),
     bytesIn: record.bytesIn,
     bytesOut: record.bytesOut,
     records: record.records,

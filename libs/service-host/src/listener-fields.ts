@@ -174,8 +174,8 @@ export const listenerFields = {
   }),
   oidcIssuers: customField({
     name: 'OIDC_ISSUERS',
-    description: 'OpenID Connect providers whose access tokens are accepted, with the audience for this service.',
-    form: 'a JSON list of `{"issuer", "audience": [...], "jwksUri"?}`; URLs are https, or http on loopback',
+    description: 'OpenID Connect providers whose access tokens are accepted, with the audiences of each listener.',
+    form: 'a JSON list of `{"issuer", "audience": {"api"?: [...], "admin"?: [...], "mcp"?: [...]}, "scopes"?: {"mcp"?: [...]}, "identityClaim"?, "jwksUri"?}`; URLs are https, or http on loopback',
     fallback: { value: [], shown: 'none' },
     parse: parseIssuers,
   }),
@@ -258,13 +258,16 @@ export function listenerFaults(config: {
   readonly workers?: number;
 }): string[] {
   const { tlsCertFile, tlsKeyFile, oidcIssuers, adminOidc, replicas = 1, workers = 1 } = config;
+  const withAdmin = oidcIssuers.filter(({ audience }) => (audience.admin ?? []).length > 0);
   const isUnknown = ({ issuer }: AdminRule) =>
-    issuer === undefined ? oidcIssuers.length === 0 : !oidcIssuers.some((known) => known.issuer === issuer);
+    issuer === undefined ? withAdmin.length === 0 : !withAdmin.some((known) => known.issuer === issuer);
   return [
     ...((tlsCertFile === undefined) === (tlsKeyFile === undefined)
       ? []
       : ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together']),
     ...(replicas * workers > MAX_PROCESSES ? [`REPLICAS, WORKERS: are more than ${MAX_PROCESSES} processes`] : []),
-    ...(adminOidc.some(isUnknown) ? ['ADMIN_OIDC: must name issuers of OIDC_ISSUERS'] : []),
+    ...(adminOidc.some(isUnknown)
+      ? ['ADMIN_OIDC: must name issuers of OIDC_ISSUERS that have an audience for admin']
+      : []),
   ];
 }

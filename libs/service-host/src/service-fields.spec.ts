@@ -96,6 +96,56 @@ describe('the common fields', () => {
     expect(() => loadConfig(storeFields, { ...stores, REDIS_URL: url })).toThrow('REDIS_URL: must');
   });
 
+  describe('of identity providers', () => {
+    const entry = { issuer: 'https://login.example.com', audience: { api: ['a'], admin: ['b'], mcp: ['c', 'd'] } };
+    const issuersOf = (...list: unknown[]) => ({ OIDC_ISSUERS: JSON.stringify(list) });
+    const read = (more: Record<string, string>) => loadConfig(listenerFields, more);
+
+    it('have audiences for each listener, scopes, an identity claim and a URL of keys', () => {
+      const whole = { ...entry, scopes: { mcp: ['api://x/use'] }, identityClaim: 'oid', jwksUri: 'https://k.example/' };
+      expect(read(issuersOf(whole)).oidcIssuers).toEqual([whole]);
+      expect(read(issuersOf({ ...entry, audience: {} })).oidcIssuers[0]?.audience).toEqual({});
+    });
+
+    it.each(['https://api.example.com', ['https://api.example.com'], null, 1])(
+      'refuse %j as audience with the new form',
+      (audience) => {
+        expect(() => read(issuersOf({ ...entry, audience }))).toThrow(
+          'OIDC_ISSUERS: audience must be an object with a list for each listener: {"api": [...], "admin": [...], "mcp": [...]}',
+        );
+      },
+    );
+
+    it.each<[string, object]>([
+      ['audience must be', { audience: { apis: ['a'] } }],
+      ['audience must be', { audience: { api: 'a' } }],
+      ['audience must be', { audience: { api: [''] } }],
+      ['audience must be', { audience: { api: Array(21).fill('a') } }],
+      ['scopes must be', { scopes: ['a'] }],
+      ['scopes must be', { scopes: { api: ['a'] } }],
+      ['scopes must be', { scopes: { mcp: ['a b'] } }],
+      ['identityClaim must be', { identityClaim: '' }],
+      ['jwksUri must be', { jwksUri: 'http://k.example/' }],
+      ['issuer must be', { issuer: 'http://login.example.com' }],
+      ['no members but', { audiences: {} }],
+    ])('refuse an entry: %s', (said, more) => {
+      expect(() => read(issuersOf({ ...entry, ...more }))).toThrow(
+        `OIDC_ISSUERS: ${said.startsWith('no') ? 'each entry must have ' : ''}${said}`,
+      );
+    });
+
+    it('must have an audience for admin where ADMIN_OIDC names them', () => {
+      const rule = { claim: 'groups', value: 'operators', role: 'operator' };
+      const rules = (...list: object[]) => ({ ADMIN_OIDC: JSON.stringify(list) });
+      const faultsOf = (more: Record<string, string>) => listenerFaults(read(more));
+      expect(faultsOf({ ...issuersOf(entry), ...rules(rule) })).toEqual([]);
+      const without = issuersOf({ ...entry, audience: { api: ['a'] } });
+      const fault = ['ADMIN_OIDC: must name issuers of OIDC_ISSUERS that have an audience for admin'];
+      expect(faultsOf({ ...without, ...rules(rule) })).toEqual(fault);
+      expect(faultsOf({ ...issuersOf(entry), ...rules({ ...rule, issuer: 'https://other.example' }) })).toEqual(fault);
+    });
+  });
+
   it('read hashes of tokens', () => {
     const { adminTokenHashes } = loadConfig(listenerFields, {
       ADMIN_TOKEN_HASHES: `${hash}, ${hash.replace('ab', 'cd')}`,

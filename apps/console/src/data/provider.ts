@@ -4,6 +4,7 @@ import { isLoopback } from '@sealgate/auth';
 import * as oidc from 'openid-client';
 import type { AccessToken, Renewed, TokenEndpoint } from '../domain/access-tokens.ts';
 import type { PendingSignIn, Session } from '../domain/session.ts';
+import type { Audience } from '../domain/surfaces.ts';
 import type { SignedIn, SignInProvider } from '../domain/sign-in.ts';
 import { boundedText, TooLongError } from './bounded-fetch.ts';
 
@@ -67,24 +68,24 @@ export function openIdProvider(options: ProviderOptions): Provider {
       call('discovery', async (config) => {
         const asked = new URLSearchParams({
           redirect_uri: redirectUri,
-          scope: options.scope,
+          scope: scopesOf(options.scope, audiences),
           state: pending.state,
           nonce: pending.nonce,
           code_challenge: await oidc.calculatePKCECodeChallenge(pending.codeVerifier),
           code_challenge_method: 'S256',
         });
-        for (const audience of audiences) asked.append('resource', audience);
+        for (const { by, value } of audiences) if (by === 'resource') asked.append('resource', value);
         return oidc.buildAuthorizationUrl(config, asked).href;
       }),
     exchange: (callback, pending, audience) =>
       call('code', async (config) => {
-        const answer = await oidc.authorizationCodeGrant(config, callback, checksOf(pending), resourceOf(audience));
+        const answer = await oidc.authorizationCodeGrant(config, callback, checksOf(pending), askingFor(audience));
         return { ...personOf(answer.claims()), refreshToken: answer.refresh_token, accessToken: tokenOf(answer) };
       }),
     renew: (refreshToken, audience) =>
       call('refresh', async (config): Promise<Renewed | 'ended'> => {
         try {
-          const answer = await oidc.refreshTokenGrant(config, refreshToken, resourceOf(audience));
+          const answer = await oidc.refreshTokenGrant(config, refreshToken, askingFor(audience));
           return { ...tokenOf(answer), refreshToken: answer.refresh_token };
         } catch (error) {
           if (error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant') return 'ended';
@@ -134,8 +135,14 @@ const checksOf = ({ state, nonce, codeVerifier }: PendingSignIn): oidc.Authoriza
   idTokenExpected: true,
 });
 
-const resourceOf = (audience: string | undefined): Record<string, string> =>
-  audience === undefined ? {} : { resource: audience };
+/** Consent is asked once, for the scopes of all listeners. */
+const scopesOf = (scope: string, audiences: readonly Audience[]): string => {
+  const ofListeners = audiences.filter(({ by }) => by === 'scope').map(({ value }) => value);
+  return [...new Set([scope, ...ofListeners].flatMap((one) => one.split(' ')))].join(' ');
+};
+
+const askingFor = (audience: Audience | undefined): Record<string, string> =>
+  audience === undefined ? {} : { [audience.by]: audience.value };
 
 const MAX_CHARACTERS = 200;
 

@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import type { Session } from './session.ts';
+import { audienceKey, type Audience } from './surfaces.ts';
 
 export interface AccessToken {
   readonly token: string;
@@ -16,7 +17,7 @@ export interface Renewed extends AccessToken {
 /** The token endpoint of the provider. Calls have a deadline. */
 export interface TokenEndpoint {
   /** `ended`: the provider rejects this refresh token. @throws AppError UNAVAILABLE */
-  renew(refreshToken: string, audience: string): Promise<Renewed | 'ended'>;
+  renew(refreshToken: string, audience: Audience): Promise<Renewed | 'ended'>;
 }
 
 /** Tokens with less time left are renewed, so that they are still valid at the surface. */
@@ -54,17 +55,17 @@ export class AccessTokens {
   }
 
   /** Caches the token from a sign-in. */
-  remember(session: Session, audience: string, token: AccessToken): void {
-    this.#knownOf(session).tokens.set(audience, token);
+  remember(session: Session, audience: Audience, token: AccessToken): void {
+    this.#knownOf(session).tokens.set(audienceKey(audience), token);
   }
 
   /**
    * A token for the audience, and the current session: if it differs from the given one, the cookie must be replaced.
    * @throws AppError UNAUTHENTICATED if the provider has ended the session, UNAVAILABLE if it does not respond.
    */
-  async tokenFor(session: Session, audience: string): Promise<{ readonly token: string; readonly session: Session }> {
+  async tokenFor(session: Session, audience: Audience): Promise<{ readonly token: string; readonly session: Session }> {
     const known = this.#knownOf(session);
-    const kept = known.tokens.get(audience);
+    const kept = known.tokens.get(audienceKey(audience));
     if (kept !== undefined && this.#now() < kept.endsAtMs - LEEWAY_MS)
       return { token: kept.token, session: known.session };
     const { token } = await this.#shared(known, audience);
@@ -95,16 +96,17 @@ export class AccessTokens {
     return known;
   }
 
-  #shared(known: Known, audience: string): Promise<AccessToken> {
-    const waiting = known.waiting.get(audience);
+  #shared(known: Known, audience: Audience): Promise<AccessToken> {
+    const key = audienceKey(audience);
+    const waiting = known.waiting.get(key);
     if (waiting !== undefined) return waiting;
-    const renewing = known.last.then(() => this.#renew(known, audience)).finally(() => known.waiting.delete(audience));
-    known.waiting.set(audience, renewing);
+    const renewing = known.last.then(() => this.#renew(known, audience)).finally(() => known.waiting.delete(key));
+    known.waiting.set(key, renewing);
     known.last = renewing.catch(() => undefined);
     return renewing;
   }
 
-  async #renew(known: Known, audience: string): Promise<AccessToken> {
+  async #renew(known: Known, audience: Audience): Promise<AccessToken> {
     const { refreshToken } = known.session;
     if (known.endedWith === refreshToken) throw ended();
     const renewed = await this.#endpoint.renew(refreshToken, audience);
@@ -117,7 +119,7 @@ export class AccessTokens {
     const { session } = known;
     if (next !== refreshToken && session.refreshToken === refreshToken)
       known.session = { ...session, refreshToken: next, renewals: session.renewals + 1 };
-    known.tokens.set(audience, { token, endsAtMs });
+    known.tokens.set(audienceKey(audience), { token, endsAtMs });
     return { token, endsAtMs };
   }
 }

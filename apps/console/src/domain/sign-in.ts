@@ -1,6 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import type { AccessToken } from './access-tokens.ts';
 import type { PendingSignIn, Session } from './session.ts';
+import type { Audience } from './surfaces.ts';
 
 /** The result of a code exchange. */
 export interface SignedIn {
@@ -17,13 +18,13 @@ export interface SignedIn {
 export interface SignInProvider {
   readonly issuer: string;
   /** The authorization URL to redirect the browser to. @throws AppError UNAVAILABLE */
-  authorizationUrl(pending: PendingSignIn, audiences: readonly string[]): Promise<string>;
+  authorizationUrl(pending: PendingSignIn, audiences: readonly Audience[]): Promise<string>;
   /**
    * Exchanges the code of the callback, checking state, nonce and issuer.
    * @throws AppError FORBIDDEN if the provider refused the sign-in, INVALID_REQUEST if the callback does not match,
    *   UNAVAILABLE if the provider does not respond.
    */
-  exchange(callback: URL, pending: PendingSignIn, audience: string | undefined): Promise<SignedIn>;
+  exchange(callback: URL, pending: PendingSignIn, audience: Audience | undefined): Promise<SignedIn>;
 }
 
 /** Time limit of a sign-in, from the redirect to the callback. */
@@ -39,7 +40,7 @@ export function signInFlow({
   newSecret,
 }: {
   readonly provider: SignInProvider;
-  readonly audiences: readonly string[];
+  readonly audiences: readonly Audience[];
   readonly sessionMaxMs: number;
   readonly now: () => number;
   readonly newId: () => string;
@@ -63,7 +64,7 @@ export function signInFlow({
     async finish(
       callback: URL,
       pending: PendingSignIn,
-    ): Promise<{ readonly session: Session; readonly audience: string | undefined; readonly token: AccessToken }> {
+    ): Promise<{ readonly session: Session; readonly audience: Audience | undefined; readonly token: AccessToken }> {
       const [audience] = audiences;
       const { accessToken, refreshToken, ...person } = await provider.exchange(callback, pending, audience);
       if (refreshToken === undefined)

@@ -5,7 +5,7 @@ import { activeSpan, inSpan } from '@sealgate/observability';
 import type { Cookies } from '../domain/cookies.ts';
 import { requireOwnOrigin, type OriginRequest } from '../domain/own-origin.ts';
 import type { Session } from '../domain/session.ts';
-import { keyHeader, type Listener, type Surface, type SurfaceId } from '../domain/surfaces.ts';
+import { keyHeader, type Audience, type Listener, type Surface, type SurfaceId } from '../domain/surfaces.ts';
 import type { ConsoleCaller } from '../session-guard.ts';
 import { SurfaceName } from './session.ts';
 
@@ -27,7 +27,7 @@ export interface ForwardPorts {
     readonly headers: readonly Header[];
   }): Promise<void>;
   /** @throws AppError UNAUTHENTICATED, UNAVAILABLE */
-  tokenFor(session: Session, audience: string): Promise<{ readonly token: string; readonly session: Session }>;
+  tokenFor(session: Session, audience: Audience): Promise<{ readonly token: string; readonly session: Session }>;
 }
 
 /** The part of a raw handler's context used here. */

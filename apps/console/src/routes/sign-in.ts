@@ -6,6 +6,7 @@ import { Type } from '@sinclair/typebox';
 import type { AccessToken } from '../domain/access-tokens.ts';
 import type { Cookies } from '../domain/cookies.ts';
 import type { Session } from '../domain/session.ts';
+import type { Audience } from '../domain/surfaces.ts';
 import { checkedReturnTo, type SignInFlow } from '../domain/sign-in.ts';
 import type { ConsoleCaller } from '../session-guard.ts';
 
@@ -17,7 +18,7 @@ export interface SignInPorts {
   readonly cookies: Cookies;
   readonly publicUrl: string;
   readonly flow: SignInFlow;
-  remember(session: Session, audience: string, token: AccessToken): void;
+  remember(session: Session, audience: Audience, token: AccessToken): void;
   readonly onOutcome: (outcome: SignInOutcome) => void;
 }
 

@@ -31,6 +31,8 @@ export interface TestConsole {
   stop(): Promise<void>;
 }
 
+/** For a provider that chooses the audience by scope. */
+export const SCOPES = { api: 'api://risk/use', admin: 'api://risk/operate' } as const;
 export const AUDIENCES = { api: 'https://api.example.com', admin: 'https://admin.example.com' } as const;
 
 const INDEX = '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__"><div id="root"></div>';
@@ -50,7 +52,7 @@ async function listening(handle: (request: IncomingMessage, response: ServerResp
 }
 
 /** A running console with a real provider and a stub surface, on ports of its own. */
-export async function testConsole({ accessTokenSeconds = 600 } = {}): Promise<TestConsole> {
+export async function testConsole({ accessTokenSeconds = 600, byScope = false } = {}): Promise<TestConsole> {
   const servers: Server[] = [];
   const releases: (() => unknown)[] = [];
   const surface = await listening((request, response) => {
@@ -72,9 +74,11 @@ export async function testConsole({ accessTokenSeconds = 600 } = {}): Promise<Te
   const provider = await testProvider({
     publicUrl: first.url,
     audiences: Object.values(AUDIENCES),
+    scopes: byScope ? { [SCOPES.api]: AUDIENCES.api, [SCOPES.admin]: AUDIENCES.admin } : {},
     accessTokenSeconds,
   });
-  const made = () => composed({ url: first.url, surfaceUrl: surface.url, provider, clock, counted, logged, releases });
+  const made = () =>
+    composed({ url: first.url, surfaceUrl: surface.url, provider, clock, counted, logged, releases, byScope });
   const { publicApp, ready } = made();
   handle = publicApp;
   const test: TestConsole = {
@@ -99,9 +103,10 @@ export async function testConsole({ accessTokenSeconds = 600 } = {}): Promise<Te
 interface Parts extends Pick<TestConsole, 'url' | 'provider' | 'clock' | 'counted' | 'logged'> {
   readonly surfaceUrl: string;
   readonly releases: (() => unknown)[];
+  readonly byScope: boolean;
 }
 
-function composed({ url, surfaceUrl, provider, clock, counted, logged, releases }: Parts) {
+function composed({ url, surfaceUrl, provider, clock, counted, logged, releases, byScope }: Parts) {
   const ids = testIds();
   const config = readConfig({
     PUBLIC_URL: url,
@@ -110,11 +115,17 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases 
     OIDC_CLIENT_SECRET: CLIENT.secret,
     SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
     BODY_MAX_BYTES: '65536',
+    OIDC_AUDIENCES: JSON.stringify(
+      (['api', 'admin'] as const).map((listener) => ({
+        ...{ surface: 'risk-partner', listener },
+        ...(byScope ? { scope: SCOPES[listener] } : { resource: AUDIENCES[listener] }),
+      })),
+    ),
     CONSOLE_SURFACES: JSON.stringify([
       {
         id: 'risk-partner',
-        ...{ apiUrl: surfaceUrl, apiAudience: AUDIENCES.api, publicUrl: 'https://risks.example.com' },
-        ...{ adminUrl: surfaceUrl, adminAudience: AUDIENCES.admin, opsUrl: surfaceUrl },
+        ...{ apiUrl: surfaceUrl, publicUrl: 'https://risks.example.com' },
+        ...{ adminUrl: surfaceUrl, opsUrl: surfaceUrl },
       },
       { id: 'case-gate', apiUrl: `${surfaceUrl}/below` },
       { id: 'ledger-peer', apiUrl: 'http://127.0.0.1:1' },

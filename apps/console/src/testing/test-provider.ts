@@ -23,10 +23,13 @@ export async function testProvider({
   publicUrl,
   audiences,
   accessTokenSeconds = 600,
+  scopes = {},
 }: {
   readonly publicUrl: string;
   readonly audiences: readonly string[];
   readonly accessTokenSeconds?: number;
+  /** Audiences by scope: then `resource` is refused, as by providers that know only scopes. */
+  readonly scopes?: Readonly<Record<string, string>>;
 }) {
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
   const server = createServer((request, response) => handle(request, response));
@@ -54,10 +57,16 @@ export async function testProvider({
       revocation: { enabled: true, allowedPolicy: () => Promise.resolve(true) },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => [],
+        defaultResource: (context, _client, oneOf) => {
+          const asked = String(context.oidc.params?.['scope'] ?? '').split(' ');
+          const found = Object.keys(scopes).filter((scope) => asked.includes(scope));
+          const resources = found.map((scope) => scopes[scope]!);
+          return oneOf === undefined ? resources : (resources[0] ?? [oneOf].flat()[0]!);
+        },
         getResourceServerInfo: (_context, resource) => {
           if (!audiences.includes(resource)) throw new Error('There is no such resource.');
-          return { scope: 'openid profile email', accessTokenFormat: 'jwt', accessTokenTTL: accessTokenSeconds };
+          const scope = Object.keys(scopes).find((one) => scopes[one] === resource) ?? 'openid profile email';
+          return { scope, accessTokenFormat: 'jwt', accessTokenTTL: accessTokenSeconds };
         },
         useGrantedResource: () => true,
       },
@@ -78,7 +87,8 @@ export async function testProvider({
     if (known !== undefined) return provider.Grant.find(known);
     const grant = new provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! });
     grant.addOIDCScope('openid profile email offline_access');
-    for (const audience of audiences) grant.addResourceScope(audience, 'openid profile email');
+    for (const audience of audiences)
+      grant.addResourceScope(audience, ['openid profile email', ...Object.keys(scopes)].join(' '));
     await grant.save();
     return grant;
   };

@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import type { AccessToken } from '@sealgate/identity';
+import type { AccessToken, TokenRefusal } from '@sealgate/identity';
 import type { RiskCaller } from './caller.ts';
 import { adminEntry, findPerson, type AdminContext, type PeopleStore } from './manage-orgs.ts';
 import type { AuditEntry } from './resource-ports.ts';
@@ -9,7 +9,7 @@ export interface Identity {
   readonly id: string;
   readonly issuer: string | null;
   readonly subject: string | null;
-  /** The invited e-mail address, in lower case. */
+  /** The invited e-mail address, with ASCII letters in lower case. */
   readonly email: string | null;
   readonly createdAt: Date;
   /** When an invitation ends. */
@@ -58,7 +58,7 @@ export async function addIdentity(
   const nobody = { issuer: null, subject: null, email: null, expiresAt: null };
   const named =
     'email' in identity
-      ? { ...nobody, email: identity.email.toLowerCase(), expiresAt: new Date(createdAt.getTime() + INVITATION_MS) }
+      ? { ...nobody, email: foldedEmail(identity.email), expiresAt: new Date(createdAt.getTime() + INVITATION_MS) }
       : { ...nobody, ...identity };
   const made: Identity = { ...named, id: ports.newId('idn_'), createdAt };
   if (!(await ports.identities.insert(of, made, adminEntry('identity', 'create', made.id, by))))
@@ -92,7 +92,7 @@ export interface SignInPorts {
 }
 
 /**
- * The person of a token in the organisation named by the request; undefined if the identity is not a member. With
+ * The person of a token in the organisation named by the request, or why there is none. With
  * `mayBeAny`, any organisation will do: the request neither changes nor returns data of one.
  * @throws AppError INVALID_HEADER if several organisations are possible, UNAVAILABLE.
  */
@@ -100,24 +100,38 @@ export async function signIn(
   ports: SignInPorts,
   token: AccessToken,
   { organization, mayBeAny }: { readonly organization: string | undefined; readonly mayBeAny: boolean },
-): Promise<RiskCaller | undefined> {
-  const email = verifiedEmailOf(token);
+): Promise<RiskCaller | { readonly refused: TokenRefusal }> {
+  const { email: address, emailVerified } = emailOf(token);
+  // Unverified addresses are ignored: anybody can claim them.
+  const email = address !== null && emailVerified ? foldedEmail(address) : undefined;
   let { callers, invitations } = await ports.find(token, email);
   if (invitations.length > 0) {
     await ports.accept(token, invitations);
     ({ callers, invitations } = await ports.find(token, undefined));
   }
-  if (organization !== undefined) return callers.find(({ orgId }) => orgId === organization);
+  if (callers.length === 0) return { refused: 'not_linked' };
+  if (organization !== undefined)
+    return callers.find(({ orgId }) => orgId === organization) ?? { refused: 'organization' };
   if (callers.length > 1 && !mayBeAny)
     throw new AppError('INVALID_HEADER', 'X-Organization must name one of your organisations.', {
       faults: [
         { in: 'header', pointer: '/X-Organization', detail: 'is required, as you belong to several organisations' },
       ],
     });
-  return callers[0];
+  return callers[0]!; // There is one: an empty list was refused above.
 }
 
-/** Unverified addresses are ignored: anybody can claim them. */
-function verifiedEmailOf({ claims: { email, email_verified: isVerified } }: AccessToken): string | undefined {
-  return isVerified === true && typeof email === 'string' && email.length <= 254 ? email.toLowerCase() : undefined;
+/** The address that the provider tells, and whether it verified it: some send a boolean, some a text. */
+export function emailOf({ claims: { email, email_verified: isVerified } }: AccessToken): {
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+} {
+  const isAddress = typeof email === 'string' && email.length <= 254;
+  return { email: isAddress ? email : null, emailVerified: isVerified === true || isVerified === 'true' };
 }
+
+/**
+ * Folds ASCII letters alone. Unicode case folding would equate addresses of different people: the Kelvin sign (U+212A)
+ * becomes k.
+ */
+const foldedEmail = (email: string): string => email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -8,6 +8,7 @@ import {
   listOf,
   listQuery,
   named,
+  OPERATORS_ONLY,
   readPage,
   type AdminCaller,
   type Route,
@@ -22,7 +23,8 @@ import {
   type NewIdentity,
 } from '../domain/identities.ts';
 import { findPerson } from '../domain/manage-orgs.ts';
-import { IdText, Optional, OrNull, Text, Time } from '../schemas.ts';
+import type { UnlinkedIdentity, UnlinkedPosition, UnlinkedStore } from '../domain/unlinked-identities.ts';
+import { Flag, IdText, Optional, OrNull, Text, Time } from '../schemas.ts';
 
 const Issuer = lineOfText({ min: 1, max: 500 });
 const Subject = lineOfText({ min: 1, max: 255 });
@@ -44,7 +46,19 @@ const IdentityRow = named(
   }),
 );
 
+const UnlinkedRow = named(
+  'UnlinkedIdentity',
+  Type.Object({
+    issuer: Text,
+    subject: Text,
+    email: OrNull(Type.String({ description: 'As the provider says, for display: link by issuer and subject.' })),
+    emailVerified: Flag,
+    lastSeenAt: Time,
+  }),
+);
+
 export interface AdminIdentityPorts extends IdentityPorts {
+  readonly unlinked: Pick<UnlinkedStore, 'list'>;
   readonly cursors: CursorCodec;
 }
 
@@ -55,6 +69,7 @@ const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
 export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCaller>[] {
   const path = '/admin/v1/orgs/:orgId/people/:personId/identities';
   return [
+    unlinkedRoute(ports),
     adminRoute({
       ...base,
       method: 'post',
@@ -108,6 +123,38 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
     }),
   ];
 }
+
+function unlinkedRoute({ unlinked, cursors }: Pick<AdminIdentityPorts, 'unlinked' | 'cursors'>): Route<AdminCaller> {
+  return adminRoute({
+    ...base,
+    permit: OPERATORS_ONLY,
+    method: 'get',
+    path: '/admin/v1/identities/unlinked',
+    operationId: 'listUnlinkedIdentities',
+    summary: 'List identities with valid tokens that belong to nobody, newest first; for operators only',
+    description:
+      'One row for each issuer and subject whose access token was valid on the public listener in the last 24 hours, the newest 1,000. A row appears within seconds and disappears when the identity is linked.',
+    query: listQuery(ADMIN_LIST_RANGE, {}),
+    responses: { 200: { description: 'A page.', schema: listOf(UnlinkedRow) } },
+    errors: [],
+    async handler({ query }) {
+      const page = readPage(query, cursors, ['unlinked identities']);
+      const after = page.after as UnlinkedPosition | undefined; // As made below: cursors are authenticated.
+      const rows = await unlinked.list({ limit: page.limit + 1, after });
+      const position = ({ lastSeenAt, issuer, subject }: UnlinkedIdentity) => [
+        lastSeenAt.toISOString(),
+        issuer,
+        subject,
+      ];
+      return { status: 200, body: page.answer(rows, { item: unlinkedView, position }) };
+    },
+  });
+}
+
+const unlinkedView = ({ lastSeenAt, ...identity }: UnlinkedIdentity): Static<typeof UnlinkedRow> => ({
+  ...identity,
+  lastSeenAt: lastSeenAt.toISOString(),
+});
 
 /** @throws AppError INVALID_REQUEST unless the body has either issuer and subject, or email. */
 function namedIn({ issuer, subject, email }: { issuer?: string; subject?: string; email?: string }): NewIdentity {

@@ -11,9 +11,11 @@ export const MCP_PATH = '/mcp';
 
 /** Protected resource metadata of the tools (RFC 9728). */
 export interface McpSignIn {
-  /** The required audience of tokens (RFC 8707): the public URL of `/mcp`. */
+  /** The audience to ask for (RFC 8707): the public URL of `/mcp`. */
   readonly resource: string;
   readonly issuers: readonly string[];
+  /** The scopes to ask for, if the operator names any. */
+  readonly scopes: readonly string[];
 }
 
 export interface McpPorts {
@@ -93,12 +95,12 @@ const Metadata = named(
 );
 
 /** Public, also for pages of other origins: tells clients where to sign in. */
-function metadataRoutes({ resource, issuers }: McpSignIn): Route<RiskCaller>[] {
+function metadataRoutes({ resource, issuers, scopes }: McpSignIn): Route<RiskCaller>[] {
   const body = {
     resource,
     authorization_servers: [...issuers],
-    // Permissions come from roles, not scopes; these scopes make e-mail invitations work.
-    scopes_supported: ['openid', 'email'],
+    // Permissions come from roles, not scopes; the default scopes make e-mail invitations work.
+    scopes_supported: scopes.length > 0 ? [...scopes] : ['openid', 'email'],
     bearer_methods_supported: ['header'],
     resource_name: 'Sealgate risk tools',
   };

@@ -28,6 +28,32 @@ const list: CommandSpec<PageOptions> = {
   },
 };
 
+const UNLINKED: readonly Column[] = [
+  { title: 'ISSUER', member: 'issuer' },
+  { title: 'SUBJECT', member: 'subject' },
+  { title: 'EMAIL', member: 'email' },
+  { title: 'VERIFIED', member: 'emailVerified' },
+  { title: 'LAST SEEN', member: 'lastSeenAt' },
+];
+
+const unlinked: CommandSpec<PageOptions> = {
+  usage: 'identities unlinked',
+  summary: 'List identities that signed in within 24 hours and belong to nobody, newest first',
+  details: 'Link one by its issuer and subject; the e-mail address is only for display.',
+  examples: ['sealgate people identities unlinked'],
+  options: pageOptions(),
+  run: (session, _arguments, options) =>
+    printList(
+      session,
+      {
+        path: apiPath`/identities/unlinked`,
+        columns: UNLINKED,
+        none: 'Nobody without a link presented a valid token in the last 24 hours.',
+      },
+      options,
+    ),
+};
+
 const link: CommandSpec<{ readonly issuer: string; readonly subject: string }> = {
   usage: 'identities link <orgId> <personId>',
   summary: 'Link an identity to a person: issuer and subject of their access tokens',
@@ -70,4 +96,4 @@ const invite: CommandSpec<{ readonly email: string }> = {
   },
 };
 
-export const identityCommands: readonly CommandSpec[] = [list, link, unlink, invite];
+export const identityCommands: readonly CommandSpec[] = [list, link, unlink, invite, unlinked];

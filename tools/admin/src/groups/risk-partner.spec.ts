@@ -207,6 +207,18 @@ describe('people identities', () => {
     expect((await run('people identities list org_01 per_01')).out).toContain('this person cannot sign in');
   });
 
+  it('people identities unlinked', async () => {
+    const seen = { issuer: 'https://login.example.com', subject: '00u1', email: 'ada@example.com' };
+    const row = { ...seen, emailVerified: true, lastSeenAt: '2030-01-02T03:04:05.678Z' };
+    api.answer(() => ({ status: 200, body: { items: [row], nextCursor: null } }));
+    expect((await run('people identities unlinked')).out).toMatch(
+      /ISSUER +SUBJECT +EMAIL +VERIFIED +LAST SEEN\nhttps:\/\/login\.example\.com +00u1 +ada@example\.com/,
+    );
+    expect(sent()).toMatchObject({ method: 'GET', path: expect.stringMatching(/^\/admin\/v1\/identities\/unlinked/) });
+    api.answer(() => ({ status: 200, body: { items: [], nextCursor: null } }));
+    expect((await run('people identities unlinked')).out).toContain('Nobody without a link');
+  });
+
   it('people identities unlink', async () => {
     api.answer(() => ({ status: 204 }));
     const { code, out } = await run('people identities unlink org_01 per_01 idn_01');

@@ -55,12 +55,14 @@ describe('the development provider', () => {
     const returned = await pickPerson(client.buildAuthorizationUrl(config, asked), subject);
     return client.authorizationCodeGrant(config, returned, { pkceCodeVerifier: verifier, expectedState: 'state' });
   };
-  const checks = (audience: string) =>
-    accessTokens({
-      issuers: [{ issuer: provider.issuer, audience: [audience] }],
+  const checks = (audience: string) => {
+    const tokens = accessTokens({
+      issuers: [{ issuer: provider.issuer, audience: { api: [audience] } }],
       now: Date.now,
       log: { info: () => undefined, warn: () => undefined },
     });
+    return { check: (token: string) => tokens.check(token, 'api') };
+  };
 
   beforeEach(async () => {
     data = dataFolder(mkdtempSync(join(tmpdir(), 'sealgate-provider-')));
@@ -90,12 +92,27 @@ describe('the development provider', () => {
   it('gives each token one known audience', async () => {
     const config = await discovered();
     const { access_token: token } = await signIn(config, { resources: [ADMIN] });
-    expect(await checks(API).check(token)).toBeUndefined();
+    expect(await checks(API).check(token)).toMatchObject({ refused: 'audience' });
     const { access_token: unsaid } = await signIn(config);
     expect(await checks(SHARED).check(unsaid)).toMatchObject({ subject: 'demo-viewer' });
     await expect(signIn(config, { resources: ['https://else.example.com'] })).rejects.toMatchObject({
       error: 'invalid_target',
     });
+  });
+
+  it('takes a request without scope: an access token, and no ID token', async () => {
+    const config = await discovered();
+    const verifier = client.randomPKCECodeVerifier();
+    const asked = { redirect_uri: CALLBACK, code_challenge_method: 'S256', state: 'state', resource: API };
+    const code_challenge = await client.calculatePKCECodeChallenge(verifier);
+    const url = client.buildAuthorizationUrl(config, { ...asked, code_challenge });
+    url.searchParams.delete('scope');
+    const returned = await pickPerson(url, 'demo-viewer');
+    const tokens = await client.authorizationCodeGrant(config, returned, {
+      ...{ pkceCodeVerifier: verifier, expectedState: 'state' },
+    });
+    expect(tokens.id_token).toBeUndefined();
+    expect(await checks(API).check(tokens.access_token)).toMatchObject({ subject: 'demo-viewer' });
   });
 
   it('offers all people at each sign-in', async () => {

@@ -4,7 +4,13 @@ import { text } from 'node:stream/consumers';
 import { errors, type JWK, Provider } from 'oidc-provider';
 import type { Secrets } from '../start/secrets.ts';
 import { UserError } from '../start/user-error.ts';
-import { CLI_CLIENT, DEMO_IDENTITIES, isLocalUrl, providerConfiguration } from './provider-configuration.ts';
+import {
+  CLI_CLIENT,
+  DEMO_IDENTITIES,
+  isLocalUrl,
+  providerConfiguration,
+  RESOURCE_SCOPE,
+} from './provider-configuration.ts';
 import { providerStore } from './provider-store.ts';
 import { aboutPage, pageOf, pickPage, sendPage } from './sign-in-page.ts';
 
@@ -50,6 +56,7 @@ export async function startDevelopmentProvider(options: {
     adapter: providerStore({ file: storeFile, now, tell }),
   });
   sendCliAnywhereOnLoopback(provider);
+  provider.use(addScope);
   const server = createServer((request, response) => {
     answer(provider, {
       request,
@@ -91,6 +98,12 @@ function sendCliAnywhereOnLoopback({ Client }: Provider): void {
     return (this.clientId === CLI_CLIENT && isLocalUrl(uri)) || redirectUriAllowed.call(this, uri);
   };
 }
+
+/** A request without scope gets the default one (RFC 6749, section 3.3): some clients of the tools send none. */
+const addScope: Parameters<Provider['use']>[0] = (ctx, next) => {
+  if (ctx.path === '/auth' && (ctx.query['scope'] ?? '') === '') ctx.query = { ...ctx.query, scope: RESOURCE_SCOPE };
+  return next();
+};
 
 async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((done, failed) => {

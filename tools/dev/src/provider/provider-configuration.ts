@@ -21,7 +21,8 @@ interface ConfigurationOptions {
 const HOUR_SECONDS = 3600;
 const KEEP_SECONDS = 14 * 24 * HOUR_SECONDS;
 const OIDC_SCOPES = 'openid profile email offline_access';
-const RESOURCE_SCOPE = 'sealgate';
+/** The scope of every audience. It grants nothing: permissions come from roles. */
+export const RESOURCE_SCOPE = 'sealgate';
 
 /**
  * Configuration of the provider: code flow with PKCE only, access tokens (RFC 9068) for one audience each, single-use

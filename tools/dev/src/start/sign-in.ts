@@ -1,7 +1,7 @@
 import { startDevelopmentProvider } from '../provider/development-provider.ts';
 import { CLI_CLIENT, DEMO_IDENTITIES, type DemoIdentity } from '../provider/provider-configuration.ts';
 import type { StartContext } from './start-context.ts';
-import { CONSOLE_NUMBER, portsOf, providerPort, type Surface } from './surface.ts';
+import { CONSOLE_NUMBER, portsOf, providerPort, type Surface, type SurfaceAudience } from './surface.ts';
 
 /** The sign-in of demo people. */
 export interface SignIn {
@@ -21,12 +21,15 @@ const SHARED_AUDIENCE = 'urn:sealgate:demo';
 const local = (port: number): string => `http://127.0.0.1:${port}`;
 
 /**
- * The accepted token audiences of a surface: its admin listener, its public listener if that accepts tokens, and the
- * shared one.
+ * The accepted token audiences of a surface by listener: its own address, and the shared one. Public listeners without
+ * MCP accept no tokens.
  */
-export function audienceOf({ number, mcp }: Pick<Surface, 'number' | 'mcp'>, portBase: number): [string, ...string[]] {
+export function audienceOf({ number, mcp }: Pick<Surface, 'number' | 'mcp'>, portBase: number): SurfaceAudience {
   const { public: open, admin } = portsOf(portBase, number);
-  return [SHARED_AUDIENCE, local(admin), ...(mcp ? [local(open)] : [])];
+  return {
+    ...(mcp ? { api: [SHARED_AUDIENCE, local(open)] } : {}),
+    admin: [SHARED_AUDIENCE, local(admin)],
+  };
 }
 
 /** Starts the development provider for the running surfaces; undefined in production, where there is no sign-in. */
@@ -41,10 +44,11 @@ export async function startSignIn(context: StartContext): Promise<SignIn | undef
   const tools = surfaces.filter(({ mcp }) => mcp).map(({ number }) => `${local(portsOf(portBase, number).public)}/mcp`);
   const listeners = surfaces
     .filter(({ isConsole }) => isConsole !== true)
-    .flatMap((surface) => audienceOf(surface, portBase));
+    .map((surface) => audienceOf(surface, portBase))
+    .flatMap(({ api = [], admin }) => [...api, ...admin]);
   const provider = await startDevelopmentProvider({
     port: providerPort(portBase),
-    audiences: [SHARED_AUDIENCE, ...listeners.filter((audience) => audience !== SHARED_AUDIENCE), ...tools],
+    audiences: [SHARED_AUDIENCE, ...new Set(listeners.filter((one) => one !== SHARED_AUDIENCE)), ...tools],
     consoleUrl: local(portsOf(portBase, CONSOLE_NUMBER).public),
     secrets,
     storeFile: data.providerFile,

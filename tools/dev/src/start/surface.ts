@@ -18,10 +18,16 @@ export interface SurfaceContext {
   readonly integrates: boolean;
   /** Undefined without sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Accepted audiences of access tokens for this surface, without MCP. */
-  readonly audience: readonly string[];
+  /** Accepted audiences of access tokens by listener, without MCP, whose audience is its address. */
+  readonly audience: SurfaceAudience;
   /** Surfaces that are already running: all others, for the console. */
   readonly running: readonly RunningListeners[];
+}
+
+/** `api` is absent for a surface whose public listener takes only keys. */
+export interface SurfaceAudience {
+  readonly api?: readonly string[];
+  readonly admin: readonly string[];
 }
 
 /** Addresses of a surface, without trailing slashes. */

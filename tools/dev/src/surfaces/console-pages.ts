@@ -26,12 +26,15 @@ function env({ ports, secrets, signIn, running }: SurfaceContext): Record<string
     OIDC_ISSUER: signIn?.issuer ?? '',
     OIDC_CLIENT_ID: CONSOLE_CLIENT,
     OIDC_CLIENT_SECRET: secrets.secret(CONSOLE_CLIENT_SECRET),
-    CONSOLE_SURFACES: JSON.stringify(running.map(listenersOf)),
+    CONSOLE_SURFACES: JSON.stringify(
+      running.map(({ name, url, adminUrl, opsUrl }) => ({ id: name, apiUrl: url, adminUrl, opsUrl })),
+    ),
+    OIDC_AUDIENCES: JSON.stringify(running.flatMap(audiencesOf)),
   };
 }
 
 /** The console sends no access tokens to public listeners that do not accept them. */
-const listenersOf = ({ name, url, adminUrl, opsUrl, mcp }: RunningListeners) => ({
-  ...{ id: name, apiUrl: url, adminUrl, adminAudience: adminUrl, opsUrl },
-  ...(mcp ? { apiAudience: url } : {}),
-});
+const audiencesOf = ({ name, url, adminUrl, mcp }: RunningListeners) => [
+  ...(mcp ? [{ surface: name, listener: 'api', resource: url }] : []),
+  { surface: name, listener: 'admin', resource: adminUrl },
+];

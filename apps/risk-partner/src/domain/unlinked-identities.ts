@@ -1,0 +1,60 @@
+import type { AccessToken } from '@sealgate/identity';
+import { emailOf } from './identities.ts';
+
+/** An identity whose valid access token belongs to nobody. */
+export interface UnlinkedIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** As the provider says, for display: an identity is linked by issuer and subject. */
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly lastSeenAt: Date;
+}
+
+/** Each call has a deadline. */
+export interface UnlinkedStore {
+  /** Writes these rows, and removes all but the newest of all replicas. */
+  write(seen: readonly UnlinkedIdentity[]): Promise<void>;
+  /** The newest of those that nobody is linked to, newest first. */
+  list(page: { readonly limit: number; readonly after: UnlinkedPosition | undefined }): Promise<UnlinkedIdentity[]>;
+}
+
+/** Of the last row of a page. */
+export type UnlinkedPosition = readonly [lastSeenAt: string, issuer: string, subject: string];
+
+/** The most that are kept, here and in the database. */
+export const MAX_UNLINKED = 1000;
+
+/**
+ * Collects identities in memory, so that requests do not wait for the database. Of more than 1,000 between two writes
+ * only the newest are kept; a failed write is repeated with the next.
+ */
+export function unlinkedIdentities({
+  store,
+  now,
+}: {
+  readonly store: Pick<UnlinkedStore, 'write'>;
+  readonly now: () => number;
+}) {
+  const seen = new Map<string, UnlinkedIdentity>();
+  return {
+    /** Never waits. */
+    note(token: AccessToken): void {
+      const { issuer, subject } = token;
+      const key = JSON.stringify([issuer, subject]);
+      seen.delete(key);
+      seen.set(key, { issuer, subject, ...emailOf(token), lastSeenAt: new Date(now()) });
+      const [oldest] = seen.size > MAX_UNLINKED ? seen.keys() : [];
+      if (oldest !== undefined) seen.delete(oldest);
+    },
+    /** @throws what `write` throws. */
+    async flush(): Promise<void> {
+      const batch = [...seen];
+      if (batch.length === 0) return;
+      await store.write(batch.map(([, identity]) => identity));
+      for (const [key, identity] of batch) if (seen.get(key) === identity) seen.delete(key);
+    },
+  };
+}
+
+export type UnlinkedIdentities = ReturnType<typeof unlinkedIdentities>;

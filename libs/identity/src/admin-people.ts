@@ -1,0 +1,48 @@
+import { isRefused, notesOf, type AccessTokens, type TokenNotes } from './access-tokens.ts';
+import type { AdminRole, AdminRule } from './identity-config.ts';
+import { ownMember } from './judge-claims.ts';
+
+/** A signed-in person on an admin listener. */
+interface AdminPerson {
+  /** `oidc:<issuer>#<subject>`, the actor of audit events. */
+  readonly actor: string;
+  readonly role: AdminRole;
+  readonly identity: { readonly issuer: string; readonly subject: string };
+}
+
+/**
+ * Returns a function that finds the person and role behind an access token for the admin listener; a refusal if the
+ * token is invalid or grants no role. The strongest of several roles applies. Without rules there is no sign-in, and no
+ * such function.
+ */
+export function adminPeople(
+  tokens: AccessTokens,
+  rules: readonly AdminRule[],
+): ((presented: string) => Promise<AdminPerson | { readonly refused: TokenNotes }>) | undefined {
+  if (rules.length === 0) return undefined;
+  return async (presented) => {
+    const token = await tokens.check(presented, 'admin');
+    if (isRefused(token)) return { refused: notesOf(token) };
+    const { issuer, subject, claims } = token;
+    const ofIssuer = rules.filter((rule) => (rule.issuer ?? issuer) === issuer);
+    const roles = ofIssuer.filter(({ claim, value }) => holds(claimAt(claims, claim), value)).map(({ role }) => role);
+    if (roles.length === 0) {
+      const isElsewhere = ofIssuer.some(({ claim }) => ownMember(claims['_claim_names'], claim) !== undefined);
+      return { refused: notesOf({ refused: isElsewhere ? 'claim_elsewhere' : 'no_role', issuer, subject }) };
+    }
+    const role = roles.includes('operator') ? 'operator' : 'viewer';
+    return { actor: `oidc:${issuer}#${subject}`, role, identity: { issuer, subject } };
+  };
+}
+
+function claimAt(claims: Readonly<Record<string, unknown>>, claim: string): unknown {
+  if (!claim.startsWith('/')) return ownMember(claims, claim);
+  const steps = claim
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return steps.reduce<unknown>((value, step) => ownMember(value, step), claims);
+}
+
+const holds = (claim: unknown, value: string): boolean =>
+  claim === value || (Array.isArray(claim) && claim.includes(value));
