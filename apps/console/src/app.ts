@@ -1,5 +1,4 @@
 import { createApp, type App, type AppBase, type Route } from '@sealgate/http';
-import type { Cookies } from './domain/cookies.ts';
 import { forwardRoutes, type ForwardPorts } from './routes/forward.ts';
 import { overviewRoutes, type OverviewPorts } from './routes/overview.ts';
 import { pageRoutes, type PagesPorts } from './routes/pages.ts';
@@ -24,12 +23,12 @@ export function consoleRoutes(ports: ConsolePorts): Route<ConsoleCaller>[] {
  * The listener of the console. Checks of each request, in order: path, method, session or key (`session-guard.ts`),
  * then the origin, in the handler. Permissions are checked by the surface.
  */
-export function consoleApp(base: AppBase, ports: ConsolePorts & { readonly cookies: Cookies }): App {
+export function consoleApp(base: AppBase, ports: ConsolePorts): App {
   return createApp({
     ...base,
     head: true,
     compress: true,
-    guard: sessionGuard(ports.cookies),
+    guard: sessionGuard(ports),
     routes: consoleRoutes(ports),
   });
 }

@@ -9,14 +9,19 @@ import {
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleMetrics } from './console-metrics.ts';
-import { Forwarder, type PassageOutcome } from './data/forwarder.ts';
-import { openIdProvider } from './data/provider.ts';
+import { askAdmin } from './data/ask-admin.ts';
+import { endedSessions } from './data/ended-sessions.ts';
+import { Forwarder, MAX_CONCURRENT, type PassageOutcome } from './data/forwarder.ts';
+import { openIdProvider, type Provider } from './data/provider.ts';
 import { reachability } from './data/reachability.ts';
 import { surfaceStates } from './data/surface-states.ts';
 import type { WebFiles } from './data/web-files.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
 import { Cookies } from './domain/cookies.ts';
+import { overviewAccess } from './domain/overview-access.ts';
+import { SessionLiveness } from './domain/session-liveness.ts';
 import { signInFlow } from './domain/sign-in.ts';
+import { Slots } from './domain/slots.ts';
 import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
 
 export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
@@ -24,6 +29,10 @@ export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly webFiles: WebFiles;
 }
 
+/** Of each surface: an open stream holds a slot too. */
+const FORWARDING = { total: MAX_CONCURRENT, perHolder: 64, strangers: 256 };
+/** Sign-ins under way, each for as long as the provider needs. */
+const SIGN_INS = { total: 64, perHolder: 8, strangers: 64 };
 const CHECK_TIMEOUT_MS = 800;
 const KEEP_CHECK_MS = 5_000;
 const NONCE_BYTES = 18;
@@ -44,7 +53,9 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     },
   });
   const cookies = new Cookies({ seals: serverSecrets.sealing('console cookies'), publicUrl, now });
-  const tokens = new AccessTokens({ endpoint: provider, now });
+  const { tokens, liveness } = sessionsOf({ config, now, log, provider }, own);
+  const slots = new Map(SURFACE_IDS.map((id) => [id, new Slots(FORWARDING)] as const));
+  const signIns = new Slots(SIGN_INS);
   const forwarders = new Map(
     SURFACE_IDS.map((id) => {
       const onOutcome = (outcome: PassageOutcome) => counters.passed(id, outcome);
@@ -66,12 +77,29 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     ...webFiles,
     newNonce: () => randomBytes(NONCE_BYTES).toString('base64'),
     onOutcome: (outcome) => counters.signedIn(outcome),
-    remember: (session, audience, token) => tokens.remember(session, audience, token),
+    remember(session, audience, token) {
+      if (audience !== undefined) tokens.remember(session, audience, token);
+      liveness.confirm(session);
+    },
+    isLive: (session) => liveness.isLive(session),
+    currentSession: (session) => tokens.current(session),
+    takeSlot: (surface, holder) => slots.get(surface)!.take(holder),
+    takeSignInSlot: (address) => signIns.take({ address }),
     async signOut(session) {
+      const newest = tokens.current(session);
       tokens.forget(session);
-      const [endSessionUrl] = await Promise.all([provider.endSessionUrl(), provider.revoke(session)]);
+      const [endSessionUrl] = await Promise.all([
+        provider.endSessionUrl(),
+        provider.revoke(newest),
+        liveness.end(session),
+      ]);
       return endSessionUrl;
     },
+    mayOverview: overviewAccess({
+      surfaces,
+      now,
+      ask: askAdmin({ tokenFor: (session, audience) => tokens.tokenFor(session, audience) }),
+    }),
     forward: ({ surface, ...passage }) => forwarders.get(surface)!.forward(passage),
     tokenFor: (session, audience) => tokens.tokenFor(session, audience),
     states: surfaceStates({ surfaces, now }),
@@ -85,4 +113,23 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     now,
   });
   return { publicApp, ready };
+}
+
+/** The tokens of sessions, and whether these are still live. */
+function sessionsOf(
+  { config, now, log, provider }: Pick<Basics, 'config' | 'now' | 'log'> & { readonly provider: Provider },
+  own: Own,
+): { readonly tokens: AccessTokens; readonly liveness: SessionLiveness } {
+  const shared = config.redisUrl === undefined ? undefined : endedSessions({ url: config.redisUrl, now, log });
+  if (shared !== undefined) own('redis', () => shared.close());
+  const [audience] = audiencesOf(config.surfaces);
+  const liveness = new SessionLiveness({
+    ...{ shared, now },
+    async ask(given) {
+      const session = tokens.current(given);
+      return (await provider.isActive(session)) ?? tokens.isAccepted(session, audience);
+    },
+  });
+  const tokens = new AccessTokens({ endpoint: provider, now, onRenewed: (session) => liveness.confirm(session) });
+  return { tokens, liveness };
 }

@@ -88,6 +88,10 @@ export const fields = {
     form: 'a JSON list of `{"id", "apiUrl"?, "publicUrl"?, "adminUrl"?, "opsUrl"?}`',
     parse: parseSurfaces,
   }),
+  redisUrl: customField({
+    ...storeFields.redisUrl,
+    description: 'Redis for sessions that were signed out, so that every replica refuses them; see Signing out.',
+  }),
   sessionMaxSeconds: integerField({
     name: 'SESSION_MAX_SECONDS',
     description: 'Maximum lifetime of a session.',

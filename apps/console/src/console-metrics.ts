@@ -6,7 +6,7 @@ import type { SignInOutcome } from './routes/sign-in.ts';
 
 const PASSAGES: readonly PassageOutcome[] = ['answered', 'unreachable', 'unknown', 'refused', 'cut'];
 const SIGN_INS: readonly SignInOutcome[] = ['signed_in', 'refused', 'provider_away'];
-const CALLS: readonly ProviderCall[] = ['discovery', 'code', 'refresh', 'revocation'];
+const CALLS: readonly ProviderCall[] = ['discovery', 'code', 'refresh', 'introspection', 'revocation'];
 
 export interface ConsoleMetrics {
   passed(surface: SurfaceId, outcome: PassageOutcome): void;

@@ -164,31 +164,6 @@ describe('a forwarded request', () => {
   });
 });
 
-describe('a typed key', () => {
-  const key = `gk_${'k'.repeat(43)}`;
-
-  it('goes to public listeners in the header of the surface, without a session and in preference to one', async () => {
-    const headers = { 'x-api-key': key };
-    const stranger = new Browser();
-    expect((await stranger.change(test.url, '/api/case-gate/v1/gate/check', { headers, body: '{}' })).status).toBe(200);
-    expect((await browser.change(test.url, RISKS, { headers, body: '{}' })).status).toBe(200);
-    expect(test.seen.map(({ headers: seen }) => [seen.authorization, seen['x-api-key']])).toEqual([
-      [`Bearer ${key}`, undefined],
-      [`Bearer ${key}`, undefined],
-    ]);
-  });
-
-  it('gives access to nothing else', async () => {
-    const stranger = new Browser();
-    for (const path of ['/admin/risk-partner/admin/v1/orgs', '/overview']) {
-      const answer = await stranger.ask(test.url, path, { headers: { 'x-api-key': key } });
-      expect([answer.status, codeOf(answer)]).toEqual([401, 'UNAUTHENTICATED']);
-    }
-    expect((await stranger.ask(test.url, RISKS, { headers: { 'x-api-key': 'k'.repeat(513) } })).status).toBe(401);
-    expect(test.seen).toEqual([]);
-  });
-});
-
 describe('a page of another origin', () => {
   it.each<[string, Record<string, string | undefined>]>([
     ['another origin', { origin: 'https://evil.example' }],

@@ -73,7 +73,9 @@ describe('the overview', () => {
   });
 
   it('shows null for an unreachable surface', async () => {
+    await browser.ask(test.url, '/overview');
     test.answer = (request) => request.socket.destroy();
+    test.clock.advance(10_000);
     const answer = await browser.ask(test.url, '/overview');
     expect(JSON.parse(answer.body)).toEqual({
       surfaces: [{ id: 'risk-partner', ready: null, checks: {}, gauges: {} }],

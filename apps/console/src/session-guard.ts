@@ -12,21 +12,30 @@ export interface ConsoleCaller {
 
 /** The form of keys: 47 characters for keys of the surfaces; operators may choose others. */
 const KEY_MAX_CHARACTERS = 512;
-const API = '/api/';
+/** The only path to which a key is forwarded: the question of a door to the gate. */
+const DOOR_PATH = '/api/case-gate/v1/gate/check';
 
 /**
- * Authenticates by the session cookie. The only alternative is a key, for the public listeners alone: it is forwarded
- * and grants nothing here. The console has no permissions or limits of its own; the surfaces have.
+ * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's path
+ * alone: it is forwarded and grants nothing here. The console has no permissions or limits of its own; the surfaces have.
  */
-export function sessionGuard(cookies: Cookies): Guard<ConsoleCaller> {
+export function sessionGuard({
+  cookies,
+  isLive,
+}: {
+  readonly cookies: Cookies;
+  /** @throws AppError UNAVAILABLE, OVERLOADED, RATE_LIMITED if nobody can tell. */
+  readonly isLive: (session: Session) => Promise<boolean>;
+}): Guard<ConsoleCaller> {
   return {
     challenge: 'Bearer',
-    authenticate(request) {
+    async authenticate(request) {
+      const [key] = request.path === DOOR_PATH ? request.header('x-api-key') : [];
+      // The session makes no difference to a key, so it is not looked up.
+      if (key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS) return { session: undefined, key };
       const session = cookies.session(request.header('cookie'));
-      const [key] = request.path.startsWith(API) ? request.header('x-api-key') : [];
-      const isKey = key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS;
-      if (session !== undefined || isKey) return Promise.resolve({ session, key: isKey ? key : undefined });
-      return Promise.reject(new AppError('UNAUTHENTICATED', 'Not signed in.'));
+      if (session !== undefined && (await isLive(session))) return { session, key: undefined };
+      throw new AppError('UNAUTHENTICATED', 'Not signed in.');
     },
     permits: () => false,
     charge: () => Promise.reject(new Error('No route of the console is charged.')),

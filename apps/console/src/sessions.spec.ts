@@ -142,6 +142,40 @@ describe('a session', () => {
   });
 });
 
+describe('the overview', () => {
+  const statesOf = async (who = browser) => {
+    const { status, body } = await who.ask(test.url, '/overview');
+    return status === 200
+      ? (JSON.parse(body) as { surfaces: { id: string }[] }).surfaces.map(({ id }) => id)
+      : codeOf({ body });
+  };
+
+  it('is for people who may read an admin listener', async () => {
+    const told = { status: 200 };
+    test.answer = (_request, response, { url }) =>
+      void response.writeHead(url === '/admin/v1/whoami' ? told.status : 200).end('{}');
+    await signIn();
+    expect(await statesOf()).toEqual(['risk-partner']);
+    for (const status of [401, 403]) {
+      told.status = status;
+      test.clock.advance(10_000);
+      expect(await statesOf()).toBe('FORBIDDEN');
+    }
+    told.status = 503;
+    test.clock.advance(600_001);
+    expect(await statesOf()).toBe('UNAVAILABLE');
+    expect(await statesOf(new Browser())).toBe('UNAUTHENTICATED');
+  });
+
+  it('is shown to an operator while the surface is down', async () => {
+    await signIn();
+    expect(await statesOf()).toEqual(['risk-partner']);
+    test.answer = (request) => request.socket.destroy();
+    test.clock.advance(60_000);
+    expect(await statesOf()).toEqual(['risk-partner']);
+  });
+});
+
 describe('a provider that chooses the audience by scope', () => {
   it('is asked for each listener by its scopes', async () => {
     const scoped = await testConsole({ byScope: true });
@@ -160,6 +194,57 @@ describe('a provider that chooses the audience by scope', () => {
 });
 
 describe('signing out', () => {
+  const refusedEverywhere = async (origin: string, cookie: string) => {
+    const thief = new Browser();
+    const headers = { cookie };
+    const seen = JSON.parse((await thief.ask(origin, '/session', { headers })).body) as { person: unknown };
+    const statuses = [];
+    for (const path of ['/overview', RISKS, ORGS, '/api/case-gate/v1/cases'])
+      statuses.push((await thief.ask(origin, path, { headers })).status);
+    return seen.person === null && statuses.every((status) => status === 401);
+  };
+
+  it.each([
+    ['an introspection endpoint', true],
+    ['only the token endpoint', false],
+  ])(
+    'refuses a copied cookie at once here, and within ten seconds at another replica, by %s',
+    async (_by, introspects) => {
+      const scoped = await testConsole({ introspects });
+      try {
+        await browser.follow(`${scoped.url}/sign-in`);
+        const there = await scoped.another();
+        // The other replica has its tokens in memory.
+        for (const origin of [scoped.url, there])
+          expect(
+            (await browser.ask(origin, RISKS, { headers: { cookie: cookieOf(browser, scoped.url) } })).status,
+          ).toBe(200);
+        for (const [name, value] of browser.jarOf(there)) browser.jarOf(scoped.url).set(name, value);
+        const copied = cookieOf(browser, scoped.url);
+        expect((await browser.change(scoped.url, '/sign-out')).status).toBe(200);
+        expect(await refusedEverywhere(scoped.url, copied)).toBe(true);
+        scoped.clock.advance(10_000);
+        expect(await refusedEverywhere(there, copied)).toBe(true);
+        // A replica that starts later has never seen it.
+        expect(await refusedEverywhere(await scoped.another(), copied)).toBe(true);
+      } finally {
+        await scoped.stop();
+      }
+    },
+  );
+
+  it('asks the provider at most every ten seconds', async () => {
+    await signIn();
+    const there = await test.another();
+    const headers = { cookie: cookieOf(browser, test.url) };
+    const asked = () => test.provider.asked.filter((path) => path === '/token/introspection').length;
+    for (let i = 0; i < 5; i += 1) await browser.ask(there, '/session', { headers });
+    expect(asked()).toBe(1);
+    test.clock.advance(10_000);
+    for (let i = 0; i < 5; i += 1) await browser.ask(there, '/session', { headers });
+    expect(asked()).toBe(2);
+  });
+
   it('ends the session here and revokes it at the provider, for every process', async () => {
     await signIn();
     const stolen = cookieOf(browser, test.url);

@@ -31,13 +31,14 @@ export interface ForwarderOptions {
   /** Timeout until the response head, and of idle streams. */
   readonly responseTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** Maximum concurrent requests, including streams. */
-  readonly maxConcurrent?: number;
 }
+
+/** Maximum concurrent requests of a surface, including streams; the agent never queues any. */
+export const MAX_CONCURRENT = 1_024;
 
 const AGENT_OPTIONS = {
   keepAlive: true,
-  maxSockets: 512,
+  maxSockets: MAX_CONCURRENT,
   maxFreeSockets: 64,
   timeout: 60_000,
   scheduling: 'lifo',
@@ -66,33 +67,32 @@ export class Forwarder {
   readonly #onOutcome: (outcome: PassageOutcome) => void;
   readonly #http = new HttpAgent(AGENT_OPTIONS);
   readonly #https = new HttpsAgent(AGENT_OPTIONS);
-  #active = 0;
 
   constructor({ onOutcome = () => undefined, ...options }: ForwarderOptions) {
-    this.#options = { responseTimeoutMs: 60_000, connectTimeoutMs: 3_000, maxConcurrent: 1_024, ...options };
+    this.#options = { responseTimeoutMs: 60_000, connectTimeoutMs: 3_000, ...options };
     this.#onOutcome = onOutcome;
   }
 
   /**
    * Resolves once the response head has been written; the body follows, and is cut off if the surface cuts it off. If
    * the client disconnects, the request is aborted.
-   * @throws AppError before anything was written: PAYLOAD_TOO_LARGE, OVERLOADED, UNAVAILABLE if the surface did
-   *   nothing, OUTCOME_UNKNOWN if a change may have happened.
+   * @returns a promise in a member that resolves once nothing of this request is under way any more.
+   * @throws AppError before anything was written: PAYLOAD_TOO_LARGE, UNAVAILABLE if the surface did nothing,
+   *   OUTCOME_UNKNOWN if a change may have happened.
    */
-  async forward(passage: Passage): Promise<void> {
-    const { bodyMaxBytes, maxConcurrent } = this.#options;
+  async forward(passage: Passage): Promise<{ readonly settled: Promise<void> }> {
+    const { bodyMaxBytes } = this.#options;
     const announced = Number(passage.request.headers['content-length'] ?? 0);
     if (announced > bodyMaxBytes) throw this.#refuse(tooLong(bodyMaxBytes));
-    if (this.#active >= maxConcurrent) throw this.#refuse(new AppError('OVERLOADED', 'Too many concurrent requests.'));
-    this.#active += 1;
-    passage.response.once('close', () => (this.#active -= 1));
+    // It may have disconnected while its token was fetched: `close` is not emitted again.
+    if (passage.response.destroyed) throw this.#refusalOf(new Error('The client disconnected.'), passage);
     let answer: IncomingMessage;
     try {
       answer = await this.#answerOf(passage);
     } catch (error) {
       throw this.#refusalOf(error, passage);
     }
-    this.#stream(answer, passage);
+    return { settled: this.#stream(answer, passage) };
   }
 
   close(): void {
@@ -173,12 +173,23 @@ export class Forwarder {
     outgoing.on('close', () => request.resume());
   }
 
-  #stream(answer: IncomingMessage, { response }: Passage): void {
+  /** Never rejects. A response whose client has disconnected is destroyed, and its connection with it. */
+  #stream(answer: IncomingMessage, { response }: Passage): Promise<void> {
+    if (response.destroyed) {
+      answer.destroy();
+      this.#onOutcome('cut');
+      return Promise.resolve();
+    }
     const headers = answerHeaders(answer);
     response.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
     // Streams may be silent at first, so their head is flushed at once; otherwise head and body are sent together.
     if (!headers.has('content-length')) response.flushHeaders();
-    pipeline(answer, response, (error) => this.#onOutcome(error == null ? 'answered' : 'cut'));
+    return new Promise((resolve) => {
+      pipeline(answer, response, (error) => {
+        this.#onOutcome(error == null ? 'answered' : 'cut');
+        resolve();
+      });
+    });
   }
 
   #refuse(error: AppError): AppError {

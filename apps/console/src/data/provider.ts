@@ -20,11 +20,17 @@ export interface ProviderOptions {
   readonly onFailure: (call: ProviderCall, reason: string) => void;
 }
 
-export type ProviderCall = 'discovery' | 'code' | 'refresh' | 'revocation';
+export type ProviderCall = 'discovery' | 'code' | 'refresh' | 'introspection' | 'revocation';
 
 export interface Provider extends SignInProvider, TokenEndpoint {
   /** Revokes the refresh token. Never rejects: signing out always succeeds locally. */
   revoke(session: Session): Promise<void>;
+  /**
+   * Whether the refresh token is active (RFC 7662); undefined if the provider does not tell, or says no: it may not know
+   * refresh tokens there, so an exchange decides.
+   * @throws AppError UNAVAILABLE, OVERLOADED
+   */
+  isActive(session: Session): Promise<true | undefined>;
   /** The provider's end-session URL for the browser; undefined if unknown. Never rejects. */
   endSessionUrl(): Promise<string | undefined>;
   /** Why the provider is unreachable; undefined if it is reachable. Never rejects. */
@@ -35,8 +41,10 @@ const DEADLINE_SECONDS = 5;
 const ANSWER_MAX_BYTES = 262_144;
 const DISCOVERED_MS = 3_600_000;
 const CLOCK_TOLERANCE_SECONDS = 60;
-/** Maximum concurrent calls: anybody can start sign-ins, and each makes one. */
 const MAX_CALLS = 64;
+/** Of these for sign-ins, which anybody can start: the rest is for people who are signed in. */
+const MAX_SIGN_IN_CALLS = 32;
+const OF_SIGN_INS: ReadonlySet<ProviderCall> = new Set(['code']);
 /** Assumed lifetime of a token without `expires_in` (optional by RFC 6749, section 5.1). */
 const UNSAID_LIFETIME_SECONDS = 60;
 
@@ -45,16 +53,20 @@ export function openIdProvider(options: ProviderOptions): Provider {
   const { issuer, publicUrl, now, onFailure } = options;
   const redirectUri = `${publicUrl}/signed-in`;
   const discovered = discoveries(options);
-  let calls = 0;
+  let [calls, signInCalls] = [0, 0];
   const call = async <Result>(kind: ProviderCall, work: (config: oidc.Configuration) => Promise<Result>) => {
-    if (calls >= MAX_CALLS) throw new AppError('OVERLOADED', 'Too many concurrent calls to the identity provider.');
+    const ofSignIn = OF_SIGN_INS.has(kind) ? 1 : 0;
+    if (calls >= MAX_CALLS || (ofSignIn === 1 && signInCalls >= MAX_SIGN_IN_CALLS))
+      throw new AppError('OVERLOADED', 'Too many concurrent calls to the identity provider.');
     calls += 1;
+    signInCalls += ofSignIn;
     try {
       return await work(await discovered());
     } catch (error) {
       throw refusalOf(error, (reason) => onFailure(kind, reason));
     } finally {
       calls -= 1;
+      signInCalls -= ofSignIn;
     }
   };
   const tokenOf = (answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers): AccessToken => ({
@@ -99,6 +111,7 @@ export function openIdProvider(options: ProviderOptions): Provider {
             await oidc.tokenRevocation(config, refreshToken, { token_type_hint: 'refresh_token' });
         }),
       ),
+    isActive: introspection(call),
     endSessionUrl: () =>
       quietly(() =>
         call('discovery', async (config) => {
@@ -115,6 +128,28 @@ export function openIdProvider(options: ProviderOptions): Provider {
         throw error;
       }
     },
+  };
+}
+
+type Call = <Result>(kind: ProviderCall, work: (config: oidc.Configuration) => Promise<Result>) => Promise<Result>;
+
+function introspection(call: Call): Provider['isActive'] {
+  let isAllowed = true;
+  return ({ refreshToken }) => {
+    if (!isAllowed) return Promise.resolve(undefined);
+    return call('introspection', async (config) => {
+      if (config.serverMetadata().introspection_endpoint === undefined) return undefined;
+      try {
+        const hint = { token_type_hint: 'refresh_token' };
+        return (await oidc.tokenIntrospection(config, refreshToken, hint)).active ? true : undefined;
+      } catch (error) {
+        const isRefused =
+          error instanceof oidc.ResponseBodyError || error instanceof oidc.WWWAuthenticateChallengeError;
+        if (!isRefused) throw error;
+        isAllowed = false; // This client may not introspect; the next start tries again.
+        return undefined;
+      }
+    });
   };
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import type { Session } from './session.ts';
+import { Slots } from './slots.ts';
 import { audienceKey, type Audience } from './surfaces.ts';
 
 export interface AccessToken {
@@ -17,8 +18,11 @@ export interface Renewed extends AccessToken {
 /** The token endpoint of the provider. Calls have a deadline. */
 export interface TokenEndpoint {
   /** `ended`: the provider rejects this refresh token. @throws AppError UNAVAILABLE */
-  renew(refreshToken: string, audience: Audience): Promise<Renewed | 'ended'>;
+  renew(refreshToken: string, audience: Audience | undefined): Promise<Renewed | 'ended'>;
 }
+
+/** Exchanges of one person, in all their sessions, that may be under way or wait. */
+const MAX_EXCHANGES = { total: 32, perHolder: 8, strangers: 0 };
 
 /** Tokens with less time left are renewed, so that they are still valid at the surface. */
 const LEEWAY_MS = 30_000;
@@ -46,12 +50,24 @@ interface Known {
 export class AccessTokens {
   readonly #endpoint: TokenEndpoint;
   readonly #now: () => number;
+  readonly #onRenewed: (session: Session) => void;
+  readonly #slots = new Slots(MAX_EXCHANGES);
   /** Ordered by last use. */
   readonly #known = new Map<string, Known>();
 
-  constructor({ endpoint, now }: { readonly endpoint: TokenEndpoint; readonly now: () => number }) {
+  constructor({
+    endpoint,
+    now,
+    onRenewed = () => undefined,
+  }: {
+    readonly endpoint: TokenEndpoint;
+    readonly now: () => number;
+    /** The provider has issued a token for this session. */
+    readonly onRenewed?: (session: Session) => void;
+  }) {
     this.#endpoint = endpoint;
     this.#now = now;
+    this.#onRenewed = onRenewed;
   }
 
   /** Caches the token from a sign-in. */
@@ -61,7 +77,8 @@ export class AccessTokens {
 
   /**
    * A token for the audience, and the current session: if it differs from the given one, the cookie must be replaced.
-   * @throws AppError UNAUTHENTICATED if the provider has ended the session, UNAVAILABLE if it does not respond.
+   * @throws AppError UNAUTHENTICATED if the provider has ended the session, UNAVAILABLE if it does not respond,
+   *   OVERLOADED or RATE_LIMITED if too many exchanges are under way.
    */
   async tokenFor(session: Session, audience: Audience): Promise<{ readonly token: string; readonly session: Session }> {
     const known = this.#knownOf(session);
@@ -70,6 +87,25 @@ export class AccessTokens {
       return { token: kept.token, session: known.session };
     const { token } = await this.#shared(known, audience);
     return { token, session: known.session };
+  }
+
+  /** The session with the newest refresh token known here. */
+  current(session: Session): Session {
+    return this.#knownOf(session).session;
+  }
+
+  /**
+   * Whether the provider still accepts the refresh token, by an exchange.
+   * @throws AppError UNAVAILABLE, OVERLOADED, RATE_LIMITED
+   */
+  async isAccepted(session: Session, audience: Audience | undefined): Promise<boolean> {
+    try {
+      await this.#shared(this.#knownOf(session), audience);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') return false;
+      throw error;
+    }
   }
 
   /** Drops everything cached of a session. */
@@ -96,17 +132,23 @@ export class AccessTokens {
     return known;
   }
 
-  #shared(known: Known, audience: Audience): Promise<AccessToken> {
-    const key = audienceKey(audience);
+  #shared(known: Known, audience: Audience | undefined): Promise<AccessToken> {
+    const key = audience === undefined ? '' : audienceKey(audience);
     const waiting = known.waiting.get(key);
     if (waiting !== undefined) return waiting;
-    const renewing = known.last.then(() => this.#renew(known, audience)).finally(() => known.waiting.delete(key));
+    const release = this.#slots.take(known.session);
+    const renewing = known.last
+      .then(() => this.#renew(known, audience))
+      .finally(() => {
+        known.waiting.delete(key);
+        release();
+      });
     known.waiting.set(key, renewing);
     known.last = renewing.catch(() => undefined);
     return renewing;
   }
 
-  async #renew(known: Known, audience: Audience): Promise<AccessToken> {
+  async #renew(known: Known, audience: Audience | undefined): Promise<AccessToken> {
     const { refreshToken } = known.session;
     if (known.endedWith === refreshToken) throw ended();
     const renewed = await this.#endpoint.renew(refreshToken, audience);
@@ -119,7 +161,8 @@ export class AccessTokens {
     const { session } = known;
     if (next !== refreshToken && session.refreshToken === refreshToken)
       known.session = { ...session, refreshToken: next, renewals: session.renewals + 1 };
-    known.tokens.set(audienceKey(audience), { token, endsAtMs });
+    if (audience !== undefined) known.tokens.set(audienceKey(audience), { token, endsAtMs });
+    this.#onRenewed(known.session);
     return { token, endsAtMs };
   }
 }

@@ -5,6 +5,7 @@ import { activeSpan, inSpan } from '@sealgate/observability';
 import type { Cookies } from '../domain/cookies.ts';
 import { requireOwnOrigin, type OriginRequest } from '../domain/own-origin.ts';
 import type { Session } from '../domain/session.ts';
+import type { Holder } from '../domain/slots.ts';
 import { keyHeader, type Audience, type Listener, type Surface, type SurfaceId } from '../domain/surfaces.ts';
 import type { ConsoleCaller } from '../session-guard.ts';
 import { SurfaceName } from './session.ts';
@@ -17,7 +18,9 @@ export interface ForwardPorts {
   readonly cookies: Cookies;
   readonly surfaces: readonly Surface[];
   readonly publicUrl: string;
-  /** Resolves once the response head is written. @throws AppError before that. */
+  /** @throws AppError RATE_LIMITED, OVERLOADED */
+  takeSlot(surface: SurfaceId, holder: Holder): () => void;
+  /** Resolves once the response head is written; `settled` never rejects. @throws AppError before that. */
   forward(passage: {
     readonly request: IncomingMessage;
     readonly response: ServerResponse;
@@ -25,9 +28,11 @@ export interface ForwardPorts {
     readonly baseUrl: string;
     readonly target: string;
     readonly headers: readonly Header[];
-  }): Promise<void>;
+  }): Promise<{ readonly settled: Promise<void> }>;
   /** @throws AppError UNAUTHENTICATED, UNAVAILABLE */
   tokenFor(session: Session, audience: Audience): Promise<{ readonly token: string; readonly session: Session }>;
+  /** The session with the newest refresh token known here. */
+  currentSession(session: Session): Session;
 }
 
 /** The part of a raw handler's context used here. */
@@ -66,16 +71,24 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
     const path = forwardedPath(context.path, `/${side}/${surface}`);
     const { url = '' } = request;
     const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-    const credential = await credentialOf(ports, context, listener);
     const start = {
       name: context.method,
       kind: 'client',
       attributes: { 'http.request.method': context.method },
     } as const;
-    await inSpan(start, () => {
-      const headers = [...credential, ...aboutRequest(context, ports.publicUrl)];
-      return ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
-    });
+    // Held from here until the last byte, whatever happens in between.
+    const release = ports.takeSlot(surface, context.caller.session ?? { address: context.clientAddress });
+    try {
+      const credential = await credentialOf(ports, context, listener);
+      const { settled } = await inSpan(start, () => {
+        const headers = [...credential, ...aboutRequest(context, ports.publicUrl)];
+        return ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
+      });
+      void settled.then(release);
+    } catch (error) {
+      release();
+      throw error;
+    }
   };
   return (Object.keys(SIDES) as Side[]).flatMap((side) =>
     METHODS.map((method) =>
@@ -92,7 +105,14 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
         query: 'ignored',
         requestHeaders: { 'X-Sealgate-Console': '`1`: required for changes.' },
         responses: { 200: { description: 'The response of the surface, with any status.' } },
-        errors: ['ORIGIN_NOT_ALLOWED', 'PAYLOAD_TOO_LARGE', 'OVERLOADED', 'OUTCOME_UNKNOWN', 'UNAVAILABLE'],
+        errors: [
+          'FORBIDDEN',
+          'ORIGIN_NOT_ALLOWED',
+          'PAYLOAD_TOO_LARGE',
+          'OVERLOADED',
+          'OUTCOME_UNKNOWN',
+          'UNAVAILABLE',
+        ],
         raw: true,
         handler: (context) => handle(side)(context as Forwarded),
       }),
@@ -100,15 +120,24 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
   );
 }
 
-/** The typed key if there is one, else the token of the signed-in person if the listener has an audience. */
+/**
+ * The typed key if there is one, else the token of the signed-in person if the listener has an audience. Without either
+ * only reads are forwarded: a surface that is open to everybody in its network must not become writable for whoever may
+ * sign in.
+ * @throws AppError FORBIDDEN for a change without a credential.
+ */
 async function credentialOf(
-  { cookies, tokenFor }: ForwardPorts,
-  { caller: { session, key }, params: { surface }, response }: Forwarded,
+  { cookies, tokenFor, currentSession }: ForwardPorts,
+  { caller: { session, key }, params: { surface }, response, method }: Forwarded,
   { audience }: Listener,
 ): Promise<Header[]> {
   if (key !== undefined) return [[...keyHeader(surface, key)]];
-  if (session === undefined || audience === undefined) return [];
-  const { token, session: now } = await tokenFor(session, audience);
+  if (session === undefined || audience === undefined) {
+    if (method === 'GET' || method === 'HEAD') return [];
+    throw new AppError('FORBIDDEN', 'This listener accepts no sign-in: nothing is changed there through the console.');
+  }
+  const { token } = await tokenFor(session, audience);
+  const now = currentSession(session);
   // The request's cookie has an outdated refresh token.
   if (now.renewals !== session.renewals) response.appendHeader('Set-Cookie', cookies.keepSession(now));
   return [['Authorization', `Bearer ${token}`]];

@@ -1,6 +1,8 @@
+import { AppError } from '@sealgate/errors';
 import { closedObject, double, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { requireOwnOrigin } from '../domain/own-origin.ts';
+import type { Session } from '../domain/session.ts';
 import type { SurfaceId } from '../domain/surfaces.ts';
 import type { ConsoleCaller } from '../session-guard.ts';
 import { SurfaceName } from './session.ts';
@@ -23,27 +25,35 @@ const Overview = named('Overview', closedObject({ surfaces: Type.Array(SurfaceSt
 
 export interface OverviewPorts {
   readonly publicUrl: string;
+  /** The surfaces that the person may see. @throws AppError FORBIDDEN, UNAVAILABLE */
+  mayOverview(session: Session): Promise<ReadonlySet<SurfaceId>>;
   /** The states of surfaces with an ops listener. Never rejects; has a deadline. */
   states(): Promise<readonly { readonly id: SurfaceId; readonly ready: boolean | undefined }[]>;
 }
 
-/** The states of the surfaces, for signed-in people. */
-export function overviewRoutes({ publicUrl, states }: OverviewPorts): Route<ConsoleCaller>[] {
+/** The states of the surfaces, for people who may read their admin listeners. */
+export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts): Route<ConsoleCaller>[] {
   return [
     route({
       method: 'get',
       path: '/overview',
       operationId: 'readOverview',
       summary: 'The state of each surface, from its ops listener',
-      description: 'Rates are over the time since the last overview, and absent on the first.',
+      description:
+        'Only surfaces whose admin listener the person may read, or that cannot be asked at the moment. Rates are over the time since the last overview, and absent on the first.',
       permit: 'authenticated',
       charge: 'none',
       idempotency: 'none',
       responses: { 200: { description: 'Without surfaces that have no ops URL.', schema: Overview } },
-      errors: ['ORIGIN_NOT_ALLOWED'],
+      errors: ['ORIGIN_NOT_ALLOWED', 'FORBIDDEN', 'UNAVAILABLE'],
       async handler(context) {
         requireOwnOrigin(context, publicUrl);
-        const surfaces = (await states()).map(({ ready = null, ...state }) => ({ ...state, ready }));
+        const { session } = context.caller;
+        // Keys are accepted on the door's path alone.
+        if (session === undefined) throw new AppError('UNAUTHENTICATED', 'Not signed in.');
+        const shown = await mayOverview(session);
+        const all = (await states()).filter(({ id }) => shown.has(id));
+        const surfaces = all.map(({ ready = null, ...state }) => ({ ...state, ready }));
         return { status: 200, body: { surfaces } };
       },
     }),

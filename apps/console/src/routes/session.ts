@@ -44,12 +44,17 @@ export interface SessionPorts {
   readonly cookies: Cookies;
   readonly surfaces: readonly Surface[];
   readonly publicUrl: string;
-  /** Ends the session here and at the provider; returns the provider's end-session URL. Never rejects. */
+  /** @throws AppError UNAVAILABLE, OVERLOADED, RATE_LIMITED if nobody can tell. */
+  isLive(session: Session): Promise<boolean>;
+  /** The session with the newest refresh token known here. */
+  currentSession(session: Session): Session;
+  /** Ends the session for all replicas and at the provider; returns the provider's end-session URL. Never rejects. */
   signOut(session: Session): Promise<string | undefined>;
 }
 
 /** The session: who is signed in, and signing out. */
-export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: SessionPorts): Route<ConsoleCaller>[] {
+export function sessionRoutes(ports: SessionPorts): Route<ConsoleCaller>[] {
+  const { cookies, surfaces, publicUrl, isLive, currentSession, signOut } = ports;
   return [
     route({
       method: 'get',
@@ -60,12 +65,18 @@ export function sessionRoutes({ cookies, surfaces, publicUrl, signOut }: Session
       charge: 'none',
       idempotency: 'none',
       responses: { 200: { description: '`person` is null if nobody is signed in.', schema: SessionView } },
-      errors: ['ORIGIN_NOT_ALLOWED'],
-      handler(context) {
+      errors: ['ORIGIN_NOT_ALLOWED', 'UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'],
+      async handler(context) {
         requireOwnOrigin(context, publicUrl);
-        const session = cookies.session([context.header('cookie') ?? '']);
+        const found = cookies.session([context.header('cookie') ?? '']);
+        const session = found !== undefined && (await isLive(found)) ? currentSession(found) : undefined;
+        const isNewer = session !== undefined && session.renewals !== found?.renewals;
         const offers = surfaces.map((surface) => offerOf(surface, session !== undefined));
-        return { status: 200, body: { ...personOf(session), surfaces: offers } };
+        return {
+          status: 200,
+          body: { ...personOf(session), surfaces: offers },
+          ...(isNewer && { headers: { 'Set-Cookie': cookies.keepSession(session) } }),
+        };
       },
     }),
     route({

@@ -18,7 +18,10 @@ export interface SignInPorts {
   readonly cookies: Cookies;
   readonly publicUrl: string;
   readonly flow: SignInFlow;
-  remember(session: Session, audience: Audience, token: AccessToken): void;
+  /** Caches the token, if there is one for an audience. */
+  remember(session: Session, audience: Audience | undefined, token: AccessToken): void;
+  /** @throws AppError RATE_LIMITED, OVERLOADED */
+  takeSignInSlot(address: string): () => void;
   readonly onOutcome: (outcome: SignInOutcome) => void;
 }
 
@@ -27,6 +30,7 @@ interface Navigation {
   readonly request: { readonly url?: string | undefined };
   readonly response: ServerResponse;
   readonly requestId: string;
+  readonly clientAddress: string;
   header(name: string): string | undefined;
 }
 
@@ -34,7 +38,7 @@ const open = { permit: 'open', charge: 'none', idempotency: 'none', raw: true } 
 
 /** The redirects to the provider and back. A browser navigates to both, so errors are HTML pages. */
 export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
-  const { cookies, publicUrl, flow, remember, onOutcome } = ports;
+  const { cookies, publicUrl, flow, remember, takeSignInSlot, onOutcome } = ports;
   const begin = async (context: Navigation, returnTo: string): Promise<void> => {
     const { location, pending } = await flow.begin(checkedReturnTo(returnTo, publicUrl));
     redirect(context.response, location, cookies.keepPending(pending, [context.header('cookie') ?? '']));
@@ -45,18 +49,22 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
     const pending = cookies.pending([context.header('cookie') ?? ''], state);
     if (pending === undefined) throw notBegunHere();
     const { session, audience, token } = await flow.finish(callback, pending);
-    if (audience !== undefined) remember(session, audience, token);
+    remember(session, audience, token);
     onOutcome('signed_in');
     redirect(context.response, pending.returnTo, [cookies.forgetPending(state), cookies.keepSession(session)]);
   };
   const asPage = async (context: Navigation, work: () => Promise<void>): Promise<void> => {
+    let release: (() => void) | undefined;
     try {
+      release = takeSignInSlot(context.clientAddress);
       await work();
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       onOutcome(error.status >= 500 ? 'provider_away' : 'refused');
       if (!(context.header('accept') ?? '').includes('text/html')) throw error;
       refusalPage(context.response, error, context.requestId);
+    } finally {
+      release?.();
     }
   };
   return [
@@ -70,7 +78,7 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
         returnTo: Type.Optional(Type.String({ description: 'A path of the console. Default: `/`.' })),
       }),
       responses: { 303: { description: 'Redirect to the provider.', headers: { Location: 'The authorization URL.' } } },
-      errors: ['INVALID_REQUEST', 'UNAVAILABLE', 'OVERLOADED'],
+      errors: ['INVALID_REQUEST', 'UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'],
       handler: (context) => asPage(context, () => begin(context, context.query.returnTo ?? '/')),
     }),
     route({
@@ -86,7 +94,7 @@ export function signInRoutes(ports: SignInPorts): Route<ConsoleCaller>[] {
           headers: { Location: 'The path of that page.' },
         },
       },
-      errors: ['INVALID_REQUEST', 'FORBIDDEN', 'UNAVAILABLE', 'OVERLOADED'],
+      errors: ['INVALID_REQUEST', 'FORBIDDEN', 'UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'],
       handler: (context) => asPage(context, () => finish(context)),
     }),
   ];

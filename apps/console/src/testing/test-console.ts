@@ -52,7 +52,12 @@ async function listening(handle: (request: IncomingMessage, response: ServerResp
 }
 
 /** A running console with a real provider and a stub surface, on ports of its own. */
-export async function testConsole({ accessTokenSeconds = 600, byScope = false } = {}): Promise<TestConsole> {
+export async function testConsole({
+  accessTokenSeconds = 600,
+  byScope = false,
+  introspects = true,
+  redisUrl = undefined as string | undefined,
+} = {}): Promise<TestConsole> {
   const servers: Server[] = [];
   const releases: (() => unknown)[] = [];
   const surface = await listening((request, response) => {
@@ -73,12 +78,22 @@ export async function testConsole({ accessTokenSeconds = 600, byScope = false } 
   const logged: string[] = [];
   const provider = await testProvider({
     publicUrl: first.url,
-    audiences: Object.values(AUDIENCES),
+    ...{ audiences: Object.values(AUDIENCES), introspects },
     scopes: byScope ? { [SCOPES.api]: AUDIENCES.api, [SCOPES.admin]: AUDIENCES.admin } : {},
     accessTokenSeconds,
   });
   const made = () =>
-    composed({ url: first.url, surfaceUrl: surface.url, provider, clock, counted, logged, releases, byScope });
+    composed({
+      url: first.url,
+      surfaceUrl: surface.url,
+      provider,
+      clock,
+      counted,
+      logged,
+      releases,
+      byScope,
+      redisUrl,
+    });
   const { publicApp, ready } = made();
   handle = publicApp;
   const test: TestConsole = {
@@ -103,10 +118,11 @@ export async function testConsole({ accessTokenSeconds = 600, byScope = false } 
 interface Parts extends Pick<TestConsole, 'url' | 'provider' | 'clock' | 'counted' | 'logged'> {
   readonly surfaceUrl: string;
   readonly releases: (() => unknown)[];
+  readonly redisUrl: string | undefined;
   readonly byScope: boolean;
 }
 
-function composed({ url, surfaceUrl, provider, clock, counted, logged, releases, byScope }: Parts) {
+function composed({ url, surfaceUrl, provider, clock, counted, logged, releases, byScope, redisUrl }: Parts) {
   const ids = testIds();
   const config = readConfig({
     PUBLIC_URL: url,
@@ -115,12 +131,14 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases,
     OIDC_CLIENT_SECRET: CLIENT.secret,
     SERVER_SECRETS: `s1:${'x'.repeat(32)}`,
     BODY_MAX_BYTES: '65536',
-    OIDC_AUDIENCES: JSON.stringify(
-      (['api', 'admin'] as const).map((listener) => ({
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    OIDC_AUDIENCES: JSON.stringify([
+      ...(['api', 'admin'] as const).map((listener) => ({
         ...{ surface: 'risk-partner', listener },
         ...(byScope ? { scope: SCOPES[listener] } : { resource: AUDIENCES[listener] }),
       })),
-    ),
+      ...(byScope ? [] : [{ surface: 'ledger-peer', listener: 'api', resource: AUDIENCES.api }]),
+    ]),
     CONSOLE_SURFACES: JSON.stringify([
       {
         id: 'risk-partner',

@@ -24,10 +24,13 @@ export async function testProvider({
   audiences,
   accessTokenSeconds = 600,
   scopes = {},
+  introspects = true,
 }: {
   readonly publicUrl: string;
   readonly audiences: readonly string[];
   readonly accessTokenSeconds?: number;
+  /** Whether it has an introspection endpoint. */
+  readonly introspects?: boolean;
   /** Audiences by scope: then `resource` is refused, as by providers that know only scopes. */
   readonly scopes?: Readonly<Record<string, string>>;
 }) {
@@ -54,6 +57,7 @@ export async function testProvider({
     conformIdTokenClaims: false,
     features: {
       devInteractions: { enabled: false },
+      introspection: { enabled: introspects, allowedPolicy: () => Promise.resolve(true) },
       revocation: { enabled: true, allowedPolicy: () => Promise.resolve(true) },
       resourceIndicators: {
         enabled: true,

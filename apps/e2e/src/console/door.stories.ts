@@ -101,6 +101,42 @@ export function doorStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
+    it('judges scan after scan, whatever was tapped in between', async () => {
+      const page = await tablet();
+      const asked: string[] = [];
+      try {
+        await page.route(GATE, (route) => {
+          const { subject_ref: subject } = route.request().postDataJSON() as { subject_ref: string };
+          asked.push(subject);
+          return route.fulfill({ json: allow(subject, venue()) });
+        });
+        // A scanner is a keyboard: it types into whatever has the focus, and ends with Enter.
+        const scan = async (subject: string) => {
+          await page.keyboard.type(subject);
+          await page.keyboard.press('Enter');
+          await page.waitForFunction(`document.querySelector('[data-verdict="allow"]') !== null`);
+          expect(asked.at(-1)).toBe(subject);
+        };
+        await scan('subj_first');
+        await scan('subj_second');
+        await page.getByRole('button', { name: 'Next person' }).click();
+        await page.getByText('Ready for the next person.').waitFor();
+        expect(await page.getByLabel('Subject').evaluate('(field) => field === document.activeElement')).toBe(true);
+        await scan('subj_third');
+        await page.getByRole('heading', { level: 1 }).click();
+        await scan('subj_fourth');
+        await page.getByRole('button', { name: 'Check' }).focus();
+        await scan('subj_fifth');
+        await page.getByRole('button', { name: 'Next person' }).focus();
+        await page.keyboard.press('Enter');
+        await page.getByText('Ready for the next person.').waitFor();
+        await scan('subj_sixth');
+        expect(asked).toHaveLength(6);
+      } finally {
+        await page.context().close();
+      }
+    }, 60_000);
+
     it('shows DENY for an invalid key, and for a code that names no subject', async () => {
       const page = await stack().newPage();
       try {

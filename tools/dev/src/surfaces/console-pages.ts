@@ -15,7 +15,7 @@ export const consolePages: Surface = {
   examples: () => [],
 };
 
-function env({ ports, secrets, signIn, running }: SurfaceContext): Record<string, string> {
+function env({ ports, secrets, redisUrl, signIn, running }: SurfaceContext): Record<string, string> {
   return {
     HOST: '127.0.0.1',
     PORT: String(ports.public),
@@ -23,6 +23,7 @@ function env({ ports, secrets, signIn, running }: SurfaceContext): Record<string
     OPS_PORT: String(ports.ops),
     PUBLIC_URL: `http://127.0.0.1:${ports.public}`,
     SERVER_SECRETS: `s1:${secrets.secret('console.serverSecret')}`,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     OIDC_ISSUER: signIn?.issuer ?? '',
     OIDC_CLIENT_ID: CONSOLE_CLIENT,
     OIDC_CLIENT_SECRET: secrets.secret(CONSOLE_CLIENT_SECRET),

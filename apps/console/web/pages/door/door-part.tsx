@@ -110,15 +110,44 @@ function useQuestions({ key, venueId }: Post) {
   return { shown, ask, clear };
 }
 
+/**
+ * Keeps the field ready for a scanner, which types into whatever has the focus. A pressed button takes the focus, and
+ * one that disappears loses it to the page: then the next scan would go nowhere.
+ */
+function useReadyField(changes: readonly [state: string, isScanning: boolean]) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const toField = (event: KeyboardEvent) => {
+      const isCharacter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      // A space presses the focused button; no code begins with one.
+      if (isCharacter && event.key !== ' ') field.current?.focus();
+    };
+    window.addEventListener('keydown', toField, true);
+    return () => window.removeEventListener('keydown', toField, true);
+  }, []);
+  useEffect(() => {
+    if (document.activeElement === null || document.activeElement === document.body) field.current?.focus();
+  }, changes);
+  return field;
+}
+
 function Asking({ post, onLeave }: { readonly post: Post; readonly onLeave: () => void }): ReactNode {
   const { shown, ask, clear } = useQuestions(post);
   const [text, setText] = useState('');
   const [isScanning, setScanning] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
+  const input = useReadyField([shown.state, isScanning]);
   const submit = (subject: string) => {
     setScanning(false);
     setText('');
     void ask(subject);
+    input.current?.focus();
+  };
+  const next = () => {
+    clear();
+    input.current?.focus();
+  };
+  const stopScanning = () => {
+    setScanning(false);
     input.current?.focus();
   };
   const type = (typed: string) => {
@@ -153,14 +182,17 @@ function Asking({ post, onLeave }: { readonly post: Post; readonly onLeave: () =
             Check
           </Button>
           {canScan() && (
-            <Button variant="default" size="xl" onClick={() => setScanning(!isScanning)} aria-expanded={isScanning}>
+            <Button
+              {...{ variant: 'default', size: 'xl', 'aria-expanded': isScanning }}
+              onClick={isScanning ? stopScanning : () => setScanning(true)}
+            >
               {isScanning ? 'Stop the camera' : 'Scan a code'}
             </Button>
           )}
         </Group>
       </form>
-      {isScanning && <CodeScanner onCode={submit} onFail={() => setScanning(false)} />}
-      <VerdictPanel shown={shown} onNext={clear} />
+      {isScanning && <CodeScanner onCode={submit} onFail={stopScanning} />}
+      <VerdictPanel shown={shown} onNext={next} />
     </>
   );
 }
