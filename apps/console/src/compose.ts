@@ -33,6 +33,8 @@ export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
 const FORWARDING = { total: MAX_CONCURRENT, perHolder: 64, strangers: 256 };
 /** Sign-ins under way, each for as long as the provider needs. */
 const SIGN_INS = { total: 64, perHolder: 8, strangers: 64 };
+/** Questions to the provider whether a session is still live: one at a time for each session. */
+const ASKING = { total: 32, perHolder: 8, strangers: 0 };
 const CHECK_TIMEOUT_MS = 800;
 const KEEP_CHECK_MS = 5_000;
 const NONCE_BYTES = 18;
@@ -86,13 +88,11 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     takeSlot: (surface, holder) => slots.get(surface)!.take(holder),
     takeSignInSlot: (address) => signIns.take({ address }),
     async signOut(session) {
-      const newest = tokens.current(session);
+      const ended = liveness.end(session);
+      // A refresh token that is issued after the revocation would outlive it.
+      const newest = await tokens.settled(session);
       tokens.forget(session);
-      const [endSessionUrl] = await Promise.all([
-        provider.endSessionUrl(),
-        provider.revoke(newest),
-        liveness.end(session),
-      ]);
+      const [endSessionUrl] = await Promise.all([provider.endSessionUrl(), provider.revoke(newest), ended]);
       return endSessionUrl;
     },
     mayOverview: overviewAccess({
@@ -123,11 +123,17 @@ function sessionsOf(
   const shared = config.redisUrl === undefined ? undefined : endedSessions({ url: config.redisUrl, now, log });
   if (shared !== undefined) own('redis', () => shared.close());
   const [audience] = audiencesOf(config.surfaces);
+  const asking = new Slots(ASKING);
   const liveness = new SessionLiveness({
     ...{ shared, now },
     async ask(given) {
       const session = tokens.current(given);
-      return (await provider.isActive(session)) ?? tokens.isAccepted(session, audience);
+      const release = asking.take(session);
+      try {
+        return (await provider.isActive(session)) ?? (await tokens.isAccepted(session, audience));
+      } finally {
+        release();
+      }
     },
   });
   const tokens = new AccessTokens({ endpoint: provider, now, onRenewed: (session) => liveness.confirm(session) });

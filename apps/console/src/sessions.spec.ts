@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUDIENCES, SCOPES, testConsole, type TestConsole } from './testing/test-console.ts';
+import { until } from '@sealgate/testing';
 import { Browser } from './testing/browser.ts';
 
 const RISKS = '/api/risk-partner/api/risks';
@@ -232,6 +233,24 @@ describe('signing out', () => {
       }
     },
   );
+
+  it('revokes only after an exchange that is under way, whose refresh token would outlive it', async () => {
+    await signIn();
+    const held: (() => void)[] = [];
+    test.provider.instead = ({ url }, response) => {
+      if (url === '/token') held.push(() => response.writeHead(500).end());
+      return url === '/token';
+    };
+    const asking = browser.ask(test.url, ORGS);
+    await until(() => held.length === 1);
+    const signingOut = browser.change(test.url, '/sign-out');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(test.provider.asked).not.toContain('/token/revocation');
+    held[0]!();
+    expect((await signingOut).status).toBe(200);
+    expect((await asking).status).toBe(503);
+    expect(test.provider.asked).toContain('/token/revocation');
+  });
 
   it('asks the provider at most every ten seconds', async () => {
     await signIn();

@@ -108,6 +108,12 @@ export class AccessTokens {
     }
   }
 
+  /** The same once no exchange is under way, so that there will be no newer one. Never rejects. */
+  async settled(session: Session): Promise<Session> {
+    await this.#knownOf(session).last;
+    return this.current(session);
+  }
+
   /** Drops everything cached of a session. */
   forget({ id }: Session): void {
     this.#known.delete(id);

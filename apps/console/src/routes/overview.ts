@@ -45,7 +45,7 @@ export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts
       charge: 'none',
       idempotency: 'none',
       responses: { 200: { description: 'Without surfaces that have no ops URL.', schema: Overview } },
-      errors: ['ORIGIN_NOT_ALLOWED', 'FORBIDDEN', 'UNAVAILABLE'],
+      errors: ['ORIGIN_NOT_ALLOWED', 'FORBIDDEN', 'OVERLOADED'],
       async handler(context) {
         requireOwnOrigin(context, publicUrl);
         const { session } = context.caller;
