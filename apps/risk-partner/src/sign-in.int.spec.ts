@@ -126,6 +126,15 @@ describe('a person who signs in', () => {
     expectRefused(await risk.api.send('GET', '/api/organizations', foreign), 'UNAUTHENTICATED');
   });
 
+  it('is accepted with a token of 16 KiB, and refused with a longer one', async () => {
+    await link(acme, await newPerson(acme, ['viewer']), 'long');
+    const tokenOf = (characters: number) => provider.token({ sub: 'long', groups: ['x'.repeat(characters)] });
+    const plain = (await tokenOf(0)).length;
+    const fits = Math.floor(((16_384 - plain) * 3) / 4) - 2;
+    expect((await whoami(await tokenOf(fits))).status).toBe(200);
+    expectRefused(await whoami(await tokenOf(fits + 10)), 'UNAUTHENTICATED');
+  });
+
   it('is refused without a link', async () => {
     expectRefused(await whoami(await provider.token({ sub: 'nobody' })), 'UNAUTHENTICATED');
     expectRefused(
