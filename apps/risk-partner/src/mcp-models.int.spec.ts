@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonicalHash, type JsonValue } from '@sealgate/json';
-import { documentSigner, generateDocumentKey, hashedBytesOf, type PartnerEnvelope } from '@sealgate/envelope';
+import { canonicalHash } from '@sealgate/json';
+import { documentSigner, generateDocumentKey, hashedBytesOf } from '@sealgate/envelope';
 import { until } from '@sealgate/testing';
 import { approvedEvidence, listOf, rowsOf, type Made } from './testing/demo-rows.ts';
 import { callTool } from './testing/http-caller.ts';
@@ -59,11 +59,11 @@ describe('verify_envelope', () => {
 
   it('is not valid for a forgery whose hash the forger computed', async () => {
     const { evidence_hash: _hash, ...rest } = { ...envelope, items: [], orgId: 'org_invented', evidence_hash: '' };
-    const forged = { ...rest, evidence_hash: canonicalHash(rest as unknown as JsonValue) };
+    const forged = { ...rest, evidence_hash: canonicalHash(rest) };
     expect(await verify({ envelope: forged })).toEqual(refused('not_signed'));
     expect(await verify({ envelope: forged, signature })).toEqual(refused('bad_signature'));
     const stranger = documentSigner(generateDocumentKey());
-    const byStranger = stranger.sign(hashedBytesOf(forged as unknown as PartnerEnvelope));
+    const byStranger = stranger.sign(hashedBytesOf(forged));
     expect(await verify({ envelope: forged, signature: byStranger })).toEqual(refused('unknown_key'));
   });
 
