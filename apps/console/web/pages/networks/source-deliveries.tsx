@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Anchor, Modal } from '@mantine/core';
+import { Anchor, Modal, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
@@ -58,5 +58,43 @@ export const SourceDeliveries = ({ source, onClose }: { source: Source; onClose:
       ]}
       empty={<ListEmpty title="Nothing was delivered yet" icon="live" />}
     />
+    <Title order={3} mt="lg" mb="xs">
+      Refused, with the reason
+    </Title>
+    <RefusedDeliveries source={source} />
   </Modal>
+);
+
+/** The sender is told the status only; why is for the operator. */
+const RefusedDeliveries = ({ source }: { source: Source }): ReactNode => (
+  <CursorTable
+    label="Refused deliveries"
+    cursorName="refused"
+    queryKey={['refused', source.sourceId]}
+    load={(cursor, signal) =>
+      dataOf(
+        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/refused', {
+          params: {
+            path: { networkId: source.networkId, sourceId: source.sourceId },
+            query: { limit: 20, ...(cursor && { cursor }) },
+          },
+          signal,
+        }),
+      )
+    }
+    rowKey={({ refusedId }) => refusedId}
+    columns={[
+      { title: 'When', cell: ({ at }) => <Time value={at} form="ago" /> },
+      { title: 'Code', cell: ({ code }) => <StateBadge tone="bad">{code}</StateBadge> },
+      {
+        title: 'Reason',
+        cell: ({ reason, header, pointer, skewSeconds }) =>
+          [reason, header, pointer, skewSeconds === null ? null : `${skewSeconds} s`].filter(Boolean).join(' '),
+      },
+      { title: 'Detail', cell: ({ detail }) => detail },
+      { title: 'Kept until', cell: ({ keptUntil }) => keptUntil !== null && <Time value={keptUntil} /> },
+      { title: 'Processed again', cell: ({ outcome }) => outcome },
+    ]}
+    empty={<ListEmpty title="Nothing was refused" icon="live" />}
+  />
 );
