@@ -55,7 +55,7 @@ export async function openParts(basics: Basics, own: Own) {
     further: (sql) => missingRights(sql, [channel]),
   });
   const { sql, database, audit } = surface;
-  const gateSql = openGateDatabase(basics, own);
+  const gateSql = openGateDatabase(basics, { timelines: sql.timelines, own });
   await connectAll(gateSql, config.gateDatabasePoolSize);
   const ledger = await openLedger(basics, { sql, database, own });
   const sealLedger: SealLedger =
@@ -96,9 +96,12 @@ export async function openParts(basics: Basics, own: Own) {
 }
 
 /** The gate has a connection pool of its own, so that no other work delays a check. */
-function openGateDatabase(basics: Basics, own: Own): Database {
+function openGateDatabase(
+  basics: Basics,
+  { timelines, own }: Pick<Database, 'timelines'> & { readonly own: Own },
+): Database {
   const { gateDatabasePoolSize: maxConnections, gateDeadlineMs: deadlineMs } = basics.config;
-  const bounds = { maxConnections, connectTimeoutMs: deadlineMs, deadlineMs };
+  const bounds = { maxConnections, timelines, deadlineMs };
   const gateSql = openDatabase({ ...connectionOf(basics), applicationName: `${NAME} gate`, ...bounds });
   own('gate database', () => gateSql.close());
   return gateSql;

@@ -10,13 +10,15 @@ import {
   openDatabase,
   reasonOf,
   retain,
+  timelineMemory,
   type BackgroundLoop,
   type Database,
   type MigrationSet,
   type RemovalStep,
+  type TimelineEvent,
 } from '@sealgate/storage';
 import { auditSecretUse } from './audit-chain.ts';
-import { auditChange, auditTrail } from './audit-trail.ts';
+import { auditChange, auditTrail, type AuditTrail } from './audit-trail.ts';
 import { startSecretWatch, type SecretUse } from './secret-watch.ts';
 
 type Own = (name: string, release: () => void | Promise<void>) => void;
@@ -27,6 +29,7 @@ export interface SurfaceSettings {
   readonly databasePoolSize: number;
   readonly databasePreparedStatements: boolean | undefined;
   readonly redisUrl: string | undefined;
+  readonly stateDir: string | undefined;
   readonly replicas: number;
   /** Processes per replica. */
   readonly workers: number;
@@ -65,7 +68,6 @@ export interface RepeatedWork {
   readonly level?: 'debug' | 'warn';
 }
 
-const CONNECT_TIMEOUT_MS = 1000;
 const QUERY_DEADLINE_MS = 2000;
 const PING_DEADLINE_MS = 500;
 
@@ -75,11 +77,26 @@ const PING_DEADLINE_MS = 500;
  */
 export function openSurface(options: SurfaceOptions) {
   const { name, schema, config, now, newId, log, metrics, own, further } = options;
+  const { redisUrl: url } = config;
+  const replicas = config.replicas * config.workers;
+  const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
+  own('redis', () => shared.close());
+  const audit = auditTrail({ surface: name, schema, secrets: config.serverSecrets, now, newId });
+  const timelines = timelineMemory({
+    folder: config.stateDir,
+    redis: shared.redis,
+    now,
+    report: (event) => {
+      logTimeline(log, event);
+      if (event.event === 'accepted') void recordAcceptance(event);
+    },
+  });
+  own('timelines', () => timelines.close());
   const sql = openDatabase({
     ...connectionOf(options),
+    timelines,
     applicationName: name,
     maxConnections: config.databasePoolSize,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
     deadlineMs: QUERY_DEADLINE_MS,
   });
   own('database', () => sql.close());
@@ -91,12 +108,13 @@ export function openSurface(options: SurfaceOptions) {
       reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
   });
   own('database check', () => database.close());
-  const { redisUrl: url } = config;
-  const replicas = config.replicas * config.workers;
-  const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
-  own('redis', () => shared.close());
+  const recordAcceptance = (event: Acceptance): Promise<void> =>
+    database
+      .whenReady(() => auditAcceptance(audit, sql, event))
+      .catch((error: unknown) => {
+        log.warn('timeline_accepted_unaudited', { reason: reasonOf(error) });
+      });
   const { limits } = shared;
-  const audit = auditTrail({ surface: name, schema, secrets: config.serverSecrets, now, newId });
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
   const reachable = () => isReachable(sql, PING_DEADLINE_MS);
   return {
@@ -144,10 +162,49 @@ export function openSurface(options: SurfaceOptions) {
 
 export type Surface = ReturnType<typeof openSurface>;
 
+type Acceptance = Extract<TimelineEvent, { event: 'accepted' }>;
+
+function logTimeline(log: Log, event: TimelineEvent): void {
+  switch (event.event) {
+    case 'refused':
+      return log.error('database_server_refused', { server: event.server, reason: event.reason });
+    case 'silent':
+      return log.warn('database_server_silent', { server: event.server, reason: event.reason });
+    case 'unreadable':
+      return log.warn('timeline_memory_unreadable', { where: event.where, reason: event.reason });
+    case 'accepted':
+      return log.warn('database_timeline_accepted', {
+        database: event.database,
+        timeline: event.position.timeline,
+        accepted: new Date(event.position.accepted).toISOString(),
+        by: event.by,
+      });
+  }
+}
+
+const ACCEPTED = 'database.accept-timeline';
+
+/** `sealgate database accept-timeline` reaches the database alone: the first process that meets it leaves the event. */
+async function auditAcceptance(
+  audit: AuditTrail,
+  sql: Database,
+  { database, position, by }: Acceptance,
+): Promise<void> {
+  const resourceId = `${database} ${position.accepted}`;
+  const [earlier] = await audit.list(sql, { action: ACCEPTED, resource: 'database', resourceId, limit: 1 });
+  if (earlier !== undefined) return;
+  const detail = { timeline: position.timeline, by };
+  await audit.record(sql, { actor: 'operator', action: ACCEPTED, resource: 'database', resourceId, detail });
+}
+
+/** Not a deadline of a request: TCP, TLS and authentication at a far server are up to eight round trips. */
+const CONNECT_TIMEOUT_MS = 5000;
+
 /** Connection options for a further pool on the same database. */
 export function connectionOf({ config, log }: Pick<SurfaceOptions, 'config' | 'log'>) {
   return {
     url: config.databaseUrl,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
     preparedStatements: config.databasePreparedStatements,
     onPooler: () => log.info('database_pooler', { preparedStatements: false }),
     onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),

@@ -1,11 +1,13 @@
 import type { Log, Metrics } from '@sealgate/observability';
-import { openRedis } from '@sealgate/storage';
+import { openRedis, type RedisHandle } from '@sealgate/storage';
 import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
 import { sharedLimits, type SharedLimits } from './limits.ts';
 
 export interface OpenedLimits {
   readonly limits: SharedLimits;
+  /** The connection, for other small uses. Undefined without Redis. */
+  readonly redis: RedisHandle['client'] | undefined;
   close(): Promise<void>;
 }
 
@@ -37,7 +39,7 @@ export function openSharedLimits(options: {
   const onStateChange = (state: SharedLimits['state']) => gauge.set({}, state === 'shared' ? 1 : 0);
   if (url === undefined) {
     const limits = sharedLimits({ local, now, log, onStateChange });
-    return { limits, close: async () => limits.close() };
+    return { limits, redis: undefined, close: async () => limits.close() };
   }
   const redis = openRedis({
     url,
@@ -56,6 +58,7 @@ export function openSharedLimits(options: {
   });
   return {
     limits,
+    redis: redis.client,
     async close() {
       limits.close();
       await redis.close();

@@ -1,6 +1,6 @@
 import { ledgerFields } from './ledger-fields.ts';
 import { type ConfigFields, type Environment, loadConfig, openedOrStartError } from './load-config.ts';
-import { migrationFields, operatorFields, serverUrls, textOrFile } from './store-fields.ts';
+import { migrationFields, operatorFields, serverUrls, storeFields, textOrFile } from './store-fields.ts';
 
 /** Roles to grant privileges in the ledger to, from the environment of the job. */
 interface RightsOrder {
@@ -23,6 +23,7 @@ interface MigrationJob<Set extends { readonly schema: string }, Statement> {
     readonly sets: readonly Set[];
     readonly runtimeRoles: Readonly<Record<string, readonly string[]>>;
     readonly statements: readonly Statement[];
+    readonly stateDir: string | undefined;
   }): Promise<readonly string[]>;
   /** Errors of `migrate` that an operator can fix: only their message is printed. */
   readonly mendable: abstract new (...parameters: never[]) => Error;
@@ -51,6 +52,7 @@ export async function runMigrations<Set extends { readonly schema: string }, Sta
   const jobFields = {
     ...migrationFields,
     ledgerIntegrator,
+    stateDir: storeFields.stateDir,
     ...('adminDatabaseUrl' in serviceFields ? operatorFields : {}),
   };
   const config = loadConfig(jobFields, env, { others: serviceFields });
@@ -66,7 +68,7 @@ export async function runMigrations<Set extends { readonly schema: string }, Sta
   const rolesOf = (schema: string) =>
     [role, schema === LEDGER_SCHEMA ? adminRole : undefined].filter((name) => name !== undefined);
   const granted = sets.map(({ schema }) => [schema, rolesOf(schema)] as const).filter(([, roles]) => roles.length > 0);
-  const options = { url, sets, runtimeRoles: Object.fromEntries(granted), statements };
+  const options = { url, sets, runtimeRoles: Object.fromEntries(granted), statements, stateDir: config.stateDir };
   const applied = await openedOrStartError(mendable, () => migrate(options));
   output.write(applied.length === 0 ? 'Everything is up to date.\n' : `${applied.join('\n')}\n`);
   if (role !== undefined && !knowsService) {

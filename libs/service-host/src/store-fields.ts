@@ -113,6 +113,13 @@ export const storeFields = {
     description: 'Maximum connections of this process to DATABASE_URL; multiply by the number of replicas.',
     default: 12,
   }),
+  stateDir: textField({
+    name: 'STATE_DIR',
+    description:
+      'Folder in which a process remembers the newest timeline of its database, so that it does not write to a former ' +
+      'primary after a restart; needed if several servers are listed and Redis may lose its data. Processes may share it.',
+    default: undefined,
+  }),
   redisUrl: customField<string | undefined>({
     name: 'REDIS_URL',
     description: 'Redis, for caching and shared rate limits; the service works correctly without it.',

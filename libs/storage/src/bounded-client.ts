@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig, Connection, Query, type QueryResult } from 'pg';
 import { spanChannel, startSpan } from '@sealgate/observability';
 import type { Statement } from './database.ts';
 import { connectFailure, NeverSentError, READ_ONLY } from './database-errors.ts';
 import { statementSpan, tracedQuery } from './statement-span.ts';
+import type { TimelinePosition } from './timeline-memory.ts';
 
 /** A connection that was idle for longer is checked for a close by the server before it gets a statement. */
 const TRUSTED_IDLE_MS = 10;
+/** A server that sends nothing for so long while a connection is made is taken for down. */
+const SILENCE_MS = 1_000;
 const CANCEL_TIMEOUT_MS = 1_000;
 
 /** What a cancel request needs. pg keeps the server's BackendKeyData (null if there was none); its types leave it out. */
@@ -19,6 +22,16 @@ interface CancelTarget {
   readonly secretKey: number | null;
 }
 
+/** Picks the server of a new connection. */
+export interface ServerChoice {
+  /** URL of the server to connect to now. */
+  readonly url: string;
+  /** Re-reads the URL; returns its generation. */
+  refresh(): number;
+  /** Moves on from a server that cannot be used. */
+  leave(url: string): void;
+}
+
 /** A pg client with a deadline for each lease: the timer destroys the socket, which fails the running statement. */
 export class BoundedClient extends Client {
   /** Why the connection can no longer be used; undefined while it can. */
@@ -28,12 +41,13 @@ export class BoundedClient extends Client {
   isLeased = true;
   /** Generation of the URL that the connection was made with. */
   readonly generation: number;
-  readonly createdAtMs = performance.now();
+  /** What its server told when the connection was made: the database, and how far it had come. */
+  known: { readonly key: string; readonly position: TimelinePosition } | undefined;
   readonly #leaveServer: () => void;
   #timer: NodeJS.Timeout | undefined;
   #idleSinceMs = Infinity; // A new connection was never idle.
 
-  constructor(servers: DatabaseServers, config: ClientConfig) {
+  constructor(servers: ServerChoice, config: ClientConfig) {
     const generation = servers.refresh();
     const { url } = servers;
     super({ ...config, connectionString: url });
@@ -42,13 +56,34 @@ export class BoundedClient extends Client {
     this.on('error', (error) => this.#break(error)); // Without a listener the process would crash.
   }
 
-  /** Called by the pool, with a callback. */
+  /**
+   * Called by the pool, with a callback. A server that sends nothing for a second is taken for down; one that is far away
+   * gets the whole connect time for its round trips.
+   */
   override connect(...[callback]: unknown[]): never {
+    // With TLS another stream takes its place, whose bytes count as activity of this one too.
+    const stream = this.connection.stream as Socket;
+    stream.setTimeout(SILENCE_MS, () => {
+      this.connection.stream.destroy(Object.assign(new Error('The server is silent.'), { code: 'ETIMEDOUT' }));
+    });
     return super.connect((error: Error | null | undefined) => {
+      stream.setTimeout(0);
       if (error == null) return (callback as () => void)();
       this.#leaveServer();
       return (callback as (given: unknown) => void)(connectFailure(error)); // Prisma gets it from the pool as it is.
     }) as never;
+  }
+
+  /** The same as a promise. @throws the reason, as `connectFailure` gives it */
+  connected(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.connect((error?: Error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** `host:port`, for people. */
+  get server(): string {
+    return `${this.host}:${this.port}`;
   }
 
   /** The server's process id as told at connect, which a pooler makes up. */
@@ -174,131 +209,4 @@ export function requestCancel(target: CancelTarget, timeoutMs = CANCEL_TIMEOUT_M
   setTimeout(() => connection.stream.destroy(), timeoutMs).unref();
   if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
   else connection.connect(port, host);
-}
-
-/** The role of a server, as queried on a new connection. */
-export interface ServerRole {
-  readonly standby: boolean;
-  readonly read_only: boolean;
-  /** System identifier of its cluster, and the name of the WAL file it writes; null if unavailable. */
-  readonly cluster: string | null;
-  readonly wal_file: string | null;
-}
-
-export const ROLE_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
-  current_setting('transaction_read_only') = 'on' AS read_only,
-  (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
-  CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_walfile_name(pg_current_wal_lsn()) END AS wal_file`;
-
-/**
- * The newest timeline of each cluster that any pool of this process has seen. Each promotion starts a new one, so a
- * primary on an older timeline is a stale primary, even if it accepts writes.
- */
-const newestTimelines = new Map<string, number>();
-
-/**
- * The servers of a database URL; several as libpq writes them: `postgresql://user:password@h1:5432,h2:5433/db`. A
- * server that works is used until it fails; then the next is tried, in the order of the URL.
- */
-export class DatabaseServers {
-  /** Undefined unless the URL is read from a file. */
-  readonly #file: URL | undefined;
-  #text: string;
-  #readAtMs = performance.now();
-  #urls: readonly string[] = [];
-  #mustWrite = false;
-  #at = 0;
-  /** Incremented each time the URL in the file changes: connections of an older generation are retired. */
-  generation = 0;
-
-  /** A `file:` URL names a file that holds the URL. @throws Error where the file is missing or holds no URL. */
-  constructor(url: string) {
-    this.#file = url.startsWith('file:') ? new URL(url) : undefined;
-    this.#text = this.#file === undefined ? url : textOf(this.#file);
-    this.#take(this.#text);
-  }
-
-  #take(text: string): void {
-    const { urls, attributes } = serversOf(text);
-    this.#urls = urls;
-    this.#at = 0;
-    this.#mustWrite = urls.length > 1 || attributes === 'read-write' || attributes === 'primary';
-  }
-
-  /**
-   * Re-reads the file, at most once a second. A missing file or one without a URL changes nothing: it may be in the
-   * middle of a replacement. Returns the generation.
-   */
-  refresh(): number {
-    if (this.#file === undefined || performance.now() - this.#readAtMs < READ_EVERY_MS) return this.generation;
-    this.#readAtMs = performance.now();
-    try {
-      const text = textOf(this.#file);
-      if (text === this.#text) return this.generation;
-      this.#take(text);
-      this.#text = text;
-      this.generation += 1;
-    } catch {
-      // Keep the previous URL.
-    }
-    return this.generation;
-  }
-
-  /** Whether only a server that takes writes is used: with several servers, or if target_session_attrs says so. */
-  get mustWrite(): boolean {
-    return this.#mustWrite;
-  }
-
-  get count(): number {
-    return this.#urls.length;
-  }
-
-  /** URL of the server to connect to now. */
-  get url(): string {
-    return this.#urls[this.#at]!;
-  }
-
-  /** Moves on from a server that cannot be used; a no-op if it is not the current one. */
-  leave(url: string): void {
-    if (url === this.url) this.#at = (this.#at + 1) % this.#urls.length;
-  }
-
-  /** Why a server that answers must not be used; undefined if it may. */
-  fault({ standby, read_only: readOnly, cluster, wal_file: walFile }: ServerRole): string | undefined {
-    if (standby) return 'The server is a standby.';
-    if (readOnly) return 'The server takes no writes.';
-    if (cluster === null || walFile === null) return undefined;
-    // The first eight digits are the timeline.
-    const timeline = Number.parseInt(walFile.slice(0, 8), 16);
-    const newest = newestTimelines.get(cluster) ?? timeline;
-    if (timeline < newest) return 'The server is a stale primary: another one was promoted since.';
-    newestTimelines.set(cluster, timeline);
-    return undefined;
-  }
-}
-
-/** A mounted Secret changes rarely, and a connection refused for its password triggers a re-read. */
-const READ_EVERY_MS = 1000;
-
-function textOf(file: URL): string {
-  const text = readFileSync(file, 'utf8').trim();
-  if (!/^postgres(ql)?:\/\//i.test(text)) throw new Error(`${file.pathname} holds no URL of PostgreSQL.`);
-  return text;
-}
-
-const PARTS = /^([a-z]+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
-const ATTRIBUTES = 'target_session_attrs';
-
-function serversOf(text: string): { urls: string[]; attributes: string | null } {
-  const [, scheme = '', user = '', hosts = '', rest = ''] = PARTS.exec(text) ?? [];
-  const urls = hosts.split(',').map((host) => (hosts.includes(',') ? `${scheme}${user}${host}${rest}` : text));
-  if (!rest.includes(ATTRIBUTES)) return { urls, attributes: null };
-  const attributes = new URL(urls[0]!).searchParams.get(ATTRIBUTES);
-  // pg would send the parameter to the server, which does not know it.
-  const without = urls.map((url) => {
-    const parsed = new URL(url);
-    parsed.searchParams.delete(ATTRIBUTES);
-    return parsed.href;
-  });
-  return { urls: without, attributes };
 }

@@ -1,5 +1,5 @@
 import type { Sql } from './database.ts';
-import { DatabaseRefusedError, DatabaseUnavailableError, READ_ONLY } from './database-errors.ts';
+import { DatabaseRefusedError, DatabaseUnavailableError, READ_ONLY, ServerUnfitError } from './database-errors.ts';
 import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
 
@@ -172,6 +172,7 @@ const NOT_MIGRATED =
   'the database is not migrated for this version: run the migration job of this version (migrate.js)';
 
 function sentenceOf(error: unknown): string {
+  if (error instanceof ServerUnfitError) return error.kind === 'stale' ? error.reason : TAKES_NO_WRITES;
   const sentence = SENTENCES[String(codeOf(error))] ?? SENTENCES[String(codeOf((error as Error).cause))];
   if (sentence !== undefined) return sentence;
   return error instanceof DatabaseRefusedError ? NOT_MIGRATED : 'the database does not answer';

@@ -29,6 +29,20 @@ export class DatabaseRefusedError extends DatabaseUnavailableError {
   }
 }
 
+/** A server answers but is not the one to use: a standby, or a primary that another one has replaced. */
+export class ServerUnfitError extends DatabaseUnavailableError {
+  override readonly name = 'ServerUnfitError';
+  readonly kind: 'standby' | 'stale';
+  /** For people, without a full stop. */
+  readonly reason: string;
+
+  constructor(reason: string, kind: ServerUnfitError['kind']) {
+    super(`The server must not be used: ${reason}.`, { sent: false });
+    this.reason = reason;
+    this.kind = kind;
+  }
+}
+
 /** The connection was known to be broken before the statement was handed to it. */
 export class NeverSentError extends Error {
   constructor(cause: Error) {

@@ -1,15 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Pool, type PoolClient } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { activeSpan } from '@sealgate/observability';
-import { BoundedClient, DatabaseServers, ROLE_TEXT, type ServerRole } from './bounded-client.ts';
+import { BoundedClient } from './bounded-client.ts';
+import { DatabaseServers, roleOf } from './database-servers.ts';
 import {
   connectFailure,
   DatabaseRefusedError,
   DatabaseUnavailableError,
   isPreparedElsewhere,
+  ServerUnfitError,
   statementFailure,
 } from './database-errors.ts';
+import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -18,6 +21,8 @@ const KEEP_ALIVE_DELAY_MS = 10_000;
 const MAX_WAITING = 2_000;
 /** Timers that differ by less count as equal. */
 const TIMER_PRECISION_MS = 1;
+/** A new connection is asked for its server's role; longer silence means that the server is down. */
+const ANSWER_WITHIN_MS = 1_000;
 const CLOSE_POLL_MS = 5;
 /** How long `close` waits for the server to close its end. */
 const GOODBYE_MS = 500;
@@ -61,6 +66,8 @@ export interface Database extends Sql {
   ping(deadlineMs: number): Promise<void>;
   /** The same connections as `pg.Pool`, for Prisma's adapter. Each lease has the default deadline too. */
   readonly pool: Pool;
+  /** For a further pool of the same service. */
+  readonly timelines: TimelineMemory;
   /** Waits for running statements (each ends at its deadline), then closes every connection. */
   close(): Promise<void>;
   /** Open connections, idle ones, and callers queued for one. */
@@ -76,6 +83,10 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly maxConnections: number;
+  /**
+   * How long a new connection may take in all. Not a deadline of a caller, who leaves at its own: TCP, TLS and
+   * authentication are up to eight round trips. A server that is silent for a second is given up sooner.
+   */
   readonly connectTimeoutMs: number;
   /** Default deadline of a call. */
   readonly deadlineMs: number;
@@ -85,6 +96,8 @@ export interface DatabaseOptions {
    * them.
    */
   readonly preparedStatements?: boolean | undefined;
+  /** What is remembered of timelines, shared by the pools of a service. Default: what this process has seen. */
+  readonly timelines?: TimelineMemory | undefined;
   /** Called once, when names are dropped because a pooler was detected. */
   readonly onPooler?: () => void;
   /** Called when an idle connection broke. */
@@ -113,6 +126,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await query({ text: 'SELECT 1' }, { deadlineMs });
     },
     pool,
+    timelines: connections.timelines,
     close: () => connections.close(),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   };
@@ -144,32 +158,75 @@ async function runStatement(
 /** A leased connection; `release(true)` destroys it instead of returning it to the pool. */
 export type LeasedClient = BoundedClient & PoolClient;
 
-/** A caller that waited for a connection continues in its own trace, not in that of the caller that returned it. */
-class TracedPool extends Pool {
+type TakeClient = (error?: Error, client?: PoolClient, release?: (error?: Error | boolean) => void) => void;
+
+/**
+ * A pool of which no caller waits longer than `waitMs`, however long a connection takes. A caller that waited continues
+ * in its own trace, not in that of the caller that returned the connection.
+ */
+class BoundedPool extends Pool {
+  readonly #waitMs: number;
+
+  constructor(waitMs: number, options: PoolConfig) {
+    super(options);
+    this.#waitMs = waitMs;
+  }
+
   override connect(...[callback]: unknown[]): never {
-    const isTraced = typeof callback === 'function' && activeSpan() !== undefined;
-    return super.connect((isTraced ? AsyncLocalStorage.bind(callback as () => void) : callback) as never) as never;
+    if (typeof callback !== 'function') {
+      return new Promise<PoolClient | undefined>((resolve, reject) => {
+        this.connect((error?: Error, client?: PoolClient) => (error ? reject(error) : resolve(client)));
+      }) as never;
+    }
+    return this.take(this.#waitMs, callback as TakeClient) as never;
+  }
+
+  /** Like `connect` with a wait of its own, `waitMs` at most. */
+  take(waitMs: number, callback: TakeClient): void {
+    const give = activeSpan() === undefined ? callback : AsyncLocalStorage.bind(callback);
+    let isLate = false;
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        give(new Error('No connection became free before the deadline.'));
+      },
+      Math.min(waitMs, this.#waitMs),
+    );
+    super.connect((error, client, release) => {
+      clearTimeout(timer);
+      if (isLate) client?.release();
+      else give(error, client, release);
+    });
   }
 }
+
+const isUnfit = (error: unknown): boolean => error instanceof ServerUnfitError;
 
 /** An idle connection was destroyed because another one of the pool broke, or the URL has changed. */
 class SuspectedError extends Error {}
 
 /** pg's pool with a bound on every wait; idle connections are dropped once one connection has broken. */
 export class ConnectionPool {
-  readonly pool: Pool;
+  readonly pool: BoundedPool;
   readonly #options: DatabaseOptions;
   readonly #servers: DatabaseServers;
   readonly #clients = new Set<BoundedClient>();
   /** Whether statements keep their names; undefined until a connection has shown whether there is a pooler. */
   #named: boolean | undefined;
+  readonly #stopListening: () => void;
   #closed: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.#servers = new DatabaseServers(options.url);
+    this.#servers = new DatabaseServers(options.url, options.timelines);
     this.#named = options.preparedStatements;
     this.pool = this.#makePool();
+    void this.#servers.surveyed();
+    this.#stopListening = this.timelines.onAdvance(() => this.#dropStale());
+  }
+
+  get timelines(): TimelineMemory {
+    return this.#servers.timelines;
   }
 
   /**
@@ -177,7 +234,7 @@ export class ConnectionPool {
    *
    * @throws DatabaseUnavailableError with `sent: false`, at `endsAt` at the latest.
    */
-  async lease(endsAt: number, serversLeft = this.#servers.count): Promise<LeasedClient> {
+  async lease(endsAt: number, serversLeft = this.#servers.count, earlier?: unknown): Promise<LeasedClient> {
     const { generation } = this.#servers;
     let client: LeasedClient;
     try {
@@ -186,9 +243,12 @@ export class ConnectionPool {
       const isRefused = error instanceof DatabaseRefusedError;
       // The file of the URL may hold the new password by now.
       if (isRefused && this.#servers.refresh() !== generation) return this.lease(endsAt);
+      // A former primary says more than that the other servers are away or standbys.
+      const isStale = earlier instanceof ServerUnfitError && (earlier.kind === 'stale' || !isUnfit(error));
+      const telling = isStale ? earlier : error;
       // Each server is tried once.
-      if (!isRefused && serversLeft > 1) return this.lease(endsAt, serversLeft - 1);
-      throw error;
+      if (!isRefused && serversLeft > 1) return this.lease(endsAt, serversLeft - 1, telling);
+      throw telling;
     }
     if (!client.isFresh()) {
       await freshPoll();
@@ -219,6 +279,7 @@ export class ConnectionPool {
 
   /** Queued callers and leases end at their deadlines; what is left after that is destroyed. */
   close(): Promise<void> {
+    this.#stopListening();
     const close = async (): Promise<void> => {
       const endsAt = performance.now() + this.#options.deadlineMs;
       await waitWhile(() => this.pool.waitingCount > 0, endsAt);
@@ -230,16 +291,16 @@ export class ConnectionPool {
     return (this.#closed ??= close());
   }
 
-  #makePool(): Pool {
+  #makePool(): BoundedPool {
     const { applicationName, maxConnections, connectTimeoutMs, deadlineMs, onIdleError } = this.#options;
     const servers = this.#servers;
-    const pool = new TracedPool({
+    const pool = new BoundedPool(deadlineMs, {
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool awaits it; its types do not say so.
       onConnect: (client) => this.#admit(client as LeasedClient),
       max: maxConnections,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
-      // Bounds the wait in the queue; connecting has a limit of its own in the client.
-      connectionTimeoutMillis: deadlineMs,
+      // A caller leaves at its deadline; the connection that it caused is made nevertheless, for the next one.
+      connectionTimeoutMillis: Math.max(deadlineMs, connectTimeoutMs),
       // The URL stays in here: everyone who holds the pool can read the pool's options.
       Client: class extends BoundedClient {
         constructor() {
@@ -271,20 +332,32 @@ export class ConnectionPool {
   async #admit(client: BoundedClient): Promise<void> {
     const { mustWrite } = this.#servers;
     if (this.#named !== undefined && !mustWrite) return;
-    const { connectTimeoutMs, deadlineMs } = this.#options;
-    // Bounds connecting and this together: the first caller has waited since the client was created.
-    client.leaseFor(Math.min(connectTimeoutMs, client.createdAtMs + deadlineMs - performance.now()));
-    const { pid, ...role } = await describeSession(client, mustWrite);
+    if (mustWrite) await this.#servers.surveyed();
+    client.leaseFor(ANSWER_WITHIN_MS);
+    const { pid, ...role } = await roleOf(client, mustWrite);
     if (this.#named === undefined) {
       // A pooler makes up the process id that it gives a client.
       if (client.backendPid !== null && client.backendPid !== pid) this.dropNames();
       else this.#named = true;
     }
-    const fault = mustWrite ? this.#servers.fault(role) : undefined;
+    if (!mustWrite) return;
+    const { known, fault } = await this.#servers.judge(client.server, role);
+    client.known = known;
     if (fault === undefined) return;
-    const error = new DatabaseUnavailableError(fault, { sent: false });
-    client.refuse(error);
-    throw error;
+    client.refuse(fault);
+    throw fault;
+  }
+
+  /** A newer timeline was learnt: connections to its predecessor are not used again. */
+  #dropStale(): void {
+    for (const client of this.#clients) {
+      if (!client.isLeased && client.broken === undefined && this.#isStale(client))
+        client.destroy(new SuspectedError('Another server was promoted.'));
+    }
+  }
+
+  #isStale({ known }: BoundedClient): boolean {
+    return known !== undefined && this.timelines.isBehind(known.key, known.position);
   }
 
   #released(client: BoundedClient): void {
@@ -292,7 +365,7 @@ export class ConnectionPool {
     const before = this.#servers.generation;
     if (this.#servers.refresh() !== before) this.#dropIdle(new Error('The URL of the database has changed.'));
     // Never reuse a connection inside another caller's transaction, or one of a role that is about to be removed.
-    const isCurrent = client.generation === this.#servers.generation;
+    const isCurrent = client.generation === this.#servers.generation && !this.#isStale(client);
     if (client.getTransactionStatus() !== 'I' || !isCurrent) void client.end();
   }
 
@@ -309,41 +382,11 @@ export class ConnectionPool {
       const refuse = (detail: string): void => reject(new DatabaseUnavailableError(detail, { sent: false }));
       if (waitMs <= 0) return refuse('The deadline has passed.');
       if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
-      let timer: NodeJS.Timeout | undefined;
-      let isLate = false;
-      // The pool itself ends every wait after the default deadline.
-      if (waitMs < this.#options.deadlineMs - TIMER_PRECISION_MS) {
-        timer = setTimeout(() => {
-          isLate = true;
-          refuse('No connection became free before the deadline.');
-        }, waitMs);
-      }
-      return this.pool.connect((error, client) => {
-        clearTimeout(timer);
-        if (isLate) client?.release();
-        else if (client === undefined) reject(connectFailure(error));
+      return this.pool.take(waitMs, (error, client) => {
+        if (client === undefined) reject(connectFailure(error));
         else resolve(client as LeasedClient);
       });
     });
-  }
-}
-
-interface Session extends ServerRole {
-  readonly pid: number;
-}
-
-const SESSION_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
-  current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS wal_file`;
-
-async function describeSession(client: BoundedClient, mustWrite: boolean): Promise<Session> {
-  const ask = async (text: string): Promise<Session> => (await client.ask({ text })).rows[0] as Session;
-  if (!mustWrite) return ask(SESSION_TEXT);
-  try {
-    return await ask(ROLE_TEXT);
-  } catch (error) {
-    // Some managed services do not report timelines.
-    if (client.broken !== undefined) throw error;
-    return ask(SESSION_TEXT);
   }
 }
 

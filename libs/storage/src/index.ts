@@ -15,4 +15,8 @@ export type { RedisHandle, RedisState } from './open-redis.ts';
 export { removalStatement, removalStep, removeInSteps, retain } from './retention.ts';
 export type { Removal, RemovalStep } from './retention.ts';
 export { isReachable, mapRouteOutages, mapOutages } from './map-outages.ts';
+export { acceptTimeline, describeServers } from './accept-timeline.ts';
+export type { ServerReport } from './accept-timeline.ts';
+export { timelineMemory } from './timeline-memory.ts';
+export type { TimelineEvent, TimelineMemory } from './timeline-memory.ts';
 export { writeBehind } from './write-behind.ts';

@@ -1,8 +1,9 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Statement } from './database.ts';
-import { DatabaseServers, ROLE_TEXT, type ServerRole } from './bounded-client.ts';
+import { DatabaseServers, roleOf } from './database-servers.ts';
 import { checkFiles, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
+import { timelineMemory } from './timeline-memory.ts';
 
 /** Advisory lock held while migrating; an arbitrary number that nothing else here uses. */
 const MIGRATION_LOCK = 5_341_778_203;
@@ -24,6 +25,8 @@ export interface MigrateOptions {
   readonly runtimeRoles?: Readonly<Record<string, string | readonly string[]>>;
   /** Run last, in order, each in its own transaction: to fill what a set created with what only the caller knows. */
   readonly statements?: readonly Statement[];
+  /** Where the newest timeline of the database was remembered: see `timelineMemory`. */
+  readonly stateDir?: string | undefined;
   readonly log?: (line: string) => void;
 }
 
@@ -41,7 +44,7 @@ export interface MigrateOptions {
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
-  const client = await connectedClient(options.url);
+  const client = await connectedClient(options);
   try {
     await lock(client);
     const applied: string[] = [];
@@ -60,8 +63,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /** Connects to the server of the URL; if it names several, to the one that takes writes. @throws MigrationError */
-async function connectedClient(url: string): Promise<Client> {
-  const servers = new DatabaseServers(url);
+async function connectedClient({ url, stateDir: folder }: MigrateOptions): Promise<Client> {
+  const servers = new DatabaseServers(url, folder === undefined ? undefined : timelineMemory({ folder }));
+  await servers.surveyed();
   let failure: unknown;
   for (let left = servers.count; left > 0; left -= 1) {
     const connectionString = servers.url;
@@ -70,10 +74,11 @@ async function connectedClient(url: string): Promise<Client> {
     client.on('error', () => undefined); // The running query fails with it.
     try {
       await client.connect();
-      const { rows } = servers.mustWrite ? await client.query<ServerRole>(ROLE_TEXT) : { rows: [] };
-      const fault = rows[0] === undefined ? undefined : servers.fault(rows[0]);
+      if (!servers.mustWrite) return client;
+      const role = await roleOf({ ask: ({ text }) => client.query(text), broken: undefined });
+      const { fault } = await servers.judge(`${client.host}:${client.port}`, role);
       if (fault === undefined) return client;
-      failure = new Error(fault);
+      failure = fault;
     } catch (error) {
       failure = error;
     }

@@ -1,5 +1,6 @@
 import type { Group } from './command-spec.ts';
 import { auditCommands, gateAuditCommands } from './groups/audit.ts';
+import { databaseCommands } from './groups/database.ts';
 import { decisionCommands } from './groups/decisions.ts';
 import { eventCommands } from './groups/events.ts';
 import { frameworkCommands } from './groups/frameworks.ts';
@@ -115,5 +116,12 @@ export const GROUPS: readonly Group[] = [
       'Secrets of the deployment: generate them, and rotate them without failed requests. Each surface has its own.',
     surfaces: ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'],
     commands: secretCommands,
+  },
+  {
+    name: 'database',
+    summary:
+      'The PostgreSQL servers of DATABASE_URL: which is the primary, and which timeline counts. Needs no service.',
+    surfaces: [],
+    commands: databaseCommands,
   },
 ];

@@ -19,6 +19,7 @@ export interface CliContext {
 /** The context of a command. */
 export interface Session {
   readonly api: AdminApi;
+  readonly env: CliContext['env'];
   /** Whether to print responses unchanged. */
   readonly json: boolean;
   /** Standard output: only the result, so that it can be redirected to a file. */
@@ -39,7 +40,7 @@ export interface Session {
 }
 
 export function openSession(
-  { out, err, ask, pause }: CliContext,
+  { out, err, env, ask, pause }: CliContext,
   {
     api,
     json,
@@ -53,6 +54,7 @@ export function openSession(
 ): Session {
   return {
     api,
+    env,
     json,
     print: out,
     note: err,

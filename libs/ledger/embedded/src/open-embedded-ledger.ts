@@ -162,15 +162,16 @@ function openArchiver(
 const ADMIN_CONNECTIONS = 3;
 
 /** The operator's connection pool; undefined if only the role of the service is configured. */
-function openAdminDatabase({ config, log, own }: OpenLedgerOptions): Database | undefined {
+function openAdminDatabase({ config, log, own, sql: { timelines } }: OpenLedgerOptions): Database | undefined {
   const { adminDatabaseUrl: url, adminPort, adminDatabasePoolSize, databasePreparedStatements } = config;
   if (url === undefined || adminPort === undefined) return undefined;
   const sql = openDatabase({
     url,
     applicationName: 'sealgate admin',
     maxConnections: adminDatabasePoolSize ?? ADMIN_CONNECTIONS,
-    connectTimeoutMs: 1000,
+    connectTimeoutMs: 5000,
     deadlineMs: 2000,
+    timelines,
     preparedStatements: databasePreparedStatements,
     onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
   });
