@@ -25,6 +25,8 @@ export interface PostgresPair {
   failOver(how?: 'killed' | 'frozen'): Promise<void>;
   /** Restarts the killed server, which then takes writes, or thaws the frozen one: each acts as a primary. */
   startOld(): Promise<void>;
+  /** Freezes the current primary, so that only the other server answers (Linux only). Returns its end. */
+  freezePrimary(): () => void;
   /** Rebuilds the other server as a standby and waits until replication is synchronous. */
   rejoin(): Promise<void>;
   stop(): Promise<void>;
@@ -138,6 +140,12 @@ export async function postgresPair(): Promise<PostgresPair> {
       if (other.frozen.length > 0) return thaw(other);
       await start(other);
       await setSynchronous(urlOf(other, 'postgres'), '');
+    },
+    freezePrimary() {
+      const node = primary;
+      node.frozen = processesOf(node.server!.pid);
+      for (const each of node.frozen) process.kill(each, 'SIGSTOP');
+      return () => thaw(node);
     },
     rejoin,
     async stop() {
