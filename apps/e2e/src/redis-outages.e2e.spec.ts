@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { describeWithRedis, until } from '@sealgate/testing';
+import { describeWithRedis, slowProxy, type SlowProxy, until } from '@sealgate/testing';
 import { membersOf } from './harness/admin-client.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { expectCountersAgree } from './harness/counters.ts';
@@ -10,7 +10,6 @@ import { answersTo, batchOrders, checkReplays, startLoad } from './harness/load.
 import { redisCommand } from './harness/redis-control.ts';
 import { boundMs, scaled } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
-import { slowProxy, type SlowProxy } from './harness/slow-proxy.ts';
 import { judgeLog } from './harness/verifier.ts';
 
 const outageMs = scaled({ full: 5_000, quick: 1_500 });

@@ -207,6 +207,8 @@ export function connectionOf({ config, log }: Pick<SurfaceOptions, 'config' | 'l
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     preparedStatements: config.databasePreparedStatements,
     onPooler: () => log.info('database_pooler', { preparedStatements: false }),
+    onDisk: (reason: string | undefined) =>
+      reason === undefined ? log.info('database_disk_writable') : log.error('database_disk_full', { reason }),
     onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
   };
 }

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig, Connection, Query, type QueryResult } from 'pg';
 import { spanChannel, startSpan } from '@sealgate/observability';
 import type { Statement } from './database.ts';
-import { connectFailure, NeverSentError, READ_ONLY } from './database-errors.ts';
+import { connectFailure, isDiskFault, NeverSentError, READ_ONLY } from './database-errors.ts';
 import { statementSpan, tracedQuery } from './statement-span.ts';
 import type { TimelinePosition } from './timeline-memory.ts';
 
@@ -38,6 +38,8 @@ export class BoundedClient extends Client {
   broken: Error | undefined;
   /** Called if the connection breaks before the lease ends. */
   onBroken: ((error: Error) => void) | undefined;
+  /** Called with each answer that the server could not write its disk. */
+  onDiskFault: ((error: Error) => void) | undefined;
   isLeased = true;
   /** Generation of the URL that the connection was made with. */
   readonly generation: number;
@@ -152,6 +154,7 @@ export class BoundedClient extends Client {
         (error, result) => {
           if (error) {
             if ((error as { code?: unknown }).code === READ_ONLY) this.refuse(error);
+            else if (isDiskFault(error)) this.onDiskFault?.(error);
             reject(error);
           } else resolve(result);
         },

@@ -1,5 +1,11 @@
-import type { Sql } from './database.ts';
-import { DatabaseRefusedError, DatabaseUnavailableError, READ_ONLY, ServerUnfitError } from './database-errors.ts';
+import type { Database, Sql } from './database.ts';
+import {
+  DatabaseFullError,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  READ_ONLY,
+  ServerUnfitError,
+} from './database-errors.ts';
 import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
 
@@ -22,7 +28,7 @@ const RETRY_MS = 1000;
 
 /** Checks connection, migrations and rights of the role in one round trip; results are not cached. */
 export function databaseCheck(options: {
-  readonly sql: Sql;
+  readonly sql: Sql & { readonly diskProblem?: Database['diskProblem'] };
   /** The migrations this version needs. A newer schema is fine: the next version may have migrated it already. */
   readonly sets: readonly MigrationSet[];
   /** A further check, run if all others pass: returns a problem as a sentence. Its errors count as the database's. */
@@ -41,7 +47,7 @@ export function databaseCheck(options: {
 
   const check = async (): Promise<string | undefined> => {
     try {
-      return (await problemOf(sql, needs)) ?? (await further?.());
+      return (await problemOf(sql, needs)) ?? (await sql.diskProblem?.(WITHIN_MS)) ?? (await further?.());
     } catch (error) {
       return sentenceOf(error);
     }
@@ -172,6 +178,7 @@ const NOT_MIGRATED =
   'the database is not migrated for this version: run the migration job of this version (migrate.js)';
 
 function sentenceOf(error: unknown): string {
+  if (error instanceof DatabaseFullError) return error.reason;
   if (error instanceof ServerUnfitError) return error.kind === 'stale' ? error.reason : TAKES_NO_WRITES;
   const sentence = SENTENCES[String(codeOf(error))] ?? SENTENCES[String(codeOf((error as Error).cause))];
   if (sentence !== undefined) return sentence;

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { DatabaseError } from 'pg';
 import {
   connectFailure,
+  DatabaseFullError,
+  DatabaseRefusedError,
   DatabaseUnavailableError,
   isUniqueViolation,
   NeverSentError,
@@ -24,6 +26,17 @@ const fate = (error: unknown, cause?: Error): unknown[] => {
 };
 
 describe('statementFailure', () => {
+  it('tells a disk that takes no writes from missing rights, which have the same code', () => {
+    const said = (code: string, file: string, message: string) =>
+      statementFailure(Object.assign(refusal(code), { file, message }), undefined).error;
+    const readOnly = 'could not extend file "base/5/1259": Read-only file system';
+    expect(said('42501', 'md.c', readOnly)).toBeInstanceOf(DatabaseFullError);
+    expect(said('53100', 'fd.c', 'could not write to file: No space left on device')).toBeInstanceOf(DatabaseFullError);
+    expect(said('42501', 'aclchk.c', 'permission denied for table Read-only file system')).toBeInstanceOf(
+      DatabaseRefusedError,
+    );
+  });
+
   it.each(['08000', '08006', '08P01', '57P01', '57P02', '57P03', '57P04', '53300', '53400'])(
     'treats a statement that ended with a fatal %s as possibly done',
     (code) => expect(fate(refusal(code, 'FATAL'))).toEqual([true, false, false]),

@@ -29,6 +29,18 @@ export class DatabaseRefusedError extends DatabaseUnavailableError {
   }
 }
 
+/** The disk of the database takes no more: it is full or read-only. The statement was undone; a retry at once is no use. */
+export class DatabaseFullError extends DatabaseUnavailableError {
+  override readonly name = 'DatabaseFullError';
+  /** For people, without a full stop. */
+  readonly reason: string;
+
+  constructor(cause: Error) {
+    super('The disk of the database takes no writes.', { sent: false, cause });
+    this.reason = `the disk of the database takes no writes: ${cause.message}`;
+  }
+}
+
 /** A server answers but is not the one to use: a standby, or a primary that another one has replaced. */
 export class ServerUnfitError extends DatabaseUnavailableError {
   override readonly name = 'ServerUnfitError';
@@ -63,6 +75,20 @@ const UNAVAILABLE = /^(08...|57P0[1-5]|53...|58030|25006|25P0[34]|57014)$/;
  * function (not migrated); no right to it.
  */
 const REFUSED: ReadonlySet<unknown> = new Set(['28000', '28P01', '3D000', '3F000', '42P01', '42703', '42883', '42501']);
+
+const DISK_FULL = '53100';
+/** What a read-only file system gives: PostgreSQL has no code of its own for it, and uses that of missing rights too. */
+const FILE_REFUSED: ReadonlySet<unknown> = new Set(['42501', '58030', 'XX000']);
+/** Sources of PostgreSQL that write files; rights of roles are checked elsewhere. */
+const FILE_SOURCES: ReadonlySet<unknown> = new Set(['md.c', 'fd.c', 'slru.c', 'xlog.c', 'buffile.c', 'copydir.c']);
+
+/** Whether the server could not write a file. */
+export function isDiskFault(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError)) return false;
+  const { code, file, message } = error;
+  if (code === DISK_FULL) return true;
+  return FILE_REFUSED.has(code) && FILE_SOURCES.has(file) && /No space left|Read-only file system/i.test(message);
+}
 
 /** The server is a standby or was made read-only. */
 export const READ_ONLY = '25006';
@@ -161,6 +187,7 @@ export function statementFailure(error: unknown, broken: Error | undefined): Fai
 
 function serverRefusal(error: DatabaseError): Failure {
   const undone = error.severity === 'ERROR';
+  if (undone && isDiskFault(error)) return { error: new DatabaseFullError(error), neverSent: false, reusable: true };
   const outOfStep = undone && STATEMENTS_OUT_OF_STEP.has(error.code);
   const reusable = undone && !outOfStep && error.code !== READ_ONLY;
   // An ERROR has undone the statement; after FATAL that is not known.

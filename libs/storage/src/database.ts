@@ -6,6 +6,7 @@ import { BoundedClient } from './bounded-client.ts';
 import { DatabaseServers, roleOf } from './database-servers.ts';
 import {
   connectFailure,
+  DatabaseFullError,
   DatabaseRefusedError,
   DatabaseUnavailableError,
   isPreparedElsewhere,
@@ -66,6 +67,11 @@ export interface Database extends Sql {
   ping(deadlineMs: number): Promise<void>;
   /** The same connections as `pg.Pool`, for Prisma's adapter. Each lease has the default deadline too. */
   readonly pool: Pool;
+  /**
+   * Why the disk of the server takes no writes; undefined as long as no statement met that. After one did, each call
+   * writes and undoes a mebibyte, so that it notices when there is space again. Never rejects.
+   */
+  diskProblem(deadlineMs: number): Promise<string | undefined>;
   /** For a further pool of the same service. */
   readonly timelines: TimelineMemory;
   /** Waits for running statements (each ends at its deadline), then closes every connection. */
@@ -100,6 +106,8 @@ export interface DatabaseOptions {
   readonly timelines?: TimelineMemory | undefined;
   /** Called once, when names are dropped because a pooler was detected. */
   readonly onPooler?: () => void;
+  /** Called when a statement met a disk that takes no writes, and, with undefined, once it does again. */
+  readonly onDisk?: (problem: string | undefined) => void;
   /** Called when an idle connection broke. */
   readonly onIdleError?: (error: Error) => void;
 }
@@ -115,13 +123,19 @@ export interface DatabaseOptions {
 export function openDatabase(options: DatabaseOptions): Database {
   const connections = new ConnectionPool(options);
   const { pool } = connections;
+  const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
+    runTransaction(connections, work, deadlineMs);
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) =>
     runStatement(connections, statement, performance.now() + deadlineMs);
 
   return {
     query,
-    transaction: (work, { deadlineMs = options.deadlineMs } = {}) => runTransaction(connections, work, deadlineMs),
+    transaction,
+    diskProblem: async (deadlineMs) => {
+      if (connections.diskProblem !== undefined) await probeDisk(connections, transaction, deadlineMs);
+      return connections.diskProblem;
+    },
     ping: async (deadlineMs) => {
       await query({ text: 'SELECT 1' }, { deadlineMs });
     },
@@ -130,6 +144,36 @@ export function openDatabase(options: DatabaseOptions): Database {
     close: () => connections.close(),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   };
+}
+
+/** Thrown to roll back a probe that found space. */
+class HasSpace extends Error {}
+
+/** Temporary tables lie in the same place as the others unless `temp_tablespaces` says otherwise, and leave nothing. */
+async function probeDisk(
+  connections: ConnectionPool,
+  transaction: Database['transaction'],
+  deadlineMs: number,
+): Promise<void> {
+  const statements = [
+    'CREATE TEMPORARY TABLE sealgate_space (filling text) ON COMMIT DROP',
+    'ALTER TABLE sealgate_space ALTER filling SET STORAGE EXTERNAL',
+    `INSERT INTO sealgate_space SELECT repeat('x', 131072) FROM generate_series(1, 8)`,
+  ];
+  try {
+    await transaction(
+      async (sql) => {
+        for (const text of statements) await sql.query({ text });
+        throw new HasSpace();
+      },
+      { deadlineMs },
+    );
+  } catch (error) {
+    if (error instanceof HasSpace) return connections.diskWorks();
+    if (error instanceof DatabaseFullError || !(error instanceof DatabaseRefusedError)) return;
+    // A role that may make no temporary tables: the next write tells.
+    connections.diskWorks();
+  }
 }
 
 async function runStatement(
@@ -214,6 +258,8 @@ export class ConnectionPool {
   /** Whether statements keep their names; undefined until a connection has shown whether there is a pooler. */
   #named: boolean | undefined;
   readonly #stopListening: () => void;
+  /** Why the disk takes no writes, as the last statement that met it said. */
+  diskProblem: string | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
@@ -261,6 +307,18 @@ export class ConnectionPool {
     const leftMs = endsAt - performance.now();
     if (Math.abs(leftMs - this.#options.deadlineMs) > TIMER_PRECISION_MS) client.leaseFor(leftMs);
     return client;
+  }
+
+  diskWorks(): void {
+    if (this.diskProblem === undefined) return;
+    this.diskProblem = undefined;
+    this.#options.onDisk?.(undefined);
+  }
+
+  #diskFailed(error: Error): void {
+    const isNew = this.diskProblem === undefined;
+    this.diskProblem = new DatabaseFullError(error).reason;
+    if (isNew) this.#options.onDisk?.(this.diskProblem);
   }
 
   /** The statement as it may be sent: without its name behind a pooler. */
@@ -317,6 +375,7 @@ export class ConnectionPool {
     const bounded = (client: PoolClient): BoundedClient => client as LeasedClient;
     pool.on('connect', (client) => {
       this.#clients.add(bounded(client));
+      bounded(client).onDiskFault = (error) => this.#diskFailed(error);
       client.on('error', (error) => this.#dropIdle(error));
     });
     pool.on('remove', (client) => this.#clients.delete(bounded(client)));

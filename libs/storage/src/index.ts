@@ -5,7 +5,12 @@ export { openDatabase } from './database.ts';
 export type { Database, DatabaseOptions, QueryOptions, Sql, Statement } from './database.ts';
 export { databaseCheck } from './database-check.ts';
 export type { DatabaseCheck } from './database-check.ts';
-export { DatabaseRefusedError, DatabaseUnavailableError, isUniqueViolation } from './database-errors.ts';
+export {
+  DatabaseFullError,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  isUniqueViolation,
+} from './database-errors.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
 export { MigrationError, migrationSet } from './migration-set.ts';

@@ -8,7 +8,7 @@ import {
   type UnitResult,
 } from '@sealgate/ledger-port';
 import type { Metrics } from '@sealgate/observability';
-import { DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import { DatabaseFullError, DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import {
   appendStatement,
@@ -106,6 +106,8 @@ export async function appendGroup(
     if (isMixed(units)) return appendEachChannel(options, units, { problem, everSent });
     if (haltedIn(problem).length > 0) return refuseHalted(units, problem, everSent);
     if (problem instanceof DatabaseRefusedError && !everSent) return rejectForbidden(options, units, problem);
+    // Space does not come back while a caller waits.
+    if (problem instanceof DatabaseFullError && !everSent) return rejectAll(units, problem, false);
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
       markSent(units, everSent);

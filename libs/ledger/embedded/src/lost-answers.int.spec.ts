@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseUnavailableError, openDatabase, type Database, type Statement } from '@sealgate/storage';
+import {
+  DatabaseFullError,
+  DatabaseUnavailableError,
+  openDatabase,
+  type Database,
+  type Statement,
+} from '@sealgate/storage';
 import { throwawayPostgres, until } from '@sealgate/testing';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
@@ -13,13 +19,14 @@ beforeAll(async () => {
 
 afterAll(() => test.close());
 
-type Fault = 'answer lost' | 'never sent' | undefined;
+type Fault = 'answer lost' | 'never sent' | 'disk full' | undefined;
 
 /** The real database; each append hits the next of these faults. */
 function faulty(faults: Fault[]): Database {
   const query: Database['query'] = async <Row extends object>(statement: Statement) => {
     const fault = statement.text.includes('append') ? faults.shift() : undefined;
     if (fault === 'never sent') throw new DatabaseUnavailableError('gone', { sent: false });
+    if (fault === 'disk full') throw new DatabaseFullError(new Error('could not extend file'));
     const rows = await test.sql.query<Row>(statement);
     if (fault === 'answer lost') throw new DatabaseUnavailableError('cut', { sent: true });
     return rows;
@@ -94,6 +101,22 @@ describe('an append that was certainly not sent', () => {
     await expect(ledger.append(unit)).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
     await ledger.drain();
     expect(await sizeOf(unit.channel)).toBe(0);
+  });
+});
+
+describe('an append to a database whose disk is full', () => {
+  it('is refused by the first answer, and the next one is written', async () => {
+    const faults: Fault[] = ['disk full', 'disk full', undefined];
+    const { ledger } = test.reopen({ sql: faulty(faults) });
+    await expect(ledger.append(newUnit())).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
+    await expect(ledger.append(newUnit())).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
+    expect(faults).toHaveLength(1);
+    expect(await ledger.append(newUnit())).toMatchObject({ outcome: 'written' });
+  });
+
+  it('is resent while an earlier attempt may have been written', async () => {
+    const { ledger } = test.reopen({ sql: faulty(['answer lost', 'disk full', undefined]) });
+    expect(await ledger.append(newUnit())).toMatchObject({ outcome: 'written' });
   });
 });
 
