@@ -228,18 +228,19 @@ class BoundedPool extends Pool {
   /** Like `connect` with a wait of its own, `waitMs` at most. */
   take(waitMs: number, callback: TakeClient): void {
     const give = activeSpan() === undefined ? callback : AsyncLocalStorage.bind(callback);
-    let isLate = false;
-    const timer = setTimeout(
-      () => {
-        isLate = true;
-        give(new Error('No connection became free before the deadline.'));
-      },
-      Math.min(waitMs, this.#waitMs),
-    );
+    let state: 'waiting' | 'late' | 'given' = 'waiting';
+    const giveUp = (): void => {
+      if (state !== 'waiting') return;
+      state = 'late';
+      give(new Error('No connection became free before the deadline.'));
+    };
+    // Sockets are polled once more first: what arrived while this process was busy counts.
+    const timer = setTimeout(() => setImmediate(giveUp), Math.min(waitMs, this.#waitMs));
     super.connect((error, client, release) => {
       clearTimeout(timer);
-      if (isLate) client?.release();
-      else give(error, client, release);
+      if (state === 'late') return client?.release();
+      state = 'given';
+      return give(error, client, release);
     });
   }
 }
