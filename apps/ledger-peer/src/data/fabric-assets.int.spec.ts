@@ -12,36 +12,9 @@ import { writeBatch } from '../domain/write-batch.ts';
 import { SCHEMA } from '../peer-migrations.ts';
 import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
 import { fabricAssets, probesOf } from './fabric-assets.ts';
+import { MAPPING } from '../testing/fabric-mapping.ts';
 
 const programOf = (path: string) => fileURLToPath(new URL(`../../../ledger-chaincode/${path}`, import.meta.url));
-
-const MAPPING = {
-  mappings: [
-    { type: 'ours.*', channel: 'acme.main', chaincode: 'records' },
-    { type: 'kept.*', channel: 'acme.kept', chaincode: 'records', write: 'upsert' },
-    {
-      type: 'vehicle',
-      channel: 'acme.main',
-      chaincode: 'basic',
-      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
-      arguments: {
-        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
-        read: ['{id}'],
-        query: [],
-      },
-      idMember: 'ID',
-    },
-    { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
-    { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
-    {
-      type: 'mistyped',
-      channel: 'acme.main',
-      chaincode: 'basic',
-      transactions: { write: 'CreateAsst', read: 'ReadAsst', query: 'GetAllAssets' },
-      arguments: { write: ['{id}'], read: ['{id}'], query: [] },
-    },
-  ],
-};
 
 let peer: StandInPeer;
 let database: TestDatabase;
@@ -273,7 +246,8 @@ describe('a contract that writes a version each time', () => {
   it('is written again for a transaction without a row only once that can never be sent', async () => {
     const id = freshId();
     const lost = 'ab'.repeat(32);
-    expect(await ledger.settle(kept(), [asset(id, 'kept.x')], lost)).toEqual({ outcome: 'again' });
+    for (let time = 0; time < 2; time += 1)
+      expect(await ledger.settle(kept(), [asset(id, 'kept.x')], lost)).toEqual({ outcome: 'again' });
     expect(await client.settle(lost)).toMatchObject({ status: 'refused' });
   });
 });

@@ -10,7 +10,7 @@ import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from './jobs.ts';
 import type { Mappings } from './mapping.ts';
 import { planBatches, type Plan, type SentAsset } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
-import { recallResults, runPlan } from './run-plan.ts';
+import { recallResults, runPlan, type RunOutcome } from './run-plan.ts';
 
 /** A write with valid syntax. */
 export interface SyncRequest {
@@ -202,13 +202,8 @@ async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writ
   const { plan, jobId, isNew } = writing;
   const { ledger } = ports;
   const endAtMs = ports.now() + ports.answerWithinMs;
-  const known: (AssetResult | undefined)[] = [];
-  try {
-    if (!isNew) await recallResults(ledger, { jobId, plan }, known);
-  } catch (error) {
-    if (!(error instanceof LedgerUnavailableError)) throw error;
-    return outcomeUnknown(error);
-  }
+  const known = isNew ? [] : await recalled(ledger, writing);
+  if (known instanceof AppError) return known;
   // One after another means that nothing is sent while the outcome of an earlier batch is open.
   const mayBegin = request.continueOnError || known.every((result) => result?.state !== 'pending');
   const run = {
@@ -218,22 +213,40 @@ async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writ
     batchesAtOnce: ports.batchesAtOnce,
     mayGoOn: () => mayBegin && ports.now() < endAtMs,
   };
-  const { results, lost, halted, sent } = await runPlan(plan, run, known);
+  const outcome = await runPlan(plan, run, known);
+  const { results, halted } = outcome;
   // An earlier request may have sent what has no result, now or later: "not attempted" would be untrue.
   const isUntold = results.some((result) => result === undefined);
-  if (lost === 'unsure' || (!isNew && isUntold)) return outcomeUnknown();
-  const [whyHalted] = halted.values();
-  const outage = lost === undefined && whyHalted !== undefined ? 'unavailable' : lost;
-  if (!sent && (outage === 'unavailable' || outage === 'overloaded')) {
-    const { code, detail } = OUTAGES[outage];
-    return new AppError(code, lost === undefined ? (whyHalted ?? detail) : detail, { retryAfterSeconds: 1 });
-  }
+  if (outcome.lost === 'unsure' || (!isNew && isUntold)) return outcomeUnknown();
+  const refusal = nothingSent(outcome);
+  if (refusal !== undefined) return refusal;
   const all = results.map((result, index): AssetResult => result ?? notAttempted(halted.get(index)));
   const isOpen = all.some(({ state }) => state === 'pending');
   const body = renderSummary(plan.ids, all, isOpen ? jobId : undefined);
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };
   if (isOpen) await ports.jobs.follow({ ...jobOf(request, jobId), results: all, answer });
   return answer;
+}
+
+/** The results of what earlier requests with the claim have sent. */
+async function recalled(ledger: AssetLedger, writing: Writing): Promise<(AssetResult | undefined)[] | AppError> {
+  const known: (AssetResult | undefined)[] = [];
+  try {
+    await recallResults(ledger, writing, known);
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error;
+    return outcomeUnknown(error);
+  }
+  return known;
+}
+
+/** Undefined if something was sent, whatever its outcome. */
+function nothingSent({ lost, halted, sent }: RunOutcome): AppError | undefined {
+  const [whyHalted] = halted.values();
+  const outage = lost === undefined && whyHalted !== undefined ? 'unavailable' : lost;
+  if (sent || (outage !== 'unavailable' && outage !== 'overloaded')) return undefined;
+  const { code, detail } = OUTAGES[outage];
+  return new AppError(code, lost === undefined ? (whyHalted ?? detail) : detail, { retryAfterSeconds: 1 });
 }
 
 function outcomeUnknown(cause?: unknown): AppError {

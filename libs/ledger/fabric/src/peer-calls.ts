@@ -120,7 +120,8 @@ export class PeerCalls {
   ): Promise<Answer> {
     const { window, peers, observer, now, deadlinesMs } = this.#options;
     let failures = 0;
-    let isBehind = false;
+    /** Of the configuration, or that a peer is behind: more specific than another peer's silence. */
+    const reasons = new Set<FabricReason>();
     const tried = new Set<string>();
     const misconfigured = new Map<string, FabricReason>();
     for (let attempt = 0; ; attempt += 1) {
@@ -144,6 +145,7 @@ export class PeerCalls {
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || verdict === undefined) throw error;
         const found = peers.recordVerdict(peer.endpoint, verdict);
+        if (isTelling(found)) reasons.add(found.reason);
         if (found.kind === 'misconfigured') {
           misconfigured.set(peer.endpoint, found.reason);
           this.#logMisconfigured(call, peer.endpoint, found.reason, found.message);
@@ -152,9 +154,7 @@ export class PeerCalls {
         // Each peer is asked once before one is asked again.
         if (tried.add(peer.endpoint).size === peers.count) tried.clear();
         const isCertain = misconfigured.size === peers.count;
-        isBehind ||= error instanceof PeerBehindError;
-        const [faultReason] = misconfigured.values();
-        const knownReason = faultReason ?? (isBehind ? 'peers_behind' : undefined);
+        const [knownReason] = reasons;
         await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, knownReason });
       }
     }
@@ -225,6 +225,9 @@ function told<Answer>({ answer, refused, error }: Outcome<Answer>): Answer {
   if (refused !== undefined) throw error;
   return answer!;
 }
+
+const isTelling = (verdict: AskVerdict): verdict is Extract<AskVerdict, { readonly reason: FabricReason }> =>
+  'reason' in verdict && (verdict.kind === 'misconfigured' || verdict.reason === 'peers_behind');
 
 function verdictOf(error: unknown): AskVerdict | undefined {
   if (error instanceof PeerBehindError) return { kind: 'elsewhere', message: error.message, reason: 'peers_behind' };

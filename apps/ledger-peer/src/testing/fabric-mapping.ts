@@ -1,0 +1,28 @@
+/** Our own contract on two channels, a third-party one, and mappings that lead nowhere. */
+export const MAPPING = {
+  mappings: [
+    { type: 'ours.*', channel: 'acme.main', chaincode: 'records' },
+    { type: 'kept.*', channel: 'acme.kept', chaincode: 'records', write: 'upsert' },
+    {
+      type: 'vehicle',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
+      arguments: {
+        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
+        read: ['{id}'],
+        query: [],
+      },
+      idMember: 'ID',
+    },
+    { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
+    { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
+    {
+      type: 'mistyped',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsst', read: 'ReadAsst', query: 'GetAllAssets' },
+      arguments: { write: ['{id}'], read: ['{id}'], query: [] },
+    },
+  ],
+};
