@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import type { SourceSettings } from './caller.ts';
 import { createSource, changeSource, type NewSource, type Source, type SourceChange } from './manage-sources.ts';
+import type { PresetName } from './schemes/presets.ts';
 import { templateParts, type SignatureForm } from './schemes/signature.ts';
 import { checkSettings, resolvePreset, settingsAfter, type GivenSettings } from './source-settings.ts';
 
@@ -150,7 +151,7 @@ const ports = (source?: Source) => ({
   now: () => 0,
 });
 
-const newSource = (secrets: NewSource['secrets'], preset: 'github' | 'clerk' | 'gitlab' | 'sendgrid' = 'github') =>
+const newSource = (secrets: NewSource['secrets'], preset: PresetName = 'github') =>
   createSource(
     ports(),
     { networkId: 'acme', name: 'A', enabled: true, secrets, ...resolvePreset({ preset }, {}) },
@@ -181,6 +182,12 @@ describe('a secret with white space at its ends', () => {
       detail: expect.stringContaining(`white space (such as a space or a line break) ${detail}`),
     };
     await expect(newSource([{ id: 'k1', value }], preset)).rejects.toMatchObject({ faults: [fault] });
+  });
+
+  it('of basic credentials needs a colon', async () => {
+    const fault = { pointer: '/secrets/0', detail: expect.stringContaining('`user:password`') };
+    await expect(newSource([{ id: 'k1', value: plain }], 'postmark')).rejects.toMatchObject({ faults: [fault] });
+    await expect(newSource([{ id: 'k1', value: `user:${plain}` }], 'postmark')).resolves.toMatchObject({});
   });
 
   it('is refused when it is added', async () => {

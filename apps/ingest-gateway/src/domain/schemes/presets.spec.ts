@@ -287,7 +287,7 @@ describe.each(all)('a source of the preset or form %s', (_name, sample) => {
       hmac: '0f0e0d0c0b0a09080706050403020100',
     }[source.scheme as string];
     if (/^ed|^ec/.test(source.settings.signature?.algorithm ?? '')) return;
-    const both = sourceOf(sample, [other ?? 'another-secret-than-that']);
+    const both = sourceOf(sample, [other ?? 'another-secret:than-that']);
     const delivery = { header: (name: string) => headers[name], body: Buffer.from(BODY) };
     expect(vouch(both, delivery, NOW_S * 1000)).toMatchObject({ keyId: 'k1' });
   });

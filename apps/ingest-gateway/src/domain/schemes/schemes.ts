@@ -30,8 +30,9 @@ export interface TokenPlace {
 
 /** A token that the sender puts into a header. It authenticates the sender, not the content. */
 const sharedToken: Scheme = {
-  secretForm: () => TEXT_SECRET_FORM,
-  readKey: textKey,
+  secretForm: ({ token }) => `${isBasic(token) ? '`user:password`, ' : ''}${TEXT_SECRET_FORM}`,
+  // Without a colon, no sender could send it as basic credentials.
+  readKey: (value, { token }) => (isBasic(token) && !value.includes(':') ? undefined : textKey(value)),
   verify(delivery, { keys, settings }) {
     const token = tokenOf(settings);
     const given = neededHeader(delivery, token.header);
@@ -47,6 +48,9 @@ const sharedToken: Scheme = {
     return { [token.header]: token.prefix + sentToken(key.key, token) };
   },
 };
+
+const isBasic = (token: TokenPlace | undefined): boolean =>
+  token?.encoding === 'base64' && token.prefix.trim().toLowerCase() === 'basic';
 
 function tokenOf({ token }: SourceSettings): TokenPlace {
   assert(token !== undefined, 'A source of the scheme token has the setting token.');
