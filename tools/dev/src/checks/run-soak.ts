@@ -32,7 +32,9 @@ const FAILOVER: Soak = {
 
   Promotes a synchronous standby this many times (default 20, at most 9999), with its primary killed or frozen, during
   continuous writes to two processes of the ingest gateway. Prints the duration of each as JSON. Fails for any lost or
-  duplicate acknowledged write, any write to the old primary, and five seconds without a write.
+  duplicate acknowledged write, any write to the old primary, and five seconds without a write. Then as many promotions after
+  each of which the process is killed, the old primary returns, and the process starts again, with Redis there, flushed or
+  frozen; the rows of both servers are compared with every answer.
 `,
 };
 const RESTORE: Soak = {
