@@ -1,20 +1,17 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { canonical, type JsonValue } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
 import { ChannelMap, openFabric, parseConnection, type FabricClient } from '@sealgate/ledger-fabric';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { until } from '@sealgate/testing';
 import { startStandInPeer, type StandInPeer } from '@sealgate/testing/fabric';
-import type { AssetLedger, NewAsset } from '../domain/asset-ledger.ts';
+import type { AssetLedger } from '../domain/asset-ledger.ts';
 import type { Mappings, Target } from '../domain/mapping.ts';
 import { parseMappings } from '../domain/parse-mappings.ts';
 import { writeBatch } from '../domain/write-batch.ts';
 import { SCHEMA } from '../peer-migrations.ts';
 import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
 import { fabricAssets, probesOf } from './fabric-assets.ts';
-import { MAPPING } from '../testing/fabric-mapping.ts';
-
-const programOf = (path: string) => fileURLToPath(new URL(`../../../ledger-chaincode/${path}`, import.meta.url));
+import { asset, freshId, MAPPING, programOf } from '../testing/fabric-mapping.ts';
 
 let peer: StandInPeer;
 let database: TestDatabase;
@@ -60,9 +57,6 @@ afterAll(async () => {
 });
 
 const target = (type: string): Target => mappings.find(type)!;
-const asset = (id: string, type: string, data: JsonValue = {}): NewAsset => ({ id, type, data, text: canonical(data) });
-let made = 0;
-const freshId = () => `f-${(made += 1)}`;
 const car = (id: string) => asset(id, 'vehicle', { color: 'blue', size: 5, owner: 'Tom', value: 1.5 });
 
 describe('our own contract', () => {

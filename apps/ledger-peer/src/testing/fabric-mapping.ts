@@ -1,3 +1,19 @@
+import { fileURLToPath } from 'node:url';
+import { canonical, type JsonValue } from '@sealgate/json';
+import type { NewAsset } from '../domain/asset-ledger.ts';
+
+export const programOf = (path: string) => fileURLToPath(new URL(`../../../ledger-chaincode/${path}`, import.meta.url));
+
+export const asset = (id: string, type: string, data: JsonValue = {}): NewAsset => ({
+  id,
+  type,
+  data,
+  text: canonical(data),
+});
+
+let made = 0;
+export const freshId = () => `f-${(made += 1)}`;
+
 /** Our own contract on two channels, a third-party one, and mappings that lead nowhere. */
 export const MAPPING = {
   mappings: [
