@@ -114,7 +114,7 @@ export function doorStories(stack: () => ConsoleStack): void {
         const scan = async (subject: string) => {
           await page.keyboard.type(subject);
           await page.keyboard.press('Enter');
-          await page.waitForFunction(`document.querySelector('[data-verdict="allow"]') !== null`);
+          await page.locator('[data-verdict="allow"]').waitFor();
           expect(asked.at(-1)).toBe(subject);
         };
         await scan('subj_first');
