@@ -21,6 +21,7 @@ it.each([50, 100])(
     const url = Object.assign(new URL(site.database.url), { port: String(proxy.port) }).href;
     const far = await site.replica({ DATABASE_URL: `${url}?target_session_attrs=read-write`, GATE_DEADLINE_MS: '250' });
     await until(async () => (await far.composition.ready()).ok, { timeoutMs: 20_000, what: 'readiness' });
+    expect(await far.composition.ready()).toMatchObject({ ok: true });
   },
   60_000,
 );

@@ -47,24 +47,7 @@ export function openSources(
   });
   const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
   own('delivery counts', () => counts.close());
-  const failing = new FailingSources({
-    now,
-    onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
-  });
-  options.repeat({
-    name: 'failing sources',
-    everyMs: FORGET_EVERY_MS,
-    failure: 'failing_sources_unchecked',
-    level: 'debug',
-    work: () => failing.keep((sourceIds) => acceptingSources(sql, sourceIds)),
-  });
-  options.metrics.gauge({
-    name: 'sealgate_ingest_failing_sources',
-    aggregator: 'max',
-    help: 'Sources that accept deliveries and whose recent signatures all failed, as seen by this process.',
-    labels: {},
-    collect: (gauge) => gauge.set({}, failing.count()),
-  });
+  const failing = watchFailing(options);
   const onEnd = ({ source, requestId, end, code }: DeliveryReport): void => {
     counters.delivered(source.scheme, end);
     const outcome = end === 'replayed' ? 'replayed' : code === undefined ? undefined : 'refused';
@@ -112,6 +95,35 @@ export function openSources(
     store: sourcesStore(sql),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
+}
+
+/** Knows the sources of which each recent signature failed, tells of them in the log, and counts them in a metric. */
+function watchFailing({
+  sql,
+  now,
+  log,
+  metrics,
+  repeat,
+}: Pick<Basics, 'now' | 'log' | 'metrics'> & Pick<Surface, 'sql' | 'repeat'>): FailingSources {
+  const failing = new FailingSources({
+    now,
+    onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
+  });
+  repeat({
+    name: 'failing sources',
+    everyMs: FORGET_EVERY_MS,
+    failure: 'failing_sources_unchecked',
+    level: 'debug',
+    work: () => failing.keep((sourceIds) => acceptingSources(sql, sourceIds)),
+  });
+  metrics.gauge({
+    name: 'sealgate_ingest_failing_sources',
+    aggregator: 'max',
+    help: 'Sources that accept deliveries and whose recent signatures all failed, as seen by this process.',
+    labels: {},
+    collect: (gauge) => gauge.set({}, failing.count()),
+  });
+  return failing;
 }
 
 const isNoted = (code: ErrorCode | undefined): boolean =>

@@ -88,7 +88,7 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   }
   const isRaw = route.body === 'bytes';
   if (!isRaw) requireJson(exchange, route);
-  const maxBytes = route.bodyMaxBytesOf?.(exchange.caller) ?? route.bodyMaxBytes ?? 0;
+  const maxBytes = bodyMaxBytesOf(exchange, route);
   const encoding = isRaw ? undefined : request.headers['content-encoding'];
   const coding = encoding === undefined ? 'identity' : contentCodingOf(encoding);
   const share = route.shareBody?.(bodyRequestOf(exchange));
@@ -105,6 +105,9 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   if (bytes instanceof Promise) return bytes.then((read) => parseBody(exchange, mounted, read));
   return parseBody(exchange, mounted, bytes);
 }
+
+const bodyMaxBytesOf = ({ caller }: Exchange, route: AnyRoute): number =>
+  route.bodyMaxBytesOf?.(caller) ?? route.bodyMaxBytes ?? 0;
 
 function bodyRequestOf(exchange: Exchange): BodyRequest<unknown> {
   const length = exchange.request.headers['content-length'];

@@ -44,11 +44,7 @@ export function findConnection(
   surroundings: Surroundings,
 ): Connection {
   const { env, directory, uid } = surroundings;
-  // An empty option of a script is a mistake; falling back would use another address.
-  if (options.adminUrl === '') throw new UsageError('--admin-url is empty.');
-  if (options.token === '') throw new UsageError('--token is empty.');
-  if (options.token !== undefined && options.tokenFile !== undefined)
-    throw new UsageError('Give either --token or --token-file, not both.');
+  checkOptions(options);
   const named = options.devJson === undefined ? undefined : readDevFile(resolve(directory, options.devJson));
   const given = {
     url:
@@ -73,6 +69,15 @@ export function findConnection(
     throw new UsageError(`No token for ${checkedUrl} is known: set SEALGATE_ADMIN_TOKEN.`);
   }
   return { url: checkedUrl, urlSource: url.source, token: checkToken(token), tokenSource: token.source };
+}
+
+/** An empty option of a script is a mistake; falling back would use another address. */
+function checkOptions({ adminUrl, token, tokenFile }: ConnectionOptions): void {
+  if (adminUrl === '') throw new UsageError('--admin-url is empty.');
+  if (token === '') throw new UsageError('--token is empty.');
+  if (token !== undefined && tokenFile !== undefined) {
+    throw new UsageError('Give either --token or --token-file, not both.');
+  }
 }
 
 function tokenOf(file: string | undefined, directory: string): Found | undefined {

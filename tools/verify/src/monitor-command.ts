@@ -78,13 +78,10 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
   const { policy: policyFile, json = false, ...pins } = options;
   const { verifier } = await pinnedKey(pins, host);
   const policy = policyFile === undefined ? undefined : await readPolicy(at(policyFile));
-  const bearer = options.bearerFile === undefined ? undefined : (await readText(at(options.bearerFile))).trim();
+  const bearer = await bearerIn(options.bearerFile, at);
   const everyMs = options.every === undefined ? undefined : wholeNumber('--every', options.every) * 1000;
   const watched = await readState(at(options.state), urls);
-  const endMetrics =
-    options.metricsPort === undefined
-      ? undefined
-      : await serveMetrics(metricsPlace(options.metricsPort, options.metricsHost), watched);
+  const endMetrics = await servedMetrics(options, watched);
   const stop = everyMs === undefined ? undefined : host.stopSignal?.();
   const isStopped = () => stop?.aborted === true;
   const lookAtAll = async (): Promise<ExitCode> => {
@@ -127,6 +124,18 @@ async function monitor(host: CommandHost, urls: readonly string[], options: Moni
   } finally {
     endMetrics?.();
   }
+}
+
+async function bearerIn(file: string | undefined, at: (path: string) => string): Promise<string | undefined> {
+  return file === undefined ? undefined : (await readText(at(file))).trim();
+}
+
+/** Serves metrics if there is a port for them. Returns what ends it. */
+async function servedMetrics(
+  { metricsPort, metricsHost }: MonitorOptions,
+  watched: readonly Watched[],
+): Promise<(() => void) | undefined> {
+  return metricsPort === undefined ? undefined : serveMetrics(metricsPlace(metricsPort, metricsHost), watched);
 }
 
 /** Ends early when stopped. */

@@ -1,28 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, describe, expect, it } from '@jest/globals';
-import { receiptEntry } from '@sealgate/envelope';
-import { bundleOf, bundlePath, parseBundlePath, tileWidth } from '@sealgate/merkle';
-import { smallDisk, until } from '@sealgate/testing';
-import { runCli } from './cli.ts';
+import { describe, expect, it } from '@jest/globals';
+import { bundleOf, bundlePath, parseBundlePath } from '@sealgate/merkle';
 import { followLog, LogProblem, type SeenLog } from './monitor-log.ts';
-import { at, CHANNEL, directoryOf, flipped, sampleLog, type SampleLog } from './testing/sample-log.ts';
-
-const entryOf = ({ entries }: SampleLog, index: number) => Buffer.from(receiptEntry(at(entries, index).receipt));
-
-/** The responses of a log of this size, by path. */
-function served(log: SampleLog, size = log.entries.length): Map<string, Buffer> {
-  const files = new Map<string, Buffer>([['checkpoint', Buffer.from(log.checkpoint(size))]]);
-  for (const [path, hashes] of log.tiles(size)) files.set(path, Buffer.from(hashes));
-  for (let index = 0; index * 256 < size; index += 1) {
-    const width = tileWidth(0, index, size);
-    const entries = Array.from({ length: width }, (_, place) => entryOf(log, index * 256 + place));
-    files.set(bundlePath({ index, width }), bundleOf(entries));
-  }
-  return files;
-}
+import { CHANNEL, entryOf, flipped, sampleLog, servedLog, type SampleLog } from './testing/sample-log.ts';
 
 const follow = (log: SampleLog, files: Map<string, Buffer>, seen?: SeenLog) => {
   const asked: string[] = [];
@@ -50,58 +29,58 @@ describe('a monitored log', () => {
   it.each([0, 1, 255, 256, 257, 512, 600])(
     'is checked entry by entry up to %d, and continues from there',
     async (size) => {
-      const first = await follow(log, served(log, size));
+      const first = await follow(log, servedLog(log, size));
       expect(first).toMatchObject({ size, checked: size });
-      const second = await follow(log, served(log), first.seen);
+      const second = await follow(log, servedLog(log), first.seen);
       expect(second).toMatchObject({ size: 600, checked: 600 - size });
       // Only new entries are read.
       const read = second.asked.map(parseBundlePath).filter((bundle) => bundle !== undefined);
       expect(read.map(({ index }) => index)).toEqual(
         [0, 1, 2].filter((index) => size < 600 && index >= Math.floor(size / 256)),
       );
-      expect((await follow(log, served(log), second.seen)).checked).toBe(0);
+      expect((await follow(log, servedLog(log), second.seen)).checked).toBe(0);
     },
   );
 
   it('accepts a full bundle instead of a partial one', async () => {
-    const files = served(log, 300);
+    const files = servedLog(log, 300);
     files.delete(bundlePath({ index: 1, width: 44 }));
-    files.set(bundlePath({ index: 1, width: 256 }), served(log).get(bundlePath({ index: 1, width: 256 }))!);
+    files.set(bundlePath({ index: 1, width: 256 }), servedLog(log).get(bundlePath({ index: 1, width: 256 }))!);
     expect(await follow(log, files)).toMatchObject({ checked: 300 });
   });
 
   it('is a rollback if it has fewer entries than before', async () => {
-    const { seen } = await follow(log, served(log));
-    expect(await problemOf(follow(log, served(log, 599), seen))).toBe(
+    const { seen } = await follow(log, servedLog(log));
+    expect(await problemOf(follow(log, servedLog(log, 599), seen))).toBe(
       'rollback: The log has 599 entries, and had 600.',
     );
   });
 
   it('is a fork if it has other entries than before, at the same size and at a larger one', async () => {
-    const same = await follow(log, served(log));
-    expect(await problemOf(follow(log, served(forked), same.seen))).toBe(
+    const same = await follow(log, servedLog(log));
+    expect(await problemOf(follow(log, servedLog(forked), same.seen))).toBe(
       'fork: Two trees of 600 entries are signed: a fork.',
     );
-    const fewer = await follow(log, served(log, 300));
-    expect(await problemOf(follow(log, served(forked), fewer.seen))).toMatch(/^fork: The 600 entries do not go on/);
+    const fewer = await follow(log, servedLog(log, 300));
+    expect(await problemOf(follow(log, servedLog(forked), fewer.seen))).toMatch(/^fork: The 600 entries do not go on/);
     // The seen part is the same in both.
-    const common = await follow(log, served(log, 299));
-    expect(await follow(log, served(forked), common.seen)).toMatchObject({ checked: 301 });
+    const common = await follow(log, servedLog(log, 299));
+    expect(await follow(log, servedLog(forked), common.seen)).toMatchObject({ checked: 301 });
   });
 
   it('names an entry that differs from the tree', async () => {
-    const files = served(log);
+    const files = servedLog(log);
     const other = Array.from({ length: 256 }, (_, place) => entryOf(place === 44 ? forked : log, 256 + place));
     files.set(bundlePath({ index: 1, width: 256 }), bundleOf(other));
     expect(await problemOf(follow(log, files))).toBe('leaf: Entry 300 is not the one that the tree was made of.');
-    const { seen } = await follow(log, served(log, 290));
+    const { seen } = await follow(log, servedLog(log, 290));
     expect(await problemOf(follow(log, files, seen))).toMatch(/^leaf: Entry 300 /);
   });
 
   it('rejects bundles of another channel, and short, long or truncated ones', async () => {
     const path = bundlePath({ index: 0, width: 256 });
-    const changed = (bundle: Buffer) => new Map([...served(log), [path, bundle]]);
-    const bundle = served(log).get(path)!;
+    const changed = (bundle: Buffer) => new Map([...servedLog(log), [path, bundle]]);
+    const bundle = servedLog(log).get(path)!;
     const strange = Buffer.from(bundle.toString('latin1').replaceAll('"demo.main"', '"demo.mine"'), 'latin1');
     expect(await problemOf(follow(log, changed(strange)))).toBe('channel: Entry 0 is of demo.mine, not of demo.main.');
     const none = bundleOf(Array.from({ length: 256 }, () => Buffer.from('[]')));
@@ -112,18 +91,18 @@ describe('a monitored log', () => {
 
   it('rejects a checkpoint of another key or log, and a changed one', async () => {
     const stranger = sampleLog(600);
-    expect(await problemOf(follow(log, served(stranger)))).toMatch(/^signature: /);
+    expect(await problemOf(follow(log, servedLog(stranger)))).toMatch(/^signature: /);
     const of = new Map([
-      ...served(log),
+      ...servedLog(log),
       ['checkpoint', Buffer.from(log.checkpoint(600, 'log.example/ledger/demo.other'))],
     ] as const);
     expect(await problemOf(follow(log, of))).toMatch(/^origin: The checkpoint is of log.example\/ledger\/demo.other/);
-    const bent = new Map([...served(log), ['checkpoint', flipped(log.checkpoint(), 30)]] as const);
+    const bent = new Map([...servedLog(log), ['checkpoint', flipped(log.checkpoint(), 30)]] as const);
     expect(await problemOf(follow(log, bent))).toMatch(/^signature: /);
   });
 
   it('is not continued from a changed state', async () => {
-    const { seen } = await follow(log, served(log, 300));
+    const { seen } = await follow(log, servedLog(log, 300));
     const changed = {
       ...seen,
       edge: seen.edge.map((level) => ({
@@ -131,241 +110,9 @@ describe('a monitored log', () => {
         hashes: flipped(Buffer.from(level.hashes, 'base64'), 3).toString('base64'),
       })),
     };
-    await expect(follow(log, served(log), changed)).rejects.toThrow('What was kept of the log is damaged');
-    await expect(follow(log, served(log), { ...seen, edge: [] })).rejects.toThrow(
+    await expect(follow(log, servedLog(log), changed)).rejects.toThrow('What was kept of the log is damaged');
+    await expect(follow(log, servedLog(log), { ...seen, edge: [] })).rejects.toThrow(
       'What was kept of the log is damaged',
     );
-  });
-});
-
-describe('the monitor', () => {
-  let files = new Map<string, Buffer>();
-  /** If set, nothing is answered. */
-  let hang: (() => void) | undefined;
-  const server = createServer((request, response) => {
-    if (hang !== undefined) return hang();
-    const body = files.get((request.url ?? '').replace(`/ledger/${CHANNEL}/`, ''));
-    if (request.headers.authorization !== 'Bearer s3cret') response.writeHead(401).end();
-    else response.writeHead(body === undefined ? 404 : 200).end(body);
-    return undefined;
-  });
-  const url = new Promise<string>((done) =>
-    server.listen(0, '127.0.0.1', () =>
-      done(`http://127.0.0.1:${(server.address() as AddressInfo).port}/ledger/${CHANNEL}`),
-    ),
-  );
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-
-  it('reports findings by exit code and metrics, and stores its state', async () => {
-    const policy = `witness w witness.example/w1+815cf22e+BC1xFkK3JrBEAWJ8qfusMvXIUw+xkDzE2wIlhxeSGkiB\nquorum w\n`;
-    const directory = await directoryOf(
-      new Map([
-        ['log.vkey', log.key.verifierKey],
-        ['key', 's3cret\n'],
-        ['policy', policy],
-      ]),
-    );
-    const run = async (...more: string[]) => {
-      let text = '';
-      const take = (part: string) => void (text += part);
-      const common = [
-        '--key',
-        'log.vkey',
-        '--state',
-        'seen.json',
-        '--bearer-file',
-        'key',
-        '--metrics-textfile',
-        'm.prom',
-      ];
-      const code = await runCli(['monitor', await url, ...common, ...more], { out: take, err: take, directory });
-      return { code, text };
-    };
-    const metrics = () => readFileSync(`${directory}/m.prom`, 'utf8');
-    files = served(log, 300);
-    expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining('300 entries, 300 of them new') });
-    expect(metrics()).toContain('sealgate_monitor_size{log="demo.main"} 300\n');
-    files = served(log);
-    expect(await run()).toMatchObject({ code: 0, text: expect.stringContaining('600 entries, 300 of them new') });
-    expect(await run('--policy', 'policy')).toMatchObject({ code: 16, text: expect.stringContaining('no quorum') });
-    const [line] = (await run('--policy', 'policy', '--json')).text.split('\n');
-    expect(JSON.parse(line!)).toMatchObject({ command: 'monitor', size: 600, problem: 'cosignatures' });
-    const state = readFileSync(`${directory}/seen.json`, 'utf8');
-    files = served(forked);
-    // Both checkpoints are the proof.
-    expect(await run()).toMatchObject({ code: 12, text: expect.stringContaining(log.checkpoint()) });
-    expect(metrics()).toContain('sealgate_monitor_problem{log="demo.main",problem="fork"} 1\n');
-    files = served(log, 599);
-    expect((await run()).code).toBe(13);
-    files = new Map();
-    expect((await run()).code).toBe(2);
-    expect(metrics()).toContain('problem="unreachable"} 1\n');
-    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toBe(state);
-    writeFileSync(`${directory}/key`, 'other');
-    expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('answered 401') });
-    writeFileSync(`${directory}/seen.json`, '{"v":1,');
-    expect(await run()).toMatchObject({ code: 2, text: expect.stringContaining('is no state of a monitor') });
-  });
-
-  const mirrorAt = async (path: string) => (await url).replace(`/ledger/${CHANNEL}`, path);
-  const monitored = async (given: string, files_: string[], directory: string) => {
-    let text = '';
-    const take = (part: string) => void (text += part);
-    const common = ['--key', 'log.vkey', '--bearer-file', 'key', ...files_];
-    return { code: await runCli(['monitor', given, ...common], { out: take, err: take, directory }), text };
-  };
-  const inputs = () =>
-    directoryOf(
-      new Map([
-        ['log.vkey', log.key.verifierKey],
-        ['key', 's3cret\n'],
-        ['plain', 'a file'],
-      ]),
-    );
-
-  it.each([
-    ['--state', 'plain/seen.json', []],
-    ['--state', 'none/seen.json', []],
-    ['--metrics-textfile', 'none/m.prom', ['--state', 'seen.json']],
-  ])('names a file of %s that it cannot write, and ends with 2', async (option, file, more) => {
-    const directory = await inputs();
-    files = served(log, 300);
-    const { code, text } = await monitored(await url, [option, file, ...more], directory);
-    expect({ code, text }).toEqual({ code: 2, text: expect.stringContaining('300 entries, 300 of them new') });
-    expect(text).toMatch(new RegExp(`monitor: ${directory}/${file} cannot be written: (ENOENT|ENOTDIR)\\.\n`));
-    expect(text).not.toContain('    at ');
-    // A finding about the log matters more.
-    files = served(log, 300);
-    files.set('checkpoint', Buffer.from(sampleLog(300).checkpoint(300)));
-    expect((await monitored(await url, [option, file, ...more], directory)).code).toBe(10);
-  });
-
-  it('names a full and a read-only disk, and leaves no part of a file there', async () => {
-    const disk = smallDisk(1, 'a monitor on a full disk');
-    if (disk === undefined) return;
-    const directory = await inputs();
-    files = served(log, 300);
-    const state = join(disk.path, 'seen.json');
-    try {
-      writeFileSync(join(disk.path, 'ballast'), Buffer.alloc(1024 * 1024));
-      const full = await monitored(await url, ['--state', state], directory);
-      expect(full).toMatchObject({ code: 2, text: expect.stringContaining(`${state} cannot be written: ENOSPC.`) });
-      expect(readdirSync(disk.path)).toEqual(['ballast']);
-      disk.makeReadOnly();
-      const readOnly = await monitored(await url, ['--state', state], directory);
-      expect(readOnly).toMatchObject({ code: 2, text: expect.stringContaining(`${state} cannot be written: EROFS.`) });
-    } finally {
-      disk.release();
-    }
-  });
-
-  it('goes on with the next round after a file could not be written', async () => {
-    const directory = await inputs();
-    files = served(log, 300);
-    const stop = new AbortController();
-    const said: string[] = [];
-    const take = (text: string) => void said.push(text);
-    const line = `monitor ${await url} --key log.vkey --bearer-file key --state later/seen.json --every 1`;
-    const ended = runCli(line.split(' '), { out: take, err: take, directory, stopSignal: () => stop.signal });
-    await until(() => said.some((text) => text.includes('cannot be written')));
-    mkdirSync(join(directory, 'later'));
-    await until(() => existsSync(join(directory, 'later/seen.json')));
-    stop.abort();
-    expect(await ended).toBe(0);
-  });
-
-  it.each(['/copies/of/ledger/logs/demo.main/', '/demo.main', '/mirror', '/a/ledger/b', '/'])(
-    'follows a mirror at %s',
-    async (path) => {
-      const directory = await inputs();
-      const mirror = await mirrorAt(path);
-      const placed = (of: Map<string, Buffer>) =>
-        new Map([...of].map(([name, body]) => [`${path.replace(/\/$/, '')}/${name}`, body]));
-      files = placed(served(log, 300));
-      const state = ['--state', 'seen.json', '--metrics-textfile', 'm.prom'];
-      expect(await monitored(mirror, state, directory)).toMatchObject({ code: 0 });
-      expect(readFileSync(`${directory}/m.prom`, 'utf8')).toContain('sealgate_monitor_size{log="demo.main"} 300\n');
-      files = placed(served(log));
-      // With or without a slash at the end it is the same log.
-      const other = mirror.endsWith('/') ? mirror.slice(0, -1) : `${mirror}/`;
-      expect((await monitored(other, state, directory)).text).toContain('600 entries, 300 of them new');
-    },
-  );
-
-  it('serves metrics, and stops between two rounds or within one', async () => {
-    const vkeys = `${sampleLog(1).key.verifierKey},${log.key.verifierKey}\n`;
-    const directory = await directoryOf(
-      new Map([
-        ['log.vkey', vkeys],
-        ['key', 's3cret\n'],
-      ]),
-    );
-    // A free port: chosen by the system, then closed.
-    const chosen = createServer();
-    await new Promise<void>((done) => chosen.listen(0, '127.0.0.1', done));
-    const { port } = chosen.address() as AddressInfo;
-    await new Promise((done) => chosen.close(done));
-    const start = async (every: string) => {
-      const stop = new AbortController();
-      const said: string[] = [];
-      const ended = runCli(
-        `monitor ${await url} --key log.vkey --state seen.json --bearer-file key ${every}`.split(' '),
-        { out: (text) => said.push(text), err: (text) => said.push(text), directory, stopSignal: () => stop.signal },
-      );
-      return { stop, said, ended };
-    };
-    files = served(log);
-    const served600 = await start(`--every 3600 --metrics-port ${port} --metrics-host 127.0.0.1`);
-    await until(() => served600.said.length > 0);
-    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
-    expect(await answer.text()).toContain('sealgate_monitor_problem{log="demo.main",problem="fork"} 0\n');
-    // The port is in use: reported in a sentence, without a crash.
-    const second = await start(`--every 3600 --metrics-port ${port}`);
-    expect(await second.ended).toBe(2);
-    expect(second.said.join('')).toContain(`Metrics cannot be served on port ${port} of 127.0.0.1: EADDRINUSE.`);
-    served600.stop.abort();
-    expect(await served600.ended).toBe(0);
-    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toContain(await url);
-
-    // A round that never ends: the log does not answer.
-    const before = readFileSync(`${directory}/seen.json`, 'utf8');
-    let isAsked = false;
-    hang = () => (isAsked = true);
-    const hanging = await start('--every 3600');
-    await until(() => isAsked);
-    hanging.stop.abort();
-    expect(await hanging.ended).toBe(0);
-    hang = undefined;
-    expect(hanging.said).toEqual([]);
-    expect(readFileSync(`${directory}/seen.json`, 'utf8')).toBe(before);
-  });
-
-  it.each([
-    ['--metrics-host localhost', '--metrics-host takes an IP address'],
-    ['--metrics-port 65536', '--metrics-port is at most 65535'],
-    ['--metrics-port', 'argument missing'],
-  ])('rejects %s', async (more, reason) => {
-    const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
-    let said = '';
-    const take = (text: string) => void (said += text);
-    const port = more.startsWith('--metrics-port') ? '' : '--metrics-port 9464 ';
-    const line = `monitor http://127.0.0.1:1/ledger/demo.main --key log.vkey --state s.json --every 60 ${port}${more}`;
-    expect(await runCli(line.split(' '), { out: take, err: take, directory })).toBe(2);
-    expect(said).toContain(reason);
-  });
-
-  it.each([
-    ['not a url'],
-    ['http://127.0.0.1:1/ledger/a"b'],
-    ['http://127.0.0.1:1/ledger/demo.main?x=1'],
-    ['ftp://127.0.0.1/demo.main'],
-  ])('rejects %s', async (given) => {
-    const directory = await directoryOf(new Map([['log.vkey', log.key.verifierKey]]));
-    const quiet = () => undefined;
-    const line = ['monitor', given, '--key', 'log.vkey', '--state', 'seen.json'];
-    expect(await runCli(line, { out: quiet, err: quiet, directory })).toBe(2);
   });
 });

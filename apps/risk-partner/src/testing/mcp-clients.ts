@@ -13,7 +13,7 @@ export async function mcpClient(baseUrl: string, key: string, kind: ClientKind):
   const about = { name: 'spec', version: '1.0.0' };
   if (kind === 'of version 1') {
     const client = new FirstClient(about);
-    await client.connect(new FirstTransport(url, { requestInit }) as Parameters<FirstClient['connect']>[0]);
+    await client.connect(new FirstTransport(url, { requestInit }));
     return client as unknown as Client; // Not the same types, but the same methods.
   }
   const mode = kind.endsWith('2025-11-25') ? 'legacy' : { pin: '2026-07-28' };

@@ -105,9 +105,7 @@ export async function appendGroup(
     }
     if (isMixed(units)) return appendEachChannel(options, units, { problem, everSent });
     if (haltedIn(problem).length > 0) return refuseHalted(units, problem, everSent);
-    if (problem instanceof DatabaseRefusedError && !everSent) return rejectForbidden(options, units, problem);
-    // Space does not come back while a caller waits.
-    if (problem instanceof DatabaseFullError && !everSent) return rejectAll(units, problem, false);
+    if (!everSent && isFinal(problem)) return rejectUnsent(options, units, problem);
     if (problem instanceof DatabaseUnavailableError) {
       everSent ||= problem.sent;
       markSent(units, everSent);
@@ -235,12 +233,16 @@ async function bisect(options: AppendGroupOptions, units: readonly WaitingUnit[]
   await appendGroup(options, units.slice(middle));
 }
 
-function rejectForbidden(
+/** Neither a right nor space comes back while a caller waits. */
+const isFinal = (problem: unknown): problem is DatabaseRefusedError | DatabaseFullError =>
+  problem instanceof DatabaseRefusedError || problem instanceof DatabaseFullError;
+
+function rejectUnsent(
   { onUnexpected }: AppendGroupOptions,
   units: readonly WaitingUnit[],
-  problem: DatabaseRefusedError,
+  problem: DatabaseRefusedError | DatabaseFullError,
 ): void {
-  if (problem.code === INSUFFICIENT_PRIVILEGE) onUnexpected(problem);
+  if (problem instanceof DatabaseRefusedError && problem.code === INSUFFICIENT_PRIVILEGE) onUnexpected(problem);
   rejectAll(units, problem, false);
 }
 

@@ -3,11 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import { dataHashOf, receiptLeaf } from '@sealgate/envelope';
+import { dataHashOf, receiptEntry, receiptLeaf } from '@sealgate/envelope';
 import type { Receipt, RecordProof } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import {
   TileTree,
+  bundleOf,
+  bundlePath,
   checkpointText,
   consistencyPath,
   generateNoteKey,
@@ -15,6 +17,7 @@ import {
   noteSigner,
   noteVerifier,
   tilePath,
+  tileWidth,
 } from '@sealgate/merkle';
 import type { TileId } from '@sealgate/merkle';
 
@@ -143,4 +146,18 @@ function sampleEntry(index: number): SampleEntry {
     index,
   };
   return { receipt, data };
+}
+
+export const entryOf = ({ entries }: SampleLog, index: number) => Buffer.from(receiptEntry(at(entries, index).receipt));
+
+/** The responses of a log of this size, by path. */
+export function servedLog(log: SampleLog, size = log.entries.length): Map<string, Buffer> {
+  const files = new Map<string, Buffer>([['checkpoint', Buffer.from(log.checkpoint(size))]]);
+  for (const [path, hashes] of log.tiles(size)) files.set(path, Buffer.from(hashes));
+  for (let index = 0; index * 256 < size; index += 1) {
+    const width = tileWidth(0, index, size);
+    const entries = Array.from({ length: width }, (_, place) => entryOf(log, index * 256 + place));
+    files.set(bundlePath({ index, width }), bundleOf(entries));
+  }
+  return files;
 }

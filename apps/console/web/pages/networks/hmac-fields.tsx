@@ -21,8 +21,16 @@ export interface SignatureFields {
 
 /** The most common custom signature. */
 export const commonSignature: SignatureFields = {
-  ...{ header: 'X-Signature', algorithm: 'sha256', encoding: 'hex', prefix: '', signed: '{body}' },
-  ...{ signatureMember: '', separator: ',', timestampHeader: '', timestampMember: '', timestampFormat: 'seconds' },
+  header: 'X-Signature',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  prefix: '',
+  signed: '{body}',
+  signatureMember: '',
+  separator: ',',
+  timestampHeader: '',
+  timestampMember: '',
+  timestampFormat: 'seconds',
   secretEncoding: 'text',
 };
 
@@ -32,7 +40,10 @@ export const isPublicKey = ({ algorithm }: SignatureFields): boolean => !algorit
 export function sentSignature(fields: SignatureFields): Signature {
   const { header, algorithm, encoding, prefix, signed, signatureMember, timestampHeader, timestampMember } = fields;
   return {
-    ...{ header, algorithm, encoding, signed },
+    header,
+    algorithm,
+    encoding,
+    signed,
     ...(prefix !== '' && { prefix }),
     ...(signatureMember !== '' && { signatureMember, separator: fields.separator }),
     ...(signatureMember !== '' && timestampMember !== '' && { timestampMember }),

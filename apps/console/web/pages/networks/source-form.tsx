@@ -18,6 +18,63 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
+/** What the sender of a preset lets one choose about its signature. */
+const commonChoices = {
+  header: 'X-Webhook-Token',
+  signature: commonSignature,
+  deliveryIdFrom: '',
+  timestampHeader: '',
+};
+type Choices = typeof commonChoices;
+
+const sentChoices = (preset: Preset, { header, signature, deliveryIdFrom, timestampHeader }: Choices) => ({
+  ...(preset === 'token' && { token: { header } }),
+  ...(preset === 'hmac' && { signature: sentSignature(signature) }),
+  ...(preset === 'grafana' &&
+    timestampHeader !== '' && { signature: { timestampHeader, signed: '{timestamp}:{body}' } }),
+  ...(isOwn(preset) && deliveryIdFrom !== '' && { deliveryIdFrom }),
+});
+
+interface ChoiceFieldsProps {
+  readonly preset: Preset;
+  readonly value: Choices;
+  readonly onChange: (value: Choices) => void;
+}
+
+function ChoiceFields({ preset, value, onChange }: ChoiceFieldsProps): ReactNode {
+  return (
+    <>
+      {preset === 'token' && (
+        <TextInput
+          label="Header"
+          required
+          value={value.header}
+          onChange={(event) => onChange({ ...value, header: event.currentTarget.value })}
+        />
+      )}
+      {preset === 'hmac' && (
+        <HmacFields value={value.signature} onChange={(signature) => onChange({ ...value, signature })} />
+      )}
+      {preset === 'grafana' && (
+        <TextInput
+          label="Timestamp header"
+          description="The one chosen in the contact point; empty where it has none."
+          value={value.timestampHeader}
+          onChange={(event) => onChange({ ...value, timestampHeader: event.currentTarget.value })}
+        />
+      )}
+      {isOwn(preset) && (
+        <TextInput
+          label="Location of the delivery id"
+          description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
+          value={value.deliveryIdFrom}
+          onChange={(event) => onChange({ ...value, deliveryIdFrom: event.currentTarget.value })}
+        />
+      )}
+    </>
+  );
+}
+
 /** Creates a webhook source. */
 export function SourceForm({
   networkId,
@@ -29,10 +86,7 @@ export function SourceForm({
   const [preset, setPreset] = useState<Preset>('github');
   const [secret, setSecret] = useState('');
   const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
-  const [header, setHeader] = useState('X-Webhook-Token');
-  const [signature, setSignature] = useState(commonSignature);
-  const [deliveryIdFrom, setDeliveryIdFrom] = useState('');
-  const [timestampHeader, setTimestampHeader] = useState('');
+  const [choices, setChoices] = useState(commonChoices);
   const making = useMutation({
     mutationFn: () =>
       dataOf(
@@ -43,11 +97,7 @@ export function SourceForm({
             preset,
             secrets: [{ id: 'first', value: secret }],
             ...(channel !== null && { channels: [channel] }),
-            ...(preset === 'token' && { token: { header } }),
-            ...(preset === 'hmac' && { signature: sentSignature(signature) }),
-            ...(preset === 'grafana' &&
-              timestampHeader !== '' && { signature: { timestampHeader, signed: '{timestamp}:{body}' } }),
-            ...(isOwn(preset) && deliveryIdFrom !== '' && { deliveryIdFrom }),
+            ...sentChoices(preset, choices),
           },
         }),
       ),
@@ -76,29 +126,10 @@ export function SourceForm({
         value={preset}
         onChange={(value) => setPreset(value ?? 'github')}
       />
-      {preset === 'token' && (
-        <TextInput label="Header" required value={header} onChange={(event) => setHeader(event.currentTarget.value)} />
-      )}
-      {preset === 'hmac' && <HmacFields value={signature} onChange={setSignature} />}
-      {preset === 'grafana' && (
-        <TextInput
-          label="Timestamp header"
-          description="The one chosen in the contact point; empty where it has none."
-          value={timestampHeader}
-          onChange={(event) => setTimestampHeader(event.currentTarget.value)}
-        />
-      )}
-      {isOwn(preset) && (
-        <TextInput
-          label="Location of the delivery id"
-          description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
-          value={deliveryIdFrom}
-          onChange={(event) => setDeliveryIdFrom(event.currentTarget.value)}
-        />
-      )}
+      <ChoiceFields preset={preset} value={choices} onChange={setChoices} />
       <PasswordInput
         label="Signing secret"
-        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(signature))} It is kept encrypted and never shown again.`}
+        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(choices.signature))} It is kept encrypted and never shown again.`}
         required
         autoComplete="off"
         value={secret}
