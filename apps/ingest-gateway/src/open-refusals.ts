@@ -1,7 +1,7 @@
 import type { Surface } from '@sealgate/audit';
 import type { BodyRequest, BodyShare } from '@sealgate/http';
 import type { Own } from '@sealgate/service-host';
-import type { deliveryCounts } from './data/deliveries-store.ts';
+import { CONFLICT, type deliveryCounts } from './data/deliveries-store.ts';
 import { refusalWriter, refusedStore } from './data/refused-store.ts';
 import {
   BODY_BOUNDS,
@@ -47,8 +47,8 @@ export function openRefusals(
   const note = (source: LiveSource, refusal: Refusal, delivery?: () => KeptDelivery): void => {
     const { sourceId, code, reason, skewSeconds, requestId, atMs, eventId } = refusal;
     counters.deliveryRefused(reason);
-    // A conflict has an event, which lists it.
-    if (eventId === undefined) counts.add({ sourceId, outcome: 'refused', code, reason, skewSeconds, requestId, atMs });
+    const outcome = eventId === undefined ? 'refused' : CONFLICT;
+    counts.add({ sourceId, outcome, code, reason, skewSeconds, requestId, atMs });
     const { keepRefusedHours: hours = 0 } = source.settings;
     writer.add(refusal, hours === 0 || delivery === undefined ? undefined : { hours, delivery: delivery() });
   };

@@ -74,3 +74,33 @@ describe('the request body schemas in openapi.json', () => {
     );
   });
 });
+
+describe('the answers of a delivery in openapi.json', () => {
+  const { components, paths } = publicDescription() as unknown as {
+    components: { responses: Record<string, unknown> };
+    paths: Record<string, { post: { parameters: { $ref?: string }[]; responses: Record<string, { $ref?: string }> } }>;
+  };
+  const { parameters, responses } = paths['/hooks/{sourceId}']!.post;
+
+  it('are those of a delivery: a conflict is 200 and never 422, and no Idempotency-Key is read', () => {
+    expect(JSON.stringify(parameters)).not.toContain('IdempotencyKey');
+    expect(Object.keys(responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
+    const names = ['400', '422'].map((status) => responses[status]!.$ref!.split('/').at(-1));
+    expect(names).toEqual(['InvalidJsonOrInvalidRequestWithRateLimit', 'UnknownChannelWithRateLimit']);
+    expect(names.every((name) => components.responses[name!] !== undefined)).toBe(true);
+  });
+});

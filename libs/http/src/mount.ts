@@ -134,7 +134,7 @@ export function allowHeader(tables: readonly PathTable[]): string {
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete', 'options']);
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['get', 'delete', 'options']);
-const IDEMPOTENCY: ReadonlySet<string> = new Set(['none', 'in-transaction', 'in-ledger']);
+const IDEMPOTENCY: ReadonlySet<string> = new Set(['none', 'in-transaction', 'in-ledger', 'of-content']);
 
 /** Returns all faults of the routes of an app, each as one sentence that names the route. */
 export function checkRoutes(routes: readonly AnyRoute[]): string[] {

@@ -4,7 +4,7 @@ import type { JsonValue } from '@sealgate/json';
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { Components } from './openapi.ts';
 import { pathTemplate } from './paths.ts';
-import { codesName, errorCodesOf } from './problems.ts';
+import { codesName, errorCodesOf, readsIdempotencyKey } from './problems.ts';
 import type { AnyRoute, ResponseSpec } from './route.ts';
 import { DECIMAL_KEYWORD, enumOf, type JsonObject, named, nameOf } from './schemas.ts';
 
@@ -121,15 +121,15 @@ function headerParameters(route: AnyRoute, components: Components): JsonObject[]
     });
   const keyNeeded = route.errors.includes('IDEMPOTENCY_KEY_REQUIRED');
   return [
-    ...(route.idempotency === 'none'
-      ? []
-      : [
+    ...(readsIdempotencyKey(route.idempotency)
+      ? [
           header(
             'Idempotency-Key',
             keyNeeded,
             'The same key and request return the same answer. 1-255 visible ASCII, bare or as one quoted string without parameters.',
           ),
-        ]),
+        ]
+      : []),
     ...(route.errors.includes('PRECONDITION_REQUIRED')
       ? [header('If-Match', true, 'The version that this request is based on, in quotes.')]
       : []),

@@ -86,6 +86,10 @@ const OF_IDEMPOTENCY: readonly ErrorCode[] = [
   'IDEMPOTENCY_KEY_REUSED',
 ];
 
+/** Whether a route reads the header Idempotency-Key. */
+export const readsIdempotencyKey = (idempotency: AnyRoute['idempotency']): boolean =>
+  idempotency === 'in-transaction' || idempotency === 'in-ledger';
+
 /** Every code a route may answer: those implied by its fields, and those it declares. */
 export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
   const { permit, body, idempotency } = route;
@@ -100,7 +104,7 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     ...when(typeof body === 'object', 'INVALID_REQUEST'),
     ...queryCodes(route),
     ...when(pathNames(route.path).length > 0, 'NOT_FOUND'),
-    ...(idempotency === 'none' ? [] : OF_IDEMPOTENCY),
+    ...(readsIdempotencyKey(idempotency) ? OF_IDEMPOTENCY : []),
     ...route.errors,
   ]);
 }

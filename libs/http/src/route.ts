@@ -110,7 +110,8 @@ interface RouteDefinition<
   readonly otherAccess?: readonly ('Bearer' | 'nobody')[];
   /** Cost of each call, charged before permissions are checked. */
   readonly charge: number | 'none' | 'byHandler';
-  readonly idempotency: 'none' | 'in-transaction' | 'in-ledger';
+  /** `of-content`: what is sent names itself, so the header Idempotency-Key is not read. */
+  readonly idempotency: 'none' | 'in-transaction' | 'in-ledger' | 'of-content';
   /** Invalid path parameters are a 404, like a missing row. */
   readonly params?: TObject;
   /** Absent: every query parameter is refused. `ignored`: the query is not read. Values are strings. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { writeBehind, type Sql } from '@sealgate/storage';
-import type { EventStore } from '../domain/read-events.ts';
+import { timeOfDigits, type EventStore, type IngestEvent } from '../domain/read-events.ts';
 
 /** An event of a source, or the count of one minute's deliveries that left no event. */
 export interface ListedDelivery {
@@ -8,9 +8,9 @@ export interface ListedDelivery {
   readonly position: string;
   readonly at: Date;
   readonly outcome: 'written' | 'conflict' | 'unknown' | 'replayed' | 'refused';
-  /** Set for refusals. */
+  /** Set for refusals and conflicts. */
   readonly code: string | null;
-  /** Set for refusals of the delivery itself. */
+  /** Set for conflicts, and for refusals of the delivery itself. */
   readonly reason: string | null;
   readonly deliveries: number;
   readonly requestId: string;
@@ -34,6 +34,12 @@ interface CountRow {
   last_at: Date;
 }
 
+/** A conflict has an event, which lists it; it is only counted here. */
+export const CONFLICT = 'conflict';
+
+/** The time of the last delivery, then the digits that tell counts of one minute apart. */
+const SHOWN_AT = `lpad(to_hex(floor(extract(epoch FROM last_at) * 1000)::bigint), 12, '0') || substr(c.position, 13)`;
+
 const OUTCOMES = { committed: 'written', rejected: 'conflict', unknown: 'unknown' } as const;
 
 /** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
@@ -42,11 +48,7 @@ export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
     async list(sourceId, { limit, before = 'g' }) {
       const [listed, counts] = await Promise.all([
         listEvents(sql, events, { sourceId, limit, before }),
-        sql.query<CountRow>({
-          text: `SELECT position, outcome, code, reason, deliveries, request_id, last_at FROM ingest.delivery_counts
-                  WHERE source_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3`,
-          values: [sourceId, before, limit],
-        }),
+        listCounts(sql, { sourceId, limit, before }),
       ]);
       const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
@@ -54,11 +56,35 @@ export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
   };
 }
 
+interface PageOf {
+  readonly sourceId: string;
+  readonly limit: number;
+  readonly before: string;
+}
+
+/** A source has fewer counts in one minute: they differ in outcome, code and reason. */
+const MOST_PER_MINUTE = 100;
+
+/**
+ * Counts by the time of their last delivery, as they are shown. The index orders them by minute only, so the counts of
+ * one minute more than asked for are read.
+ */
+function listCounts(sql: Sql, { sourceId, limit, before }: PageOf): Promise<CountRow[]> {
+  const minuteOf = before === 'g' ? 'g' : endOfMinute(timeOfDigits(before).getTime());
+  return sql.query<CountRow>({
+    text: `SELECT ${SHOWN_AT} AS position, outcome, code, reason, deliveries, request_id, last_at
+             FROM ingest.delivery_counts c
+            WHERE source_id = $1 AND c.position < $2 || 'g' AND ${SHOWN_AT} < $3 AND outcome <> '${CONFLICT}'
+            ORDER BY c.position DESC LIMIT $4`,
+    values: [sourceId, minuteOf, before, limit + MOST_PER_MINUTE],
+  });
+}
+
 /** Finds the ids by each table's index on the source, then reads the events as every other list does. */
 async function listEvents(
   sql: Sql,
   events: EventStore,
-  { sourceId, limit, before }: { readonly sourceId: string; readonly limit: number; readonly before: string },
+  { sourceId, limit, before }: PageOf,
 ): Promise<ListedDelivery[]> {
   const rows = await sql.query<{ id: string }>({
     text: `(SELECT event_id AS id FROM ingest.events
@@ -70,25 +96,60 @@ async function listEvents(
            ORDER BY id DESC LIMIT $3`,
     values: [sourceId, before, limit, before === 'g' ? 'f'.repeat(32) : before],
   });
-  const found = await Promise.all(rows.map(({ id }) => events.find(id)));
-  return found.flatMap((event) =>
-    event === undefined
-      ? []
-      : [
-          {
-            position: event.eventId.slice('evt_'.length),
-            at: event.at,
-            outcome: OUTCOMES[event.status],
-            code: null,
-            reason: null,
-            deliveries: 1,
-            requestId: event.requestId,
-            eventId: event.eventId,
-            types: event.types,
-            records: event.records,
-          },
-        ],
-  );
+  const found = (await Promise.all(rows.map(({ id }) => events.find(id)))).filter((event) => event !== undefined);
+  const reasonOf = await conflictReasons(sql, sourceId, found);
+  return found.map((event) => {
+    const position = event.eventId.slice('evt_'.length);
+    const { code = null, reason = null } = reasonOf(event) ?? {};
+    return {
+      position,
+      // The time in the id, which orders the list; that of the event is some milliseconds later.
+      at: timeOfDigits(position),
+      outcome: OUTCOMES[event.status],
+      ...{ code, reason },
+      deliveries: 1,
+      requestId: event.requestId,
+      eventId: event.eventId,
+      types: event.types,
+      records: event.records,
+    };
+  });
+}
+
+interface ReasonRow {
+  event_id: string | null;
+  request_id: string;
+  code: string;
+  reason: string;
+}
+
+/**
+ * Code and reason of each conflict, from its row among the refused deliveries. A row that was processed again has the
+ * event of that, so rows are also found by the request.
+ */
+async function conflictReasons(
+  sql: Sql,
+  sourceId: string,
+  events: readonly IngestEvent[],
+): Promise<(event: IngestEvent) => ReasonRow | undefined> {
+  const conflicts = events.filter(({ status }) => status === 'rejected');
+  if (conflicts.length === 0) return () => undefined;
+  const rows = await sql.query<ReasonRow>({
+    text: `SELECT event_id, request_id, code, reason FROM ingest.refused_deliveries
+            WHERE source_id = $1 AND is_authentic AND code IN ('IDEMPOTENCY_KEY_REUSED', 'RECORD_CONFLICT')
+              AND (event_id = ANY ($2) OR request_id = ANY ($3))
+            ORDER BY event_id = ANY ($2) DESC NULLS LAST, refused_id DESC LIMIT $4`,
+    values: [
+      sourceId,
+      conflicts.map(({ eventId }) => eventId),
+      conflicts.map(({ requestId }) => requestId),
+      2 * conflicts.length,
+    ],
+  });
+  return ({ eventId, requestId, status }) =>
+    status === 'rejected'
+      ? (rows.find((row) => row.event_id === eventId) ?? rows.find((row) => row.request_id === requestId))
+      : undefined;
 }
 
 function ofCount(row: CountRow): ListedDelivery {
@@ -107,7 +168,7 @@ function ofCount(row: CountRow): ListedDelivery {
   };
 }
 
-/** Deliveries of one source, minute and outcome that left no event. */
+/** Deliveries of one source, minute and outcome that left no event, and conflicts. */
 export interface DeliveryCount {
   readonly sourceId: string;
   readonly outcome: string;
@@ -150,11 +211,15 @@ export function deliveryCounts(sql: Sql, onFailure: (error: unknown) => void) {
   };
 }
 
+/** The digits of the last millisecond of a minute. */
+function endOfMinute(atMs: number): string {
+  const endMs = (Math.floor(atMs / MINUTE_MS) + 1) * MINUTE_MS - 1;
+  return endMs.toString(16).padStart(TIME_DIGITS, '0');
+}
+
 /** The last millisecond of the minute, then a hash of outcome, code and reason. */
 function positionOf({ atMs, outcome, code = '', reason = '' }: DeliveryCount): string {
-  const endMs = (Math.floor(atMs / MINUTE_MS) + 1) * MINUTE_MS - 1;
-  const time = endMs.toString(16).padStart(TIME_DIGITS, '0');
-  return time + hash('sha256', `${outcome} ${code} ${reason}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
+  return endOfMinute(atMs) + hash('sha256', `${outcome} ${code} ${reason}`).slice(0, POSITION_DIGITS - TIME_DIGITS);
 }
 
 async function insertCounts(sql: Sql, counts: readonly Waiting[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import { writeBehind, type Database, type Sql, type Statement } from '@sealgate/storage';
+import { CONFLICT } from './deliveries-store.ts';
 import type { KeptDelivery, Refusal, RefusalReason } from '../domain/refusals.ts';
 
 /** A refused delivery of the list. */
@@ -115,7 +116,7 @@ export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now:
         text: `SELECT code, reason, sum(deliveries) AS n, max(last_at) AS at,
                       (array_agg(skew_seconds ORDER BY last_at DESC))[1] AS skew
                  FROM ingest.delivery_counts
-                WHERE source_id = $1 AND outcome = 'refused' AND position >= $2 AND position < $3
+                WHERE source_id = $1 AND outcome IN ('refused', '${CONFLICT}') AND position >= $2 AND position < $3
                 GROUP BY code, reason ORDER BY code, reason`,
         values: [sourceId, positionAt(from?.getTime() ?? 0), to === undefined ? 'g' : positionAt(to.getTime())],
       });

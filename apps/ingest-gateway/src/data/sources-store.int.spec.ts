@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { createSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
 import { openTestEvents, START_MS, type TestEvents } from '../testing/test-events.ts';
-import { deliveriesStore, deliveryCounts } from './deliveries-store.ts';
+import { CONFLICT, deliveriesStore, deliveryCounts } from './deliveries-store.ts';
 import { ingestRemovals } from './event-retention.ts';
 import { liveSources } from './live-callers.ts';
+import { refusalWriter, refusedStore } from './refused-store.ts';
 import { acceptingSources, resealSecrets, sealedSecrets, sourcesStore } from './sources-store.ts';
+import { writeRejectedDelivery } from './write-events.ts';
 
 const [OLD, NEW] = [`old:${'o'.repeat(32)}`, `new:${'n'.repeat(32)}`];
 const VALUE = 'a-secret-of-the-sender';
@@ -181,15 +183,73 @@ describe('counts of deliveries', () => {
     const listed = await store.list('src_a', { limit: 10 });
     expect(listed.map(({ outcome, code, deliveries }) => [outcome, code, deliveries])).toEqual([
       ['refused', 'UNAUTHENTICATED', 1],
-      ...[
-        ['refused', 'UNAUTHENTICATED', 4],
-        ['replayed', null, 1],
-      ].toSorted(() => (listed[1]!.outcome === 'refused' ? 0 : -1)),
+      ['refused', 'UNAUTHENTICATED', 4],
+      ['replayed', null, 1],
     ]);
     expect(await store.list('src_a', { limit: 10, before: listed[0]!.position })).toEqual(listed.slice(1));
     const day = 86_400_000;
     const kept = { eventDays: 90, claimDays: undefined };
     expect(await ingestRemovals(sql, kept, () => START_MS + 90 * day)['deliveries']!(100)).toBe(0);
     expect(await ingestRemovals(sql, kept, () => START_MS + 91 * day)['deliveries']!(100)).toBe(3);
+  });
+});
+
+describe('the deliveries of a source', () => {
+  const list = async (sourceId: string, pageSize: number) => {
+    const store = deliveriesStore(sql, test.events);
+    const all: Awaited<ReturnType<typeof store.list>> = [];
+    for (let before: string | undefined; ; before = all.at(-1)!.position) {
+      const page = await store.list(sourceId, { limit: pageSize, ...(before === undefined ? {} : { before }) });
+      all.push(...page);
+      if (page.length < pageSize) return all;
+    }
+  };
+  const eventAt = (ms: number) => `evt_${(START_MS + ms).toString(16).padStart(12, '0')}${'0'.repeat(20)}`;
+  const rejectedAt = (ms: number, requestId: string) => {
+    const event = { eventId: eventAt(ms), networkId: 'acme', sourceId: 'src_order', requestId, types: ['a'] };
+    return writeRejectedDelivery(sql, { ...event, strippedFields: 0 }, START_MS + ms + 700);
+  };
+
+  it('are newest first by the time that is shown, on every page, counts and events together', async () => {
+    const counts = deliveryCounts(sql, (error) => expect(error).toBeUndefined());
+    const count = { sourceId: 'src_order', outcome: 'refused', requestId: 'r' };
+    for (const [code, ms] of [
+      ['INVALID_JSON', 1000],
+      ['RATE_LIMITED', 3000],
+      ['UNAUTHENTICATED', 61_000],
+    ] as const)
+      counts.add({ ...count, code, atMs: START_MS + ms });
+    counts.add({ ...count, outcome: 'replayed', code: undefined, atMs: START_MS + 2000 });
+    await counts.close();
+    for (const ms of [1500, 1501, 3500, 62_000]) await rejectedAt(ms, `r${ms}`);
+    for (const pageSize of [1, 2, 3, 20]) {
+      const times = (await list('src_order', pageSize)).map(({ at }) => at.getTime() - START_MS);
+      expect(times).toEqual([62_000, 61_000, 3500, 3000, 2000, 1501, 1500, 1000]);
+    }
+  });
+
+  it('that are conflicts have code and reason, and are counted as refused, but listed once', async () => {
+    await rejectedAt(100_000, 'sent');
+    await rejectedAt(101_000, 'again');
+    const counts = deliveryCounts(sql, (error) => expect(error).toBeUndefined());
+    const conflict = { code: 'IDEMPOTENCY_KEY_REUSED', reason: 'delivery-id-reused', requestId: 'sent' } as const;
+    const of = { ...conflict, sourceId: 'src_order', atMs: START_MS + 100_000 };
+    counts.add({ ...of, outcome: CONFLICT });
+    await counts.close();
+    const box = ServerSecrets.parse(OLD).sealing('kept deliveries');
+    const writer = refusalWriter({
+      ...{ sql, box, newId: test.newId, onDropped: () => undefined },
+      onFailure: (error) => expect(error).toBeUndefined(),
+    });
+    // Processing it again left another event.
+    writer.add({ ...of, isAuthentic: true, detail: 'd', eventId: eventAt(101_000) });
+    await writer.close();
+    const { code, reason } = conflict;
+    expect((await list('src_order', 20)).filter(({ at }) => at.getTime() >= START_MS + 99_000)).toMatchObject([
+      { outcome: 'conflict', code, reason, requestId: 'again', deliveries: 1 },
+      { outcome: 'conflict', code, reason, requestId: 'sent', deliveries: 1 },
+    ]);
+    const counted = await refusedStore({ sql, box, now: () => START_MS }).counts('src_order', {});
+    expect(counted).toContainEqual(expect.objectContaining({ code, reason, deliveries: 1 }));
   });
 });

@@ -134,7 +134,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     method: 'get',
     path: `${PATH}/counts`,
     operationId: 'countRefusedDeliveries',
-    summary: 'Count refused deliveries of a source by code and reason',
+    summary: 'Count refused deliveries of a source, and conflicts, by code and reason',
     params,
     query: Type.Object(range, { additionalProperties: false }),
     responses: { 200: { description: 'The counts, in whole minutes.', schema: listOf(CountRow) } },

@@ -46,9 +46,11 @@ const DeliveryRow = named(
     outcome: enumOf('DeliveryOutcome', ['written', 'conflict', 'unknown', 'replayed', 'refused'], {
       description: '`conflict`: answered 200, wrote nothing. `unknown`: not settled yet.',
     }),
-    code: OrNull(Type.String({ description: 'The problem code of a refusal.' })),
-    reason: OrNull(Type.String({ description: 'Why it was refused: see the list of refused deliveries.' })),
-    deliveries: Type.Integer({ description: 'Replays and refusals are counted per minute.' }),
+    code: OrNull(Type.String({ description: 'The problem code of a refusal or conflict.' })),
+    reason: OrNull(
+      Type.String({ description: 'Why it was refused or a conflict: see the list of refused deliveries.' }),
+    ),
+    deliveries: Type.Integer({ description: 'Replays and refusals are counted per minute; `at` is the last of them.' }),
     requestId: Type.String({ description: 'The id of the last of them.' }),
     eventId: OrNull(Text),
     types: Type.Array(Text),
@@ -219,7 +221,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     method: 'get',
     path: `${PATH}/:sourceId/deliveries`,
     operationId: 'listSourceDeliveries',
-    summary: 'List the outcomes of the last deliveries to a source, newest first',
+    summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
     params: oneParams,
     query: listQuery(ADMIN_LIST_RANGE, {}),
     responses: { 200: { description: 'A page.', schema: listOf(DeliveryRow) } },

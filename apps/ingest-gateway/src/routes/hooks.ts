@@ -16,7 +16,7 @@ const Delivered = named(
   Type.Object({
     eventId: Type.String(),
     records: Type.Array(RecordReceipt, {
-      description: 'One for each channel. Empty: the id exists with other content, and nothing was written.',
+      description: 'One for each channel. Empty: a conflict, nothing was written.',
     }),
   }),
 );
@@ -54,7 +54,7 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     permit: 'byHandler',
     charge: 'byHandler',
     confirmsCaller: true,
-    idempotency: 'in-ledger',
+    idempotency: 'of-content',
     query: 'ignored',
     body: 'bytes',
     mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'text/plain'],
@@ -63,7 +63,10 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     shareBody: (request) => ports.shareBody({ ...request, caller: sourceOf(request.caller) }),
     responses: {
       200: {
-        description: 'Written, or written before: the record with its receipts. Or the challenge of the sender.',
+        description:
+          'Written, or written before (`Idempotent-Replayed: true`): the record with its receipts. `records` is empty ' +
+          'where nothing was written, because the delivery id was used with other bytes, or the record id with other ' +
+          'content: a sender would repeat any other answer. Or the challenge of the sender.',
         schema: Type.Union([Delivered, Challenge]),
       },
     },

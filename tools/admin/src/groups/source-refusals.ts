@@ -64,7 +64,7 @@ const refused: CommandSpec<PageOptions & RangeOptions & { readonly code?: string
 
 const refusedCounts: CommandSpec<RangeOptions> = {
   usage: 'refused-counts <networkId> <sourceId>',
-  summary: 'Count refused deliveries of a source by code and reason',
+  summary: 'Count refused deliveries of a source, and conflicts, by code and reason',
   examples: ['sealgate sources refused-counts acme src_AAAAAAAAAAAAAAAAAAAAAA --from 2030-01-01T00:00:00Z'],
   options: rangeOptions(),
   run: (session, [networkId = '', sourceId = ''], { from, to }) => {
