@@ -152,6 +152,7 @@ describe('a signature over method and address', () => {
     const spoofed = { Host: 'evil.example.com', 'X-Forwarded-Host': 'evil.example.com' };
     expectProblem(await post(source, { ...spoofed, ...signed('https://evil.example.com') }), 'UNAUTHENTICATED');
     deliveredBy(await post(source, { ...spoofed, ...signed(PUBLIC_URL) }));
+    expect(source.url).toBe(PUBLIC_URL + source.path);
   });
 });
 

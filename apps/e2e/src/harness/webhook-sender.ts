@@ -44,6 +44,8 @@ export function githubSignature(secret: string, body: string): string {
 export interface MadeSource {
   readonly sourceId: string;
   readonly path: string;
+  /** Null unless the gateway has PUBLIC_URL. */
+  readonly url: string | null;
   /** The path in the admin API, after /admin/v1. */
   readonly adminPath: string;
 }
@@ -56,10 +58,11 @@ export async function newSource(
 ): Promise<MadeSource> {
   const secrets = [{ id: 'k1', value: secret }];
   const body = { name: 'A source', scheme: 'github', secrets, ...members };
-  const { sourceId, path } = await admin.ask('POST', `/networks/${networkId}/sources`, body);
+  const { sourceId, path, url } = await admin.ask('POST', `/networks/${networkId}/sources`, body);
   return {
     sourceId: String(sourceId),
     path: String(path),
+    url: url === null ? null : String(url),
     adminPath: `/networks/${networkId}/sources/${String(sourceId)}`,
   };
 }

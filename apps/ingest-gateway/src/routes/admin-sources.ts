@@ -74,6 +74,8 @@ export interface AdminSourcesPorts extends ManageSourcesPorts {
   readonly deliveries: DeliveriesStore;
   readonly refused: Pick<RefusedStore, 'forget'>;
   readonly testDelivery: (about: { readonly sourceId: string; readonly requestId: string }) => Promise<TestOutcome>;
+  /** The URL of the public listener, where this process knows it. */
+  readonly publicUrl: string | undefined;
   readonly cursors: CursorCodec;
   readonly auditChange: AuditChange & AuditLedgerChange;
 }
@@ -116,7 +118,7 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
       const source = await createSource(ports, { networkId: context.params.networkId, ...given }, (sourceId) =>
         alsoRecord(context, 'source.create', sourceId),
       );
-      return { status: 201, body: sourceRowOf(source) };
+      return { status: 201, body: sourceRowOf(source, ports.publicUrl) };
     },
   });
   const patch = adminRoute({
@@ -141,7 +143,10 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
       const record = alsoRecord(context, 'source.change', context.params.sourceId);
       const keepsNothing = context.body.keepRefusedHours === 0 || context.body.keepRefusedHours === null;
       const also = keepsNothing ? forgetting(context.params.sourceId, record) : record;
-      return { status: 200, body: sourceRowOf(await changeSource(ports, context.params, { change, also })) };
+      return {
+        status: 200,
+        body: sourceRowOf(await changeSource(ports, context.params, { change, also }), ports.publicUrl),
+      };
     },
   });
   const remove = adminRoute({
@@ -200,7 +205,8 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
       const after = page.after === undefined ? {} : { after: String(page.after) };
       const rows = await ports.sources.list(networkId, { limit: page.limit + 1, ...after });
       const position = ({ sourceId }: Source) => sourceId;
-      return { status: 200, body: page.answer(rows, { item: sourceRowOf, position }) };
+      const item = (row: Source) => sourceRowOf(row, ports.publicUrl);
+      return { status: 200, body: page.answer(rows, { item, position }) };
     },
   });
   const get = adminRoute({
@@ -213,7 +219,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The source, without its secrets.', schema: SourceRow } },
     errors: ['NOT_FOUND'],
     async handler({ params: { networkId, sourceId } }) {
-      return { status: 200, body: sourceRowOf(await findSource(ports, networkId, sourceId)) };
+      return { status: 200, body: sourceRowOf(await findSource(ports, networkId, sourceId), ports.publicUrl) };
     },
   });
   const deliveries = adminRoute({

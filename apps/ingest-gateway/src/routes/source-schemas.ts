@@ -168,6 +168,11 @@ export const SourceRow = named(
     name: Text,
     scheme: Scheme,
     path: Type.String({ description: 'The path for its deliveries on the public listener.' }),
+    url: OrNull(
+      Type.String({
+        description: 'What to enter at the sender: PUBLIC_URL and the path. Null: PUBLIC_URL is not set.',
+      }),
+    ),
     secrets: Type.Array(
       named(
         'SourceSecret',
@@ -232,11 +237,12 @@ const bodySettings = ({ maxBytes = DEFAULT_MAX_BYTES, keepRefusedHours = 0 }: So
   keepRefusedHours,
 });
 
-export function sourceRowOf(source: Source): Static<typeof SourceRow> {
+export function sourceRowOf(source: Source, publicUrl: string | undefined): Static<typeof SourceRow> {
   const { sourceId, networkId, name, scheme, enabled, settings: own } = source;
   return {
     ...{ sourceId, networkId, name, scheme, enabled },
     path: pathOfSource(sourceId),
+    url: publicUrl === undefined ? null : publicUrl + pathOfSource(sourceId),
     secrets: source.secrets.map(({ id, createdAt, isPublic }) => ({ id, createdAt, isPublic })),
     channels: own.channels === undefined ? null : [...own.channels],
     type: own.type ?? null,

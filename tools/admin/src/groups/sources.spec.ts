@@ -12,6 +12,7 @@ const ROW = {
   name: 'GitHub',
   scheme: 'github',
   path: `/hooks/${SOURCE_ID}`,
+  url: `https://ingest.example.com/hooks/${SOURCE_ID}`,
   secrets: [{ id: 'k1', createdAt: '2030-01-02T03:04:05.678Z', isPublic: false }],
   enabled: true,
   allowedTypes: null,
@@ -36,7 +37,7 @@ function fileOf(name: string, text: string): string {
 }
 
 describe('sources create', () => {
-  it('generates a secret, shows it once, and prints the path', async () => {
+  it('generates a secret, shows it once, and prints the whole address for the sender', async () => {
     const { code, out, err } = await run('sources create acme --name GitHub --scheme github');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const [body] = bodiesSent();
@@ -44,7 +45,7 @@ describe('sources create', () => {
     expect(body).toEqual({ name: 'GitHub', scheme: 'github', secrets: [{ id: 'k1', value: secret }] });
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(out).toContain(`\n  ${secret}\n`);
-    expect(out).toContain(`/hooks/${SOURCE_ID}`);
+    expect(out).toContain(`\nurl           https://ingest.example.com/hooks/${SOURCE_ID}\n`);
   });
 
   it('generates one in the format of Standard Webhooks for that scheme', async () => {
@@ -225,6 +226,23 @@ describe('the guide for webhooks', () => {
     }
     const named = lines.flatMap((line) => /--preset (\S+)/.exec(line)?.[1] ?? []);
     expect(new Set(named)).toEqual(new Set(senders));
+  });
+
+  it('has no other command that the program does not know', async () => {
+    const secret = fileOf('x.secret', 'x');
+    const others = [...guide.matchAll(/^ *npx sealgate ((?!sources create).+?)(?: > .+)?$/gm)].map(
+      ([, line = '']) => line,
+    );
+    expect(others.length).toBeGreaterThan(10);
+    api.answer(({ path }) => ({
+      body: /deliveries$|refused(\/counts)?(\?|$)/.test(path)
+        ? { items: [], nextCursor: null }
+        : { ...ROW, status: 200 },
+    }));
+    for (const line of others) {
+      const { code, err } = await run(line.replace('x.secret', secret));
+      expect({ line, code, err }).toEqual({ line, code: 0, err: '' });
+    }
   });
 });
 

@@ -151,7 +151,7 @@ const create: CommandSpec<CreateOptions> = {
   usage: 'create <networkId>',
   summary: 'Create a source; a generated secret is shown only once',
   details:
-    'Give the sender the URL of the public listener with the path, and the secret. With --secret-file no secret is\n' +
+    'Give the sender url, and the secret; without url the gateway has no PUBLIC_URL: put its public address before path. With --secret-file no secret is\n' +
     'generated: the file has the secret from the sender, such as the signing secret of Stripe or Slack. --json shows no secret, so it needs --secret-file.',
   examples: [
     "sealgate sources create acme --name 'GitHub of acme' --preset github",
