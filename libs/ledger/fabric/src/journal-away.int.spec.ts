@@ -1,6 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { LedgerUnavailableError, OutcomeUnknownError, type UnitResult } from '@sealgate/ledger-port';
+import {
+  ClaimInFlightError,
+  LedgerUnavailableError,
+  OutcomeUnknownError,
+  type UnitResult,
+} from '@sealgate/ledger-port';
 import { openDatabase } from '@sealgate/storage';
 import { until } from '@sealgate/testing';
 import { UnavailableError } from './fabric-errors.ts';
@@ -20,16 +25,21 @@ beforeAll(async () => {
 afterAll(() => test.close());
 
 const CHANNEL = 'acme.main';
-const claimOf = (claim: Buffer) => ({ claim, fingerprint: 's1:a', acceptable: ['s1:a'] });
-const unit = (id: string, claim?: Buffer) => ({
+const claimOf = (claim: Buffer, fingerprint: string) => ({ claim, fingerprint, acceptable: [fingerprint] });
+const unit = (id: string, claim?: Buffer, fingerprint = 's1:a') => ({
   network: 'acme',
   channel: CHANNEL,
   note: '{"event":1}',
   records: [{ id, type: 'asset', owner: null, data: '{"n":1}', extra: null }],
-  ...(claim === undefined ? {} : { claim: claimOf(claim) }),
+  ...(claim === undefined ? {} : { claim: claimOf(claim, fingerprint) }),
 });
 const ordered = () => test.peer.channel('main').transactions().length + test.peer.channel('main').pending();
 const alter = (text: string) => test.sql.query({ text: text.replaceAll('journal', `${SCHEMA}.fabric_transactions`) });
+
+const nowhere = () => {
+  const limits = { maxConnections: 1, connectTimeoutMs: 300, deadlineMs: 300 };
+  return openDatabase({ url: 'postgres://nobody:x@127.0.0.1:1/none', applicationName: 'test', ...limits });
+};
 
 describe('while the journal cannot be written', () => {
   it('nothing is sent, and "nothing was written" is true', async () => {
@@ -63,9 +73,30 @@ describe('while the journal cannot be written', () => {
     expect(ordered()).toBe(before);
   });
 
+  it('a held claim whose outcome cannot be asked is unknown, never "nothing was written"', async () => {
+    const [id, claim] = [randomUUID(), randomBytes(32)];
+    const before = ordered();
+    test.peer.orderer.hold();
+    const first = ledger.append(unit(id, claim)).catch((error: unknown) => error);
+    await until(() => ordered() === before + 1);
+    // The claim is found; then the journal of the transaction that holds it does not answer.
+    const away = nowhere();
+    const client = test.open({ journal: { sql: away, schema: SCHEMA } });
+    const { ledger: asked } = test.openLedger({ client });
+    const told = await asked.append(unit(id, claim)).catch((error: unknown) => error);
+    expect(told).toBeInstanceOf(OutcomeUnknownError);
+    await expect(asked.append(unit(randomUUID(), claim, 's1:other'))).rejects.toThrow(ClaimInFlightError);
+    test.peer.orderer.release();
+    await first;
+    const { transactionId } = told as OutcomeUnknownError;
+    expect(await ledger.append(unit(id, claim))).toMatchObject({ outcome: 'replayed', transactionId });
+    expect(ordered()).toBe(before + 1);
+    await client.close();
+    await away.close();
+  });
+
   it('health reports it', async () => {
-    const limits = { maxConnections: 1, connectTimeoutMs: 300, deadlineMs: 300 };
-    const away = openDatabase({ url: 'postgres://nobody:x@127.0.0.1:1/none', applicationName: 'test', ...limits });
+    const away = nowhere();
     const problems: string[] = [];
     const client = test.open({
       journal: { sql: away, schema: SCHEMA },
