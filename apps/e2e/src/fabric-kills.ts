@@ -10,8 +10,10 @@ import type { Gateway } from './harness/gateway-process.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import type { SyncSummary } from './harness/peer-setup.ts';
 
-const ROUND_WITHIN_MS = 180_000;
-const ANSWER_WITHIN_MS = 90_000;
+/** Longer than its waits together, the second attempt at an answer among them. */
+const ROUND_WITHIN_MS = 480_000;
+const ANSWER_WITHIN_MS = 120_000;
+const JOURNALLED_WITHIN_MS = 60_000;
 const WORST_PAUSE_MS = 400;
 /** Longer than the lease of a dead process, so that the next one takes its claims over while it cannot ask. */
 const LOCKED_FOR_MS = 7000;
@@ -36,6 +38,8 @@ interface Stand {
   readonly orders: readonly Order[];
   /** Answers that say what is not so. */
   readonly untrue: string[];
+  /** Kills at another moment than the one that was waited for. */
+  readonly missed: string[];
 }
 
 /**
@@ -46,6 +50,7 @@ interface Stand {
 export function killStories(open: () => Promise<RealNetwork>, kills: number): void {
   describe(`A ledger peer that is killed ${kills} times on a contract that counts`, () => {
     const untrue: string[] = [];
+    const missed: string[] = [];
     const all: Order[] = [];
     let network: RealNetwork;
     let stage: FabricStage;
@@ -76,8 +81,7 @@ export function killStories(open: () => Promise<RealNetwork>, kills: number): vo
         all.push(...orders);
         const [one, other] = stage.setup.peers as [Gateway, Gateway];
         const [victim, heir] = n % 2 === 0 ? [one, other] : [other, one];
-        await round({ stage, network, sql, victim, heir, orders, untrue });
-        if (!victim.isRunning) await victim.start();
+        await play(round, { stage, network, sql, victim, heir, orders, untrue, missed });
       },
       ROUND_WITHIN_MS,
     );
@@ -92,20 +96,38 @@ export function killStories(open: () => Promise<RealNetwork>, kills: number): vo
         );
         const counts = countWrites(blocks.flat(), stage.tag);
         const doubled = [...counts].filter(([, transactions]) => transactions.length > 1).map(([id]) => id);
+        const unanswered = all.filter(({ transactionId }) => transactionId === undefined).map(({ id }) => id);
         const lost = all.filter(({ id, transactionId }) => counts.get(id)?.[0]?.transactionId !== transactionId);
         const { rows } = await sql.query(
           `SELECT (SELECT count(*)::int FROM peer.jobs WHERE claim IS NOT NULL AND answer_status IS NULL) AS unanswered,
                   (SELECT count(*)::int FROM peer.fabric_transactions WHERE settled_at IS NULL) AS unsettled,
                   (SELECT count(*)::int FROM peer.fabric_transactions WHERE status = 'committed') AS committed`,
         );
-        const report = { kills, keys: all.length, written: counts.size, doubled, lost, untrue };
-        process.stdout.write(`${JSON.stringify({ ...report, rows: rows[0] })}\n`);
-        expect(report).toEqual({ kills, keys: all.length, written: all.length, doubled: [], lost: [], untrue: [] });
+        const report = { kills, keys: all.length, written: counts.size, doubled, lost, unanswered, untrue };
+        process.stderr.write(`${JSON.stringify({ ...report, missed, rows: rows[0] })}\n`);
+        const good = { doubled: [], lost: [], unanswered: [], untrue: [] };
+        expect(report).toEqual({ kills, keys: all.length, written: all.length, ...good });
+        // On a busy machine some kills come late; if many do, the story no longer shows what it is about.
+        expect(missed.length).toBeLessThanOrEqual(Math.ceil(kills / 10));
         expect(rows).toEqual([{ unanswered: 0, unsettled: 0, committed: all.length }]);
       },
       ROUND_WITHIN_MS,
     );
   });
+}
+
+/** However a round ends, the network is whole afterwards, both processes run, and every key has its final answer. */
+async function play(round: (stand: Stand) => Promise<void>, stand: Stand): Promise<void> {
+  const { stage, network, victim, heir, orders, untrue } = stand;
+  const failed = await round(stand).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  if (failed !== undefined) await network.mend();
+  if (!victim.isRunning) await victim.start();
+  const open = orders.filter(({ transactionId }) => transactionId === undefined);
+  await Promise.all(open.map((order) => finish(stage, order, heir, untrue)));
+  if (failed !== undefined) throw failed.error;
 }
 
 /** Between its journal row and the commit: the orderer stands still. */
@@ -120,15 +142,18 @@ async function journalLocked(stand: Stand): Promise<void> {
   await killAfterJournal(stand);
   await sql.query('BEGIN');
   await sql.query('LOCK TABLE peer.fabric_transactions IN ACCESS EXCLUSIVE MODE');
-  const endsAt = performance.now() + LOCKED_FOR_MS;
-  while (performance.now() < endsAt) {
-    for (const answer of await Promise.all(orders.map((order) => push(stage, order, heir)))) {
-      if (answer === undefined || MAY_SAY.has(codeOf(answer))) continue;
-      untrue.push(`journal locked: ${answer.status} ${JSON.stringify(answer.body)}`);
+  try {
+    const endsAt = performance.now() + LOCKED_FOR_MS;
+    while (performance.now() < endsAt) {
+      for (const answer of await Promise.all(orders.map((order) => push(stage, order, heir)))) {
+        if (answer === undefined || MAY_SAY.has(codeOf(answer))) continue;
+        untrue.push(`journal locked: ${told(answer)}`);
+      }
+      await delay(200);
     }
-    await delay(200);
+  } finally {
+    await sql.query('ROLLBACK');
   }
-  await sql.query('ROLLBACK');
   await finishAll(stand);
 }
 
@@ -156,22 +181,45 @@ async function lagging(stand: Stand): Promise<void> {
   await network.peer.freeze();
   await network.secondOrganization.start();
   const { ask } = stage.setup;
-  let said = '';
-  for (let time = 0; time < 3; time += 1) {
+  let ready: HttpAnswer | undefined;
+  let isUnready = false;
+  for (let time = 0; time < MOST_READS && (time < LEAST_READS || !isUnready); time += 1) {
     const read = await ask('GET', `/api/assets/${order.id}?type=alone`, { peer: heir });
-    if (read.status !== 503) untrue.push(`lagging: GET ${read.status} ${JSON.stringify(read.body)}`);
+    if (read.status !== 503 && !shows(read, order)) untrue.push(`lagging: GET ${told(read)}`);
     const listed = await ask('POST', '/api/assets/query', { body: { type: 'alone', limit: 1000 }, peer: heir });
-    if (listed.status !== 503) untrue.push(`lagging: query ${listed.status}`);
-    said += (await heir.ops.send({ path: '/health/ready' })).text;
+    if (listed.status !== 503 && !shows(listed, order)) untrue.push(`lagging: query ${told(listed)}`);
+    ready = await heir.ops.send({ path: '/health/ready' });
+    isUnready ||= saysUnready(ready, network.otherChannel);
   }
-  if (!said.includes('peers_behind')) untrue.push(`lagging: ready said ${said}`);
+  if (ready !== undefined && !isUnready) untrue.push(`lagging: ready said ${told(ready)}`);
   await network.peer.thaw();
   await network.orderer.thaw();
   await until(async () => (await ask('GET', `/api/assets/${order.id}?type=alone`, { peer: heir })).status === 200, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     what: 'the asset to be read again',
   });
 }
+
+const LEAST_READS = 3;
+const MOST_READS = 20;
+/** The peer that answers is behind; or, on a busy machine, does not answer in time. */
+const WHY_UNREADY: ReadonlySet<string | undefined> = new Set(['peers_behind', 'no_answer']);
+
+/** Whether the contract that counts is listed as not ok on a channel. */
+function saysUnready({ body }: HttpAnswer, channel: string): boolean {
+  const { contracts = [] } = body as {
+    contracts?: { channel: string; chaincode: string; ok: boolean; reason?: string }[];
+  };
+  return contracts.some(
+    (one) => one.channel === channel && one.chaincode === 'basic' && !one.ok && WHY_UNREADY.has(one.reason),
+  );
+}
+
+/** Whether an answer has the asset of an order: a page of them, or the asset alone. */
+const shows = ({ status, body }: HttpAnswer, { id }: Order): boolean =>
+  status === 200 && JSON.stringify(body).includes(JSON.stringify(id));
+
+const told = ({ status, body }: HttpAnswer): string => `${status} ${JSON.stringify(body)}`;
 
 const ROUNDS = [
   ['after its journal row', afterJournal],
@@ -181,15 +229,20 @@ const ROUNDS = [
   ['after its journal row, which is locked then', journalLocked],
 ] as const;
 
-async function killAfterJournal({ stage, network, sql, victim, orders }: Stand): Promise<void> {
+/** On a busy machine an attempt may end before the journal, so each request is repeated until the kill. */
+async function killAfterJournal({ stage, network, sql, victim, orders, missed }: Stand): Promise<void> {
   await network.orderer.freeze();
-  const sent = orders.map((order) => push(stage, order, victim));
+  let isOver = false;
+  const sent = orders.map(async (order) => {
+    for (; !isOver; await delay(200)) await push(stage, order, victim);
+  });
   const text = 'SELECT FROM peer.fabric_transactions WHERE settled_at IS NULL';
   await until(async () => (await sql.query(text)).rowCount === orders.length, {
-    timeoutMs: 20_000,
+    timeoutMs: JOURNALLED_WITHIN_MS,
     what: 'the row of each transaction',
-  });
+  }).catch((error: unknown) => missed.push(`${orders[0]?.id}: ${String(error)}`));
   await victim.kill();
+  isOver = true;
   await Promise.all(sent);
   await network.orderer.thaw();
 }
