@@ -164,6 +164,8 @@ describe('kept deliveries', () => {
       eventId: 'evt_1',
       keptUntil: undefined,
     });
+    await store.processed(first!.refusedId, { outcome: 'replayed', isDone: true, eventId: 'evt_2' });
+    expect(await store.find('src_a', first!.refusedId)).toMatchObject({ outcome: 'written', eventId: 'evt_1' });
     expect(await store.find('src_a', second!.refusedId)).toMatchObject({
       outcome: 'INVALID_JSON',
       keptUntil: expect.any(Date),

@@ -2,7 +2,7 @@ import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import { writeBehind, type Database, type Sql, type Statement } from '@sealgate/storage';
 import { CONFLICT } from './deliveries-store.ts';
-import type { KeptDelivery, Refusal, RefusalReason } from '../domain/refusals.ts';
+import { DONE_OUTCOMES, type KeptDelivery, type Refusal, type RefusalReason } from '../domain/refusals.ts';
 
 /** A refused delivery of the list. */
 export interface ListedRefusal extends Omit<Refusal, 'atMs'> {
@@ -99,13 +99,13 @@ export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now:
         throw new AppError('UNAVAILABLE', 'The delivery cannot be decrypted by this process.', { cause: error });
       }
     },
-    /** What is done needs no body any more. */
+    /** What is done needs no body any more. Of calls at once, the first that is done stays the outcome. */
     async processed(refusedId: string, result: { outcome: string; isDone: boolean; eventId: string | undefined }) {
       const { outcome, isDone, eventId } = result;
       await sql.query({
         text: `UPDATE ingest.refused_deliveries SET processed_at = $2, outcome = $3, event_id = coalesce($4, event_id)
-                WHERE refused_id = $1`,
-        values: [refusedId, new Date(now()), outcome, eventId ?? null],
+                WHERE refused_id = $1 AND (outcome IS NULL OR NOT outcome = ANY ($5))`,
+        values: [refusedId, new Date(now()), outcome, eventId ?? null, DONE_OUTCOMES],
       });
       const text = 'DELETE FROM ingest.kept_deliveries WHERE refused_id = $1';
       if (isDone) await sql.query({ text, values: [refusedId] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { BODY, NOW_S, setUp, standardHeaders } from '../testing/test-deliveries.ts';
 import type { SourceSettings } from './caller.ts';
-import type { Refusal } from './refusals.ts';
+import { doneOutcomeOf, whyNotKept, type Refusal } from './refusals.ts';
 
 const LARGE = JSON.stringify({ type: 'x'.repeat(1_048_566) });
 
@@ -94,5 +94,41 @@ describe('a delivery', () => {
     const receivedAt = new Date(longAgo * 1000).toISOString();
     expect(JSON.parse(units[0]!.records[0]!.extra!)).toMatchObject({ receivedAt, timestamp: longAgo });
     expect(await send(BODY, standardHeaders(NOW_S, { id: 'msg_3' }), 'json', longAgo * 1000)).toBe('UNAUTHENTICATED');
+  });
+});
+
+describe('a refused delivery that cannot be processed again', () => {
+  const at = new Date(NOW_S * 1000);
+  const refused = { at, bodyBytes: 100, reason: 'not-json', isAuthentic: true } as const;
+  const sourceKeeps = { keepRefusedHours: 2 };
+
+  it.each<[string, Partial<Refusal>, SourceSettings, number, RegExp]>([
+    ['the source keeps none', {}, {}, 0, /keeps no refused deliveries/],
+    ['its time is over', {}, sourceKeeps, 7_200_000, /not kept any more.*2 hours/],
+    [
+      'it was announced as too large to be read',
+      { bodyBytes: 26_214_401 },
+      sourceKeeps,
+      0,
+      /larger than 26214400 bytes/,
+    ],
+    [
+      'it became too large to be read',
+      { bodyBytes: undefined, reason: 'too-large', isAuthentic: false },
+      sourceKeeps,
+      0,
+      /larger than 26214400 bytes/,
+    ],
+    ['it came before the source kept any', {}, sourceKeeps, 7_199_999, /never kept, or had to leave/],
+  ])('says why: %s', (_why, row, settings, laterMs, expected) => {
+    expect(whyNotKept({ ...refused, ...row }, settings, at.getTime() + laterMs)).toMatch(expected);
+  });
+
+  it('is done with an outcome of a delivery, but not with a refusal or a conflict', () => {
+    const outcomes = ['written', 'replayed', 'answered', 'conflict', 'INVALID_JSON', undefined];
+    expect(outcomes.map((outcome) => doneOutcomeOf({ outcome }))).toEqual([
+      ...['written', 'replayed', 'answered'],
+      ...[undefined, undefined, undefined],
+    ]);
   });
 });

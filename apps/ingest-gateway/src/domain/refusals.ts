@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@sealgate/errors';
+import { MOST_BYTES } from './body-budget.ts';
 import { UNVOUCHED_REASONS } from './schemes/scheme.ts';
 
 /**
@@ -68,6 +69,30 @@ export interface Refusal {
   /** The event of a conflict. */
   readonly eventId?: string | undefined;
   readonly atMs: number;
+}
+
+/** Outcomes of processing a delivery again after which there is nothing left to process. */
+export const DONE_OUTCOMES = ['written', 'replayed', 'answered'] as const;
+export type DoneOutcome = (typeof DONE_OUTCOMES)[number];
+
+/** The outcome of a delivery that was processed again and is done; undefined for any other. */
+export const doneOutcomeOf = ({ outcome }: { readonly outcome?: string | undefined }): DoneOutcome | undefined =>
+  DONE_OUTCOMES.find((done) => done === outcome);
+
+const HOUR_MS = 3_600_000;
+
+/** Why a refused delivery cannot be processed again: its body is not there. */
+export function whyNotKept(
+  { at, bodyBytes, reason, isAuthentic }: Pick<Refusal, 'bodyBytes' | 'reason' | 'isAuthentic'> & { readonly at: Date },
+  { keepRefusedHours: hours = 0 }: { readonly keepRefusedHours?: number | undefined },
+  nowMs: number,
+): string {
+  if (hours === 0) return 'Its body is not kept: the source keeps no refused deliveries (keepRefusedHours is 0).';
+  if ((bodyBytes ?? 0) > MOST_BYTES || (bodyBytes === undefined && reason === 'too-large' && !isAuthentic))
+    return `Its body was never kept: it is larger than ${MOST_BYTES} bytes, the most that is read.`;
+  if (at.getTime() + hours * HOUR_MS <= nowMs)
+    return `Its body is not kept any more: the source keeps refused deliveries for ${hours} hours.`;
+  return 'Its body was never kept, or had to leave: it was refused before keepRefusedHours was set, or more was refused than is kept of a source.';
 }
 
 /** What may be kept of a refused delivery, to process it again. */

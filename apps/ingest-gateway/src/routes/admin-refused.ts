@@ -21,7 +21,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { ListedRefusal, RefusedStore } from '../data/refused-store.ts';
 import { findSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
-import { REFUSAL_REASONS, type KeptDelivery } from '../domain/refusals.ts';
+import { doneOutcomeOf, REFUSAL_REASONS, whyNotKept, type KeptDelivery } from '../domain/refusals.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
 import { IdText, OrNull, Text, Time } from './schemas.ts';
 
@@ -156,7 +156,8 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     summary: 'Process a kept delivery again, with the settings of its source as they are now',
     description:
       'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once, ' +
-      'however often this is called and whatever its sender repeats.',
+      'however often this is called and whatever its sender repeats: once it is done, the answer is that outcome and ' +
+      'its event again. 409 where its body is not kept, with the reason in `detail`.',
     params: Type.Object({ networkId: IdText, sourceId: IdText, refusedId: IdText }),
     body: closedObject({}),
     bodyOptional: true,
@@ -165,19 +166,22 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION', 'OVERLOADED'],
     async handler(context) {
       const { networkId, sourceId, refusedId } = context.params;
-      await findSource(ports, networkId, sourceId);
+      const { settings } = await findSource(ports, networkId, sourceId);
       const row = await refused.find(sourceId, refusedId);
       if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such refused delivery.');
+      const done = doneOutcomeOf(row);
+      if (done !== undefined)
+        return { status: 200, body: { status: 200, code: null, outcome: done, eventId: row.eventId ?? null } };
       const delivery = await refused.open(refusedId);
       if (delivery === undefined)
-        throw new AppError('INVALID_STATE_TRANSITION', 'Its body is not kept, or not any more.');
+        throw new AppError('INVALID_STATE_TRANSITION', whyNotKept(row, settings, ports.now()));
       const change = { action: 'source.process', resource: 'source', resourceId: sourceId };
       // Audited before it may write, so that no record lacks its event.
       await ports.auditChange(context, { ...change, detail: { refusedId } });
       const { requestId } = context;
       const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at });
       const { status, code, answer } = outcome;
-      const isDone = answer !== null && answer.outcome !== 'conflict';
+      const isDone = doneOutcomeOf({ outcome: answer?.outcome }) !== undefined;
       await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });
       return {
         status: 200,

@@ -79,7 +79,8 @@ const process: CommandSpec = {
   summary: 'Process a kept delivery again, with the settings of its source as they are now',
   details:
     'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once,\n' +
-    'however often this is called and whatever its sender repeats. Only a source with --keep-refused-hours keeps them.',
+    'however often this is called and whatever its sender repeats: the first outcome is shown again. Only a source\n' +
+    'with --keep-refused-hours keeps deliveries, from then on.',
   examples: ['sealgate sources process acme src_AAAAAAAAAAAAAAAAAAAAAA rfd_0190b6a7c0de7000800000000000000a --yes'],
   options: [yesOption()],
   run: async (session, [networkId = '', sourceId = '', refusedId = '']) => {
