@@ -31,24 +31,34 @@ describe('each delivery', () => {
   });
 });
 
+const MISSING = { unvouched: 'header-missing', header: 'x-sig' } as const;
+
 describe('sources that fail', () => {
   it('are counted until a signature is valid, or for a quarter of an hour after the last delivery', () => {
     let nowMs = 0;
     const reports: string[] = [];
-    const failing = new FailingSources({ now: () => nowMs, onFailing: ({ sourceId }) => reports.push(sourceId) });
+    const failing = new FailingSources({
+      now: () => nowMs,
+      onFailing: ({ sourceId }, { unvouched, header }, requestId) =>
+        reports.push(`${sourceId} ${unvouched} ${header} ${requestId}`),
+    });
     const [one, two] = [sourceOf('one'), sourceOf('two')];
-    failing.vouched(one, true);
+    failing.vouched(one, { keyId: 'k1' }, 'r');
     expect(failing.count()).toBe(0);
-    for (const source of [one, one, two]) failing.vouched(source, false);
+    for (const source of [one, one, two]) failing.vouched(source, MISSING, source.sourceId === 'two' ? 'r2' : 'r1');
     expect(failing.count()).toBe(2);
-    failing.vouched(one, true);
+    failing.vouched(one, { keyId: 'k1' }, 'r');
     expect(failing.count()).toBe(1);
     nowMs = 899_999;
     expect(failing.count()).toBe(1);
     nowMs = 900_000;
     expect(failing.count()).toBe(0);
-    failing.vouched(two, false);
-    expect(reports).toEqual(['one', 'two', 'two']);
+    failing.vouched(two, { unvouched: 'no-matching-secret' }, 'r3');
+    expect(reports).toEqual([
+      'one header-missing x-sig r1',
+      'two header-missing x-sig r2',
+      'two no-matching-secret undefined r3',
+    ]);
   });
 
   it('leave when they were deleted or disabled', async () => {
@@ -60,14 +70,14 @@ describe('sources that fail', () => {
     };
     await failing.keep(accepting);
     expect(asked).toEqual([]);
-    for (const id of ['one', 'two', 'three']) failing.vouched(sourceOf(id), false);
+    for (const id of ['one', 'two', 'three']) failing.vouched(sourceOf(id), MISSING, 'r');
     await failing.keep(accepting);
     expect([asked, failing.count()]).toEqual([[['one', 'two', 'three']], 1]);
   });
 
   it('are bounded in number', () => {
     const failing = new FailingSources({ now: () => 0, onFailing: () => undefined });
-    for (let n = 0; n < 1500; n += 1) failing.vouched(sourceOf(String(n)), false);
+    for (let n = 0; n < 1500; n += 1) failing.vouched(sourceOf(String(n)), MISSING, 'r');
     expect(failing.count()).toBe(1000);
   });
 });

@@ -13,6 +13,7 @@ import type { ReadBody } from './domain/read-body.ts';
 import { CallerChangedError } from '@sealgate/http';
 import { pathOfSource, type LiveSource } from './domain/caller.ts';
 import { reasonOf } from './domain/refusals.ts';
+import { isVouched, type Unvouched, type Vouched } from './domain/schemes/scheme.ts';
 import { takeDelivery, type DeliveryRequest, type TakeDelivery } from './domain/take-delivery.ts';
 import type { DeliveryOutcome, IngestMetrics } from './ingest-metrics.ts';
 import { openRefusals } from './open-refusals.ts';
@@ -64,7 +65,7 @@ export function openSources(
     read: options.read,
     newId,
     recordRejected: (event) => writeRejectedDelivery(sql, event, Math.floor(now())),
-    onVouched: (source, holds) => failing.vouched(source, holds),
+    onVouched: (source, verdict, requestId) => failing.vouched(source, verdict, requestId),
     onRefused: refusals.onRefused,
     mostBytes: refusals.mostBytes,
     now,
@@ -107,7 +108,9 @@ function watchFailing({
 }: Pick<Basics, 'now' | 'log' | 'metrics'> & Pick<Surface, 'sql' | 'repeat'>): FailingSources {
   const failing = new FailingSources({
     now,
-    onFailing: ({ sourceId, scheme }) => log.warn('source_signature_failed', { sourceId, scheme }),
+    onFailing({ sourceId, scheme }, { unvouched: reason, header, seconds: skewSeconds }, requestId) {
+      log.warn('source_signature_failed', { sourceId, scheme, reason, header, skewSeconds, requestId });
+    },
   });
   repeat({
     name: 'failing sources',
@@ -166,6 +169,8 @@ const FORGET_EVERY_MS = 15_000;
 /** A source without a bad signature for this long no longer counts as failing. */
 const FORGOTTEN_AFTER_MS = 900_000;
 
+type OnFailing = (source: LiveSource, verdict: Unvouched, requestId: string) => void;
+
 /**
  * Sources whose recent signatures were all invalid, as seen by this process: a secret was replaced at one end only, or
  * somebody is guessing. Bounded, in memory.
@@ -174,17 +179,17 @@ export class FailingSources {
   /** Time of the last invalid signature by source. */
   readonly #failing = new Map<string, number>();
   readonly #now: () => number;
-  readonly #onFailing: (source: LiveSource) => void;
+  readonly #onFailing: OnFailing;
 
-  /** `onFailing` is called when a source starts to fail. */
-  constructor({ now, onFailing }: { readonly now: () => number; readonly onFailing: (source: LiveSource) => void }) {
+  /** `onFailing` is called with the first invalid signature after a valid one, or after a quarter of an hour without any. */
+  constructor({ now, onFailing }: { readonly now: () => number; readonly onFailing: OnFailing }) {
     this.#now = now;
     this.#onFailing = onFailing;
   }
 
-  vouched(source: LiveSource, holds: boolean): void {
+  vouched(source: LiveSource, verdict: Vouched | Unvouched, requestId: string): void {
     const { sourceId } = source;
-    if (holds) {
+    if (isVouched(verdict)) {
       if (this.#failing.size > 0) this.#failing.delete(sourceId);
       return;
     }
@@ -193,7 +198,7 @@ export class FailingSources {
     if (known === undefined && this.#failing.size >= MOST_FAILING)
       this.#failing.delete(this.#failing.keys().next().value!);
     this.#failing.set(sourceId, nowMs);
-    if (known === undefined || nowMs - known >= FORGOTTEN_AFTER_MS) this.#onFailing(source);
+    if (known === undefined || nowMs - known >= FORGOTTEN_AFTER_MS) this.#onFailing(source, verdict, requestId);
   }
 
   /** Forgets sources that were deleted or disabled, also with their network: nobody can mend them. */

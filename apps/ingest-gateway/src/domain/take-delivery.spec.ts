@@ -163,6 +163,18 @@ describe('a delivery', () => {
     expect(JSON.parse(record!.extra!)).toMatchObject({ deliveryId: 'd1', parsed: false, reason: 'UNSAFE_NUMBER' });
   });
 
+  it.each([
+    ['members', '{"password":"a","b":{"CVV":"c","d":1}}', '{"b":{"d":1}}', 2],
+    ['the text of JSON that is not strict', '{"password":"a","n":1e400}', '{"value":"{\\"n\\":1e400}"}', 1],
+    ['nothing', '{"b":1}', '{"b":1}', undefined],
+  ])('whose record lacks sensitive members says how many: of %s', async (_what, body, data, strippedFields) => {
+    const { send, units } = setUp();
+    expect(await send(body, standardHeaders(NOW_S, { body }))).toMatchObject({ outcome: 'written' });
+    const [record] = units[0]!.records;
+    expect(record!.data).toBe(data);
+    expect((JSON.parse(record!.extra!) as { strippedFields?: number }).strippedFields).toBe(strippedFields);
+  });
+
   it('of Slack that is a challenge is answered and charged, and nothing is written', async () => {
     const { send, trail } = setUp({ scheme: 'slack' });
     const body =

@@ -70,8 +70,8 @@ interface TakeDeliveryPorts {
   readonly newId: (prefix: string) => string;
   /** Writes the event unless it exists. Rejects as the database does. */
   readonly recordRejected: (event: RejectedDelivery) => Promise<void>;
-  /** Called with whether the signature of a delivery is valid. */
-  readonly onVouched: (source: LiveSource, holds: boolean) => void;
+  /** Called with whether the signature of a delivery is valid, and if not, why. */
+  readonly onVouched: (source: LiveSource, verdict: Vouched | Unvouched, requestId: string) => void;
   /** Called once for a refused delivery, conflicts included, when its source is confirmed. */
   readonly onRefused: (request: DeliveryRequest, refusal: Refusal) => void;
   /** The largest body of any source on this ledger. */
@@ -93,7 +93,7 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
   return async (request) => {
     const { source } = request.caller;
     const verdict = vouch(source, request.delivery, receivedAt(ports, request));
-    ports.onVouched(source, isVouched(verdict));
+    ports.onVouched(source, verdict, request.requestId);
     try {
       return await takeJudged(ports, request, verdict);
     } catch (error) {
@@ -137,10 +137,18 @@ async function takeJudged(
   if (!mayWrite(caller.grants, read.type))
     throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
   const targetChannels = source.settings.channels;
-  const { unparsed } = read;
+  const { unparsed, strippedFields } = read;
   const nowMs = receivedAt(ports, request);
   const event = cloudEventIn(delivery);
-  const extra = extraOf(source, { vouched: verdict, deliveryId, body: delivery.body, nowMs, unparsed, event });
+  const extra = extraOf(source, {
+    vouched: verdict,
+    deliveryId,
+    body: delivery.body,
+    nowMs,
+    unparsed,
+    strippedFields,
+    event,
+  });
   const record = { ...recordOf(read), extra, targetChannels };
   checkChannels([record], caller.channels);
   await request.charge();
@@ -273,6 +281,7 @@ function extraOf(
     readonly body: Buffer;
     readonly nowMs: number;
     readonly unparsed: CanonicalDelivery['unparsed'];
+    readonly strippedFields: number;
     readonly event: CloudEvent;
   },
 ): string {
@@ -289,6 +298,8 @@ function extraOf(
     ...(timestamp === undefined ? {} : { timestamp }),
     ...evidence,
     ...about.event,
+    // Says that the record is less than what was signed.
+    ...(about.strippedFields === 0 ? {} : { strippedFields: about.strippedFields }),
     ...(about.unparsed === undefined ? {} : { parsed: false, reason: about.unparsed }),
   };
   return canonical(extra);

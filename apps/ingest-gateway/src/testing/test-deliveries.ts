@@ -7,6 +7,7 @@ import { Stripe } from 'stripe';
 import type { LiveSource, SchemeName, SourceCaller, SourceSettings } from '../domain/caller.ts';
 import { readBody, type ReadBody } from '../domain/read-body.ts';
 import type { Refusal } from '../domain/refusals.ts';
+import { isVouched } from '../domain/schemes/scheme.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 import { takeDelivery } from '../domain/take-delivery.ts';
 
@@ -68,7 +69,7 @@ export function setUp({
     read: readBody as ReadBody,
     newId: (prefix) => `${prefix}1`,
     recordRejected: async ({ types }) => void trail.push(`rejected ${types.join()}`),
-    onVouched: (_source, holds) => trail.push(holds ? 'holds' : 'does not hold'),
+    onVouched: (_source, verdict) => trail.push(isVouched(verdict) ? 'holds' : 'does not hold'),
     onRefused: (_request, refusal) => refusals.push(refusal),
     mostBytes: 26_214_400,
     now: () => NOW_S * 1000 + 500,
