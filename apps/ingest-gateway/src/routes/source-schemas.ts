@@ -237,12 +237,15 @@ const bodySettings = ({ maxBytes = DEFAULT_MAX_BYTES, keepRefusedHours = 0 }: So
   keepRefusedHours,
 });
 
+const urlOf = (publicUrl: string | undefined, sourceId: string): string | null =>
+  publicUrl === undefined ? null : publicUrl + pathOfSource(sourceId);
+
 export function sourceRowOf(source: Source, publicUrl: string | undefined): Static<typeof SourceRow> {
   const { sourceId, networkId, name, scheme, enabled, settings: own } = source;
   return {
     ...{ sourceId, networkId, name, scheme, enabled },
     path: pathOfSource(sourceId),
-    url: publicUrl === undefined ? null : publicUrl + pathOfSource(sourceId),
+    url: urlOf(publicUrl, sourceId),
     secrets: source.secrets.map(({ id, createdAt, isPublic }) => ({ id, createdAt, isPublic })),
     channels: own.channels === undefined ? null : [...own.channels],
     type: own.type ?? null,

@@ -308,35 +308,3 @@ describe('a signature over the URL', () => {
     expect(() => vouch(source, delivery, NOW_S * 1000)).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }));
   });
 });
-
-describe('a header with several signatures parted by spaces (the own header of Orb)', () => {
-  const source = sourceOf({
-    preset: 'hmac',
-    given: {
-      signature: {
-        header: 'x-orb-signature',
-        signatureMember: 'v1',
-        separator: ' ',
-        timestampHeader: 'x-orb-timestamp',
-        timestampFormat: 'rfc3339',
-        signed: 'v1:{timestamp}:{body}',
-      },
-    },
-    headers: {},
-  });
-  const ours = 'v1=cc445c1c425801c043b167a3caa56ee7d79d198d814d1d16ba1c8d38570050b8';
-  const theirs = 'v1=1ea4f5787b37f4130286553f6a3f92eeef0777eb009332e575a6a9582b4dee99';
-  const judge = (signatures: string) => {
-    const headers: Headers = { 'x-orb-signature': signatures, 'x-orb-timestamp': '2026-05-28T20:26:40Z' };
-    return vouch(source, { header: (name) => headers[name], body: Buffer.from(BODY) }, NOW_S * 1000);
-  };
-
-  it.each([ours, `${ours} ${theirs}`, `${theirs} ${ours}`])('is taken where one of them is ours: %s', (signatures) => {
-    expect(judge(signatures)).toEqual({ keyId: 'k0', timestamp: NOW_S });
-  });
-
-  it('is refused where none is', () => {
-    expect(judge(`${theirs} ${theirs}`)).toEqual({ unvouched: 'no-matching-secret' });
-    expect(judge(ours.slice(3))).toEqual({ unvouched: 'header-malformed', header: 'x-orb-signature' });
-  });
-});
