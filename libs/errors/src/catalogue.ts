@@ -81,8 +81,9 @@ export const CATALOGUE = {
   },
   ASSET_TYPE_NOT_ALLOWED: {
     status: 403,
-    title: 'The key may not write this type',
-    description: 'A record has a type outside the allowed types of the key. Nothing of the request was written.',
+    title: 'This type may not be written',
+    description:
+      'A record has a type outside the allowed types of the key or of the source. Nothing of the request was written.',
   },
   ORIGIN_NOT_ALLOWED: {
     status: 403,

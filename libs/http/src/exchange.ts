@@ -257,7 +257,7 @@ export class Exchange implements AnyContext {
     this.wasCharged = true;
     this.limits = headers;
     if (!admitted)
-      throw new AppError('RATE_LIMITED', 'The rate limit of this key is exhausted.', { retryAfterSeconds });
+      throw new AppError('RATE_LIMITED', 'The rate limit of this caller is exhausted.', { retryAfterSeconds });
   }
 
   #isSentTwice(): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { BODY, NOW_S, setUp, standardHeaders } from '../testing/test-deliveries.ts';
+import { BODY, NOW_S, setUp, standardHeaders, stripeHeaders } from '../testing/test-deliveries.ts';
 import type { SourceSettings } from './caller.ts';
 import { doneOutcomeOf, whyNotKept, type Refusal } from './refusals.ts';
 
@@ -94,6 +94,18 @@ describe('a delivery', () => {
     const receivedAt = new Date(longAgo * 1000).toISOString();
     expect(JSON.parse(units[0]!.records[0]!.extra!)).toMatchObject({ receivedAt, timestamp: longAgo });
     expect(await send(BODY, standardHeaders(NOW_S, { id: 'msg_3' }), 'json', longAgo * 1000)).toBe('UNAUTHENTICATED');
+  });
+});
+
+describe('a refused delivery whose id is in its body', () => {
+  const body = '{"id":"evt_9","type":"order.paid"}';
+  it.each<[string, SourceSettings]>([
+    ['type-not-allowed', { allowedTypes: ['other'] }],
+    ['missing-channel', { channels: ['gone'] }],
+  ])('shows the id: %s', async (reason, settings) => {
+    const { send, refusals } = setUp({ scheme: 'stripe', settings });
+    await send(body, stripeHeaders(NOW_S, body));
+    expect(refusals).toMatchObject([{ reason, isAuthentic: true, deliveryId: 'evt_9' }]);
   });
 });
 

@@ -94,10 +94,11 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
     const { source } = request.caller;
     const verdict = vouch(source, request.delivery, receivedAt(ports, request));
     ports.onVouched(source, verdict, request.requestId);
+    const seen: Seen = { deliveryId: undefined };
     try {
-      return await takeJudged(ports, request, verdict);
+      return await takeJudged(ports, request, verdict, seen);
     } catch (error) {
-      const refusal = refusalOf(ports, request, { error, verdict });
+      const refusal = refusalOf(ports, request, { error, verdict, seen });
       if (refusal === undefined) throw error;
       // An outdated source must not refuse anything; the request is then decided anew.
       await request.confirmCaller();
@@ -109,10 +110,16 @@ export function takeDelivery(ports: TakeDeliveryPorts): TakeDelivery {
 
 const receivedAt = ({ now }: TakeDeliveryPorts, { receivedAtMs }: DeliveryRequest): number => receivedAtMs ?? now();
 
+/** What was read of a delivery before it was refused. */
+interface Seen {
+  deliveryId: string | undefined;
+}
+
 async function takeJudged(
   ports: TakeDeliveryPorts,
   request: DeliveryRequest,
   verdict: Vouched | Unvouched,
+  seen: Seen,
 ): Promise<DeliveryAnswer> {
   const { caller, delivery, form } = request;
   const { source } = caller;
@@ -132,6 +139,7 @@ async function takeJudged(
     await request.charge();
     return { outcome: 'answered', body: JSON.stringify({ challenge: read.challenge }), confirmed: false };
   }
+  seen.deliveryId = read.deliveryId;
   // Without a delivery id, deliveries with the same bytes are the same delivery.
   const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
   if (!mayWrite(caller.grants, read.type))
@@ -160,7 +168,7 @@ async function takeJudged(
 function refusalOf(
   ports: TakeDeliveryPorts,
   request: DeliveryRequest,
-  { error, verdict }: { readonly error: unknown; readonly verdict: Vouched | Unvouched },
+  { error, verdict, seen }: { readonly error: unknown; readonly verdict: Vouched | Unvouched; readonly seen: Seen },
 ): Refusal | undefined {
   if (!(error instanceof AppError)) return undefined;
   const isUnvouched = error.code === 'UNAUTHENTICATED' && !isVouched(verdict);
@@ -171,7 +179,7 @@ function refusalOf(
     reason,
     isAuthentic: isVouched(verdict),
     ...(isUnvouched ? { header: verdict.header, skewSeconds: verdict.seconds } : {}),
-    ...(isVouched(verdict) ? { deliveryId: knownDeliveryId(request, verdict) } : {}),
+    ...(isVouched(verdict) ? { deliveryId: seen.deliveryId ?? knownDeliveryId(request, verdict) } : {}),
   };
 }
 

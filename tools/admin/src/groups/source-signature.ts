@@ -86,7 +86,7 @@ const BASIC: ReadonlySet<string> = new Set(['chargebee', 'postmark']);
  * The value, and whether it was generated here and must be shown. It is read from a file: command lines are visible to
  * others. Only a line break at its end is dropped; the API refuses other white space there.
  *
- * @throws UsageError where the sender makes the secret and no file was given.
+ * @throws UsageError where the sender makes the secret and no file was given, and where the file is empty.
  */
 export function secretFrom({ secretFile }: SecretOptions, preset: string): { value: string; isNew: boolean } {
   if (secretFile === undefined) {
@@ -97,9 +97,15 @@ export function secretFrom({ secretFile }: SecretOptions, preset: string): { val
     const value = text.toString('base64url');
     return { value: BASIC.has(preset) ? `sealgate:${value}` : value, isNew: true };
   }
+  const value = secretIn(secretFile);
+  if (value === '') throw new UsageError(`${secretFile} is empty: it must hold the secret.`);
+  return { value, isNew: false };
+}
+
+function secretIn(file: string): string {
   try {
-    return { value: readFileSync(resolve(secretFile), 'utf8').replace(/\r?\n$/, ''), isNew: false };
+    return readFileSync(resolve(file), 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
-    throw new UsageError(`${secretFile} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
+    throw new UsageError(`${file} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
   }
 }

@@ -128,6 +128,7 @@ describe('sources create', () => {
   it.each([
     ['--name S --scheme github --json', '--json needs --secret-file.'],
     ['--name S --scheme github --secret-file /nowhere/x', 'cannot be read (ENOENT)'],
+    ['--name S --scheme github --secret-file /dev/null', '/dev/null is empty: it must hold the secret.'],
     ['--name S', 'Either --preset or --scheme is needed.'],
     ['--name S --preset clerk', 'The sender makes the secret'],
     ['--scheme github', "required option '--name <text>' not specified"],

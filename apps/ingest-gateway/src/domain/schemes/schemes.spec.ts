@@ -208,6 +208,30 @@ function* flipped(text: string): Generator<string> {
   }
 }
 
+function isOtherCaseOfScheme(name: string, value: string, other: string): boolean {
+  const [scheme = '', rest] = other.split(' ', 2);
+  const [right = '', token] = value.split(' ', 2);
+  return name === 'authorization' && scheme.toLowerCase() === right.toLowerCase() && rest === token;
+}
+
+describe('a token', () => {
+  it('is accepted behind its authentication scheme in any case, and behind no other prefix in another', () => {
+    const judged = (header: string, prefix: string, given: string) => {
+      const sample = {
+        scheme: 'token',
+        settings: { token: { header, prefix } },
+        secret: 'a-token-of-somebody',
+      } as const;
+      const headers = { [header]: `${given}a-token-of-somebody` };
+      return isVouched(verify({ ...sample, headers, body: BODY, says: { keyId: 'k1' } }, headers, BODY));
+    };
+    for (const given of ['Bearer ', 'bearer ', 'BEARER ']) expect(judged('authorization', 'Bearer ', given)).toBe(true);
+    expect(judged('authorization', 'Bearer ', 'Basic ')).toBe(false);
+    expect(judged('x-token', 'Bearer ', 'bearer ')).toBe(false);
+    expect(judged('authorization', 'key=', 'KEY=')).toBe(false);
+  });
+});
+
 describe.each(samples)('%s', (_what, sample) => {
   const { headers, body, says } = sample;
   const isToken = sample.scheme === 'token';
@@ -218,8 +242,9 @@ describe.each(samples)('%s', (_what, sample) => {
 
   it('is invalid with any bit of a header flipped, and without the header', () => {
     for (const [name, value] of Object.entries(headers)) {
-      for (const other of flipped(value))
-        expect(isVouched(verify(sample, { ...headers, [name]: other }, body))).toBe(false);
+      // The name of an authentication scheme may be in any case.
+      const changed = [...flipped(value)].filter((other) => !isOtherCaseOfScheme(name, value, other));
+      for (const other of changed) expect(isVouched(verify(sample, { ...headers, [name]: other }, body))).toBe(false);
       const { [name]: _, ...others } = headers;
       expect(isVouched(verify(sample, others, body))).toBe(false);
       expect(isVouched(verify(sample, { ...headers, [name]: '' }, body))).toBe(false);

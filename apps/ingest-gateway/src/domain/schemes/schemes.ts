@@ -37,7 +37,7 @@ const sharedToken: Scheme = {
     const token = tokenOf(settings);
     const given = neededHeader(delivery, token.header);
     if (typeof given !== 'string') return given;
-    if (!given.startsWith(token.prefix)) return malformedHeader(token.header);
+    if (!startsAs(given, token)) return malformedHeader(token.header);
     // Hashes are compared, so not even the length of a token leaks.
     const presented = hash('sha256', given.slice(token.prefix.length), 'buffer');
     const found = keys.find(({ key }) => timingSafeEqual(hash('sha256', sentToken(key, token), 'buffer'), presented));
@@ -48,6 +48,13 @@ const sharedToken: Scheme = {
     return { [token.header]: token.prefix + sentToken(key.key, token) };
   },
 };
+
+/** The name of an authentication scheme may be in any case (RFC 9110, section 11.1); any other prefix is exact. */
+function startsAs(given: string, { header, prefix }: TokenPlace): boolean {
+  const start = given.slice(0, prefix.length);
+  const isScheme = header === 'authorization' && /^[A-Za-z]+ $/.test(prefix);
+  return isScheme ? start.toLowerCase() === prefix.toLowerCase() : start === prefix;
+}
 
 const isBasic = (token: TokenPlace | undefined): boolean =>
   token?.encoding === 'base64' && token.prefix.trim().toLowerCase() === 'basic';
