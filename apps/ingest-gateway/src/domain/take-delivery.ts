@@ -1,14 +1,15 @@
 import { AppError } from '@sealgate/errors';
 import { claimOf, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { KeyedHasher } from '@sealgate/auth';
-import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { sha256 } from '@sealgate/json';
 import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
 import { maxBytesOf, tooLarge } from './body-budget.ts';
 import { pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
-import { claimKeyOf, cloudEventIn, type CloudEvent } from './cloud-event.ts';
+import { claimKeyOf, cloudEventIn } from './cloud-event.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
+import { extraOf } from './record-extra.ts';
 import { CONFLICTS, reasonOf, type KeptDelivery, type Refusal } from './refusals.ts';
 import { isVouched, type RawDelivery, type Scheme, type Unvouched, type Vouched } from './schemes/scheme.ts';
 import { SCHEMES, vouch } from './schemes/schemes.ts';
@@ -279,39 +280,6 @@ function missing(place: string): AppError {
 }
 
 const recordOf = ({ id, type, owner, data }: CanonicalDelivery) => ({ id, type, owner, data });
-
-/** The `extra` of the record: which source, secret and method authenticated the delivery. */
-function extraOf(
-  { sourceId, scheme, keys }: LiveSource,
-  about: {
-    readonly vouched: Vouched;
-    readonly deliveryId: string;
-    readonly body: Buffer;
-    readonly nowMs: number;
-    readonly unparsed: CanonicalDelivery['unparsed'];
-    readonly strippedFields: number;
-    readonly event: CloudEvent;
-  },
-): string {
-  const { keyId, timestamp, evidence } = about.vouched;
-  const isPublic = keys.some(({ id, key }) => id === keyId && key.type === 'public');
-  const extra: Record<string, JsonValue> = {
-    source: sourceId,
-    scheme,
-    deliveryId: about.deliveryId,
-    receivedAt: new Date(about.nowMs).toISOString(),
-    bodySha256: sha256(about.body).toString('hex'),
-    keyId,
-    vouchedBy: isPublic ? 'public-key' : 'shared-secret',
-    ...(timestamp === undefined ? {} : { timestamp }),
-    ...evidence,
-    ...about.event,
-    // Says that the record is less than what was signed.
-    ...(about.strippedFields === 0 ? {} : { strippedFields: about.strippedFields }),
-    ...(about.unparsed === undefined ? {} : { parsed: false, reason: about.unparsed }),
-  };
-  return canonical(extra);
-}
 
 interface NewDelivery {
   readonly record: Parameters<typeof writeRecords>[1]['records'][number];
