@@ -57,6 +57,19 @@ describe('the body of a delivery', () => {
     expect(read('payload=hello', { form: 'form' }).data).toBe('{"payload":"hello"}');
   });
 
+  it('that is JSON under the media type of forms is stripped as JSON', () => {
+    const body = '{"password":"SEKRIT","a":1,"b":"x=y&z"}';
+    const encoded = encodeURIComponent(body);
+    for (const sent of [body, `\n ${body}\n`, encoded, `${encoded}=`, ` ${encoded}`])
+      expect(read(sent, { form: 'form' })).toMatchObject({ data: '{"a":1,"b":"x=y&z"}', strippedFields: 1 });
+    expect(read('[{"password":"SEKRIT","a":1}]', { form: 'form' }).data).toBe('{"value":[{"a":1}]}');
+    const unsafe = '{"password":"SEKRIT","n":9007199254740993}';
+    expect(read(unsafe, { form: 'form' })).toMatchObject({ data: '{"value":"{\\"n\\":9007199254740993}"}' });
+    // Forms all the same: no JSON, or with members beside it.
+    expect(read('{a', { form: 'form' }).data).toBe('{"{a":""}');
+    expect(read('a', { form: 'form' }).data).toBe('{"a":""}');
+  });
+
   it('is stripped of sensitive members before anything is read from it', () => {
     const body = { type: 't', password: 'geheim', in: [{ CVV: 1 }] };
     expect(read(JSON.stringify(body), { owner: { pointer: '/password' } })).toMatchObject({

@@ -180,11 +180,27 @@ function formText(encoded: string): string {
   }
 }
 
-/** Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such. */
+/**
+ * A body that is a JSON object or array is read as such, since `curl --data` sends JSON under the media type of forms; so
+ * is the only name of a form, which is what an HTTP client makes of JSON that it encodes as a form.
+ */
 function formBody(bytes: Bytes): Body {
+  const text = textOfBytes(bytes);
+  const json = jsonIn(text) ?? jsonIn(onlyName(text));
+  return json === undefined ? membersBody(text) : bodyOf(json);
+}
+
+/** The only name of a form without a value; empty where it has several, or a value. */
+function onlyName(text: string): string {
+  const [, name = ''] = /^([^&=]*)=?$/.exec(text) ?? [];
+  return /^(?:%7b|%5b|\s|\+)/i.test(name) ? formText(name) : '';
+}
+
+/** Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such. */
+function membersBody(text: string): Body {
   const members = new Map<string, JsonValue>();
   let count = 0;
-  for (const pair of textOfBytes(bytes).split('&')) {
+  for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = formText(equals < 0 ? pair : pair.slice(0, equals));

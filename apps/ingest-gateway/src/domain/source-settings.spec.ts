@@ -3,7 +3,8 @@ import { AppError } from '@sealgate/errors';
 import type { SourceSettings } from './caller.ts';
 import { createSource, changeSource, type NewSource, type Source, type SourceChange } from './manage-sources.ts';
 import type { PresetName } from './schemes/presets.ts';
-import { templateParts, type SignatureForm } from './schemes/signature.ts';
+import type { SignatureForm } from './schemes/signature.ts';
+import { templateParts } from './schemes/template.ts';
 import { checkSettings, resolvePreset, settingsAfter, type GivenSettings } from './source-settings.ts';
 
 const faultsOf = (work: () => unknown): string[] => {
@@ -56,6 +57,9 @@ describe('the settings of a new source', () => {
     ['a list', { signatureMember: 'v1', timestampMember: 't', signed: '{timestamp}.{body}', separator: ';' }],
     ['a list without a timestamp', { signatureMember: 'v1' }],
     ['the id of a header', { signed: '{id}.{body}' }, { idFrom: 'header:x-id' }],
+    ['an id before a colon', { signed: '{id}:{timestamp}{body}', timestampHeader: 'x-t' }, { idFrom: 'header:x-id' }],
+    ['an id before the URL', { signed: '{id}{url}{body}' }, { idFrom: 'header:x-id' }],
+    ['an id at the end', { signed: '{body}.{id}' }, { idFrom: 'header:x-id' }],
     ['method, URL and a line feed', { signed: '{method}\n{url}\n{body}' }],
   ])('may sign %s', (_what, form, rest = {}) => {
     expect(hmacFaults(form, rest)).toEqual([]);
@@ -88,7 +92,18 @@ describe('the settings of a new source', () => {
       { signed: '{timestamp}{body}', timestampMember: 't', signatureMember: 't' },
       {},
     ],
-    ['signed {id}', 'an id from the body, which is signed already', { signed: '{id}{body}' }, { idFrom: '/id' }],
+    ['signed {id}', 'an id from the body, which is signed already', { signed: '{id}.{body}' }, { idFrom: '/id' }],
+    ['signed {id} needs a del', 'an id that touches the body', { signed: '{id}{body}' }, { idFrom: 'header:x-id' }],
+    ['signed {id} needs a del', 'an id behind the body', { signed: '{body}{id}' }, { idFrom: 'header:x-id' }],
+    ['signed {id} needs a del', 'an id before a letter', { signed: '{id}x{body}' }, { idFrom: 'header:x-id' }],
+    ['signed {id} needs a del', 'an id before a dash', { signed: '{id}-{body}' }, { idFrom: 'header:x-id' }],
+    ['signed {id} needs a del', 'an id before the method', { signed: '{id}{method}{body}' }, { idFrom: 'header:x-id' }],
+    [
+      'signed {id} needs a del',
+      'an id before a number of seconds',
+      { signed: '{id}{timestamp}{body}', timestampHeader: 'x-t' },
+      { idFrom: 'header:x-id' },
+    ],
     ['secretEncoding A public key', 'an encoding of a public key', { algorithm: 'ed25519', secretEncoding: 'hex' }, {}],
   ])('are refused, with /signature/%s, for %s', (fault, _what, form, rest) => {
     expect(hmacFaults(form, rest)).toEqual([

@@ -2,7 +2,8 @@ import { AppError, type Fault } from '@sealgate/errors';
 import type { SchemeName, SourceSettings } from './caller.ts';
 import { PRESETS, type PresetName } from './schemes/presets.ts';
 import type { TokenPlace } from './schemes/schemes.ts';
-import { PLACEHOLDERS, signedIdHeader, templateParts, type SignatureForm } from './schemes/signature.ts';
+import { signedIdHeader, type SignatureForm } from './schemes/signature.ts';
+import { PLACEHOLDERS, templateParts, undelimitedId } from './schemes/template.ts';
 
 /** Settings as an operator gives them: what is left out comes from the preset, or is the usual. */
 export type GivenSettings = Omit<SourceSettings, 'signature' | 'token'> & {
@@ -114,6 +115,10 @@ function signatureFaults(
   const faults = [...templateFaults(names), ...timestampFaults(form, names.includes('timestamp')), ...listFaults(form)];
   if (names.includes('id') && !has.idHeader)
     faults.push(['signed', '{id} is the delivery id: deliveryIdFrom or idFrom must name its header.']);
+  else {
+    const detail = undelimitedId(form.signed, form.timestampFormat);
+    if (detail !== undefined) faults.push(['signed', detail]);
+  }
   if (names.includes('url') && !has.publicUrl)
     faults.push(['signed', '{url} needs the variable PUBLIC_URL of the service, which is not set.']);
   if (form.secretEncoding !== undefined && !form.algorithm.startsWith('sha'))

@@ -11,9 +11,9 @@ import {
   SEPARATORS,
   SIGNATURE_ALGORITHMS,
   SIGNATURE_ENCODINGS,
-  TIMESTAMP_FORMATS,
   type SignatureForm,
 } from '../domain/schemes/signature.ts';
+import { TIMESTAMP_FORMATS } from '../domain/schemes/template.ts';
 import type { GivenSettings, SettingsChange } from '../domain/source-settings.ts';
 
 const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" });

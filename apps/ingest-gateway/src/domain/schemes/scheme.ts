@@ -105,7 +105,7 @@ export function exactBytes(text: string): Buffer | undefined {
 export const MAX_SIGNATURE_LENGTH = 2048;
 /** A sender signs with two secrets while one is rotated. */
 export const MOST_SIGNATURES = 10;
-const MAX_ID_LENGTH = 256;
+const SIGNED_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** The value of a header that a signature needs. */
 export function neededHeader({ header }: RawDelivery, name: string): string | Unvouched {
@@ -117,7 +117,7 @@ export function neededHeader({ header }: RawDelivery, name: string): string | Un
 /** A header with a delivery id that is signed. */
 export function neededId(delivery: RawDelivery, name: string): string | Unvouched {
   const text = neededHeader(delivery, name);
-  return typeof text === 'string' && text.length > MAX_ID_LENGTH ? malformedHeader(name) : text;
+  return typeof text === 'string' && !SIGNED_ID.test(text) ? malformedHeader(name) : text;
 }
 
 /** The number of a timestamp in its one canonical form; undefined for any other text. */

@@ -12,7 +12,6 @@ import {
   NO_MATCH,
   TEXT_SECRET_FORM,
   textKey,
-  timestampOf,
   type RawDelivery,
   type Scheme,
   type SchemeKey,
@@ -21,13 +20,19 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
+import {
+  isDividedOnce,
+  secondsOf,
+  templateParts,
+  type Piece,
+  type PLACEHOLDERS,
+  type TimestampFormat,
+} from './template.ts';
 
 export const SIGNATURE_ALGORITHMS = ['sha1', 'sha256', 'sha512', 'ed25519', 'ecdsa-p256'] as const;
 export const SIGNATURE_ENCODINGS = ['hex', 'base64'] as const;
 export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const;
-export const TIMESTAMP_FORMATS = ['seconds', 'milliseconds', 'rfc3339'] as const;
 export const SEPARATORS = [',', ';', ' '] as const;
-export const PLACEHOLDERS = ['id', 'timestamp', 'body', 'url', 'method'] as const;
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** How a delivery is signed: what, with which algorithm, and in which header. Most senders differ only in this. */
@@ -49,7 +54,7 @@ export interface SignatureForm {
   /** Where the timestamp is: a header of its own, or a member of the list. */
   readonly timestampHeader?: string;
   readonly timestampMember?: string;
-  readonly timestampFormat?: (typeof TIMESTAMP_FORMATS)[number];
+  readonly timestampFormat?: TimestampFormat;
   /** Of secrets for HMAC; default text. */
   readonly secretEncoding?: (typeof SECRET_ENCODINGS)[number];
 }
@@ -59,15 +64,6 @@ const isHmac = ({ algorithm }: SignatureForm): boolean => algorithm.startsWith('
 /** Two forms with the same kind of key take the same secrets. */
 export const keyKindOf = (form: SignatureForm | undefined): string =>
   form === undefined ? '' : isHmac(form) ? (form.secretEncoding ?? 'text') : form.algorithm;
-
-/** The literals and placeholders of a template in order; undefined where a brace is not part of a placeholder. */
-export function templateParts(
-  template: string,
-): readonly ({ readonly literal: string } | { readonly name: string })[] | undefined {
-  const parts = template.split(/(\{[^{}]*\})/).filter((part) => part !== '');
-  const read = parts.map((part) => (/^\{[^{}]*\}$/.test(part) ? { name: part.slice(1, -1) } : { literal: part }));
-  return read.some((part) => 'literal' in part && /[{}]/.test(part.literal)) ? undefined : read;
-}
 
 const signs = ({ signed }: SignatureForm, name: Placeholder): boolean => signed.includes(`{${name}}`);
 
@@ -105,12 +101,17 @@ function verifyForm(form: SignatureForm, delivery: RawDelivery, source: SignedSo
     ? bySecret(form, source.keys, { signed, signatures })
     : byPublicKey(form, source.keys, { signed, signatures });
   if (found === undefined) return NO_MATCH;
+  if (!isDividedOnce(piecesOf(form, signed), form.timestampFormat)) return movable(form, idHeader);
   return {
     ...found,
     ...(timestamp === undefined ? {} : { timestamp }),
     ...(deliveryId === undefined ? {} : { deliveryId }),
   };
 }
+
+/** What could be moved between the body and another part: the id, or else the timestamp. */
+const movable = ({ timestampHeader, header }: SignatureForm, idHeader: string | undefined): Unvouched =>
+  malformedHeader(idHeader ?? timestampHeader ?? header);
 
 interface Given {
   /** As encoded, without the prefix. */
@@ -158,16 +159,6 @@ function membersOf(text: string, separator: string = ','): Map<string, string[]>
   return members;
 }
 
-/** Whole seconds since the epoch; undefined where the text is not a timestamp of this format. */
-function secondsOf(text: string, format: SignatureForm['timestampFormat'] = 'seconds'): number | undefined {
-  if (format === 'seconds') return timestampOf(text);
-  if (format === 'milliseconds') return /^[1-9]\d{3,13}$/.test(text) ? Math.floor(Number(text) / 1000) : undefined;
-  const match = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.\d{1,12})?([Zz]|[+-]\d\d:\d\d)?$/.exec(text);
-  // Senders that leave the offset out mean UTC.
-  const ms = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}${(match[3] ?? 'Z').toUpperCase()}`);
-  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
-}
-
 interface Signable {
   readonly id: string | undefined;
   readonly timestamp: string | undefined;
@@ -183,6 +174,16 @@ function signedParts(form: SignatureForm, { id, timestamp, url, body }: Signable
     'literal' in part ? part.literal : (values[part.name] ?? ''),
   );
 }
+
+const PEEKED_BYTES = 512;
+
+/** The parts of the template with what was signed for them. */
+const piecesOf = ({ signed }: SignatureForm, values: readonly (string | Buffer)[]): Piece[] =>
+  (templateParts(signed) ?? []).map((part, at) => {
+    const value = values[at] ?? '';
+    const text = typeof value === 'string' ? value : value.toString('latin1', 0, PEEKED_BYTES);
+    return { name: 'name' in part ? part.name : '', text };
+  });
 
 interface Signed {
   readonly signed: readonly (string | Buffer)[];

@@ -70,6 +70,8 @@ function signedOf(delivery: RawDelivery): (Signed & { readonly signatures: reado
   const names = isSvix ? 'svix' : 'webhook';
   const deliveryId = neededId(delivery, `${names}-id`);
   if (typeof deliveryId !== 'string') return deliveryId;
+  // The specification allows none: bytes of the body could be passed off as part of the id, under the same signature.
+  if (deliveryId.includes('.')) return malformedHeader(`${names}-id`);
   const time = neededHeader(delivery, `${names}-timestamp`);
   if (typeof time !== 'string') return time;
   const timestamp = timestampOf(time);
