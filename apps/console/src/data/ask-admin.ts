@@ -5,6 +5,9 @@ import type { Audience } from '../domain/surfaces.ts';
 
 const DEADLINE_MS = 2_000;
 
+/** What the person can bring about with many requests says nothing about the listener. */
+const OWN_DOING: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'RATE_LIMITED', 'OVERLOADED']);
+
 /** Asks `whoami` of the admin listener with the person's token. Undefined: it did not answer, or the provider is away. */
 export const askAdmin =
   ({
@@ -23,9 +26,10 @@ export const askAdmin =
         signal: AbortSignal.timeout(DEADLINE_MS),
       });
       await response.body?.cancel();
-      return response.ok ? true : response.status >= 500 || response.status === 429 ? undefined : false;
+      if (response.status === 429) throw new AppError('RATE_LIMITED', 'Too many of your requests at this surface.');
+      return response.ok ? true : response.status >= 500 ? undefined : false;
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHENTICATED') throw error;
+      if (error instanceof AppError && OWN_DOING.has(error.code)) throw error;
       return undefined; // A network error, a timeout, or the provider is away: it is not known.
     }
   };

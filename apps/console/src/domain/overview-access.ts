@@ -2,11 +2,14 @@ import { AppError } from '@sealgate/errors';
 import type { Session } from './session.ts';
 import type { Surface, SurfaceId } from './surfaces.ts';
 
-/** Whether a person may read an admin listener; undefined if it cannot be asked now. */
+/**
+ * Whether a person may read an admin listener; undefined if it cannot be asked now, through no doing of the person.
+ * @throws AppError UNAUTHENTICATED, RATE_LIMITED, OVERLOADED
+ */
 export type AskAdmin = (session: Session, surface: Surface) => Promise<boolean | undefined>;
 
 const KEEP_MS = 10_000;
-/** How long a verdict is used while the listener cannot be asked: the overview is there to show outages. */
+/** How long the last verdict is used while the listener cannot be asked: the overview is there to show outages. */
 const GRACE_MS = 600_000;
 const MAX_SESSIONS = 2_000;
 
@@ -49,15 +52,16 @@ export function overviewAccess({
   };
 
   /**
-   * The surfaces to show. One that cannot be asked is shown to whoever may read another.
-   * @throws AppError FORBIDDEN if none may be seen, UNAVAILABLE if none can be asked.
+   * The surfaces to show. One that cannot be asked is shown only to whoever could read it lately: that somebody may read
+   * another proves nothing.
+   * @throws AppError FORBIDDEN if none may be seen, UNAVAILABLE if none can be asked, RATE_LIMITED, OVERLOADED.
    */
   return async (session: Session): Promise<ReadonlySet<SurfaceId>> => {
     const verdicts = await Promise.all(
       surfaces.map(async (surface) => ({ id: surface.id, may: await mayRead(session, surface) })),
     );
-    const isOperator = verdicts.some(({ may }) => may === true);
-    if (isOperator) return new Set(verdicts.filter(({ may }) => may !== false).map(({ id }) => id));
+    const shown = new Set(verdicts.filter(({ may }) => may === true).map(({ id }) => id));
+    if (shown.size > 0) return shown;
     if (verdicts.some(({ may }) => may === undefined))
       throw new AppError('UNAVAILABLE', 'No admin listener can be asked whether you may see the overview.');
     throw new AppError('FORBIDDEN', 'The overview is for people who may read an admin listener.');

@@ -25,7 +25,7 @@ const Overview = named('Overview', closedObject({ surfaces: Type.Array(SurfaceSt
 
 export interface OverviewPorts {
   readonly publicUrl: string;
-  /** The surfaces that the person may see. @throws AppError FORBIDDEN, UNAVAILABLE */
+  /** The surfaces that the person may see. @throws AppError FORBIDDEN, UNAVAILABLE, RATE_LIMITED, OVERLOADED */
   mayOverview(session: Session): Promise<ReadonlySet<SurfaceId>>;
   /** The states of surfaces with an ops listener. Never rejects; has a deadline. */
   states(): Promise<readonly { readonly id: SurfaceId; readonly ready: boolean | undefined }[]>;
@@ -40,7 +40,7 @@ export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts
       operationId: 'readOverview',
       summary: 'The state of each surface, from its ops listener',
       description:
-        'Only surfaces whose admin listener the person may read, or that cannot be asked at the moment. Rates are over the time since the last overview, and absent on the first.',
+        'Only surfaces whose admin listener the person may read; one that cannot be asked at the moment only if its last answer, up to ten minutes ago, was yes. Rates are over the time since the last overview, and absent on the first.',
       permit: 'authenticated',
       charge: 'none',
       idempotency: 'none',
