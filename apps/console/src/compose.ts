@@ -126,6 +126,7 @@ function sessionsOf(
   const asking = new Slots(ASKING);
   const liveness = new SessionLiveness({
     ...{ shared, now },
+    onEnded: (session) => tokens.forget(session),
     async ask(given) {
       const session = tokens.current(given);
       const release = asking.take(session);

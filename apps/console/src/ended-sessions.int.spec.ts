@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openRedis } from '@sealgate/storage';
 import { describeWithRedis, throwawayRedis, until } from '@sealgate/testing';
 import { Browser } from './testing/browser.ts';
 import { testConsole, type TestConsole } from './testing/test-console.ts';
 
 const RISKS = '/api/risk-partner/api/risks';
+/** Needs no token, so that a copied cookie works at several replicas. */
+const CASES = '/api/case-gate/v1/cases';
 
 describeWithRedis('a session that was signed out, with Redis', () => {
   let redis: Awaited<ReturnType<typeof throwawayRedis>>;
@@ -24,8 +27,8 @@ describeWithRedis('a session that was signed out, with Redis', () => {
     await browser.follow(`${test.url}/sign-in`);
     return browser;
   };
-  const statusAt = async (origin: string, cookie: string) =>
-    (await new Browser().ask(origin, RISKS, { headers: { cookie } })).status;
+  const statusAt = async (origin: string, cookie: string, path = RISKS) =>
+    (await new Browser().ask(origin, path, { headers: { cookie } })).status;
 
   it('is refused by another replica, although the provider still accepts it', async () => {
     const browser = await signedIn();
@@ -42,6 +45,28 @@ describeWithRedis('a session that was signed out, with Redis', () => {
     expect(await statusAt(there, cookie)).toBe(401);
     test.provider.instead = undefined;
   });
+
+  it('is refused after Redis lost its data, by replicas that knew of it, and by one that starts then', async () => {
+    const [first, second] = [await signedIn(), await signedIn()];
+    const [there, elsewhere] = [await test.another(), await test.another()];
+    const [cookie, other] = [cookieOf(first), cookieOf(second)];
+    expect(await statusAt(there, cookie, CASES)).toBe(200);
+    expect(await statusAt(elsewhere, cookie, CASES)).toBe(200);
+    expect((await first.change(test.url, '/sign-out')).status).toBe(200);
+    test.clock.advance(10_000);
+    expect(await statusAt(there, cookie, CASES)).toBe(401);
+    const handle = openRedis({ url: redis.url, name: 'test', connectTimeoutMs: 1_000, commandTimeoutMs: 1_000 });
+    // It may not be connected yet.
+    await until(async () => (await handle.client.flushall().catch(() => undefined)) === 'OK');
+    await handle.close();
+    test.clock.advance(10_000);
+    for (const origin of [test.url, there, elsewhere, await test.another()]) {
+      expect(await statusAt(origin, cookie, CASES)).toBe(401);
+      const seen = await new Browser().ask(origin, '/session', { headers: { cookie } });
+      expect(JSON.parse(seen.body)).toMatchObject({ person: null });
+    }
+    expect(await statusAt(there, other, CASES)).toBe(200);
+  }, 60_000);
 
   it('is told to the others once Redis is back, and by the provider until then', async () => {
     const [first, second] = [await signedIn(), await signedIn()];

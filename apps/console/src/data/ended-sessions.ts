@@ -1,6 +1,6 @@
 import { backgroundLoop, openRedis } from '@sealgate/storage';
 import type { Log } from '@sealgate/observability';
-import type { EndedSessions } from '../domain/session-liveness.ts';
+import type { SharedSessions } from '../domain/session-liveness.ts';
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const COMMAND_TIMEOUT_MS = 300;
@@ -8,7 +8,16 @@ const RETRY_MS = 1_000;
 /** Sign-outs that wait for Redis; the oldest is dropped, and then the provider's revocation alone ends it elsewhere. */
 const MAX_WAITING = 10_000;
 
-/** Ended sessions in Redis, each until the session would have ended anyway. */
+/**
+ * How long a confirmed session needs no other proof. Bounded, since Redis may lose its newest writes alone (a failover,
+ * an old snapshot): then the mark is still there and the sign-out is not.
+ */
+const CONFIRMED_MS = 900_000;
+
+/**
+ * Sessions in Redis: ended ones, each until the session would have ended anyway, and confirmed ones. Without a mark
+ * nothing is known, so that Redis may lose its data, or evict some, without bringing a session back.
+ */
 export function endedSessions({
   url,
   now,
@@ -17,7 +26,7 @@ export function endedSessions({
   readonly url: string;
   readonly now: () => number;
   readonly log: Pick<Log, 'info'>;
-}): EndedSessions & { close(): Promise<void> } {
+}): SharedSessions & { close(): Promise<void> } {
   const redis = openRedis({
     url,
     name: 'console',
@@ -27,11 +36,11 @@ export function endedSessions({
       log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
   });
   const waiting = new Map<string, number>();
-  const keyOf = (id: string) => `console:ended:${id}`;
+  const keyOf = (id: string) => `console:session:${id}`;
   const flush = async (): Promise<void> => {
     for (const [id, untilMs] of waiting) {
       const ms = Math.ceil(untilMs - now());
-      if (ms > 0) await redis.client.set(keyOf(id), '1', 'PX', ms);
+      if (ms > 0) await redis.client.set(keyOf(id), 'ended', 'PX', ms);
       waiting.delete(id);
     }
   };
@@ -43,13 +52,21 @@ export function endedSessions({
     onFailure: () => undefined,
   });
   return {
-    async add(id, untilMs) {
+    async end(id, untilMs) {
       waiting.set(id, untilMs);
       const [oldest] = waiting.size > MAX_WAITING ? waiting.keys() : [];
       if (oldest !== undefined) waiting.delete(oldest);
       await flush().catch(() => undefined);
     },
-    has: async (id) => (await redis.client.exists(keyOf(id))) === 1,
+    async confirm(id, untilMs) {
+      const ms = Math.min(CONFIRMED_MS, Math.ceil(untilMs - now()));
+      // Never over the mark of an ended one. Redis is away: the provider is asked again instead.
+      if (ms > 0) await redis.client.set(keyOf(id), 'live', 'PX', ms, 'NX').catch(() => undefined);
+    },
+    async find(id) {
+      const mark = await redis.client.get(keyOf(id));
+      return mark === 'live' || mark === 'ended' ? mark : undefined;
+    },
     async close() {
       await retrying.stop();
       await redis.close();

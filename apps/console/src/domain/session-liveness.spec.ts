@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
 import { testClock } from '@sealgate/testing';
-import { SessionLiveness, type EndedSessions } from './session-liveness.ts';
+import { SessionLiveness, type SharedSessions } from './session-liveness.ts';
 import type { Session } from './session.ts';
 
 const clock = testClock();
@@ -14,23 +14,25 @@ const sessionOf = (id: string, more: Partial<Session> = {}): Session => ({
   ...{ refreshToken: 'r', renewals: 0, endsAtMs: clock.now() + 3_600_000, ...more },
 });
 /** A replica. */
-const replica = (shared?: EndedSessions) =>
+const replica = (shared?: SharedSessions, onEnded?: (session: Session) => void) =>
   new SessionLiveness({
-    ...{ shared, now: clock.now },
+    ...{ shared, now: clock.now, ...(onEnded && { onEnded }) },
     ask: (session) => {
       asked.push(session.id);
       return atProvider(session);
     },
   });
 const store = () => {
-  const ended = new Set<string>();
+  const marks = new Map<string, 'live' | 'ended'>();
   const state = { isAway: false };
   return {
     state,
-    add: async (id: string) => void ended.add(id),
-    has: async (id: string) => {
+    lose: () => marks.clear(),
+    end: async (id: string) => void marks.set(id, 'ended'),
+    confirm: async (id: string) => void marks.set(id, marks.get(id) ?? 'live'),
+    find: async (id: string) => {
       if (state.isAway) throw new Error('away');
-      return ended.has(id);
+      return marks.get(id);
     },
   };
 };
@@ -50,7 +52,29 @@ describe('a session that was signed out', () => {
     expect(await here.isLive(session)).toBe(false);
     clock.advance(10_000);
     expect(await there.isLive(session)).toBe(false);
-    expect(asked).toEqual([]);
+    // Once, as the store knew nothing of it.
+    expect(asked).toEqual(['s1']);
+  });
+
+  it('does not come back at any replica because the store lost its data', async () => {
+    const shared = store();
+    const ended: string[] = [];
+    const [here, there] = [replica(shared), replica(shared, ({ id }) => ended.push(id))];
+    const [known, unseen] = [sessionOf('known'), sessionOf('unseen')];
+    expect(await there.isLive(known)).toBe(true);
+    for (const session of [known, unseen]) await here.end(session);
+    clock.advance(10_000);
+    expect(await there.isLive(known)).toBe(false);
+    expect(ended).toEqual(['known']);
+    shared.lose();
+    clock.advance(60_000);
+    const before = asked.length;
+    expect(await there.isLive(known)).toBe(false);
+    expect(asked).toHaveLength(before);
+    atProvider = async () => false;
+    expect(await there.isLive(unseen)).toBe(false);
+    expect(await replica(shared).isLive(known)).toBe(false);
+    expect(ended).toEqual(['known', 'unseen']);
   });
 
   it('is refused within ten seconds by the provider if there is no store, or it is away', async () => {
@@ -107,6 +131,13 @@ describe('the provider', () => {
       expect(await here.isLive(sessionOf('s1'))).toBe(true);
       clock.advance(1_000);
     }
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is not asked while the store has a mark of its last confirmation', async () => {
+    const shared = store();
+    expect(await replica(shared).isLive(sessionOf('s1'))).toBe(true);
+    expect(await replica(shared).isLive(sessionOf('s1'))).toBe(true);
     expect(asked).toHaveLength(1);
   });
 
