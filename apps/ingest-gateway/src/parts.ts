@@ -4,6 +4,7 @@ import { missingRights } from '@sealgate/ledger-embedded';
 import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { ingestRemovals } from './data/event-retention.ts';
+import { onceEach } from './data/event-rows.ts';
 import { eventsStore } from './data/events-store.ts';
 import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
@@ -55,7 +56,10 @@ export async function openParts(basics: Basics, own: Own) {
   await database.problem(); // Logs the result at startup even if no probe asks.
   const secretWatch = surface.watchSecrets(secretUses(config));
   const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });
-  const events = eventsStore(sql);
+  const events = eventsStore(
+    sql,
+    onceEach(({ eventId, columns }) => log.error('event_unreadable', { eventId, columns })),
+  );
   const sources = openSources({ ...basics, ...surface, ledger, events, read, secretWatch, counters, own });
   return { ...surface, counters, ledger, read, events, keys, lastUsed, pings, secretWatch, sources };
 }

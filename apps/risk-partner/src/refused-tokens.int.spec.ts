@@ -166,6 +166,15 @@ describe('unlinked identities', () => {
     });
   });
 
+  it('are hidden by no row at the end of time', async () => {
+    for (const at of ['infinity', '-infinity', '10000-01-01']) {
+      const text = `INSERT INTO risk.unlinked_identities (issuer, subject, email_verified, last_seen_at)
+                    VALUES ('https://many.example', 'never', false, $1)`;
+      await expect(risk.sql.query({ text, values: [at] })).rejects.toMatchObject({ code: '23514' });
+    }
+    expect((await risk.admin('GET', '/identities/unlinked')).status).toBe(200);
+  });
+
   it('are for operators alone', async () => {
     const viewer = await adminToken({ sub: 'vera', groups: ['lookers'] });
     expectRefused(await risk.adminAs(viewer, 'GET', '/identities/unlinked'), 'FORBIDDEN');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { ServerSecrets, tokenHashes, type HashedSecrets } from '@sealgate/auth';
 import { createLog, Metrics } from '@sealgate/observability';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { testClock, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { testClock, throwawayPostgres, unboundedTimes, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { auditMigrations, secretWatch, startSecretWatch, type SecretUse } from './index.ts';
 
 let server: ThrowawayPostgres;
@@ -67,6 +67,20 @@ const secretsOf = async ({ watch }: ReturnType<typeof process>) =>
   Object.fromEntries((await watch.report()).secrets.map(({ id, ...rest }) => [id, rest]));
 
 describe('secretWatch', () => {
+  it('has no table that a row at the end of time could make unreadable', async () => {
+    expect((await unboundedTimes(sql, 'desk')).filter((name) => !name.startsWith('notes.'))).toEqual([]);
+    for (const at of ['infinity', '-infinity', '10000-01-01', '0044-03-15 BC']) {
+      for (const text of [
+        `INSERT INTO desk.secret_holders (process, ids, seen_at) VALUES ('p', '{s}', $1)`,
+        `INSERT INTO desk.server_secrets (secret_id, check_value, first_seen_at, last_made_at) VALUES ('s', '', now(), $1)`,
+        `INSERT INTO desk.server_secrets (secret_id, check_value, first_seen_at) VALUES ('s', '', $1)`,
+        `INSERT INTO desk.accepted_secrets (name, last_used_at) VALUES ('A:1', $1)`,
+        `UPDATE desk.audit_lanes SET seq = seq + 1, at = $1 WHERE lane = 1`,
+      ])
+        await expect(sql.query({ text, values: [at] })).rejects.toMatchObject({ code: '23514' });
+    }
+  });
+
   it('reports per secret how many processes sign, verify, and lack it', async () => {
     const [one, two] = [process('p1', 'old'), process('p2', 'old,new')];
     await one.watch.turn();

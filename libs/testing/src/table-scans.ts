@@ -27,21 +27,20 @@ export async function scansOf(
   };
 }
 
-/** What only processes read: a row that cannot be read is their failure, and hides no list. */
-const INTERNAL = '^(fabric_|server_secrets|secret_holders|accepted_secrets|audit_lanes|migrations_)';
-
 /** Columns of times in a schema that no CHECK bounds: a row at `infinity` would make lists of them fail. */
 export async function unboundedTimes(
   sql: { query(statement: Query): Promise<object[]> },
   schema: string,
 ): Promise<string[]> {
   const rows = await sql.query({
+    // The bound is an end of time, or a year that RFC 3339 can no longer say.
     text: `SELECT t.relname || '.' || a.attname AS name FROM pg_attribute a JOIN pg_class t ON t.oid = a.attrelid
-            WHERE t.relnamespace = $1::regnamespace AND t.relkind IN ('r', 'p') AND a.atttypid = 'timestamptz'::regtype AND t.relname !~ $2
+            WHERE t.relnamespace = $1::regnamespace AND t.relkind IN ('r', 'p') AND a.atttypid = 'timestamptz'::regtype
               AND NOT EXISTS (SELECT FROM pg_constraint c
-                               WHERE c.conrelid = t.oid AND c.contype = 'c' AND a.attnum = ANY (c.conkey))
+                               WHERE c.conrelid = t.oid AND c.contype = 'c' AND a.attnum = ANY (c.conkey)
+                                 AND pg_get_constraintdef(c.oid) ~ '(infinity|1000[01]-|9999-)')
             ORDER BY 1`,
-    values: [schema, INTERNAL],
+    values: [schema],
   });
   return rows.map((row) => (row as { name: string }).name);
 }

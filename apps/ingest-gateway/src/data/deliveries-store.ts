@@ -88,7 +88,8 @@ async function listEvents(
 ): Promise<ListedDelivery[]> {
   const rows = await sql.query<{ id: string }>({
     text: `(SELECT event_id AS id FROM ingest.events
-             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2 ORDER BY event_id DESC LIMIT $3)
+             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2
+               AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id DESC LIMIT $3)
            UNION ALL
            (SELECT 'evt_' || encode(uuid_send(event_id), 'hex') FROM ingest.writes
              WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'

@@ -1,4 +1,5 @@
 import type { Sql } from '@sealgate/storage';
+import { placesOf, readableOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
 import {
   digitsOf,
   DIGITS,
@@ -9,41 +10,10 @@ import {
   type IngestEvent,
 } from '../domain/read-events.ts';
 
-/** The place of one transaction of an event in the ledger, as `ingest.append_v3` stored it. */
-interface EventUnit {
-  readonly channel: string;
-  /** The first index and the number of records; null where `indexes` lists each. */
-  readonly first: number | null;
-  readonly count: number;
-  readonly indexes: readonly number[] | null;
-}
-
 interface ReceiptRow {
   idx: string;
   id: string;
   transaction_id: string;
-}
-
-/** What rows of `events` and of the view `write_events` share. */
-interface CommonRow {
-  event_id: string;
-  network_id: string;
-  key_id: string;
-  types: string[];
-  record_count: number;
-  request_id: string;
-  stripped_fields: number;
-  at: Date;
-}
-
-interface EventRow extends CommonRow {
-  kind: IngestEvent['kind'];
-  status: IngestEvent['status'];
-  channel: string | null;
-  first_index: string | null;
-  indexes: number[] | null;
-  more: EventUnit[];
-  records: IngestEvent['records'] | null;
 }
 
 interface WriteRow extends CommonRow {
@@ -59,13 +29,21 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
 
 /**
  * Events in PostgreSQL. Events in the embedded ledger hold only places; the ids of their records are read from the
- * ledger. Events on Fabric, which has no places, hold the ids themselves.
+ * ledger. Events on Fabric, which has no places, hold the ids themselves. `onUnreadable` is told of each row of which not
+ * everything can be shown; it must not throw.
  */
-export function eventsStore(sql: Sql): EventStore {
+export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => void = () => undefined): EventStore {
+  const ofEvent = (row: EventRow): StoredEvent => storedOf(readableOf(row, onUnreadable));
+  /** Merges both tables, newest first. */
+  const newestOf = async (filter: EventFilter, page: Page): Promise<StoredEvent[]> => {
+    const [rows, writes] = await Promise.all([listRows(sql, filter, page), listWrites(sql, filter, page)]);
+    const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
+    return newest.slice(0, page.limit);
+  };
   return {
-    list: async (filter, page) => eventsOf(sql, await newestOf(sql, filter, page)),
+    list: async (filter, page) => eventsOf(sql, await newestOf(filter, page)),
     async recent(from, limit, isKnown) {
-      const seen = await newestOf(sql, { from }, { limit });
+      const seen = await newestOf({ from }, { limit });
       const unknown = seen.filter((stored) => !isKnown(stored));
       return { seen, unknown: await eventsOf(sql, unknown) };
     },
@@ -85,13 +63,6 @@ export function eventsStore(sql: Sql): EventStore {
 interface Page {
   readonly limit: number;
   readonly before?: string;
-}
-
-/** Merges both tables, newest first. */
-async function newestOf(sql: Sql, filter: EventFilter, page: Page): Promise<StoredEvent[]> {
-  const [rows, writes] = await Promise.all([listRows(sql, filter, page), listWrites(sql, filter, page)]);
-  const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
-  return newest.slice(0, page.limit);
 }
 
 const EVENTS = `SELECT event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, indexes, more,
@@ -149,7 +120,7 @@ function endOf(to: Date | undefined, before: string | undefined): string {
   return ends.filter((digits) => digits !== undefined).sort()[0] ?? 'f'.repeat(DIGITS);
 }
 
-function ofEvent(row: EventRow): StoredEvent {
+function storedOf(row: EventRow): StoredEvent {
   const { kind, status, records, channel, first_index: firstIndex, record_count: count, indexes } = row;
   const first = firstIndex === null ? null : Number(firstIndex);
   const units = channel === null ? [] : [{ channel, first, count, indexes }, ...row.more];
@@ -187,9 +158,6 @@ async function eventsOf(ledger: Sql, all: readonly StoredEvent[]): Promise<Inges
     return { ...stored, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
   });
 }
-
-const placesOf = ({ first, count, indexes }: EventUnit): string[] =>
-  (indexes ?? Array.from({ length: count }, (_, position) => (first ?? 0) + position)).map(String);
 
 async function receiptsOf(
   ledger: Sql,
