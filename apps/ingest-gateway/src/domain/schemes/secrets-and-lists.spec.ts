@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { SchemeName } from '../caller.ts';
 import { SCHEMES, vouch } from './schemes.ts';
+import type { SignatureForm } from './signature.ts';
 
 const NOW_S = 1_780_000_000;
 const BODY = '{"type":"thing.made","id":"evt_1"}';
@@ -91,11 +92,11 @@ describe('a header that is a list', () => {
 /** As the guide sets up the own header of Orb. Both signatures were made with the commands of OpenSSL. */
 describe('several signatures parted by spaces', () => {
   const body = '{"id":"evt_1","type":"thing.made","event_id":"evt_1","größe":1}';
-  const signature = {
+  const signature: SignatureForm = {
     ...{ header: 'x-orb-signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
     ...{ signatureMember: 'v1', separator: ' ', signed: 'v1:{timestamp}:{body}' },
     ...{ timestampHeader: 'x-orb-timestamp', timestampFormat: 'rfc3339' },
-  } as const;
+  };
   const keys = [{ id: 'k1', key: SCHEMES.hmac.readKey('a-secret-of-somebody', { signature })! }];
   const ours = 'v1=cc445c1c425801c043b167a3caa56ee7d79d198d814d1d16ba1c8d38570050b8';
   const theirs = 'v1=1ea4f5787b37f4130286553f6a3f92eeef0777eb009332e575a6a9582b4dee99';
