@@ -111,7 +111,7 @@ describe('keys', () => {
       keyPrefix: rawKey.slice(0, 12),
     });
     const read = await site.admin('GET', `/keys/${rest.id}`);
-    expect(read.body).toEqual({ ...rest, revokedAt: null, lastUsedAt: null });
+    expect(read.body).toEqual({ ...rest, revokedAt: null, lastUsedAt: null, endsAt: null });
     expect((await site.admin('GET', '/keys?environment=keys')).body.items).toEqual([read.body]);
     expectProblem(await site.admin('GET', `/keys/${rest.id}?environment=live`), 'NOT_FOUND');
     expect((await site.admin('DELETE', `/keys/${rest.id}`)).status).toBe(204);
