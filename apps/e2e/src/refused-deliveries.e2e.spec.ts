@@ -180,7 +180,9 @@ describe('a large delivery', () => {
     const { port } = new URL(setup.gateway.public.origin);
     await new Promise<void>((resolve) => socket.connect(Number(port), '127.0.0.1', resolve));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`POST ${github.source.path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n${body.slice(0, 100_000)}`);
+    socket.write(
+      `POST ${github.source.path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n${body.slice(0, MEBIBYTE + 100_000)}`,
+    );
     await until(async () => {
       const answer = await github.send({ body, deliveryId: 'beside' });
       if (answer.status !== 503) return false;

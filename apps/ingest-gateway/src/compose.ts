@@ -131,7 +131,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     testDelivery: (about) => testDelivery(testing, about),
     async processAgain(about) {
       // Within the budget of deliveries that arrive.
-      const held = sources.budget.open(about.sourceId, about.delivery.body.length, MOST_BYTES);
+      const held = sources.budget.open(about.sourceId);
       try {
         held.arrived(about.delivery.body.length);
         return await processAgain(testing, { ...about, formOf });

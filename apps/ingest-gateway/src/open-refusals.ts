@@ -111,7 +111,7 @@ function sharedBodies({
       throw error;
     };
     if (announcedBytes !== undefined && announcedBytes > maxBytes) refuse(announcedBytes);
-    const held = budget.open(source.sourceId, announcedBytes, maxBytes);
+    const held = budget.open(source.sourceId);
     return {
       arrived(bytes) {
         if (bytes > maxBytes) refuse(undefined);

@@ -12,56 +12,50 @@ const refused = (act: () => void) =>
 
 describe('the bodies in flight', () => {
   it('are refused beyond their bound, until others are released', () => {
-    const [one, two] = [budget.open('a', 40, 50), budget.open('b', 24, 50)];
-    one.arrived(0.5);
-    two.arrived(2);
+    const [one, two] = [budget.open('a'), budget.open('b')];
+    one.arrived(40);
+    two.arrived(24);
     expect(budget.bytes).toBe(64);
-    refused(() => budget.open('c', 1, 50).arrived(1));
+    refused(() => budget.open('c').arrived(1));
     one.release();
-    budget.open('c', 1, 50).arrived(1);
+    budget.open('c').arrived(1);
     expect(budget.bytes).toBe(25);
   });
 
-  it('above the size of a large one are one at a time for a source', () => {
-    const one = budget.open('a', 2, 50);
-    one.arrived(1);
-    refused(() => budget.open('a', 2, 50).arrived(1));
-    budget.open('a', 1, 50).arrived(1);
-    budget.open('b', 2, 50).arrived(1);
-    one.release();
-    budget.open('a', 2, 50).arrived(2);
+  it('take what has arrived of them, and nothing for what they announce', () => {
+    for (const source of ['a', 'b', 'c']) budget.open(source).arrived(1);
+    expect(budget.bytes).toBe(3);
+    budget.open('d').arrived(40);
   });
 
-  it('without an announced length take all that they may reach once they are large', () => {
-    const body = budget.open('a', undefined, 20);
-    body.arrived(1);
-    expect(budget.bytes).toBe(1);
-    body.arrived(1.5);
-    expect(budget.bytes).toBe(20);
-    body.arrived(20);
-    expect(budget.bytes).toBe(20);
-    body.release();
-    expect(budget.bytes).toBe(0);
+  it('above the size of a large one are one at a time for a source', () => {
+    const one = budget.open('a');
+    one.arrived(1);
+    const two = budget.open('a');
+    two.arrived(2);
+    refused(() => one.arrived(2));
+    budget.open('b').arrived(2);
+    two.release();
+    one.arrived(2);
   });
 
   it('of one source leave room for others', () => {
-    for (let count = 0; count < 48; count += 1) budget.open('a', 1, 50).arrived(1);
-    refused(() => budget.open('a', 1, 50).arrived(1));
-    budget.open('b', 16, 50).arrived(1);
+    for (let count = 0; count < 48; count += 1) budget.open('a').arrived(1);
+    refused(() => budget.open('a').arrived(1));
+    budget.open('b').arrived(16);
   });
 
   it('give back what they took, whatever happened in between', () => {
     const step = fc.record({
       source: fc.constantFrom('a', 'b'),
-      announced: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
       arrivals: fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 4 }),
       releases: fc.integer({ min: 1, max: 2 }),
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const fresh = new BodyBudget(BOUNDS);
-        const bodies = steps.map(({ source, announced, arrivals, releases }) => {
-          const body = fresh.open(source, announced, 30);
+        const bodies = steps.map(({ source, arrivals, releases }) => {
+          const body = fresh.open(source);
           for (const bytes of arrivals) {
             try {
               body.arrived(bytes);
@@ -74,7 +68,7 @@ describe('the bodies in flight', () => {
         });
         for (const { body, releases } of bodies) for (let time = 0; time < releases; time += 1) body.release();
         expect(fresh.bytes).toBe(0);
-        fresh.open('a', 40, 50).arrived(1);
+        fresh.open('a').arrived(40);
       }),
     );
   });

@@ -19,7 +19,7 @@ interface BudgetBounds {
 export const BODY_BOUNDS: BudgetBounds = {
   inFlightBytes: 64 * MEBIBYTE,
   // Strangers who know the path of one source leave room for the others.
-  ofOneBytes: 48 * MEBIBYTE,
+  ofOneBytes: 32 * MEBIBYTE,
   largeBytes: MEBIBYTE,
 };
 
@@ -40,8 +40,8 @@ export interface HeldBody {
 }
 
 /**
- * Memory for the bodies of deliveries in flight. A body above `largeBytes` takes its whole size at once; a smaller one
- * only takes what has arrived, so that slow senders of small bodies hold little.
+ * Memory for the bodies of deliveries in flight. A body takes what has arrived of it, never what it announces: nobody
+ * has been authenticated yet, and whoever sends little holds little.
  */
 export class BodyBudget {
   readonly #bounds: BudgetBounds;
@@ -56,18 +56,17 @@ export class BodyBudget {
     return this.#bytes;
   }
 
-  /** Takes nothing yet. `mostBytes` is what a body without an announced length may reach. */
-  open(sourceId: string, announcedBytes: number | undefined, mostBytes: number): HeldBody {
+  /** Takes nothing yet. */
+  open(sourceId: string): HeldBody {
     let held = 0;
     let isLarge = false;
     let isOver = false;
     return {
       arrived: (bytes) => {
         if (isOver || bytes <= held) return;
-        const becomesLarge = !isLarge && Math.max(bytes, announcedBytes ?? 0) > this.#bounds.largeBytes;
-        const wanted = becomesLarge ? Math.max(bytes, announcedBytes ?? mostBytes) : bytes;
-        this.#take(sourceId, wanted - held, becomesLarge);
-        held = wanted;
+        const becomesLarge = !isLarge && bytes > this.#bounds.largeBytes;
+        this.#take(sourceId, bytes - held, becomesLarge);
+        held = bytes;
         isLarge ||= becomesLarge;
       },
       release: () => {
