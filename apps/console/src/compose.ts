@@ -6,6 +6,7 @@ import {
   type Own,
   type ServiceHealth,
 } from '@sealgate/service-host';
+import { backgroundLoop, reasonOf, type startTimer } from '@sealgate/storage';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleMetrics } from './console-metrics.ts';
@@ -18,6 +19,7 @@ import { surfaceStates } from './data/surface-states.ts';
 import type { WebFiles } from './data/web-files.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
 import { Cookies } from './domain/cookies.ts';
+import { OpenPassages } from './domain/open-passages.ts';
 import { overviewAccess } from './domain/overview-access.ts';
 import { SessionLiveness } from './domain/session-liveness.ts';
 import { signInFlow } from './domain/sign-in.ts';
@@ -27,6 +29,7 @@ import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
 export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly counters: ConsoleMetrics;
   readonly webFiles: WebFiles;
+  readonly startTimer?: typeof startTimer;
 }
 
 /** Of each surface: an open stream holds a slot too. */
@@ -35,13 +38,16 @@ const FORWARDING = { total: MAX_CONCURRENT, perHolder: 64, strangers: 256 };
 const SIGN_INS = { total: 64, perHolder: 8, strangers: 64 };
 /** Questions to the provider whether a session is still live: one at a time for each session. */
 const ASKING = { total: 32, perHolder: 8, strangers: 0 };
+/** Between two checks whether the sessions of open passages are still live. */
+const SESSION_CHECK_MS = 5_000;
 const CHECK_TIMEOUT_MS = 800;
 const KEEP_CHECK_MS = 5_000;
 const NONCE_BYTES = 18;
 const SECRET_BYTES = 32;
 
 /** The opened resources of the process. */
-export function compose({ config, now, newId, log, counters, appBase, webFiles }: Basics, own: Own): Composition {
+export function compose(basics: Basics, own: Own): Composition {
+  const { config, now, newId, log, counters, appBase, webFiles } = basics;
   const { publicUrl, surfaces, serverSecrets, bodyMaxBytes } = config;
   const provider = openIdProvider({
     issuer: config.oidcIssuer,
@@ -55,7 +61,7 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     },
   });
   const cookies = new Cookies({ seals: serverSecrets.sealing('console cookies'), publicUrl, now });
-  const { tokens, liveness } = sessionsOf({ config, now, log, provider }, own);
+  const { tokens, liveness, passages } = sessionsOf({ ...basics, provider }, own);
   const slots = new Map(SURFACE_IDS.map((id) => [id, new Slots(FORWARDING)] as const));
   const signIns = new Slots(SIGN_INS);
   const forwarders = new Map(
@@ -86,9 +92,11 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
     isLive: (session) => liveness.isLive(session),
     currentSession: (session) => tokens.current(session),
     takeSlot: (surface, holder) => slots.get(surface)!.take(holder),
+    openPassage: (passage) => passages.open(passage),
     takeSignInSlot: (address) => signIns.take({ address }),
     async signOut(session) {
       const ended = liveness.end(session);
+      passages.end(session);
       // A refresh token that is issued after the revocation would outlive it.
       const newest = await tokens.settled(session);
       tokens.forget(session);
@@ -115,18 +123,21 @@ export function compose({ config, now, newId, log, counters, appBase, webFiles }
   return { publicApp, ready };
 }
 
-/** The tokens of sessions, and whether these are still live. */
+/** The tokens of sessions, whether these are still live, and what is forwarded for them. */
 function sessionsOf(
-  { config, now, log, provider }: Pick<Basics, 'config' | 'now' | 'log'> & { readonly provider: Provider },
+  { config, now, log, provider, startTimer }: Basics & { readonly provider: Provider },
   own: Own,
-): { readonly tokens: AccessTokens; readonly liveness: SessionLiveness } {
+): { readonly tokens: AccessTokens; readonly liveness: SessionLiveness; readonly passages: OpenPassages } {
   const shared = config.redisUrl === undefined ? undefined : endedSessions({ url: config.redisUrl, now, log });
   if (shared !== undefined) own('redis', () => shared.close());
   const [audience] = audiencesOf(config.surfaces);
   const asking = new Slots(ASKING);
   const liveness = new SessionLiveness({
     ...{ shared, now },
-    onEnded: (session) => tokens.forget(session),
+    onEnded(session) {
+      tokens.forget(session);
+      passages.end(session);
+    },
     async ask(given) {
       const session = tokens.current(given);
       const release = asking.take(session);
@@ -138,5 +149,17 @@ function sessionsOf(
     },
   });
   const tokens = new AccessTokens({ endpoint: provider, now, onRenewed: (session) => liveness.confirm(session) });
-  return { tokens, liveness };
+  const passages = new OpenPassages({
+    isLive: (session) => liveness.isLive(session),
+    current: (session) => tokens.current(session),
+    now,
+  });
+  const checks = backgroundLoop({
+    work: (stopping) => passages.check(stopping),
+    ...{ pauseMs: SESSION_CHECK_MS, firstAfterMs: SESSION_CHECK_MS },
+    onFailure: (error) => log.warn('session_check_failed', { reason: reasonOf(error) }),
+    ...(startTimer !== undefined && { startTimer }),
+  });
+  own('checks of sessions', () => checks.stop());
+  return { tokens, liveness, passages };
 }

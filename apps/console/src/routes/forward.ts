@@ -20,6 +20,8 @@ export interface ForwardPorts {
   readonly publicUrl: string;
   /** @throws AppError RATE_LIMITED, OVERLOADED */
   takeSlot(surface: SurfaceId, holder: Holder): () => void;
+  /** Enters a passage that `cut` ends if its session does; returns its removal. */
+  openPassage(passage: { readonly session: Session; readonly cut: () => void }): () => void;
   /** Resolves once the response head is written; `settled` never rejects. @throws AppError before that. */
   forward(passage: {
     readonly request: IncomingMessage;
@@ -77,9 +79,23 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
       attributes: { 'http.request.method': context.method },
     } as const;
     // Held from here until the last byte, whatever happens in between.
-    const release = ports.takeSlot(surface, context.caller.session ?? { address: context.clientAddress });
+    const { session } = context.caller;
+    const releaseSlot = ports.takeSlot(surface, session ?? { address: context.clientAddress });
+    const state = { isEnded: false, isSent: false };
+    const cut = () => {
+      state.isEnded = true;
+      // Between its sending and the head of its response nobody knows whether a change was made.
+      if (response.headersSent || (state.isSent && isRead(context.method))) response.destroy();
+    };
+    const close = session === undefined ? undefined : ports.openPassage({ session, cut });
+    const release = () => {
+      close?.();
+      releaseSlot();
+    };
     try {
       const credential = await credentialOf(ports, context, listener);
+      if (state.isEnded) throw new AppError('UNAUTHENTICATED', 'This session has ended.');
+      state.isSent = true;
       const { settled } = await inSpan(start, () => {
         const headers = [...credential, ...aboutRequest(context, ports.publicUrl)];
         return ports.forward({ request, response, surface, baseUrl: listener.url, target: path + query, headers });
@@ -133,7 +149,7 @@ async function credentialOf(
 ): Promise<Header[]> {
   if (key !== undefined) return [[...keyHeader(surface, key)]];
   if (session === undefined || audience === undefined) {
-    if (method === 'GET' || method === 'HEAD') return [];
+    if (isRead(method)) return [];
     throw new AppError('FORBIDDEN', 'This listener accepts no sign-in: nothing is changed there through the console.');
   }
   const { token } = await tokenFor(session, audience);
@@ -142,6 +158,8 @@ async function credentialOf(
   if (now.renewals !== session.renewals) response.appendHeader('Set-Cookie', cookies.keepSession(now));
   return [['Authorization', `Bearer ${token}`]];
 }
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 /** Lets surfaces that trust the console count failures by the client's address. */
 const aboutRequest = (

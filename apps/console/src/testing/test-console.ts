@@ -28,6 +28,8 @@ export interface TestConsole {
   readonly ready: () => Promise<{ readonly ok: boolean; readonly body?: object }>;
   /** A second process of the same console, with its own cache. */
   another(): Promise<string>;
+  /** Ends the pauses of the background work of all processes. */
+  tick(): void;
   stop(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export async function testConsole({
 } = {}): Promise<TestConsole> {
   const servers: Server[] = [];
   const releases: (() => unknown)[] = [];
+  const timers = new Set<() => void>();
   const surface = await listening((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
@@ -91,6 +94,7 @@ export async function testConsole({
       counted,
       logged,
       releases,
+      timers,
       byScope,
       redisUrl,
     });
@@ -105,6 +109,12 @@ export async function testConsole({
       servers.push(server);
       return url;
     },
+    tick() {
+      for (const done of [...timers]) {
+        timers.delete(done);
+        done();
+      }
+    },
     async stop() {
       for (const release of releases) await release();
       await provider.stop();
@@ -118,11 +128,16 @@ export async function testConsole({
 interface Parts extends Pick<TestConsole, 'url' | 'provider' | 'clock' | 'counted' | 'logged'> {
   readonly surfaceUrl: string;
   readonly releases: (() => unknown)[];
+  readonly timers: Set<() => void>;
   readonly redisUrl: string | undefined;
   readonly byScope: boolean;
 }
 
-function composed({ url, surfaceUrl, provider, clock, counted, logged, releases, byScope, redisUrl }: Parts) {
+function composed({ url, surfaceUrl, provider, clock, counted, logged, releases, timers, byScope, redisUrl }: Parts) {
+  const startTimer = (done: () => void) => {
+    timers.add(done);
+    return () => timers.delete(done);
+  };
   const ids = testIds();
   const config = readConfig({
     PUBLIC_URL: url,
@@ -167,6 +182,6 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases,
     tlsTerminatedUpstream: false,
     compileSchemas: 'at-start' as const,
   };
-  const basics = { config, now: clock.now, newId: ids, log, counters, appBase };
+  const basics = { config, now: clock.now, newId: ids, log, counters, appBase, startTimer };
   return compose({ ...basics, webFiles: { index: INDEX, files: FILES } }, (_name, release) => releases.push(release));
 }
