@@ -21,6 +21,9 @@ export function keyState({ revokedAt, endsAt, expiresAt = null }: KeyTimes, now 
   return isExpiry ? 'live' : 'ending';
 }
 
+/** A key that still works: it can be revoked, also while it ends. */
+export const isValid = (key: KeyTimes): boolean => ['live', 'ending'].includes(keyState(key));
+
 const BADGES = {
   live: { tone: 'good', word: 'Live' },
   ending: { tone: 'wait', word: 'Ending' },

@@ -126,7 +126,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         const form = page.getByRole('dialog', { name: 'New source' });
         await form.getByLabel('Name').fill('Own system');
         await form.getByRole('combobox', { name: 'Sender' }).click();
-        await page.getByRole('option', { name: 'Another HMAC' }).click();
+        await page.getByRole('option', { name: 'Another signature' }).click();
         await form.getByLabel('Signature header').fill('X-Own-Signature');
         await form.getByLabel('Location of the delivery id').fill('/id');
         await form.getByLabel('Signing secret').fill('forty characters of a secret, or some more');
@@ -134,7 +134,9 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         await page.getByText('Own system').first().waitFor();
         expect(await looksOf(page, stack(), 'sources')).toEqual([]);
         expect(JSON.parse((await read('/networks/demo/sources')).toString())).toMatchObject({
-          items: [{ name: 'Own system', scheme: 'hmac', idFrom: '/id', signature: { header: 'x-own-signature' } }],
+          items: [
+            { name: 'Own system', scheme: 'hmac', deliveryIdFrom: '/id', signature: { header: 'x-own-signature' } },
+          ],
         });
         await page.getByRole('button', { name: 'Test', exact: true }).click();
         await page.getByRole('button', { name: 'Send a test delivery' }).click();

@@ -10,7 +10,7 @@ import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
-import { KeyState, keyState } from '../key-state.tsx';
+import { KeyState, isValid } from '../key-state.tsx';
 import { adminPath, type Page as PageOf } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
@@ -70,8 +70,7 @@ export function GateKeysPage(): ReactNode {
           {
             title: 'Actions',
             width: '11rem',
-            cell: (key) =>
-              isOperator && keyState(key) === 'live' && <KeyActions onOpen={(what) => setOpen({ what, key })} />,
+            cell: (key) => isOperator && isValid(key) && <KeyActions onOpen={(what) => setOpen({ what, key })} />,
           },
         ]}
         empty={

@@ -10,7 +10,7 @@ import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
-import { KeyState, keyState } from '../key-state.tsx';
+import { KeyState, isValid } from '../key-state.tsx';
 import { curlLine, useGatewayAddress } from './curl-line.ts';
 import { MintForm, type MintedKey } from './mint-form.tsx';
 
@@ -63,9 +63,7 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
             title: 'Actions',
             width: '11rem',
             cell: (key) =>
-              mayChange && keyState(key) === 'live' ? (
-                <KeyActions onOpen={(what) => setOpen({ do: what, key })} />
-              ) : null,
+              mayChange && isValid(key) ? <KeyActions onOpen={(what) => setOpen({ do: what, key })} /> : null,
           },
         ]}
         empty={

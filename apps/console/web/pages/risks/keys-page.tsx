@@ -9,7 +9,7 @@ import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
-import { KeyState, keyState } from '../key-state.tsx';
+import { KeyState, isValid } from '../key-state.tsx';
 import { useOrganization } from './organization.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
@@ -87,7 +87,7 @@ function KeyTable({
 }): ReactNode {
   const { may } = useOrganization();
   const actions = (key: Key): ReactNode =>
-    keyState(key) === 'live' && (
+    isValid(key) && (
       <Group gap={6}>
         {may('apiKey:create') && (
           <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'rotate', key })}>
