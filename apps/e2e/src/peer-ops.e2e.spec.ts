@@ -45,6 +45,7 @@ describe('Metrics on the public listener', () => {
   it('are available to an internal scraper', async () => {
     await setup.ask('POST', '/api/assets', { body: { assets: [{ id: 'counted', type: 'asset', data: {} }] } });
     await setup.ask('POST', '/api/assets', { body: { assets: [] } });
+    await setup.ask('GET', '/api/assets/counted');
     const answer = await open('/metrics');
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toMatch(/^text\/plain; version=/);
