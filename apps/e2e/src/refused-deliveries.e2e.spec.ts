@@ -170,6 +170,29 @@ describe('a large delivery', () => {
   }, 120_000);
 
   it('is refused with 503 and Retry-After beside another of its source, which a client that leaves gives back', async () => {
+    const { github, body, socket } = await halfSent();
+    const beside = await github.send({ body, deliveryId: 'beside' });
+    expect(beside.headers['retry-after']).toBe('5');
+    expectProblem(beside, 'OVERLOADED');
+    expect((await github.send({ body: '{}' })).status).toBe(200);
+    socket.destroy();
+    await until(async () => (await github.send({ body, deliveryId: 'after' })).status === 200);
+  });
+
+  it('that trickles gives its place to another, long before it would time out', async () => {
+    const { github, body, socket } = await halfSent();
+    let told = '';
+    socket.on('data', (chunk) => (told += String(chunk)));
+    await until(async () => (await github.send({ body, deliveryId: 'beside' })).status === 200, {
+      timeoutMs: 15_000,
+    });
+    await until(() => told.includes('OVERLOADED') && told.includes('too slowly'));
+    expect(told).toMatch(/^HTTP\/1\.1 503 /);
+    socket.destroy();
+  });
+
+  /** A source, and a connection that has sent the first half of a large delivery to it. */
+  async function halfSent() {
     const github = await githubSource(setup, { maxBytes: 5 * MEBIBYTE });
     const body = bodyOf(2 * MEBIBYTE);
     const headers = {
@@ -183,15 +206,11 @@ describe('a large delivery', () => {
     socket.write(
       `POST ${github.source.path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n${body.slice(0, MEBIBYTE + 100_000)}`,
     );
-    await until(async () => {
-      const answer = await github.send({ body, deliveryId: 'beside' });
-      if (answer.status !== 503) return false;
-      expect(answer.headers['retry-after']).toBe('5');
-      expectProblem(answer, 'OVERLOADED');
-      return true;
-    });
-    expect((await github.send({ body: '{}' })).status).toBe(200);
-    socket.destroy();
-    await until(async () => (await github.send({ body, deliveryId: 'after' })).status === 200);
-  });
+    const held = async () => {
+      const { text } = await setup.gateway.ops.send({ path: '/metrics' });
+      return Number(/^sealgate_ingest_delivery_bytes\{[^}]*\} (\d+)$/m.exec(text)?.[1]);
+    };
+    await until(async () => (await held()) > MEBIBYTE, { what: 'the first half to arrive' });
+    return { github, body, socket };
+  }
 });

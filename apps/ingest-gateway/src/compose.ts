@@ -129,16 +129,8 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     mostBytes: sources.mostBytes,
     refused: sources.refused,
     testDelivery: (about) => testDelivery(testing, about),
-    async processAgain(about) {
-      // Within the budget of deliveries that arrive.
-      const held = sources.budget.open(about.sourceId);
-      try {
-        held.arrived(about.delivery.body.length);
-        return await processAgain(testing, { ...about, formOf });
-      } finally {
-        held.release();
-      }
-    },
+    holdBody: sources.budget.open,
+    processAgain: (about) => processAgain(testing, { ...about, formOf }),
     ledger: ledger.administration,
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('ingest cursors'), now }),
     inTransaction: sql.transaction,

@@ -53,7 +53,7 @@ export function openRefusals(
     writer.add(refusal, hours === 0 || delivery === undefined ? undefined : { hours, delivery: delivery() });
   };
   const mostBytes = config.ledgerDriver === 'fabric' ? MOST_BYTES_ON_FABRIC : MOST_BYTES;
-  const budget = new BodyBudget(BODY_BOUNDS);
+  const budget = new BodyBudget(BODY_BOUNDS, now);
   metrics.gauge({
     name: 'sealgate_ingest_delivery_bytes',
     aggregator: 'sum',
@@ -117,7 +117,8 @@ function sharedBodies({
         if (bytes > maxBytes) refuse(undefined);
         held.arrived(bytes);
       },
-      release: () => held.release(),
+      onCut: held.onCut,
+      release: held.release,
     };
   };
 }

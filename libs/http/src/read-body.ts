@@ -311,6 +311,7 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
     const settle = () => {
       clearTimeout(timer);
       pending.delete(socket);
+      limits.share?.onCut?.(undefined);
       request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
       // A request destroyed later still emits an error, which is ignored.
       request.on('error', () => undefined);
@@ -333,6 +334,7 @@ function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> 
     const timer =
       limits.timeoutMs === undefined ? undefined : setTimeout(() => fail(requestTimeout()), limits.timeoutMs);
     pending.set(socket, () => fail(requestTimeout()));
+    limits.share?.onCut?.(fail);
     request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
     if (request.destroyed && !request.complete) onGone();
   });

@@ -71,6 +71,8 @@ export interface BodyRequest<Caller> {
 export interface BodyShare {
   /** Called with the number of bytes that have arrived so far. Throws AppError to refuse the rest. */
   arrived(bytes: number): void;
+  /** Called with what refuses a body that has not all arrived, to give its place to another; undefined afterwards. */
+  onCut?(cut: ((error: AppError) => void) | undefined): void;
   /** Called once or more. */
   release(): void;
 }

@@ -1,11 +1,14 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { AppError } from '@sealgate/errors';
 import fc from 'fast-check';
 import { BodyBudget } from './body-budget.ts';
 
-const BOUNDS = { inFlightBytes: 64, ofOneBytes: 48, largeBytes: 1 };
+const BOUNDS = { inFlightBytes: 64, ofOneBytes: 48, largeBytes: 1, slowBytesPerSecond: 2, patienceMs: 2000 };
 let budget: BodyBudget;
+let nowMs: number;
 beforeEach(() => {
-  budget = new BodyBudget(BOUNDS);
+  nowMs = 0;
+  budget = new BodyBudget(BOUNDS, () => nowMs);
 });
 const refused = (act: () => void) =>
   expect(act).toThrow(expect.objectContaining({ code: 'OVERLOADED', status: 503, retryAfterSeconds: 5 }));
@@ -45,6 +48,54 @@ describe('the bodies in flight', () => {
     budget.open('b').arrived(16);
   });
 
+  /** A body of which so many bytes arrived at the start, and what cut it. */
+  const begun = (source: string, bytes: number) => {
+    const body = budget.open(source);
+    const cut = jest.fn<(error: AppError) => void>();
+    body.onCut(cut);
+    body.arrived(bytes);
+    return { body, cut };
+  };
+  const tooSlow = expect.objectContaining({ code: 'OVERLOADED', message: expect.stringContaining('too slowly') });
+
+  it('give way to another of the source where they trickle, but not before their time', () => {
+    const { body, cut } = begun('a', 3);
+    nowMs = 1999;
+    refused(() => budget.open('a').arrived(2));
+    expect(cut).not.toHaveBeenCalled();
+    nowMs = 2000;
+    budget.open('a').arrived(2);
+    expect(cut.mock.calls).toEqual([[tooSlow]]);
+    expect(budget.bytes).toBe(2);
+    body.release();
+    body.arrived(4);
+    expect(budget.bytes).toBe(2);
+  });
+
+  it('keep their place where they arrive fast enough, or nobody needs it', () => {
+    const fast = begun('a', 4);
+    const slow = begun('b', 3);
+    nowMs = 2000;
+    refused(() => budget.open('a').arrived(2));
+    for (const { cut } of [fast, slow]) expect(cut).not.toHaveBeenCalled();
+  });
+
+  it('keep their place once they have arrived, however long their source takes', () => {
+    const { body, cut } = begun('a', 3);
+    body.onCut(undefined);
+    nowMs = 60_000;
+    refused(() => budget.open('a').arrived(2));
+    expect(cut).not.toHaveBeenCalled();
+  });
+
+  it('give way to other sources only as far as needed, the slowest first', () => {
+    const slower = [begun('a', 30), begun('b', 20), begun('c', 14)];
+    nowMs = 60_000;
+    budget.open('d').arrived(16);
+    expect(slower.map(({ cut }) => cut.mock.calls.length)).toEqual([0, 1, 1]);
+    expect(budget.bytes).toBe(46);
+  });
+
   it('give back what they took, whatever happened in between', () => {
     const step = fc.record({
       source: fc.constantFrom('a', 'b'),
@@ -53,7 +104,7 @@ describe('the bodies in flight', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-        const fresh = new BodyBudget(BOUNDS);
+        const fresh = new BodyBudget(BOUNDS, () => 0);
         const bodies = steps.map(({ source, arrivals, releases }) => {
           const body = fresh.open(source);
           for (const bytes of arrivals) {

@@ -14,6 +14,9 @@ interface BudgetBounds {
   readonly ofOneBytes: number;
   /** A source has one larger body at a time. */
   readonly largeBytes: number;
+  /** A body that arrives more slowly, and for longer than `patienceMs`, gives way to another that needs its place. */
+  readonly slowBytesPerSecond: number;
+  readonly patienceMs: number;
 }
 
 export const BODY_BOUNDS: BudgetBounds = {
@@ -21,6 +24,8 @@ export const BODY_BOUNDS: BudgetBounds = {
   // Strangers who know the path of one source leave room for the others.
   ofOneBytes: 32 * MEBIBYTE,
   largeBytes: MEBIBYTE,
+  slowBytesPerSecond: MEBIBYTE / 4,
+  patienceMs: 2000,
 };
 
 /** The largest body of a source. */
@@ -36,20 +41,42 @@ export function tooLarge(maxBytes: number): AppError {
 export interface HeldBody {
   /** That so many bytes of it have arrived. @throws AppError OVERLOADED where they do not fit. */
   arrived(bytes: number): void;
+  /** Sets what ends its reading where it is slow and another needs its place; undefined once it has all arrived. */
+  onCut(cut: ((error: AppError) => void) | undefined): void;
   release(): void;
+}
+
+interface Held {
+  readonly sourceId: string;
+  readonly openedAtMs: number;
+  bytes: number;
+  isOver: boolean;
+  cut: ((error: AppError) => void) | undefined;
+}
+
+/** Why more of a body has no room, and which bodies take it. */
+interface Lack {
+  readonly detail: string;
+  readonly isInTheWay: (other: Held) => boolean;
 }
 
 /**
  * Memory for the bodies of deliveries in flight. A body takes what has arrived of it, never what it announces: nobody
- * has been authenticated yet, and whoever sends little holds little.
+ * has been authenticated yet, and whoever sends little holds little. Whoever sends slowly holds its place only until
+ * another needs it, so that a trickle keeps nobody out.
  */
 export class BodyBudget {
   readonly #bounds: BudgetBounds;
-  readonly #bySource = new Map<string, { bytes: number; hasLarge: boolean }>();
+  readonly #now: () => number;
+  readonly #held = new Set<Held>();
+  readonly #bytesBySource = new Map<string, number>();
+  readonly #largeBySource = new Map<string, Held>();
   #bytes = 0;
 
-  constructor(bounds: BudgetBounds) {
+  /** `now` tells milliseconds. */
+  constructor(bounds: BudgetBounds, now: () => number) {
     this.#bounds = bounds;
+    this.#now = now;
   }
 
   get bytes(): number {
@@ -57,43 +84,83 @@ export class BodyBudget {
   }
 
   /** Takes nothing yet. */
-  open(sourceId: string): HeldBody {
-    let held = 0;
-    let isLarge = false;
-    let isOver = false;
+  readonly open = (sourceId: string): HeldBody => {
+    const held: Held = { sourceId, openedAtMs: this.#now(), bytes: 0, isOver: false, cut: undefined };
     return {
       arrived: (bytes) => {
-        if (isOver || bytes <= held) return;
-        const becomesLarge = !isLarge && bytes > this.#bounds.largeBytes;
-        this.#take(sourceId, bytes - held, becomesLarge);
-        held = bytes;
-        isLarge ||= becomesLarge;
+        if (!held.isOver && bytes > held.bytes) this.#take(held, bytes);
       },
-      release: () => {
-        if (isOver) return;
-        isOver = true;
-        this.#giveBack(sourceId, held, isLarge);
+      onCut: (cut) => {
+        held.cut = cut;
       },
+      release: () => this.#giveBack(held),
     };
+  };
+
+  #take(held: Held, bytes: number): void {
+    this.#makeRoom(held, bytes);
+    const { sourceId } = held;
+    const more = bytes - held.bytes;
+    held.bytes = bytes;
+    this.#held.add(held);
+    this.#bytes += more;
+    this.#bytesBySource.set(sourceId, this.#ofSource(sourceId) + more);
+    if (bytes > this.#bounds.largeBytes) this.#largeBySource.set(sourceId, held);
   }
 
-  #take(sourceId: string, bytes: number, isLarge: boolean): void {
-    const { inFlightBytes, ofOneBytes } = this.#bounds;
-    const known = this.#bySource.get(sourceId) ?? { bytes: 0, hasLarge: false };
-    if (isLarge && known.hasLarge) throw overloaded('The source has another large body in flight.');
-    if (known.bytes + bytes > ofOneBytes) throw overloaded('The source has too many bytes in flight.');
-    if (this.#bytes + bytes > inFlightBytes) throw overloaded('There are too many bytes in flight.');
-    this.#bytes += bytes;
-    this.#bySource.set(sourceId, { bytes: known.bytes + bytes, hasLarge: known.hasLarge || isLarge });
-  }
-
-  #giveBack(sourceId: string, bytes: number, isLarge: boolean): void {
-    const known = this.#bySource.get(sourceId);
-    if (known === undefined) return;
+  #giveBack(held: Held): void {
+    held.isOver = true;
+    if (!this.#held.delete(held)) return;
+    const { sourceId, bytes } = held;
     this.#bytes -= bytes;
-    const left = { bytes: known.bytes - bytes, hasLarge: known.hasLarge && !isLarge };
-    if (left.bytes === 0) this.#bySource.delete(sourceId);
-    else this.#bySource.set(sourceId, left);
+    const left = this.#ofSource(sourceId) - bytes;
+    if (left === 0) this.#bytesBySource.delete(sourceId);
+    else this.#bytesBySource.set(sourceId, left);
+    if (this.#largeBySource.get(sourceId) === held) this.#largeBySource.delete(sourceId);
+  }
+
+  /** Cuts slow bodies that are in the way, the slowest first. @throws AppError OVERLOADED where that is not enough. */
+  #makeRoom(held: Held, bytes: number): void {
+    for (;;) {
+      const lack = this.#lackFor(held, bytes);
+      if (lack === undefined) return;
+      const slowest = this.#slowest((other) => other !== held && lack.isInTheWay(other));
+      if (slowest === undefined) throw overloaded(lack.detail);
+      this.#giveBack(slowest);
+      slowest.cut?.(overloaded('The body arrived too slowly, and another needed its place.'));
+    }
+  }
+
+  #lackFor({ sourceId, bytes: before }: Held, bytes: number): Lack | undefined {
+    const { inFlightBytes, ofOneBytes, largeBytes } = this.#bounds;
+    const large = this.#largeBySource.get(sourceId);
+    if (bytes > largeBytes && before <= largeBytes && large !== undefined)
+      return { detail: 'The source has another large body in flight.', isInTheWay: (other) => other === large };
+    const more = bytes - before;
+    if (this.#ofSource(sourceId) + more > ofOneBytes) {
+      const isInTheWay = (other: Held) => other.sourceId === sourceId;
+      return { detail: 'The source has too many bytes in flight.', isInTheWay };
+    }
+    if (this.#bytes + more > inFlightBytes)
+      return { detail: 'There are too many bytes in flight.', isInTheWay: () => true };
+    return undefined;
+  }
+
+  #slowest(isInTheWay: (other: Held) => boolean): Held | undefined {
+    const { slowBytesPerSecond, patienceMs } = this.#bounds;
+    const nowMs = this.#now();
+    let slowest: { readonly held: Held; readonly rate: number } | undefined;
+    for (const held of this.#held) {
+      const forMs = nowMs - held.openedAtMs;
+      if (held.cut === undefined || forMs < patienceMs || !isInTheWay(held)) continue;
+      const rate = (held.bytes * 1000) / forMs;
+      if (rate < (slowest?.rate ?? slowBytesPerSecond)) slowest = { held, rate };
+    }
+    return slowest?.held;
+  }
+
+  #ofSource(sourceId: string): number {
+    return this.#bytesBySource.get(sourceId) ?? 0;
   }
 }
 

@@ -21,6 +21,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { ListedRefusal, RefusedStore } from '../data/refused-store.ts';
 import { findSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
+import type { HeldBody } from '../domain/body-budget.ts';
 import { doneOutcomeOf, REFUSAL_REASONS, whyNotKept, type KeptDelivery } from '../domain/refusals.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
 import { IdText, OrNull, Text, Time } from './schemas.ts';
@@ -81,6 +82,8 @@ const ProcessAnswer = named(
 
 export interface AdminRefusedPorts extends Pick<ManageSourcesPorts, 'sources' | 'now'> {
   readonly refused: RefusedStore;
+  /** Room for a body, within the bounds of those that arrive. */
+  readonly holdBody: (sourceId: string) => HeldBody;
   /** Takes a kept delivery again. */
   readonly processAgain: (about: {
     readonly sourceId: string;
@@ -172,21 +175,27 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
       const done = doneOutcomeOf(row);
       if (done !== undefined)
         return { status: 200, body: { status: 200, code: null, outcome: done, eventId: row.eventId ?? null } };
-      const delivery = await refused.open(refusedId);
-      if (delivery === undefined)
-        throw new AppError('INVALID_STATE_TRANSITION', whyNotKept(row, settings, ports.now()));
-      const change = { action: 'source.process', resource: 'source', resourceId: sourceId };
-      // Audited before it may write, so that no record lacks its event.
-      await ports.auditChange(context, { ...change, detail: { refusedId } });
-      const { requestId } = context;
-      const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at });
-      const { status, code, answer } = outcome;
-      const isDone = doneOutcomeOf({ outcome: answer?.outcome }) !== undefined;
-      await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });
-      return {
-        status: 200,
-        body: { status, code, outcome: answer?.outcome ?? null, eventId: answer?.eventId ?? null },
-      };
+      const held = ports.holdBody(sourceId);
+      try {
+        held.arrived(row.bodyBytes ?? 0);
+        const delivery = await refused.open(refusedId);
+        if (delivery === undefined)
+          throw new AppError('INVALID_STATE_TRANSITION', whyNotKept(row, settings, ports.now()));
+        const change = { action: 'source.process', resource: 'source', resourceId: sourceId };
+        // Audited before it may write, so that no record lacks its event.
+        await ports.auditChange(context, { ...change, detail: { refusedId } });
+        const { requestId } = context;
+        const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at });
+        const { status, code, answer } = outcome;
+        const isDone = doneOutcomeOf({ outcome: answer?.outcome }) !== undefined;
+        await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });
+        return {
+          status: 200,
+          body: { status, code, outcome: answer?.outcome ?? null, eventId: answer?.eventId ?? null },
+        };
+      } finally {
+        held.release();
+      }
     },
   });
   return [list, counts, process];
