@@ -169,11 +169,16 @@ describe('a large delivery', () => {
     expect(kept['data']).toEqual({ value: text.replace('"password":"geheim",', '') });
   }, 120_000);
 
-  it('is refused with 503 and Retry-After beside another of its source, which a client that leaves gives back', async () => {
+  it('is refused with 503 and Retry-After beside another of its source, also when it was kept, until that one leaves', async () => {
     const { github, body, socket } = await halfSent();
-    const beside = await github.send({ body, deliveryId: 'beside' });
-    expect(beside.headers['retry-after']).toBe('5');
-    expectProblem(beside, 'OVERLOADED');
+    const [kept] = await refusedBy(github, 1);
+    const again = await setup.admin.send('POST', `${github.source.adminPath}/refused/${kept!.refusedId}/process`);
+    for (const refused of [await github.send({ body, deliveryId: 'beside' }), again]) {
+      expect(refused.headers['retry-after']).toBe('5');
+      expectProblem(refused, 'OVERLOADED');
+    }
+    const audit = await setup.admin.ask('GET', `/audit?resource=source&resourceId=${github.source.sourceId}`);
+    expect(audit['items']).not.toContainEqual(expect.objectContaining({ action: 'source.process' }));
     expect((await github.send({ body: '{}' })).status).toBe(200);
     socket.destroy();
     await until(async () => (await github.send({ body, deliveryId: 'after' })).status === 200);
@@ -191,10 +196,11 @@ describe('a large delivery', () => {
     socket.destroy();
   });
 
-  /** A source, and a connection that has sent the first half of a large delivery to it. */
+  /** A source that keeps a large delivery, and a connection that has sent the first half of a large delivery to it. */
   async function halfSent() {
-    const github = await githubSource(setup, { maxBytes: 5 * MEBIBYTE });
+    const github = await githubSource(setup, { maxBytes: 5 * MEBIBYTE, keepRefusedHours: 1 });
     const body = bodyOf(2 * MEBIBYTE);
+    expectProblem(await github.send({ body: bodyOf(6 * MEBIBYTE) }), 'PAYLOAD_TOO_LARGE');
     const headers = {
       ...(await githubHeaders({ secret: github.secret, body })),
       'Content-Length': String(body.length),
