@@ -126,8 +126,20 @@ export interface NeededPort {
   readonly purpose: string;
 }
 
-/** @throws UserError listing all ports in use. */
+/** Ports above 1023 that browsers, and the fetch of Node, never connect to (WHATWG Fetch, "port blocking"). */
+const BLOCKED_PORTS: ReadonlySet<number> = new Set([
+  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],
+  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080],
+]);
+
+/** @throws UserError listing all ports in use, or one that nobody could connect to. */
 export async function checkPorts(needed: readonly NeededPort[]): Promise<void> {
+  const blocked = needed.find(({ port }) => BLOCKED_PORTS.has(port));
+  if (blocked !== undefined) {
+    throw new UserError(
+      `Browsers refuse to connect to the port ${blocked.port}, for ${blocked.purpose}. Choose others with --port-base N.`,
+    );
+  }
   const taken: string[] = [];
   for (const { port, purpose } of needed) if (!(await isPortFree(port))) taken.push(`${port} for ${purpose}`);
   if (taken.length === 0) return;
