@@ -78,13 +78,16 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         expect(await page.content()).not.toContain(oldSecret);
 
         // Refusals are counted and written some seconds later.
-        const deliveries = `/networks/${networkId}/sources/${sourceId}/deliveries`;
-        await until(async () => JSON.stringify((await admin(deliveries)).json).includes('refused'), {
-          timeoutMs: 60_000,
-        });
+        for (const list of ['deliveries', 'refused']) {
+          const rows = async () =>
+            JSON.stringify((await admin(`/networks/${networkId}/sources/${sourceId}/${list}`)).json);
+          await until(async () => (await rows()).includes('UNAUTHENTICATED'), { timeoutMs: 60_000 });
+        }
         await open('Deliveries');
-        await dialog.getByText('UNAUTHENTICATED').waitFor();
-        const rows = await dialog.getByRole('row').allTextContents();
+        const listed = dialog.getByRole('table', { name: 'Deliveries', exact: true });
+        for (const list of [listed, dialog.getByRole('table', { name: 'Refused deliveries' })])
+          await list.getByText('UNAUTHENTICATED').first().waitFor();
+        const rows = await listed.getByRole('row').allTextContents();
         expect(rows.filter((text) => text.includes('written'))).toHaveLength(5);
         expect(await looksOf(page, stack(), 'source-deliveries')).toEqual([]);
         await dialog.getByRole('button', { name: 'Close' }).click();
