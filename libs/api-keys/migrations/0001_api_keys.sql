@@ -18,10 +18,15 @@ CREATE TABLE api_keys (
   last_used_at timestamptz(3),
   -- A key is replaced once.
   replaces text CONSTRAINT api_keys_replaces UNIQUE REFERENCES api_keys (id),
-  overlap_until timestamptz(3)
+  overlap_until timestamptz(3),
+  -- Times that RFC 3339 can say: a row that no reader could show would make the list of all others fail.
+  CONSTRAINT api_keys_times CHECK (
+    least(created_at, expires_at, revoked_at, last_used_at, overlap_until) > '-infinity'
+    AND greatest(created_at, expires_at, revoked_at, last_used_at, overlap_until) < '10001-01-01 00:00:00+00')
 ) WITH (fillfactor = 80); -- Room for HOT updates of `last_used_at`, which changes every minute.
 
 CREATE INDEX api_keys_by_owner ON api_keys (owner_id, created_at, id);
 
 -- Down Migration
+
 DROP TABLE api_keys;
