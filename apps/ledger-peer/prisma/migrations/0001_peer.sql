@@ -22,12 +22,20 @@ CREATE TABLE jobs (
   created_at    timestamptz NOT NULL,
   done_at       timestamptz,
   CHECK ((claim IS NULL) = (fingerprint IS NULL)),
-  CHECK (status IN ('queued', 'running', 'done'))
+  CHECK (status IN ('queued', 'running', 'done')),
+  -- Times that RFC 3339 can say: a row that no reader could show would make the list of all others fail.
+  CONSTRAINT jobs_times CHECK (
+    least(lease_until, not_before, created_at, done_at) > '-infinity'
+    AND greatest(lease_until, not_before, created_at, done_at) < '10001-01-01 00:00:00+00')
 );
 
 -- Promises that are not kept yet, the oldest first.
 CREATE INDEX jobs_waiting ON jobs (created_at) WHERE promised AND status <> 'done';
 CREATE INDEX jobs_by_age ON jobs (created_at);
+-- What retention removes, in the order in which it does; each kind is kept for another time.
+CREATE INDEX jobs_done ON jobs (done_at) WHERE claim IS NULL AND done_at IS NOT NULL;
+CREATE INDEX jobs_done_claimed ON jobs (done_at) WHERE claim IS NOT NULL AND done_at IS NOT NULL;
+CREATE INDEX jobs_unanswered ON jobs (created_at) WHERE NOT promised AND answer_status IS NULL;
 
 -- Down Migration
 
