@@ -1,12 +1,17 @@
 -- Up Migration
 
+-- Rows that no reader could show are refused throughout, so that one of them cannot make a list of the others fail: a time
+-- that is none or beyond what RFC 3339 can say, and a text that is no JSON.
+
 -- An organisation. `revision` counts the changes of its data; a snapshot is one revision.
 CREATE TABLE orgs (
   org_id     text PRIMARY KEY COLLATE "C",
   name       text           NOT NULL,
   created_at timestamptz(3) NOT NULL,
   revision   bigint         NOT NULL DEFAULT 1 CHECK (revision > 0),
-  revised_at timestamptz(3) NOT NULL
+  revised_at timestamptz(3) NOT NULL,
+  CONSTRAINT orgs_times CHECK (
+    least(created_at, revised_at) > '-infinity' AND greatest(created_at, revised_at) < '10001-01-01 00:00:00+00')
 );
 
 -- A person is a membership: somebody, human or machine, in one organisation. Removal keeps the row, so that the id is
@@ -21,9 +26,47 @@ CREATE TABLE people (
   unrestricted       boolean        NOT NULL DEFAULT false,
   can_read_sensitive boolean        NOT NULL DEFAULT false,
   created_at         timestamptz(3) NOT NULL,
-  removed_at         timestamptz(3)
+  removed_at         timestamptz(3),
+  CONSTRAINT people_times CHECK (
+    least(created_at, removed_at) > '-infinity' AND greatest(created_at, removed_at) < '10001-01-01 00:00:00+00')
 );
 CREATE INDEX people_by_org ON people (org_id, created_at, person_id);
+
+-- Identities of people at identity providers. A row without issuer and subject is an invitation: it waits for the first
+-- token with this verified address. Removal keeps the row, to distinguish removed from unknown ids.
+CREATE TABLE identities (
+  identity_id text PRIMARY KEY COLLATE "C",
+  org_id      text           NOT NULL COLLATE "C" REFERENCES orgs,
+  person_id   text           NOT NULL COLLATE "C" REFERENCES people,
+  issuer      text           COLLATE "C",
+  subject     text           COLLATE "C",
+  email       text           COLLATE "C",
+  created_at  timestamptz(3) NOT NULL,
+  expires_at  timestamptz(3),
+  removed_at  timestamptz(3),
+  CHECK ((issuer IS NULL) = (subject IS NULL) AND (issuer IS NULL) = (expires_at IS NOT NULL)),
+  CHECK (issuer IS NOT NULL OR email IS NOT NULL),
+  CONSTRAINT identities_times CHECK (
+    least(created_at, expires_at, removed_at) > '-infinity'
+    AND greatest(created_at, expires_at, removed_at) < '10001-01-01 00:00:00+00')
+);
+-- An identity is at most one person per organisation.
+CREATE UNIQUE INDEX identities_once ON identities (issuer, subject, org_id) WHERE removed_at IS NULL;
+CREATE INDEX identities_of_person ON identities (person_id, identity_id);
+CREATE INDEX identities_invited ON identities (email) WHERE issuer IS NULL AND removed_at IS NULL;
+
+-- Identities with valid access tokens that belong to nobody, so that an operator can link them. Processes write them in
+-- the background and remove all but the newest.
+CREATE TABLE unlinked_identities (
+  issuer         text           NOT NULL COLLATE "C",
+  subject        text           NOT NULL COLLATE "C",
+  -- As the provider says; for display only.
+  email          text           COLLATE "C",
+  email_verified boolean        NOT NULL,
+  last_seen_at   timestamptz(3) NOT NULL,
+  PRIMARY KEY (issuer, subject),
+  CONSTRAINT unlinked_identities_times CHECK (last_seen_at >= 'epoch' AND last_seen_at < '10000-01-01 00:00:00+00')
+);
 
 -- Risks, evidence, assets, controls and policies: written, versioned, filtered and listed in the same way. `doc` is the
 -- document as JSON text (jsonb refuses U+0000), `item` the canonical text that partners see, made at write time. `n` is
@@ -38,15 +81,40 @@ CREATE TABLE resources (
   sensitive  boolean        NOT NULL,
   created_at timestamptz(3) NOT NULL,
   updated_at timestamptz(3) NOT NULL,
-  -- Only for evidence: distinguishes approved, expiring and expired.
+  -- Of evidence: distinguishes approved, expiring and expired. Of a risk: when its acceptance runs out, as long as it is
+  -- not stale for another reason.
   valid_until timestamptz(3),
   facets     text[]         NOT NULL,
   doc        text           NOT NULL,
   item       text           NOT NULL,
-  PRIMARY KEY (org_id, kind, id)
+  -- The version of the personal-data rules that found nothing in `item` when it was written, so that lists need not scan
+  -- it again; null if not scanned. `screened_in` is the revision that wrote both.
+  screened_by smallint,
+  screened_in bigint,
+  PRIMARY KEY (org_id, kind, id),
+  CONSTRAINT resources_times CHECK (
+    least(created_at, updated_at, valid_until) > '-infinity'
+    AND greatest(created_at, updated_at, valid_until) < '10001-01-01 00:00:00+00'),
+  CONSTRAINT resources_json CHECK (doc::json IS NOT NULL AND item::json IS NOT NULL)
 );
 CREATE INDEX resources_walk ON resources (org_id, kind, created_at, id);
 CREATE INDEX resources_facets ON resources USING gin (facets);
+-- Rows by the reference that people use. `json` reads one member whatever the others hold; jsonb refuses U+0000.
+CREATE INDEX resources_by_ref ON resources (org_id, kind, ((item::json -> 'refId') #>> '{}'))
+  WHERE kind IN ('risk', 'asset', 'control');
+CREATE INDEX resources_acceptances_ending ON resources (org_id, valid_until)
+  WHERE kind = 'risk' AND valid_until IS NOT NULL;
+
+-- A writer that does not know the columns of the screening leaves the item unscanned.
+CREATE FUNCTION forget_screening() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  NEW.screened_by := NULL;
+  NEW.screened_in := NULL;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER resources_forget_screening BEFORE UPDATE ON resources FOR EACH ROW
+  WHEN (NEW.item IS DISTINCT FROM OLD.item AND NEW.screened_in IS NOT DISTINCT FROM OLD.screened_in)
+  EXECUTE FUNCTION forget_screening();
 
 CREATE TABLE frameworks (
   framework_id text PRIMARY KEY COLLATE "C",
@@ -55,7 +123,9 @@ CREATE TABLE frameworks (
   version      text           NOT NULL,
   created_at   timestamptz(3) NOT NULL,
   item         text           NOT NULL,
-  UNIQUE (org_id, name, version)
+  UNIQUE (org_id, name, version),
+  CONSTRAINT frameworks_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT frameworks_json CHECK (item::json IS NOT NULL)
 );
 CREATE INDEX frameworks_walk ON frameworks (org_id, created_at, framework_id);
 
@@ -68,28 +138,34 @@ CREATE TABLE requirements (
   title          text           NOT NULL,
   created_at     timestamptz(3) NOT NULL,
   from_revision  bigint         NOT NULL,
-  UNIQUE (framework_id, requirement_id)
+  UNIQUE (framework_id, requirement_id),
+  CONSTRAINT requirements_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
 );
 CREATE INDEX requirements_walk ON requirements (org_id, created_at, coverage_id);
 
 -- Every readable revision, and its changes: for each changed resource a row with the old attributes for row filters
--- (-1) and one with the new (+1). Sums of `delta` are therefore counts, for any caller.
+-- (-1) and one with the new (+1). Sums of `delta` are therefore counts, for any caller. `id` is that of the row of a
+-- change (for proofs, of their evidence), to look up its later attributes; null for kinds visible to the whole
+-- organisation.
 CREATE TABLE revisions (
   org_id     text           NOT NULL COLLATE "C" REFERENCES orgs,
   revision   bigint         NOT NULL,
   created_at timestamptz(3) NOT NULL,
-  PRIMARY KEY (org_id, revision)
+  PRIMARY KEY (org_id, revision),
+  CONSTRAINT revisions_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
 );
 CREATE TABLE changes (
   org_id     text    NOT NULL COLLATE "C",
   revision   bigint  NOT NULL,
   kind       text    NOT NULL,
+  id         text    COLLATE "C",
   owner_id   text    COLLATE "C",
   department text,
   sensitive  boolean NOT NULL,
   delta      integer NOT NULL
 );
 CREATE INDEX changes_by_revision ON changes (org_id, revision);
+CREATE INDEX changes_of_row ON changes (org_id, id, revision) WHERE id IS NOT NULL;
 
 -- The inputs of coverage, valid from one revision until another (null: current).
 CREATE TABLE control_facts (
@@ -112,14 +188,16 @@ CREATE TABLE evidence_facts (
   fresh_at      timestamptz(3),
   control_ids   text[]  NOT NULL,
   from_revision bigint  NOT NULL,
-  to_revision   bigint
+  to_revision   bigint,
+  CONSTRAINT evidence_facts_times CHECK (
+    least(valid_until, fresh_at) > '-infinity' AND greatest(valid_until, fresh_at) < '10001-01-01 00:00:00+00')
 );
 CREATE INDEX evidence_facts_of_evidence ON evidence_facts (org_id, evidence_id, from_revision);
 CREATE INDEX evidence_facts_ending ON evidence_facts (org_id, valid_until)
   WHERE to_revision IS NULL AND approved AND valid_until IS NOT NULL;
 
 -- The outbox of fingerprints for the ledger, written in the transaction of the approval. `due_at` is also the lease: a
--- process that takes a row moves it ahead, so the lease of a crashed process expires.
+-- process that takes a row moves it ahead, so the lease of a crashed process expires. Infinity: not before somebody acts.
 CREATE TABLE anchors (
   ledger_record_id text PRIMARY KEY COLLATE "C",
   org_id           text           NOT NULL COLLATE "C",
@@ -128,8 +206,10 @@ CREATE TABLE anchors (
   data             text           NOT NULL,
   state            text           NOT NULL CHECK (state IN ('waiting', 'anchored', 'proved', 'refused')),
   attempts         integer        NOT NULL DEFAULT 0,
-  due_at           timestamptz(3) NOT NULL,
-  created_at       timestamptz(3) NOT NULL
+  due_at           timestamptz(3) NOT NULL CONSTRAINT anchors_due CHECK (due_at > '-infinity'),
+  created_at       timestamptz(3) NOT NULL,
+  CONSTRAINT anchors_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT anchors_json CHECK (data::json IS NOT NULL)
 );
 CREATE INDEX anchors_due ON anchors (due_at) WHERE state IN ('waiting', 'anchored');
 
@@ -141,15 +221,22 @@ CREATE TABLE proofs (
   ledger_record_id text           NOT NULL UNIQUE COLLATE "C" REFERENCES anchors,
   created_at       timestamptz(3) NOT NULL,
   from_revision    bigint         NOT NULL,
-  item             text           NOT NULL
+  item             text           NOT NULL,
+  CONSTRAINT proofs_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT proofs_json CHECK (item::json IS NOT NULL)
 );
 CREATE INDEX proofs_walk ON proofs (org_id, created_at, proof_id);
+CREATE INDEX proofs_of_evidence ON proofs (org_id, evidence_id);
 
--- Every key that ever signed envelopes, so that old ones can be verified.
+-- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
+-- secret: `id:base64url` per secret, separated by spaces.
 CREATE TABLE signing_keys (
   kid           text PRIMARY KEY COLLATE "C",
   jwk           text           NOT NULL,
-  first_used_at timestamptz(3) NOT NULL
+  first_used_at timestamptz(3) NOT NULL,
+  macs          text,
+  CONSTRAINT signing_keys_times CHECK (first_used_at > '-infinity' AND first_used_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT signing_keys_json CHECK (jwk::json IS NOT NULL)
 );
 
 -- The organisation of an event, and the attributes of its row for row filters, so that the audit of a hidden row is
@@ -160,48 +247,71 @@ ALTER TABLE audit_events
   ADD COLUMN department text GENERATED ALWAYS AS (detail::jsonb ->> 'department') STORED,
   ADD COLUMN sensitive  boolean GENERATED ALWAYS AS (coalesce((detail::jsonb ->> 'sensitive')::boolean, false)) STORED;
 CREATE INDEX audit_events_by_org ON audit_events (org_id, at, id);
+-- The audit looks up the attributes of deleted rows.
+CREATE INDEX audit_events_of_resource ON audit_events (org_id, resource, resource_id);
+
+-- Evidence expires and acceptances run out without a write. Each time at which some did becomes a revision of that time,
+-- before any later one is made, so concurrent reads and writes make no difference. The caller has locked the
+-- organisation.
+CREATE FUNCTION end_what_ran_out(of_org text, up_to timestamptz) RETURNS void
+LANGUAGE sql SET search_path = risk, pg_temp AS $$
+  WITH due AS (
+    SELECT 'evidence' AS kind, f.evidence_id AS id, f.owner_id, f.department, f.sensitive, f.valid_until
+      FROM orgs o JOIN evidence_facts f USING (org_id)
+     WHERE o.org_id = of_org AND f.to_revision IS NULL AND f.approved
+       AND f.valid_until > o.revised_at AND f.valid_until <= up_to
+    UNION ALL
+    SELECT r.kind, r.id, r.owner_id, r.department, r.sensitive, r.valid_until
+      FROM orgs o JOIN resources r USING (org_id)
+     WHERE o.org_id = of_org AND r.kind = 'risk' AND r.valid_until > o.revised_at AND r.valid_until <= up_to),
+  ended AS (
+    SELECT due.*, o.revision + dense_rank() OVER (ORDER BY due.valid_until) AS made
+      FROM orgs o CROSS JOIN due WHERE o.org_id = of_org),
+  written AS (
+    INSERT INTO revisions (org_id, revision, created_at) SELECT DISTINCT of_org, made, valid_until FROM ended),
+  told AS (
+    INSERT INTO changes (org_id, revision, kind, id, owner_id, department, sensitive, delta)
+    SELECT of_org, made, kind, id, owner_id, department, sensitive, 0 FROM ended)
+  UPDATE orgs SET revision = last.made, revised_at = last.valid_until
+    FROM (SELECT max(made) AS made, max(valid_until) AS valid_until FROM ended) last
+   WHERE org_id = of_org AND last.made IS NOT NULL
+$$;
 
 -- The next revision of an organisation. Locks its row until the transaction ends, so changes of one organisation are
 -- serialised, and times of revisions never run backwards.
-CREATE FUNCTION next_revision_v1(of_org text, at timestamptz) RETURNS TABLE (revision bigint, revised_at timestamptz)
+CREATE FUNCTION next_revision(of_org text, at timestamptz) RETURNS TABLE (revision bigint, revised_at timestamptz)
 LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   made   bigint;
   moment timestamptz;
 BEGIN
+  PERFORM 1 FROM orgs WHERE org_id = of_org FOR NO KEY UPDATE;
+  PERFORM end_what_ran_out(of_org, at);
   UPDATE orgs SET revision = revision + 1, revised_at = greatest(revised_at, at) WHERE org_id = of_org
     RETURNING revision, revised_at INTO made, moment;
   INSERT INTO revisions (org_id, revision, created_at) VALUES (of_org, made, moment);
   RETURN QUERY SELECT made, moment;
 END $$;
 
--- The newest revision. Evidence that expired since is a change that nobody wrote; it becomes a revision here.
-CREATE FUNCTION current_revision_v1(of_org text, at timestamptz) RETURNS bigint
+-- The newest revision. One statement reads it and whether something has run out since, so that no concurrent change can
+-- hide it.
+CREATE FUNCTION current_revision(of_org text, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
 DECLARE
-  newest bigint;
-  since  timestamptz;
+  newest     bigint;
+  is_overdue boolean;
 BEGIN
-  SELECT revision, revised_at INTO newest, since FROM orgs WHERE org_id = of_org;
-  IF NOT EXISTS (SELECT FROM evidence_facts f WHERE f.org_id = of_org AND f.to_revision IS NULL AND f.approved
-                    AND f.valid_until > since AND f.valid_until <= at) THEN
-    RETURN newest;
+  SELECT o.revision,
+         EXISTS (SELECT FROM evidence_facts f WHERE f.org_id = of_org AND f.to_revision IS NULL AND f.approved
+                    AND f.valid_until > o.revised_at AND f.valid_until <= at)
+         OR EXISTS (SELECT FROM resources r WHERE r.org_id = of_org AND r.kind = 'risk'
+                       AND r.valid_until > o.revised_at AND r.valid_until <= at)
+    INTO newest, is_overdue FROM orgs o WHERE o.org_id = of_org;
+  IF is_overdue THEN
+    PERFORM 1 FROM orgs WHERE org_id = of_org FOR NO KEY UPDATE;
+    PERFORM end_what_ran_out(of_org, at);
+    SELECT o.revision INTO newest FROM orgs o WHERE o.org_id = of_org;
   END IF;
-  SELECT revision, revised_at INTO newest, since FROM orgs WHERE org_id = of_org FOR UPDATE;
-  IF at <= since THEN
-    RETURN newest;
-  END IF;
-  SELECT n.revision INTO newest FROM next_revision_v1(of_org, at) n;
-  INSERT INTO changes (org_id, revision, kind, owner_id, department, sensitive, delta)
-    SELECT of_org, newest, 'evidence', f.owner_id, f.department, f.sensitive, 0
-      FROM evidence_facts f
-     WHERE f.org_id = of_org AND f.to_revision IS NULL AND f.approved AND f.valid_until > since AND f.valid_until <= at;
   RETURN newest;
 END $$;
-
--- Down Migration
-
-DROP FUNCTION current_revision_v1, next_revision_v1;
-DROP TABLE signing_keys, proofs, anchors, evidence_facts, control_facts, changes, revisions, requirements, frameworks, resources, people,
-  orgs;

@@ -48,7 +48,7 @@ function changeCondition(alias: string, scope: RowScope, values: unknown[]): str
  */
 async function currentRevision(sql: Sql, orgId: string, nowMs: number): Promise<string> {
   const [current] = await sql.query<{ revision: string }>({
-    text: 'SELECT risk.current_revision_v1($1, $2) AS revision',
+    text: 'SELECT risk.current_revision($1, $2) AS revision',
     values: [orgId, new Date(nowMs)],
   });
   assert(current !== undefined, 'A function returns one row.');

@@ -17,7 +17,7 @@ export async function nextRevision(
   atMs: number,
 ): Promise<{ revision: number; nowMs: number }> {
   const [row] = await sql.query<{ revision: string; revised_at: Date }>({
-    text: 'SELECT revision, revised_at FROM risk.next_revision_v1($1, $2)',
+    text: 'SELECT revision, revised_at FROM risk.next_revision($1, $2)',
     values: [orgId, new Date(atMs)],
   });
   assert(row !== undefined, 'The organisation of a change exists.');
