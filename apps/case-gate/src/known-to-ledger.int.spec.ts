@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { until } from '@sealgate/testing';
-import { caseTransactionsOf, check, newCase, sealedCase, SETUP_MS, type RunningGate } from '../test/running-gate.ts';
-import { ask, hashOf, newName, undoSite, type UndoSite } from '../test/undo.ts';
+import { caseTransactionsOf, check, sealedCase, SETUP_MS } from '../test/running-gate.ts';
+import { ask, newName, undoSite, type UndoSite } from '../test/undo.ts';
 import { changeSubject } from './domain/change-eligibility.ts';
 
 let at: UndoSite;
@@ -182,83 +182,5 @@ describe('a revoked subject', () => {
       status: 'revoked',
       record_version: 3,
     });
-  }, 30_000);
-});
-
-describe('a row made before versions were written to the ledger', () => {
-  /** The MAC of that time. */
-  const legacyMac = (purpose: string, parts: string[]) => {
-    const { id, digest } = ServerSecrets.parse(at.secrets)
-      .derive(purpose)
-      .hash(...parts);
-    return `${id}:${digest.toString('base64url')}`;
-  };
-  const made = '2026-01-01T00:00:00.000Z';
-
-  it('stays valid, and cannot be rolled back once a current process has started', async () => {
-    const { site, other, key } = at;
-    const { subjectRef } = await sealedCase(site, key, { create: { venue_ids: ['*'] } });
-    const [rawKey, version, venueId] = [`gk_${'B'.repeat(43)}`, newName('old-'), newName('venue')];
-    const keyId = newName('key_old');
-    const keyMac = legacyMac('gate keys', [
-      ...[keyId, 'live', keyId, 'old', 'gk_BBBBBBBBB', hashOf(rawKey), '', made, '', 'false', 'gate:check'],
-    ]);
-    await at.run(
-      `INSERT INTO gate.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
-       VALUES ($1, 'live', $1, 'old', 'gk_BBBBBBBBB', $2, $3, $4)`,
-      [keyId, Buffer.from(hashOf(rawKey), 'hex'), JSON.stringify({ scopes: ['gate:check'], mac: keyMac }), made],
-    );
-    const rules = JSON.stringify({ rules: [], default: { decision: 'approve', reason_codes: [] } });
-    await at.run(
-      `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, mac)
-       VALUES ('live', $1, 'active', $2, $3, $3, $4)`,
-      [version, rules, made, legacyMac('gate policies', ['live', version, 'active', 'rules', rules, made, made])],
-    );
-    const addVenue = (active: boolean, of: number) =>
-      at.run(
-        `INSERT INTO gate.venues (environment, venue_id, name, active, record_version, created_at, updated_at, mac)
-         VALUES ('live', $1, 'Old', $2, $3, $4, $4, $5) ON CONFLICT (environment, venue_id) DO UPDATE
-         SET active = EXCLUDED.active, record_version = EXCLUDED.record_version, mac = EXCLUDED.mac`,
-        [
-          venueId,
-          active,
-          of,
-          made,
-          legacyMac('gate venues', ['live', venueId, 'Old', String(active), String(of), made, made]),
-        ],
-      );
-    await addVenue(true, 3);
-    const decideUnder = async (gate: RunningGate) => {
-      const { caseId } = await newCase(gate, key);
-      return (await gate.ask('POST', `/v1/cases/${caseId}/decide`, { key, body: { policy_version: version } })).status;
-    };
-    for (const gate of [site, other]) {
-      expect(await ask(gate, rawKey, subjectRef, venueId)).toBe('allow ELIGIBLE');
-      expect(await decideUnder(gate)).toBe(201);
-    }
-    await site.replica();
-    await until(async () => (await at.inLedger(venueId)).length === 3 && (await at.inLedger(keyId)).length === 1);
-    await until(async () =>
-      (await at.inLedger(version)).some(({ status, mac }) => status === 'active' && mac !== undefined),
-    );
-    const before = await at.read();
-    expect(await ask(await site.replica(), rawKey, subjectRef, venueId)).toBe('allow ELIGIBLE');
-
-    // Ends that its MAC does not cover, and a version that it had once.
-    await at.run('UPDATE gate.api_keys SET overlap_until = $2 WHERE id = $1', [
-      keyId,
-      new Date(Date.now() + 3_600_000),
-    ]);
-    for (const gate of [site, other]) expect(await ask(gate, rawKey, subjectRef)).toBe('401 deny UNAUTHENTICATED');
-    await at.restore(before, { api_keys: `id = '${keyId}'` });
-    await addVenue(true, 2);
-    for (const gate of [site, other]) {
-      expect(await ask(gate, key, subjectRef, venueId)).toBe('deny RECORD_INTEGRITY_FAILED');
-    }
-    // And changes made now last.
-    const later = await site.replica();
-    expect((await later.admin('PATCH', `/policies/${version}`, { status: 'retired' })).status).toBe(200);
-    await at.restore(before, { policies: `policy_version = '${version}'` });
-    for (const gate of [site, later, other]) expect(await decideUnder(gate)).toBe(500);
   }, 30_000);
 });

@@ -5,7 +5,6 @@ import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background
 import { keepProof } from './data/case-reads.ts';
 import type { DecisionLog } from './data/decision-log.ts';
 import type { InCaseTransaction } from './data/case-transaction.ts';
-import { carryOver } from './data/carry-over.ts';
 import type { LedgerVersions, SeenVersions, LossWatch } from './data/ledger-versions.ts';
 import type { RecordingTransactions } from './data/ledger-writer.ts';
 import { lossProgress } from './data/loss-progress.ts';
@@ -35,7 +34,7 @@ type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
 const OUTBOX_EVERY_MS = 250;
 const PROOFS_EVERY_MS = 1000;
 const EXPIRY_EVERY_MS = 60_000;
-const VERSIONS_EVERY_MS = 3_600_000;
+const REMADE_EVERY_MS = 3_600_000;
 const REMAKE_EVERY_MS = 10_000;
 const LOSSES_EVERY_MS = 400;
 const LOSS_REVIEW_EVERY_MS = 1000;
@@ -45,7 +44,7 @@ const HEADS_EVERY_MS = 60_000;
 /** Starts the background jobs. */
 export function startWork(basics: Basics, parts: WorkParts) {
   const { config, now } = basics;
-  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, versions, repeat, retain } = parts;
+  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, repeat, retain } = parts;
   const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
   const proofs = {
     ledger: sealLedger,
@@ -61,7 +60,6 @@ export function startWork(basics: Basics, parts: WorkParts) {
   retain({ claims: old('claims'), decisions: old('decisions') });
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger }, 'versions'));
   begin('seals', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger: sealLedger }, 'seals'));
-  begin('versions', VERSIONS_EVERY_MS, () => carryOver({ sql, ledger, versions }), 0);
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));
   begin('losses', LOSSES_EVERY_MS, parts.losses.refresh);
   begin('decision_heads', HEADS_EVERY_MS, parts.decisions.seal);
@@ -88,7 +86,7 @@ function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () 
     if (now() < restsUntilMs) return;
     const { remade: count, isDone } = await remakeMacs(remade);
     if (count > 0) log.info('macs_remade', { count, isDone });
-    if (isDone && count === 0) restsUntilMs = now() + VERSIONS_EVERY_MS;
+    if (isDone && count === 0) restsUntilMs = now() + REMADE_EVERY_MS;
   };
 }
 

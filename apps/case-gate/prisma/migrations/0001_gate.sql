@@ -1,7 +1,9 @@
 -- Up Migration
 
 -- Every row belongs to an environment (`live`, `test`, ...), which is a value without a table of its own.
--- Texts sent by clients are text, never jsonb, which refuses U+0000 and rewrites numbers.
+-- Texts sent by clients are text, never jsonb, which refuses U+0000 and rewrites numbers. Rows that no reader could show
+-- are refused throughout, so that one of them cannot make a list of the others fail: a time that is none or beyond what
+-- RFC 3339 can say, and a text that is no JSON.
 
 -- mac covers all other columns, under a key that the database never sees; see domain/versioned-record.ts.
 CREATE TABLE venues (
@@ -13,10 +15,14 @@ CREATE TABLE venues (
   created_at     timestamptz(3) NOT NULL,
   updated_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
-  PRIMARY KEY (environment, venue_id)
+  PRIMARY KEY (environment, venue_id),
+  CONSTRAINT venues_times CHECK (
+    least(created_at, updated_at) > '-infinity' AND greatest(created_at, updated_at) < '10001-01-01 00:00:00+00')
 );
 
--- rules is JSON text, or null where a decision must name its outcome.
+-- rules is JSON text, or null where a decision must name its outcome. record_version is incremented by each change, which
+-- is also a ledger record, as for subjects, venues and keys (which have theirs in `grants`). mac covers all other columns,
+-- so database access alone cannot change what the rules decide.
 CREATE TABLE policies (
   environment    text NOT NULL COLLATE "C",
   policy_version text NOT NULL COLLATE "C",
@@ -24,10 +30,16 @@ CREATE TABLE policies (
   rules          text,
   created_at     timestamptz(3) NOT NULL,
   updated_at     timestamptz(3) NOT NULL,
-  PRIMARY KEY (environment, policy_version)
+  mac            text NOT NULL,
+  record_version integer NOT NULL,
+  PRIMARY KEY (environment, policy_version),
+  CONSTRAINT policies_times CHECK (
+    least(created_at, updated_at) > '-infinity' AND greatest(created_at, updated_at) < '10001-01-01 00:00:00+00'),
+  CONSTRAINT policies_json CHECK (rules IS NULL OR rules::json IS NOT NULL)
 );
 
--- Columns from policy_version to sealed_at belong to the current decision.
+-- Columns from policy_version to sealed_at belong to the current decision. mac covers what a case is decided by, including
+-- its attachments, under a key that the database never sees, so database access alone cannot change what is decided.
 CREATE TABLE cases (
   case_id                  text PRIMARY KEY COLLATE "C",
   environment              text NOT NULL COLLATE "C",
@@ -47,9 +59,19 @@ CREATE TABLE cases (
   sealed_at                timestamptz(3),
   created_at               timestamptz(3) NOT NULL,
   updated_at               timestamptz(3) NOT NULL,
-  expires_at               timestamptz(3) NOT NULL
+  expires_at               timestamptz(3) NOT NULL,
+  mac                      text NOT NULL,
+  CONSTRAINT cases_times CHECK (
+    least(decided_at, sealed_at, created_at, updated_at, expires_at) > '-infinity'
+    AND greatest(decided_at, sealed_at, created_at, updated_at, expires_at) < '10001-01-01 00:00:00+00'),
+  CONSTRAINT cases_json CHECK (metadata::json IS NOT NULL)
 );
 CREATE INDEX cases_that_may_expire ON cases (expires_at) WHERE status IN ('received', 'in_review');
+-- Lists for operators: by age, by state and age, by subject; and the most recently decided ones.
+CREATE INDEX cases_by_age ON cases (environment, created_at, case_id);
+CREATE INDEX cases_by_status ON cases (environment, status, created_at, case_id);
+CREATE INDEX cases_by_subject ON cases (environment, subject_ref, created_at, case_id);
+CREATE INDEX cases_by_decision ON cases (environment, decided_at, case_id) WHERE decided_at IS NOT NULL;
 
 CREATE TABLE attachments (
   attachment_id text PRIMARY KEY COLLATE "C",
@@ -62,10 +84,13 @@ CREATE TABLE attachments (
   size_bytes    bigint NOT NULL,
   label         text,
   added_at      timestamptz(3) NOT NULL,
-  CONSTRAINT attachments_ref UNIQUE (case_id, ref)
+  CONSTRAINT attachments_ref UNIQUE (case_id, ref),
+  CONSTRAINT attachments_times CHECK (added_at > '-infinity' AND added_at < '10001-01-01 00:00:00+00')
 );
 
--- A case has at most one referral and one final decision under each policy version.
+-- A case has at most one referral and one final decision under each policy version. mac covers the document that a seal of
+-- this decision would contain, under a key that the database never sees, so database access alone cannot change what is
+-- sealed. Empty for referrals, which are never sealed.
 CREATE TABLE decisions (
   decision_id    text PRIMARY KEY COLLATE "C",
   case_id        text NOT NULL COLLATE "C" REFERENCES cases,
@@ -76,7 +101,10 @@ CREATE TABLE decisions (
   valid_until    timestamptz(3),
   decided_at     timestamptz(3) NOT NULL,
   decided_by     text NOT NULL,
-  CONSTRAINT decisions_once UNIQUE (case_id, policy_version, is_final)
+  mac            text NOT NULL,
+  CONSTRAINT decisions_once UNIQUE (case_id, policy_version, is_final),
+  CONSTRAINT decisions_times CHECK (
+    least(valid_until, decided_at) > '-infinity' AND greatest(valid_until, decided_at) < '10001-01-01 00:00:00+00')
 );
 
 -- hash is SHA-256 of the canonical form of the other columns; data is canonical JSON. Events never change.
@@ -89,8 +117,17 @@ CREATE TABLE timeline (
   data      text NOT NULL,
   prev_hash text,
   hash      text NOT NULL,
-  PRIMARY KEY (case_id, seq)
+  PRIMARY KEY (case_id, seq),
+  CONSTRAINT timeline_times CHECK (at > '-infinity' AND at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT timeline_json CHECK (data::json IS NOT NULL)
 );
+CREATE FUNCTION refuse_timeline_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'events of a timeline are never changed' USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+CREATE TRIGGER timeline_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON timeline
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_timeline_change();
 
 -- document is the text that was hashed and is stored in the ledger. proof is against the first checkpoint that covered
 -- the seal; once set it never changes.
@@ -106,7 +143,10 @@ CREATE TABLE seals (
   created_at       timestamptz(3) NOT NULL,
   sealed_at        timestamptz(3),
   proof            text,
-  PRIMARY KEY (case_id, policy_version)
+  PRIMARY KEY (case_id, policy_version),
+  CONSTRAINT seals_times CHECK (
+    least(created_at, sealed_at) > '-infinity' AND greatest(created_at, sealed_at) < '10001-01-01 00:00:00+00'),
+  CONSTRAINT seals_json CHECK (document::json IS NOT NULL)
 );
 CREATE INDEX seals_without_proof ON seals (sealed_at) WHERE status = 'sealed' AND proof IS NULL;
 
@@ -117,7 +157,9 @@ CREATE TABLE outbox (
   record_type     text NOT NULL,
   data            text NOT NULL,
   attempts        integer NOT NULL DEFAULT 0,
-  next_attempt_at timestamptz(3) NOT NULL
+  next_attempt_at timestamptz(3) NOT NULL,
+  CONSTRAINT outbox_times CHECK (next_attempt_at > '-infinity' AND next_attempt_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT outbox_json CHECK (data::json IS NOT NULL)
 );
 CREATE INDEX outbox_due ON outbox (next_attempt_at);
 
@@ -130,8 +172,14 @@ CREATE TABLE eligibility (
   document       text NOT NULL,
   changed_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
-  PRIMARY KEY (environment, subject_ref)
+  PRIMARY KEY (environment, subject_ref),
+  CONSTRAINT eligibility_times CHECK (changed_at > '-infinity' AND changed_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT eligibility_json CHECK (document::json IS NOT NULL)
 );
+-- For the list of unconfirmed subjects; see readUnconfirmed. The document is canonical JSON, in which a quote inside a
+-- string is escaped, so this matches the member only, never a client's text.
+CREATE INDEX eligibility_unconfirmed ON eligibility (environment, subject_ref)
+  WHERE status <> 'revoked' AND strpos(document, '"unconfirmed":"') > 0;
 
 -- All versions. A record older than the newest of these is refused by the gate.
 CREATE TABLE eligibility_history (
@@ -142,7 +190,9 @@ CREATE TABLE eligibility_history (
   actor          text NOT NULL,
   document       text NOT NULL,
   changed_at     timestamptz(3) NOT NULL,
-  PRIMARY KEY (environment, subject_ref, record_version)
+  PRIMARY KEY (environment, subject_ref, record_version),
+  CONSTRAINT eligibility_history_times CHECK (changed_at > '-infinity' AND changed_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT eligibility_history_json CHECK (document::json IS NOT NULL)
 );
 
 -- Answers to replay, kept for 30 days. Written in the transaction of the effect.
@@ -150,11 +200,13 @@ CREATE TABLE claims (
   claim       bytea PRIMARY KEY,
   fingerprint text NOT NULL,
   body        text NOT NULL,
-  created_at  timestamptz(3) NOT NULL
+  created_at  timestamptz(3) NOT NULL,
+  CONSTRAINT claims_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
 );
 CREATE INDEX claims_by_age ON claims (created_at);
 
--- Decisions of the gate. process and seq number them without gaps, so decisions lost in a crash can be named.
+-- Decisions of the gate. process and seq number them without gaps, so decisions lost in a crash can be named. hash is over
+-- the columns of the decision and the hash of the previous one of its process; see libs/envelope/src/decision-chain.ts.
 CREATE TABLE gate_decisions (
   decision_id      text PRIMARY KEY COLLATE "C",
   process          text NOT NULL COLLATE "C",
@@ -171,21 +223,88 @@ CREATE TABLE gate_decisions (
   policy_version   text,
   ledger_record_id text,
   record_version   integer,
-  evaluated_at     timestamptz(3) NOT NULL
+  evaluated_at     timestamptz(3) NOT NULL,
+  hash             bytea,
+  CONSTRAINT gate_decisions_times CHECK (evaluated_at > '-infinity' AND evaluated_at < '10001-01-01 00:00:00+00')
 );
 CREATE INDEX gate_decisions_by_environment ON gate_decisions (environment, evaluated_at, decision_id);
 CREATE INDEX gate_decisions_by_age ON gate_decisions (evaluated_at);
 
-CREATE FUNCTION refuse_timeline_change() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Declared ledger losses that were reviewed (subjects, keys, venues, policy versions and seals). Decides nothing:
+-- deleting a row repeats the review, and a forged one leaves the list incomplete.
+CREATE TABLE reviewed_losses (
+  epoch       integer PRIMARY KEY,
+  reviewed_at timestamptz(3) NOT NULL,
+  CONSTRAINT reviewed_losses_times CHECK (reviewed_at > '-infinity' AND reviewed_at < '10001-01-01 00:00:00+00')
+);
+
+-- Progress of the review of a declared loss: see data/loss-progress.ts. A process leases a part; if it stops, another
+-- one continues after the last reviewed page. Like reviewed_losses, it decides nothing. Rows are deleted once the loss
+-- is in reviewed_losses.
+CREATE TABLE loss_reviews (
+  epoch        integer NOT NULL,
+  part         text COLLATE "C" NOT NULL,
+  place        text[] NOT NULL,                 -- last row of the reviewed page
+  changed_rows integer NOT NULL DEFAULT 0,      -- rows changed by the review
+  is_done      boolean NOT NULL DEFAULT false,
+  worker       text NOT NULL,
+  leased_until timestamptz(3) NOT NULL,
+  PRIMARY KEY (epoch, part),
+  CONSTRAINT loss_reviews_times CHECK (leased_until > '-infinity' AND leased_until < '10001-01-01 00:00:00+00')
+);
+
+-- The gate's look-up for all checks of a batch; see data/lookup-batch.ts. A function, so that each connection plans it
+-- once: otherwise the planner prefers a custom plan for each small batch, and planning costs several times the
+-- execution. Plans made while the tables were empty must not scan them sequentially later. STABLE: everything in it,
+-- including functions of the ledger, uses the snapshot of the calling statement.
+--
+-- One row for each question whose key is live. Columns of the key are null where are_first is false, those of the venue
+-- where venue_ids is null: most questions of a batch share few venues, and an earlier row has the columns. The guess_
+-- arrays name expected versions of subjects, and possible ledger ids of these.
+CREATE FUNCTION look_up(
+  key_hashes bytea[], are_first boolean[], subject_refs text[], venue_ids text[], at_time timestamptz,
+  of_channel text, later_ids text[], guess_environments text[], guess_subjects text[], guess_versions bigint[],
+  guess_ids text[])
+RETURNS TABLE (
+  ord integer, is_standby boolean, held text[], conflict text,
+  key_hash bytea, id text, owner_id text, family_id text, label text, key_prefix text, grants text, created_at timestamptz,
+  expires_at timestamptz, overlap_until timestamptz, replaces text,
+  record_version integer, status text, document text, changed_at timestamptz, mac text, newest_version integer,
+  venue_name text, venue_active boolean, venue_version integer, venue_created_at timestamptz, venue_updated_at timestamptz,
+  venue_mac text)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+  standby   boolean := pg_is_in_recovery();
+  is_held   text[]  := ledger.held_v2(of_channel, later_ids);
+  conflicts text;
 BEGIN
-  RAISE EXCEPTION 'events of a timeline are never changed' USING ERRCODE = 'insufficient_privilege';
-END
-$$;
-CREATE TRIGGER timeline_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON timeline
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_timeline_change();
-
--- Down Migration
-
-DROP TABLE gate_decisions, claims, eligibility_history, eligibility, outbox, seals, timeline, decisions, attachments,
-  cases, policies, venues;
-DROP FUNCTION refuse_timeline_change;
+  IF cardinality(guess_ids) > 0 THEN
+    SELECT ledger.conflict_v1(of_channel, NULL, array_agg(g.id), array_agg('eligibility.record'::text),
+                              array_agg(NULL::text), array_agg(e.document), array_agg(NULL::text))
+      INTO conflicts
+      FROM unnest(guess_environments, guess_subjects, guess_versions, guess_ids) g (environment, subject_ref, version, id)
+      JOIN gate.eligibility e ON e.environment = g.environment AND e.subject_ref = g.subject_ref
+                             AND e.record_version = g.version;
+  END IF;
+  RETURN QUERY
+    SELECT q.ord::integer, standby, is_held, conflicts,
+           CASE WHEN q.is_first THEN k.key_hash END, CASE WHEN q.is_first THEN k.id END,
+           CASE WHEN q.is_first THEN k.owner_id END, CASE WHEN q.is_first THEN k.family_id END,
+           CASE WHEN q.is_first THEN k.label END, CASE WHEN q.is_first THEN k.key_prefix END,
+           CASE WHEN q.is_first THEN k.grants::text END, CASE WHEN q.is_first THEN k.created_at END,
+           CASE WHEN q.is_first THEN k.expires_at END, CASE WHEN q.is_first THEN k.overlap_until END,
+           CASE WHEN q.is_first THEN k.replaces END,
+           e.record_version, e.status, e.document, e.changed_at, e.mac,
+           (SELECT max(h.record_version) FROM gate.eligibility_history h
+             WHERE h.environment = k.owner_id AND h.subject_ref = q.subject_ref),
+           v.name, v.active, v.record_version, v.created_at, v.updated_at, v.mac
+      FROM unnest(key_hashes, are_first, subject_refs, venue_ids) WITH ORDINALITY
+           q (key_hash, is_first, subject_ref, venue_id, ord)
+      -- liveKeyCondition of @sealgate/api-keys.
+      JOIN gate.api_keys k ON k.key_hash = q.key_hash AND (k.revoked_at IS NULL AND
+           (k.expires_at IS NULL OR k.expires_at > at_time::timestamptz) AND
+           (k.overlap_until IS NULL OR k.overlap_until > at_time::timestamptz))
+      LEFT JOIN gate.eligibility e ON e.environment = k.owner_id AND e.subject_ref = q.subject_ref
+      LEFT JOIN gate.venues v ON v.environment = k.owner_id AND v.venue_id = q.venue_id;
+END $$;

@@ -234,7 +234,7 @@ interface LookupRow extends SubjectRow, KeyRow, VenueRow {
 }
 
 /** See prisma/migrations/0006_look_up.sql. */
-const TEXT = 'SELECT * FROM gate.look_up_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
+const TEXT = 'SELECT * FROM gate.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
 
 function statementOf({ witness, now }: CallerLookupsOptions, { keys, questions }: Batch): Statement {
   /** Ledger ids of the versions after those known or guessed. */

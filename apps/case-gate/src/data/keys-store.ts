@@ -44,7 +44,7 @@ export async function mintSignedKey(
   { sql, order }: { sql: RecordingSql; order: Order },
 ): Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }> {
   const { environment, scopes, ...rest } = order;
-  const minted = await keys.mint({ ...rest, ownerId: environment, grants: { scopes, mac: '' } }, sql);
+  const minted = await keys.mint({ ...rest, ownerId: environment, grants: { scopes, version: 0, mac: '' } }, sql);
   const made = await lockKey(sql, minted.id);
   if (made === undefined) throw new Error('The minted key was not found.');
   const grants = await saveKey(sql, made, { scopes, version: 1, macs });
@@ -54,7 +54,7 @@ export async function mintSignedKey(
     const known = await verifiedGrants(sql, before, { macs, versions });
     // Never sign a row written by somebody else. The transaction is rolled back.
     if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such live key to replace.');
-    await saveKey(sql, replaced, { scopes: known.scopes, version: (known.version ?? 0) + 1, macs });
+    await saveKey(sql, replaced, { scopes: known.scopes, version: known.version + 1, macs });
   }
   return { ...minted, grants };
 }
@@ -101,7 +101,7 @@ export async function remakeKey(
   if (key === undefined) return undefined;
   const known = await verifiedGrants(sql, key, { macs, versions });
   if (known === undefined) throw new Error(`The row of the key ${id} failed its integrity check.`);
-  const version = (known.version ?? 0) + 1;
+  const version = known.version + 1;
   await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency });
   return version;
 }
@@ -117,7 +117,7 @@ async function verifiedGrants(
 }
 
 /** Columns of `gate.api_keys`, aliased to the members of `KeyState`. */
-export const KEY_STATE_COLUMNS = `id, owner_id AS environment, family_id AS "familyId", label, key_prefix AS "keyPrefix",
+const KEY_STATE_COLUMNS = `id, owner_id AS environment, family_id AS "familyId", label, key_prefix AS "keyPrefix",
   key_hash AS "keyHash", created_at AS "createdAt", expires_at AS "expiresAt", replaces, overlap_until AS "overlapUntil",
   revoked_at AS "revokedAt", grants`;
 

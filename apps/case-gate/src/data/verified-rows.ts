@@ -161,7 +161,7 @@ export function verifiedKey(
   if (grants === undefined) return 'corrupt';
   const name = isKnown ? cached.name : seenName(keyName(row.id));
   const hash = row.key_hash.toString('latin1');
-  const { version = 0, scopes } = grants;
+  const { version, scopes } = grants;
   if (isKnown && isOutdated(cached)) {
     known.keys.delete(hash);
     seen.see(name, version + 1);

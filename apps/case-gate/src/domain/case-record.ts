@@ -117,25 +117,19 @@ export function chainEvent(
   return { ...rest, hash: canonicalHash(rest) };
 }
 
-/**
- * Prefix of case ids. The ids of cases created before MACs existed continue with a hexadecimal digit instead of `m`.
- * Clients name the id of the case that they decide, so a MAC cannot be removed by database access alone.
- */
-export const CASE_ID_PREFIX = 'case_m';
-
 /** Authenticates what a case is decided by, as `<secretId>:<base64url>`. Covers neither status nor decision. */
 export function caseMac(record: CaseRecord, attachments: readonly Attachment[], macs: KeyedHasher): string {
   const { id, digest } = macs.hash(textOf(record, attachments));
   return `${id}:${digest.toString('base64url')}`;
 }
 
-/** Whether a case is authentic, or was created before MACs existed. */
+/** Whether what the case is decided by is what its process wrote. */
 export function isCaseAuthentic(
   { record, mac }: { record: CaseRecord; mac: string },
   attachments: readonly Attachment[],
   macs: KeyedHasher,
 ): boolean {
-  return !record.caseId.startsWith(CASE_ID_PREFIX) || isAuthentic(mac, macs, [textOf(record, attachments)]);
+  return isAuthentic(mac, macs, [textOf(record, attachments)]);
 }
 
 function textOf(record: CaseRecord, attachments: readonly Attachment[]): string {

@@ -1,6 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import type { Claim } from '@sealgate/idempotency';
-import { CASE_ID_PREFIX, type CaseRecord } from './case-record.ts';
+import type { CaseRecord } from './case-record.ts';
 import { isOpen, invalidTransition } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { registerSubject, type EligibilityPorts } from './change-eligibility.ts';
@@ -51,7 +51,7 @@ export function createCase(
     const at = new Date(ports.now());
     const record: CaseRecord = {
       ...fields,
-      caseId: ports.newId(CASE_ID_PREFIX),
+      caseId: ports.newId('case_'),
       environment,
       status: 'received',
       attachmentCount: 0,

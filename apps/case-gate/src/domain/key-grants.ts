@@ -18,8 +18,8 @@ export type Scope = (typeof SCOPES)[number];
  */
 export interface KeyGrants {
   readonly scopes: readonly Scope[];
-  /** 1 for the first; incremented by each change. Absent on a key made before keys had versions. */
-  readonly version?: number;
+  /** 1 for the first; incremented by each change. */
+  readonly version: number;
   /** `<secretId>:<base64url>` over the grants and all members of the key that decide. */
   readonly mac: string;
 }
@@ -40,7 +40,7 @@ export interface KeyState {
   readonly revokedAt: Date | null;
 }
 
-export function signGrants(key: KeyState, grants: Required<Omit<KeyGrants, 'mac'>>, macs: KeyedHasher): KeyGrants {
+export function signGrants(key: KeyState, grants: Omit<KeyGrants, 'mac'>, macs: KeyedHasher): KeyGrants {
   const { id, digest } = macs.hash(...partsOf(key, grants));
   return { ...grants, mac: `${id}:${digest.toString('base64url')}` };
 }
@@ -48,11 +48,10 @@ export function signGrants(key: KeyState, grants: Required<Omit<KeyGrants, 'mac'
 /** The grants of an authentic key; undefined for any other. Does not check whether the key has ended. */
 export function authenticGrants(key: KeyState, grants: unknown, macs: KeyedHasher): KeyGrants | undefined {
   if (typeof grants !== 'object' || grants === null) return undefined;
-  const { scopes, version, mac, ended } = grants as Partial<Record<keyof KeyGrants | 'ended', unknown>>;
+  const { scopes, version, mac } = grants as Partial<Record<keyof KeyGrants, unknown>>;
   if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === 'string')) return undefined;
-  // The marker of a revocation on keys without a version.
-  if (ended !== undefined || (version !== undefined && !isVersion(version))) return undefined;
-  const claimed = { scopes: scopes as Scope[], ...(version === undefined ? {} : { version }), mac: mac as string };
+  if (!isVersion(version)) return undefined;
+  const claimed = { scopes: scopes as Scope[], version, mac: mac as string };
   return isAuthentic(mac, macs, partsOf(key, claimed)) ? claimed : undefined;
 }
 
@@ -64,8 +63,6 @@ function partsOf(key: KeyState, { scopes, version }: Omit<KeyGrants, 'mac'>): st
   const { id, environment, familyId, label, keyPrefix, keyHash, createdAt, expiresAt, replaces } = key;
   const times = [createdAt.toISOString(), timeText(expiresAt) ?? ''];
   const names = [id, environment, familyId, label, keyPrefix, keyHash.toString('hex'), replaces ?? ''];
-  // Part of the MAC before keys had versions.
-  if (version === undefined) return [...names, ...times, 'false', ...scopes];
   const ends = [timeText(key.overlapUntil) ?? '', timeText(key.revokedAt) ?? ''];
   return [...names, ...times, `version ${version}`, ...ends, ...scopes];
 }
@@ -79,8 +76,7 @@ export function keyName(id: string): string[] {
   return ['key', id];
 }
 
-/** A key without a version is version 0. Its MAC does not cover its end, which its ledger record does. */
-export function keyVersion(key: KeyState, { scopes, version = 0, mac }: KeyGrants): VersionedRecord {
+export function keyVersion(key: KeyState, { scopes, version, mac }: KeyGrants): VersionedRecord {
   const ends = {
     expires_at: timeText(key.expiresAt),
     overlap_until: timeText(key.overlapUntil),

@@ -12,7 +12,7 @@ export type PolicyStatus = Policy['status'];
 
 export interface StoredPolicy extends Policy {
   readonly environment: string;
-  /** Incremented by each change; 0 for policies made before they had versions. */
+  /** 1 for the first; incremented by each change. */
   readonly recordVersion: number;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -77,8 +77,8 @@ export function authenticPolicy(
 function partsOf(policy: StoredPolicy): string[] {
   const { environment, policyVersion, status, rules, createdAt, updatedAt, recordVersion } = policy;
   const times = [createdAt.toISOString(), updatedAt.toISOString()];
-  const version = recordVersion === 0 ? [] : [String(recordVersion)];
-  return [environment, policyVersion, status, rules === null ? 'none' : 'rules', rules ?? '', ...times, ...version];
+  const content = [status, rules === null ? 'none' : 'rules', rules ?? ''];
+  return [environment, policyVersion, ...content, ...times, String(recordVersion)];
 }
 
 /** The parts of the ledger ids of a policy version. */
