@@ -30,7 +30,6 @@ export function gateMetrics(metrics: Metrics): GateMetrics {
       const help = 'Decisions waiting to be written.';
       metrics.gauge({
         name: 'gate_waiting_decisions',
-        aggregator: 'sum',
         help,
         labels: {},
         collect: (gauge) => gauge.set({}, log.waiting),

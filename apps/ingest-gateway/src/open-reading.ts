@@ -46,7 +46,7 @@ export function openReading({
     onLost: (reason) => log.warn('reading_thread_lost', { reason }),
   });
   const waiting = { name: 'ingest_waiting_bodies', help: 'Large bodies that are queued or being read.', labels: {} };
-  metrics.gauge({ ...waiting, aggregator: 'sum', collect: (gauge) => gauge.set({}, thread.depth) });
+  metrics.gauge({ ...waiting, collect: (gauge) => gauge.set({}, thread.depth) });
   own('reading thread', () => thread.close());
   return thread;
 }

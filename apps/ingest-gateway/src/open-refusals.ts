@@ -56,7 +56,6 @@ export function openRefusals(
   const budget = new BodyBudget(BODY_BOUNDS, now);
   metrics.gauge({
     name: 'sealgate_ingest_delivery_bytes',
-    aggregator: 'sum',
     help: 'Bytes of bodies of deliveries in flight.',
     labels: {},
     collect: (gauge) => gauge.set({}, budget.bytes),

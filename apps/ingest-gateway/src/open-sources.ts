@@ -121,7 +121,6 @@ function watchFailing({
   });
   metrics.gauge({
     name: 'sealgate_ingest_failing_sources',
-    aggregator: 'max',
     help: 'Sources that accept deliveries and whose recent signatures all failed, as seen by this process.',
     labels: {},
     collect: (gauge) => gauge.set({}, failing.count()),

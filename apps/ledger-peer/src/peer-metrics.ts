@@ -35,7 +35,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     help: 'Assets in transactions by outcome.',
     labels: { outcome: OUTCOMES },
   });
-  const underWay = { name: 'ledger_calls_in_flight', help: 'Ledger calls in flight.', aggregator: 'sum' } as const;
+  const underWay = { name: 'ledger_calls_in_flight', help: 'Ledger calls in flight.' } as const;
   const inFlight = metrics.gauge(underWay).child({});
   const byCall = {
     write: seconds.child({ call: 'write' }),
@@ -103,5 +103,5 @@ export function answerMetrics(metrics: Metrics): AnswerMetrics {
 /** Number of running jobs of this process. */
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
   const gauge = { name: 'peer_jobs_running', help: 'Jobs running in this process.', labels: {} };
-  metrics.gauge({ ...gauge, aggregator: 'sum', collect: (running) => running.set({}, worker.running) });
+  metrics.gauge({ ...gauge, collect: (running) => running.set({}, worker.running) });
 }

@@ -118,13 +118,11 @@ function runAnchoring(
 function watchOutbox({ now, metrics }: Basics, { sql, repeat }: Surface): void {
   const waiting = metrics.gauge({
     name: 'risk_anchors_waiting',
-    aggregator: 'max',
     help: 'Approved fingerprints not yet in the ledger.',
     labels: {},
   });
   const oldest = metrics.gauge({
     name: 'risk_anchors_oldest_seconds',
-    aggregator: 'max',
     help: 'Age of the oldest fingerprint not yet in the ledger.',
     labels: {},
   });

@@ -100,11 +100,9 @@ securityContext:
 - name: DRAIN_TIMEOUT_MS
   value: {{ mul $values.drain.timeoutSeconds 1000 | quote }}
 {{- if $values.secrets.DATABASE_URL }}
-# Local rate limits are divided by both.
+# Local rate limits are divided by it.
 - name: REPLICAS
   value: {{ ternary $values.autoscaling.maxReplicas $values.replicas $values.autoscaling.enabled | quote }}
-- name: WORKERS
-  value: {{ ternary 1 $values.workers .integrates | quote }}
 {{- end }}
 {{- if .integrates }}
 - name: LEDGER_INTEGRATOR

@@ -32,7 +32,6 @@ export interface SurfaceSettings {
   readonly stateDir: string | undefined;
   readonly replicas: number;
   /** Processes per replica. */
-  readonly workers: number;
   readonly serverSecrets: ServerSecrets;
   readonly adminTokenHashes: HashedSecrets;
   readonly adminOidc: readonly AdminRule[];
@@ -78,7 +77,7 @@ const PING_DEADLINE_MS = 500;
 export function openSurface(options: SurfaceOptions) {
   const { name, schema, config, now, newId, log, metrics, own, further } = options;
   const { redisUrl: url } = config;
-  const replicas = config.replicas * config.workers;
+  const { replicas } = config;
   const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
   own('redis', () => shared.close());
   const audit = auditTrail({ surface: name, schema, secrets: config.serverSecrets, now, newId });

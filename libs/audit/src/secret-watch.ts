@@ -115,7 +115,6 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
   const own = ownAccepted(options.accepted, log);
   metrics.gauge({
     name: 'server_secret_missing_rows',
-    aggregator: 'max',
     help: 'Rows made with a server secret that this process does not have.',
     collect: (gauge) => gauge.set({}, missingRows),
   });

@@ -10,14 +10,7 @@ export {
   type RequestRecord,
   type ServiceLog,
 } from './log.ts';
-export {
-  httpMetrics,
-  Metrics,
-  REQUEST_SECONDS,
-  WorkerMetrics,
-  type MetricsSnapshot,
-  type RouteMetrics,
-} from './metrics.ts';
+export { httpMetrics, Metrics, REQUEST_SECONDS, type RouteMetrics } from './metrics.ts';
 export { type LogFields } from './safe-fields.ts';
 export {
   activeSpan,

@@ -106,7 +106,6 @@ describe('Metrics', () => {
     const metrics = metricsFor();
     let value = 1;
     metrics.gauge({
-      aggregator: 'sum',
       name: 'pool_connections',
       help: 'Connections.',
       labels: { state: ['idle', 'busy'] },
@@ -122,7 +121,7 @@ describe('Metrics', () => {
 
   it('increments and decrements a gauge', async () => {
     const metrics = metricsFor();
-    const running = metrics.gauge({ name: 'running', help: 'Running.', aggregator: 'sum' }).child({});
+    const running = metrics.gauge({ name: 'running', help: 'Running.' }).child({});
     running.inc(5);
     running.dec();
     expect(await metrics.text()).toContain('running{service="case-gate"} 4');
@@ -153,15 +152,15 @@ describe('Metrics', () => {
 
   it('refuses a duplicate name, a counter without _total and buckets that are not ascending', () => {
     const metrics = metricsFor();
-    metrics.gauge({ name: 'a', help: 'A.', aggregator: 'sum' });
-    expect(() => metrics.gauge({ name: 'a', help: 'A.', aggregator: 'sum' })).toThrow('already been registered');
+    metrics.gauge({ name: 'a', help: 'A.' });
+    expect(() => metrics.gauge({ name: 'a', help: 'A.' })).toThrow('already been registered');
     expect(() => metrics.counter({ name: 'b', help: 'B.' })).toThrow('must end in _total');
     expect(() => metrics.observedCounter({ name: 'b', help: 'B.', read: () => 1 })).toThrow('must end in _total');
     for (const name of ['b_total', 'b_bytes_total', 'b_count', 'b_sum', 'b_bucket']) {
-      expect(() => metrics.gauge({ name, help: 'B.', aggregator: 'sum' })).toThrow('is for another kind of metric');
+      expect(() => metrics.gauge({ name, help: 'B.' })).toThrow('is for another kind of metric');
       expect(() => metrics.histogram({ name, help: 'B.' })).toThrow('is for another kind of metric');
     }
-    expect(() => metrics.gauge({ name: 'b', help: ' ', aggregator: 'sum' })).toThrow('needs a help text');
+    expect(() => metrics.gauge({ name: 'b', help: ' ' })).toThrow('needs a help text');
     expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [1, 1] })).toThrow('must rise');
     expect(() => metrics.histogram({ name: 'c_seconds', help: 'C.', buckets: [] })).toThrow('must rise');
   });

@@ -28,11 +28,6 @@ interface HistogramDefinition<Sets extends LabelSets> extends MetricDefinition<S
 }
 
 interface GaugeDefinition<Sets extends LabelSets> extends MetricDefinition<Sets> {
-  /**
-   * How values of several workers are combined: `sum` for per-worker quantities, `max` or `min` (whichever is worse)
-   * for shared ones. Counters and histograms are always summed.
-   */
-  readonly aggregator: 'sum' | 'max' | 'min';
   /** Called before every scrape, to set values on demand. Must be synchronous. If it throws, nothing is set. */
   readonly collect?: (gauge: Gauge<Sets>) => void;
 }
@@ -76,9 +71,6 @@ interface Histogram<Sets extends LabelSets> {
   observe(labels: Labels<Sets>, value: number): void;
 }
 
-/** The metrics of one process at one point in time. */
-export type MetricsSnapshot = prom.MetricObjectWithValues<prom.MetricValue<string>>[];
-
 /** Gauges of prom-client that are named like counters; each is the sum of another metric by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -91,7 +83,6 @@ const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 export class Metrics {
   readonly #registry = new prom.Registry();
   readonly #unknownLabels: UnknownLabels;
-  readonly #wholeText: (() => Promise<string>) | undefined;
 
   constructor(
     service: string,
@@ -100,26 +91,14 @@ export class Metrics {
       readonly unknownLabels?: UnknownLabels;
       /** Build info, CPU, memory, event loop lag, garbage collection and handles of this process. Default true. */
       readonly processMetrics?: boolean;
-      /** In a worker: provides the metrics of all workers for `text`. */
-      readonly wholeText?: () => Promise<string>;
     } = {},
   ) {
     this.#unknownLabels = options.unknownLabels ?? 'other';
-    this.#wholeText = options.wholeText;
     this.#registry.setDefaultLabels({ service });
     if (options.processMetrics ?? true) {
       prom.collectDefaultMetrics({ register: this.#registry });
       for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
-      this.#setProcessAggregators();
       this.#registerBuildInfo();
-    }
-  }
-
-  /** prom-client would omit the start time, and average the lag with idle processes. */
-  #setProcessAggregators(): void {
-    for (const metric of this.#registry.getMetricsAsArray()) {
-      const changed = { omit: 'min', average: 'max' }[String(metric.aggregator)];
-      if (changed !== undefined) Object.assign(metric, { aggregator: changed });
     }
   }
 
@@ -128,7 +107,6 @@ export class Metrics {
     this.gauge({
       name: 'sealgate_build_info',
       help: 'Always 1; labels identify the running build.',
-      aggregator: 'max',
       labels: { version: [version], commit: [commit ?? 'unknown'], node: [node] },
     })
       .child({ version, commit: commit ?? 'unknown', node })
@@ -188,8 +166,7 @@ export class Metrics {
 
   gauge<const Sets extends LabelSets = Record<never, never>>(definition: GaugeDefinition<Sets>): Gauge<Sets> {
     const collect = (): void => collectQuietly(() => definition.collect?.(gauge));
-    const { aggregator } = definition;
-    const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), aggregator, collect });
+    const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), collect });
     const labels = this.#labels(definition, (values) => {
       const bound = inner.labels(values);
       bound.set(0);
@@ -204,12 +181,7 @@ export class Metrics {
 
   /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
-    return this.#wholeText === undefined ? this.#registry.metrics() : this.#wholeText();
-  }
-
-  /** Every metric with its values, as plain objects that can be sent to another process; see `WorkerMetrics`. */
-  snapshot(): Promise<MetricsSnapshot> {
-    return this.#registry.getMetricsAsJSON();
+    return this.#registry.metrics();
   }
 
   #labels<Child>(
@@ -289,39 +261,3 @@ export function httpMetrics(metrics: Metrics): HttpMetrics {
     },
   };
 }
-
-/**
- * Aggregates the metrics of the processes behind one scrape; see `aggregator` of gauges. Counters and histograms of an
- * exited worker stay in the sums: a decreasing counter would be read as a restart, and its rate as everything the other
- * workers ever counted.
- */
-export class WorkerMetrics {
-  readonly #latest = new Map<number, MetricsSnapshot>();
-  #ended: MetricsSnapshot = [];
-
-  /** Stores the current metrics of a worker; `worker` must be unique for the lifetime of the scrape target. */
-  take(worker: number, snapshot: MetricsSnapshot): void {
-    this.#latest.set(worker, snapshot);
-  }
-
-  /** Drops an exited worker, keeping its counters and histograms. Synchronous, so that no scrape intervenes. */
-  end(worker: number): void {
-    const last = this.#latest.get(worker);
-    if (last === undefined) return;
-    this.#latest.delete(worker);
-    const counted = last.filter(({ type }) => isCounted(type));
-    // Gauges with aggregated values are excluded; only counters and histograms are kept.
-    this.#ended = aggregate([this.#ended, counted]).getMetricsAsArray() as unknown as MetricsSnapshot;
-  }
-
-  /** The aggregated metrics in the Prometheus text format. @param own metrics of the aggregating process. */
-  text(own: MetricsSnapshot): Promise<string> {
-    return aggregate([own, ...this.#latest.values(), this.#ended]).metrics();
-  }
-}
-
-/** prom-client types this as a number; at run time it is the type name of the text format. */
-const isCounted = (type: unknown): boolean => type === 'counter' || type === 'histogram';
-
-const aggregate = (snapshots: readonly MetricsSnapshot[]): prom.Registry =>
-  prom.AggregatorRegistry.aggregate([...snapshots]);

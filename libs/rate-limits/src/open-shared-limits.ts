@@ -31,7 +31,6 @@ export function openSharedLimits(options: {
   const { url, name, prefix, replicas, now, log, metrics } = options;
   const gauge = metrics.gauge({
     name: 'limits_shared',
-    aggregator: 'min',
     help: '1 while Redis decides the limits of all replicas, 0 while this process does.',
     labels: {},
   });

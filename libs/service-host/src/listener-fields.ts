@@ -3,7 +3,7 @@ import { safeUrl, tokenHashes } from '@sealgate/auth';
 import { type AdminRule, type OidcIssuer, parseAdminRules, parseIssuers } from '@sealgate/identity';
 import { LOG_LEVELS } from '@sealgate/observability';
 import { booleanField, choiceField, customField, integerField, textField } from './load-config.ts';
-import { listText, MAX_PROCESSES } from './store-fields.ts';
+import { listText } from './store-fields.ts';
 
 /** The trusted proxies, in the form of Express's `trust proxy`. */
 export type TrustedProxies = false | number | readonly string[];
@@ -254,10 +254,8 @@ export function listenerFaults(config: {
   readonly tlsKeyFile: string | undefined;
   readonly oidcIssuers: readonly OidcIssuer[];
   readonly adminOidc: readonly AdminRule[];
-  readonly replicas?: number;
-  readonly workers?: number;
 }): string[] {
-  const { tlsCertFile, tlsKeyFile, oidcIssuers, adminOidc, replicas = 1, workers = 1 } = config;
+  const { tlsCertFile, tlsKeyFile, oidcIssuers, adminOidc } = config;
   const withAdmin = oidcIssuers.filter(({ audience }) => (audience.admin ?? []).length > 0);
   const isUnknown = ({ issuer }: AdminRule) =>
     issuer === undefined ? withAdmin.length === 0 : !withAdmin.some((known) => known.issuer === issuer);
@@ -265,7 +263,6 @@ export function listenerFaults(config: {
     ...((tlsCertFile === undefined) === (tlsKeyFile === undefined)
       ? []
       : ['TLS_CERT_FILE, TLS_KEY_FILE: must be set together']),
-    ...(replicas * workers > MAX_PROCESSES ? [`REPLICAS, WORKERS: are more than ${MAX_PROCESSES} processes`] : []),
     ...(adminOidc.some(isUnknown)
       ? ['ADMIN_OIDC: must name issuers of OIDC_ISSUERS that have an audience for admin']
       : []),

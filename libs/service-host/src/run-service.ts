@@ -9,19 +9,6 @@ export interface RunOptions extends Omit<ServiceOptions, 'log' | 'config'> {
   readonly metrics: Metrics;
 }
 
-export interface ProcessOptions extends Pick<RunOptions, 'name' | 'config' | 'log' | 'metrics'> {
-  /** Starts the service. */
-  readonly start: () => Promise<StartedService>;
-  /** Resolves when the process must stop; default: on SIGTERM or SIGINT. */
-  readonly stopAsked?: Promise<void>;
-}
-
-interface StartedService {
-  stop(): Promise<void>;
-  /** Whether to exit with 1 after an orderly stop; called after `stop`. */
-  hasFailed?(): boolean;
-}
-
 /** Signals that stop a service. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -32,13 +19,9 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
  * With `--check-config` nothing is opened: it checks the settings and TLS files, and exits with 0, or with 1 after
  * listing every fault.
  */
-export function runService(options: RunOptions): Promise<void> {
-  return runProcess({ ...options, start: () => startService(options) });
-}
-
-/** Like `runService`, with a custom start function. */
-export async function runProcess(options: ProcessOptions): Promise<void> {
-  const { name, log, config, start, stopAsked = stopSignal() } = options;
+export async function runService(options: RunOptions): Promise<void> {
+  const { name, log, config } = options;
+  const stopAsked = stopSignal();
   if (process.argv.includes('--check-config')) {
     try {
       await tlsFor(config);
@@ -59,13 +42,13 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   process.on('unhandledRejection', (reason) => crash('unhandled_rejection', reason));
   try {
     const endTracing = await tracingOf(options);
-    const service = await Promise.race([start(), stopAsked]);
+    const service = await Promise.race([startService(options), stopAsked]);
     // Stopped while starting: no traffic was accepted yet.
     if (typeof service !== 'object') return await exitAfter(log, 0);
     await stopAsked;
     await service.stop();
     await endTracing?.();
-    await exitAfter(log, service.hasFailed?.() === true ? 1 : 0);
+    await exitAfter(log, 0);
   } catch (error) {
     await failStart({ name, log, error });
   }
@@ -84,7 +67,7 @@ function stopSignal(): Promise<void> {
 }
 
 /** OpenTelemetry is loaded only if a collector is configured. */
-async function tracingOf({ name, config, log, metrics }: ProcessOptions): Promise<(() => Promise<void>) | undefined> {
+async function tracingOf({ name, config, log, metrics }: RunOptions): Promise<(() => Promise<void>) | undefined> {
   const { otlpEndpoint } = config;
   if (otlpEndpoint === undefined) return undefined;
   const { startTracing } = await import('./tracing.ts');

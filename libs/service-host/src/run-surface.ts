@@ -17,8 +17,6 @@ import type { Composition, HostChecks, HostConfig, Own, ServiceHealth } from './
 interface SurfaceConfig extends HostConfig {
   readonly logLevel: LogLevel;
   readonly trustProxy: TrustedProxies;
-  /** Number of worker processes; 1 unless the surface makes it configurable. */
-  readonly workers?: number;
 }
 
 /** The basics of a process: settings, clock, ids, log and metrics. */
@@ -61,36 +59,11 @@ interface SurfaceOptions<Config> {
   readonly compose: (basics: Basics<Config>, own: Own, checks: HostChecks) => Promise<Composition>;
 }
 
-/**
- * The whole of a `main.ts`: reads the settings, creates the basics, and runs the surface until it is stopped, in
- * WORKERS processes.
- */
+/** The whole of a `main.ts`: reads the settings, creates the basics, and runs the surface until it is stopped. */
 export function runSurface<Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>): void {
-  main(options.name, async () => {
-    const config = options.readConfig(process.env);
-    const { workers = 1 } = config;
-    if (workers === 1 || process.argv.includes('--check-config')) return runAlone(options, config);
-    const { PrimaryLink, runPrimary, runWorker, workerNumber } = await import('./run-workers.ts');
-    const { name, opsApp, checkTimeoutMs } = options;
-    const number = workerNumber();
-    if (number === undefined) {
-      const { log, metrics, now, newId } = openBasics(name, config);
-      const ops = { checkTimeoutMs, log, now, newId };
-      const { contentType } = metrics;
-      return runPrimary({
-        ...{ name, config, log, metrics, now, checkTimeoutMs, workers },
-        opsApp: ({ readyInDetail: ready, startup, text }) =>
-          opsApp({ ...ops, ready, startup, metrics: { contentType, text } }),
-      });
-    }
-    const primary = new PrimaryLink(checkTimeoutMs);
-    const worker = number === 1 ? config : withoutSingletons(config);
-    return runWorker({ ...serviceOf(options, openBasics(name, worker, { number, wholeText: primary.text })), primary });
-  });
+  const { name, readConfig } = options;
+  main(name, async () => runService(serviceOf(options, openBasics(name, readConfig(process.env)))));
 }
-
-const runAlone = <Config extends SurfaceConfig & TracingConfig>(options: SurfaceOptions<Config>, config: Config) =>
-  runService(serviceOf(options, openBasics(options.name, config)));
 
 function serviceOf<Config extends SurfaceConfig & TracingConfig>(
   { name, opsApp, checkTimeoutMs, compose }: SurfaceOptions<Config>,
@@ -105,21 +78,10 @@ function serviceOf<Config extends SurfaceConfig & TracingConfig>(
   };
 }
 
-/** Worker 1 alone has the admin listener and the checkpoint folder, without which no checkpoints are signed. */
-function withoutSingletons<Config extends SurfaceConfig>(config: Config): Config {
-  return Object.freeze({ ...config, adminPort: undefined, checkpointDir: undefined });
-}
-
-function openBasics<Config extends SurfaceConfig>(
-  name: string,
-  config: Config,
-  worker?: { readonly number: number; readonly wholeText: () => Promise<string> },
-): Basics<Config> {
+function openBasics<Config extends SurfaceConfig>(name: string, config: Config): Basics<Config> {
   const now = processClock;
-  const fields = worker === undefined ? {} : { worker: worker.number };
-  const log = createLog({ service: name, level: config.logLevel, stream: process.stdout, now, fields });
-  const whole = worker === undefined ? {} : { wholeText: worker.wholeText };
-  const metrics = new Metrics(name, { unknownLabels: 'other', ...whole });
+  const log = createLog({ service: name, level: config.logLevel, stream: process.stdout, now });
+  const metrics = new Metrics(name, { unknownLabels: 'other' });
   logMetrics(metrics, log);
   return basicsOf({ config, now, log, metrics }, 'at-first-use');
 }

@@ -57,10 +57,6 @@ export interface ServiceOptions {
    * `checks` are for surfaces that serve health routes on their public listener too.
    */
   readonly compose: (own: Own, checks: HostChecks) => Promise<Composition>;
-  /** In a worker: exposes its checks in place of an ops listener. */
-  readonly openOps?: (checks: HostChecks) => Promise<Pick<Listener, 'url' | 'close'>>;
-  /** In a worker: the checks of all workers, passed to `compose`. */
-  readonly wholeChecks?: HostChecks;
   /** Timeout of each release. */
   readonly releaseTimeoutMs?: number;
   /** Poll interval of the TLS files. */
@@ -100,7 +96,7 @@ class Host {
   readonly #options: ServiceOptions;
   readonly #owner: Owner;
   readonly #traffic: Listener[] = [];
-  #ops: Pick<Listener, 'url' | 'close'> | undefined;
+  #ops: Listener | undefined;
   #composition: Composition | undefined;
   #phase: Phase = 'starting';
   #stopped: Promise<void> | undefined;
@@ -116,8 +112,8 @@ class Host {
     log.info('service_starting', { name, version, commit });
     const tls = await tlsFor(config);
     const checks: HostChecks = { ready: () => this.#ready(), startup: () => this.#startup() };
-    this.#ops = await (this.#options.openOps ?? this.#listenForOps)(checks);
-    this.#composition = await compose(this.#owner.own, this.#options.wholeChecks ?? checks);
+    this.#ops = await this.#listenForOps(checks);
+    this.#composition = await compose(this.#owner.own, checks);
     const open = await this.#openTraffic(this.#composition, tls);
     this.#phase = 'running';
     const addresses = { publicUrl: open.publicUrl, opsUrl: this.#ops.url, adminUrl: open.adminUrl };
@@ -130,10 +126,10 @@ class Host {
     return this.#stopped;
   }
 
-  readonly #listenForOps = (checks: HostChecks): Promise<Listener> => {
+  #listenForOps(checks: HostChecks): Promise<Listener> {
     const { opsHost: host, opsPort: port } = this.#options.config;
     return listen({ app: this.#options.opsApp(checks), host, port, portVariable: 'OPS_PORT' });
-  };
+  }
 
   async #openTraffic({ publicApp, adminApp, further = [] }: Composition, tls: TlsMaterial | undefined) {
     const { config } = this.#options;

@@ -82,7 +82,7 @@ function parseRedisUrl(text: string): string {
 }
 
 /** Maximum number of processes that share rate limits. */
-export const MAX_PROCESSES = 1000;
+const MAX_PROCESSES = 1000;
 
 const postgres = { form: POSTGRES_FORM, isSecret: true } as const;
 const poolSize = { min: 1, max: 500 } as const;
@@ -130,17 +130,9 @@ export const storeFields = {
   }),
   replicas: integerField({
     name: 'REPLICAS',
-    description: 'Number of replicas, each with WORKERS processes, that share the limits while Redis is unavailable.',
+    description: 'Number of replicas that share the limits while Redis is unavailable.',
     min: 1,
     max: MAX_PROCESSES,
-    default: 1,
-  }),
-  workers: integerField({
-    name: 'WORKERS',
-    description:
-      'Worker processes on one port, for machines with several cores; each has its own memory and connection pool.',
-    min: 1,
-    max: 64,
     default: 1,
   }),
   serverSecrets: customField({

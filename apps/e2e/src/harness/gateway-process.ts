@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { basename, resolve } from 'node:path';
 import { until } from '@sealgate/testing';
 import { gatewayProgram, nodeOptionsOf } from './bundle.ts';
 import { guard } from './guardian.ts';
@@ -34,13 +33,6 @@ export interface Gateway {
 
 const readyTimeoutMs = boundMs(30_000);
 const stopTimeoutMs = 30_000;
-
-/** Default of worker processes of every surface but the console. The story's own `env` takes precedence. */
-const workers = process.env['SEALGATE_WORKERS'];
-
-function workersOf(program: string): Readonly<Record<string, string>> {
-  return workers === undefined || basename(resolve(program, '../..')) === 'console' ? {} : { WORKERS: workers };
-}
 
 /** A gateway on free ports, not yet started. */
 export async function prepareGateway({
@@ -89,7 +81,7 @@ export async function prepareGateway({
       const log = openSync(logFile, 'a');
       // Nothing of this process's environment is inherited: the gateway gets only these variables.
       child = spawn(process.execPath, [...nodeOptionsOf(program), program], {
-        env: { ...workersOf(program), ...env, ...ports },
+        env: { ...env, ...ports },
         stdio: ['ignore', log, log],
       });
       closeSync(log);

@@ -91,7 +91,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     onResult: countStored(metrics, options.onResult),
   });
   const depth = { name: 'ledger_waiting_units', help: 'Units queued or being written.', labels: {} };
-  metrics.gauge({ ...depth, aggregator: 'sum', collect: (gauge) => gauge.set({}, ledger.depth) });
+  metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
   own('partitions', keepPartitionsAhead(sql, { log, metrics }));
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
@@ -144,7 +144,6 @@ function openArchiver(
   const help = 'Archive files and channels that still hold erased content because they could not be rewritten.';
   metrics.gauge({
     name: 'ledger_unwritten_erasures',
-    aggregator: 'max',
     help,
     labels: {},
     collect: (gauge) => gauge.set({}, archiver.unwritten),
@@ -255,7 +254,6 @@ function openIntegrator(
   const halted = 'Channels halted because they differ from what was signed.';
   metrics.gauge({
     name: 'ledger_halted_channels',
-    aggregator: 'max',
     help: halted,
     labels: {},
     collect: (gauge) => gauge.set({}, integrator.halted.size),

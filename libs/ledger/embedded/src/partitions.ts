@@ -28,7 +28,6 @@ export function keepPartitionsAhead(
   const help = 'Partitions of ledger.records ahead of the one that the longest channel writes to.';
   metrics.gauge({
     name: 'ledger_partitions_ahead',
-    aggregator: 'min',
     help,
     labels: {},
     collect: (gauge) => ahead !== undefined && gauge.set({}, ahead),

@@ -264,7 +264,6 @@ export function openWitnessing(
   });
   metrics.gauge({
     name: 'ledger_uncosigned_logs',
-    aggregator: 'max',
     help: 'Logs whose published checkpoint has fewer cosignatures than the policy requires.',
     labels: {},
     collect: (gauge) => gauge.set({}, witnessing.short),

@@ -90,11 +90,10 @@ export function fabricObserver(metrics: Metrics, log: Log, stateOf: () => Fabric
     help: 'Retries, by reason.',
     labels: { reason: RETRIES },
   });
-  const gauge = (name: string, help: string, read: (state: FabricState) => number, aggregator: 'sum' | 'max' = 'sum') =>
+  const gauge = (name: string, help: string, read: (state: FabricState) => number) =>
     metrics.gauge({
       name,
       help,
-      aggregator,
       labels: {},
       collect: (it) => it.set({}, read(stateOf())),
     });
@@ -102,7 +101,7 @@ export function fabricObserver(metrics: Metrics, log: Log, stateOf: () => Fabric
   gauge('ledger_window', 'Maximum concurrent calls.', ({ window }) => window);
   gauge('ledger_queue_length', 'Calls queued for the window.', ({ queued }) => queued);
   const ageSeconds = ({ queueAgeMs }: FabricState) => queueAgeMs / 1000;
-  gauge('ledger_queue_age_seconds', 'Age of the oldest queued call in seconds.', ageSeconds, 'max');
+  gauge('ledger_queue_age_seconds', 'Age of the oldest queued call in seconds.', ageSeconds);
   gauge('ledger_unsettled_transactions', 'Transactions sent and not settled.', ({ unsettled }) => unsettled);
   gauge(
     'ledger_unsettled_age_seconds',

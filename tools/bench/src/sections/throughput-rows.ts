@@ -4,7 +4,7 @@ import { makeSender, type Sender } from '../gateway/gateway-admin.ts';
 import type { Gateway } from '../gateway/gateway-process.ts';
 import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import type { Destination, LoadResult } from '../load/load-plan.ts';
-import { childrenOf, type WatchedProcess } from '../proc-usage.ts';
+import type { WatchedProcess } from '../proc-usage.ts';
 import { startEchoServer, type EchoName } from '../servers/echo-server.ts';
 
 /** One line of the table: a server and its request. */
@@ -64,7 +64,7 @@ const channels = 4;
 
 /**
  * Single records under other shapes of load, beside Express: many connections, several channels (whose heads are locked
- * separately), two replicas on one database, and one of two workers. With Redis where available.
+ * separately), and two replicas on one database. With Redis where available.
  */
 export async function startSpreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const express = await echoRow(
@@ -75,12 +75,6 @@ export async function startSpreadRows(context: BenchContext, stack: ReleaseStack
   const site = await prepareSite(context, { name: 'spread', redisUrl: context.redis?.url, stack });
   const gateways = [await site.start(), await site.start()];
   const [gateway] = gateways;
-  const workersSite = await prepareSite(context, {
-    ...{ name: 'workers', redisUrl: context.redis?.url, stack },
-    env: { WORKERS: '2' },
-  });
-  const withWorkers = await workersSite.start();
-  const toWorkers = await makeSender({ site: workersSite, gateway: withWorkers }, 'spread-workers');
   const senders: Sender[] = [];
   for (let number = 1; number <= 3 + channels; number += 1)
     senders.push(await makeSender({ site, gateway: gateway! }, `spread-${number}`));
@@ -100,15 +94,6 @@ export async function startSpreadRows(context: BenchContext, stack: ReleaseStack
     row(`gateway, ${manyConnections} connections`, [many!], [gateway!], manyConnections),
     row(`gateway, ${channels} channels at once`, apart, [gateway!]),
     row('two replicas of the gateway, one channel', [shared!], gateways),
-    {
-      ...row('gateway, WORKERS=2, one channel', [toWorkers], [withWorkers]),
-      // The primary distributes connections and merges the log: its cost is part of the service.
-      watch: [
-        ...[...childrenOf(withWorkers.pid), withWorkers.pid].map((pid) => ({ name: 'server', pid })),
-        ...storesOf(context, context.redis),
-      ],
-      kept: { site: workersSite, channels: [toWorkers.channel] },
-    },
   ];
 }
 

@@ -14,7 +14,7 @@ export const throughput = (context: BenchContext): Promise<SectionReport> =>
 
 /** The gateway under other shapes of load. */
 export const spread = (context: BenchContext): Promise<SectionReport> =>
-  measure(context, { title: 'Many connections, several channels, two replicas, two workers', start: startSpreadRows });
+  measure(context, { title: 'Many connections, several channels, two replicas', start: startSpreadRows });
 
 async function measure(
   context: BenchContext,

@@ -60,6 +60,7 @@ describeWith('helm', (helm) => {
       'DATABASE_URL',
       'LEDGER_ORIGIN',
       'MIGRATION_DATABASE_URL',
+      'PUBLIC_URL',
     ]);
     // The integrator and the mapping decide the grants of the peer's role.
     const ofPeer = render('ledger-peer');
@@ -120,15 +121,6 @@ describeWith('helm', (helm) => {
     expect(scaled.find(({ kind }) => kind === 'Deployment')?.spec).not.toHaveProperty('replicas');
     expect(named(scaled, 'HorizontalPodAutoscaler')).toEqual(['shop-case-gate']);
     expect(named(render('case-gate', 'replicas=1'), 'PodDisruptionBudget')).toEqual([]);
-  });
-
-  it('gives servers the configured workers, the integrator one, and the console none', () => {
-    expect(envOf(render('ledger-peer'), 'Deployment')).toMatchObject({ WORKERS: '1' });
-    const several = render('ledger-peer', 'workers=4');
-    expect(envOf(several, 'Deployment')).toMatchObject({ WORKERS: '4' });
-    expect(envOf(several, 'StatefulSet')).toMatchObject({ WORKERS: '1' });
-    expect(envOf(render('console'), 'Deployment')).not.toHaveProperty('WORKERS');
-    expect(() => render('console', 'workers=2')).toThrow('workers');
   });
 
   it('keeps the label that alert rules use', () => {

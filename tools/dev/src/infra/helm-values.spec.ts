@@ -34,7 +34,6 @@ const ofDatabases = [
   'LEDGER_INTEGRATOR',
   'LEDGER_VERIFIER_KEYS',
   'REPLICAS',
-  'WORKERS',
 ];
 
 describe.each(configuredSurfaces)('the values of $app', ({ app, variables }) => {
