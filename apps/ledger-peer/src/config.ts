@@ -112,33 +112,12 @@ const assetFields = {
     max: 8_388_608,
     default: 8_388_608,
   }),
-  batchMaxBytes: integerField({
-    name: 'BATCH_MAX_BYTES',
-    description: 'Maximum content of one transaction; a larger asset is sent alone.',
-    min: 1024,
-    max: 4_194_304,
-    default: 1_048_576,
-  }),
   answerWithinMs: integerField({
     name: 'ANSWER_WITHIN_MS',
     description: 'Time limit for starting batches of one request; the rest is reported as not attempted.',
     min: 1000,
     max: 60_000,
     default: 15_000,
-  }),
-  jobsAtOnce: integerField({
-    name: 'JOBS_AT_ONCE',
-    description: 'Maximum concurrent jobs of this process.',
-    min: 1,
-    max: 64,
-    default: 4,
-  }),
-  jobsMaxWaiting: integerField({
-    name: 'JOBS_MAX_WAITING',
-    description: 'Maximum queued jobs of all processes; more are rejected as overload.',
-    min: 1,
-    max: 1_000_000,
-    default: 10_000,
   }),
 };
 

@@ -12,7 +12,6 @@ import { jobMetrics } from './peer-metrics.ts';
 export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
   /** Unique among all processes, past and present. */
   readonly owner: string;
-  readonly config: { readonly jobsAtOnce: number; readonly jobsMaxWaiting: number };
   /** What running a job needs besides its store. */
   readonly running: Omit<RunJobPorts, 'jobs'>;
   /** Limits the job bodies in memory. */
@@ -27,20 +26,13 @@ export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
 const LEASE_MS = 4000;
 const LOOK_EVERY_MS = 1000;
 const SETTLE_WITHIN_MS = 4000;
+/** Concurrent jobs of this process. */
+const JOBS_AT_ONCE = 4;
+/** Queued jobs of all processes; more are rejected as overload. */
+const MOST_WAITING = 10_000;
 
 /** Opens the job store and starts the worker of this process. */
-export function openJobs({
-  sql,
-  retain,
-  owner,
-  config,
-  running,
-  turns,
-  now,
-  log,
-  metrics,
-  own,
-}: OpenJobsOptions): JobsStore {
+export function openJobs({ sql, retain, owner, running, turns, now, log, metrics, own }: OpenJobsOptions): JobsStore {
   const leases = openLeases({
     sql,
     owner,
@@ -52,7 +44,7 @@ export function openJobs({
     sql,
     leases,
     now,
-    maxWaiting: config.jobsMaxWaiting,
+    maxWaiting: MOST_WAITING,
     onPromise: () => worker.kick(),
     onDelay: (error) => log.warn('job_not_written_yet', { reason: String(error) }),
   });
@@ -69,7 +61,7 @@ export function openJobs({
         endTurn();
       }
     },
-    atOnce: config.jobsAtOnce,
+    atOnce: JOBS_AT_ONCE,
     everyMs: LOOK_EVERY_MS,
     onError: (error) => log.warn('job_left_undone', { reason: String(error) }),
   });

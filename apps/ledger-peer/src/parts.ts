@@ -36,9 +36,12 @@ export const LOOK_WITHIN_MS = CHECK_WITHIN_MS + 200;
  */
 const BODY_TURNS = { atOnceBytes: 8_388_608, waitingBytes: 134_217_728, waitMs: 10_000 } as const;
 
-export const planning = ({ mappings, batchMaxBytes }: PeerConfig) => ({
+/** Content of one transaction; a larger asset is sent alone. */
+const BATCH_MAX_BYTES = 1_048_576;
+
+export const planning = ({ mappings }: PeerConfig) => ({
   mappings,
-  batchMaxBytes,
+  batchMaxBytes: BATCH_MAX_BYTES,
   batchesAtOnce: BATCHES_AT_ONCE,
 });
 
@@ -58,7 +61,7 @@ export async function openParts(basics: Basics, own: Own) {
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const { retain } = surface;
-  const jobs = openJobs({ sql, retain, owner: newId('proc_'), config, running, turns, now, log, metrics, own });
+  const jobs = openJobs({ sql, retain, owner: newId('proc_'), running, turns, now, log, metrics, own });
   const secretWatch = surface.watchSecrets(SECRET_USES, { API_KEY_HASHES: config.apiKeys });
   return { ...surface, ledger, jobs, bodyTurns, secretWatch };
 }
