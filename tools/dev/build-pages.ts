@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { workspaceRoot } from './src/workspace.ts';
 
 /** Inputs of the pages of an app. */
-export interface BuiltPages {
+interface BuiltPages {
   /** esbuild's format of a bundle: which files of which packages are in it. */
   readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, { bytesInOutput: number }>> }>>;
   /** Files and folders, absolute. */

@@ -14,7 +14,7 @@ const require = createRequireOfBundle(import.meta.url);`;
 const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
 /** Commands that are released as bundles besides the surfaces: folders in `tools`. */
-export const BUNDLED_TOOLS = ['admin', 'verify'];
+const BUNDLED_TOOLS = ['admin', 'verify'];
 
 /**
  * Builds `apps/<name>/dist`, `tools/<name>/dist` for a command, or another output folder: main.js, migrate.js and the

@@ -28,7 +28,7 @@ export interface GateGuardPorts {
 }
 
 /** How the routes of the public listener know their callers. */
-export interface GateAccess {
+interface GateAccess {
   readonly guard: Guard<GateCaller>;
   /** The gate's look-up. Like `authenticate` of the guard, and in the same round trip it reads what a check needs. */
   readonly lookUpEntries: LookUpEntries;

@@ -211,7 +211,7 @@ const HEALTH = { deadlineMs: 500, keepMs: 900 };
  *
  * @throws StartError naming the fault of the connection file, or that it does not configure LEDGER_CHANNEL.
  */
-export async function openFabricSeals(
+async function openFabricSeals(
   options: Omit<OpenRecordsLedgerOptions, 'config' | 'schema'> & { readonly config: GateConfig },
 ): Promise<SealLedger> {
   const { GatewayNotOpenedError, openRecordsLedger } = await import('@sealgate/ledger-fabric');

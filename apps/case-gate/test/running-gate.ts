@@ -41,7 +41,7 @@ export interface Ask {
 }
 
 /** Replaces basics of a process, to test the effect of a bug there. */
-export type ChangeBasics = (basics: Basics) => Basics;
+type ChangeBasics = (basics: Basics) => Basics;
 
 /** One process of the surface, run in this process on a real PostgreSQL. */
 export interface RunningGate {

@@ -1,6 +1,6 @@
 import { HashedSecrets, type HashedSecret } from '@sealgate/auth';
 
-export interface ConfiguredKey extends HashedSecret {
+interface ConfiguredKey extends HashedSecret {
   readonly familyId: string;
 }
 

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import type { AuthRequest } from '@sealgate/http';
 
 /** Whether a socket address is one of the configured ones. */
-export type AddressTest = (address: string) => boolean;
+type AddressTest = (address: string) => boolean;
 
 /**
  * Parses addresses and subnets (`10.0.0.0/8`), separated by commas. @throws Error listing invalid entries by position.

@@ -9,7 +9,7 @@ import { leases as openLeases } from './data/leases.ts';
 import { runJob, type RunJobPorts } from './domain/run-job.ts';
 import { jobMetrics } from './peer-metrics.ts';
 
-export interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
+interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
   /** Unique among all processes, past and present. */
   readonly owner: string;
   /** What running a job needs besides its store. */

@@ -76,7 +76,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   };
 }
 
-export interface AnswerMetrics {
+interface AnswerMetrics {
   readonly answered: (answer: {
     readonly status: number;
     readonly isAsync: boolean;

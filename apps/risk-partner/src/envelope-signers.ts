@@ -7,7 +7,7 @@ import { ed25519PrivateKey } from '@sealgate/merkle';
 /** Must never change: the signing keys are derived from it. */
 const PURPOSE = 'risk envelope signing';
 
-export interface EnvelopeSigner {
+interface EnvelopeSigner {
   readonly jwk: PublicJwk;
   /** A detached JWS over exactly these bytes, as `DocumentSigner` makes it. */
   sign(bytes: Uint8Array): Promise<string>;

@@ -24,7 +24,7 @@ export interface ApiKeyRow<Grants> {
 }
 
 /** A new key. `rawKey` exists only here: it goes into one response and into no log. */
-export type MintedApiKey<Grants> = ApiKeyRow<Grants> & { readonly rawKey: string };
+type MintedApiKey<Grants> = ApiKeyRow<Grants> & { readonly rawKey: string };
 
 export interface NewApiKey<Grants> {
   readonly ownerId: string;

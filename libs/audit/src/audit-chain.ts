@@ -12,7 +12,7 @@ export interface AuditChainOptions {
 }
 
 /** What an event says, before it has its place in a chain. */
-export type AuditContent = Omit<AuditEvent, 'link' | 'problem' | 'position'>;
+type AuditContent = Omit<AuditEvent, 'link' | 'problem' | 'position'>;
 
 /** The columns of a row, as `AUDIT_COLUMNS` selects them. */
 export interface AuditRow extends Omit<AuditContent, 'at' | 'detail'> {
@@ -32,7 +32,7 @@ export const AUDIT_COLUMNS = `a.id, a.at, to_json(a.at) #>> '{}' AS position, a.
   a.resource_id AS "resourceId", a.request_id AS "requestId", a.detail, a.lane, a.seq, a.heads, a.mac,
   a.secret_id AS "secretId"`;
 
-export interface AuditChain {
+interface AuditChain {
   /** Appends the event to a free lane, in the transaction `sql`. Its time is never before that of the event before. */
   append(sql: Sql, content: AuditContent): Promise<void>;
   /** The event of a row, whatever is in it. Never throws. */

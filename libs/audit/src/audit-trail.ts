@@ -103,12 +103,12 @@ export function auditMigrations(schema: string): MigrationSet {
 }
 
 /** The caller and request, part of the context of an admin route's handler. */
-export interface AuditContext {
+interface AuditContext {
   readonly caller: { readonly actor: string };
   readonly requestId: string;
 }
 
-export interface AuditedChange {
+interface AuditedChange {
   readonly action: string;
   readonly resource: string;
   readonly resourceId: string;

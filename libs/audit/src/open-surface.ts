@@ -24,7 +24,7 @@ import { startSecretWatch, type SecretUse } from './secret-watch.ts';
 type Own = (name: string, release: () => void | Promise<void>) => void;
 
 /** Settings common to the configurations of all surfaces. */
-export interface SurfaceSettings {
+interface SurfaceSettings {
   readonly databaseUrl: string;
   readonly databasePoolSize: number;
   readonly databasePreparedStatements: boolean | undefined;
@@ -56,7 +56,7 @@ export interface SurfaceOptions {
 }
 
 /** Periodic background work. */
-export interface RepeatedWork {
+interface RepeatedWork {
   readonly name: string;
   readonly work: () => Promise<unknown>;
   readonly everyMs: number;

@@ -26,7 +26,7 @@ export interface SecretNeed {
   readonly until: string | null;
 }
 
-export interface SecretStatus {
+interface SecretStatus {
   readonly id: string;
   /** Number of live processes that sign with it, only verify with it, and do not have it. */
   readonly makes: number;
@@ -55,7 +55,7 @@ export interface SecretWatch {
   leave(): Promise<void>;
 }
 
-export interface SecretWatchOptions {
+interface SecretWatchOptions {
   readonly sql: Sql;
   /** The schema that `auditMigrations` was run in. */
   readonly schema: string;

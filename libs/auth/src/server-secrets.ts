@@ -251,7 +251,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface SealedBytes {
+interface SealedBytes {
   readonly keyId: string;
   readonly bytes: Buffer;
 }

@@ -1,3 +1,3 @@
 export * from './verifying.ts';
-export { documentSigner, generateDocumentKey, publicJwkOf, seededSigner } from './document-signer.ts';
+export { documentSigner, generateDocumentKey, seededSigner } from './document-signer.ts';
 export type { DocumentSigner } from './document-signer.ts';

@@ -10,7 +10,7 @@ export const OPERATOR = 'operator.of.tests';
 export const VIEWER = 'viewer.of.tests';
 export const IDENTITY = { issuer: 'https://issuer.test', subject: 'eve' };
 
-export interface AdminSurface extends TestLog {
+interface AdminSurface extends TestLog {
   readonly app: App;
   readonly clock: ReturnType<typeof testClock>;
 }

@@ -31,7 +31,7 @@ export interface TestLog {
   readonly records: RequestRecord[];
 }
 
-export interface TestSurface extends TestLog {
+interface TestSurface extends TestLog {
   readonly app: App;
   /** Calls of the guard, in order. */
   readonly asked: string[];
@@ -40,7 +40,7 @@ export interface TestSurface extends TestLog {
 }
 
 /** Test keys: `good` has `things:read`, `poor` is over quota, `down` makes the key store unavailable. */
-export function testGuard(asked: string[], changes: Partial<Guard<TestCaller>> = {}): Guard<TestCaller> {
+function testGuard(asked: string[], changes: Partial<Guard<TestCaller>> = {}): Guard<TestCaller> {
   return {
     challenge: 'ApiKey',
     authenticate: async (request) => {
@@ -136,7 +136,7 @@ export function sendRaw(port: number, text: string): Promise<string> {
   });
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;

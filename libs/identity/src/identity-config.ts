@@ -1,7 +1,7 @@
 import { safeUrl } from '@sealgate/auth';
 
 /** The listeners that accept access tokens: each has audiences of its own. */
-export const TOKEN_LISTENERS = ['api', 'admin', 'mcp'] as const;
+const TOKEN_LISTENERS = ['api', 'admin', 'mcp'] as const;
 
 export type TokenListener = (typeof TOKEN_LISTENERS)[number];
 

@@ -17,7 +17,7 @@ const BYTES_PER_UNIT = 3;
  * Writes values in RFC 8785 form as UTF-8 bytes. About as fast as JSON.stringify, sorted or not; joining strings takes
  * twice as long and needs flattening afterwards.
  */
-export class CanonicalWriter {
+class CanonicalWriter {
   #bytes: Bytes = Bytes.allocUnsafe(INITIAL_BYTES);
   #length = 0;
 

@@ -1,6 +1,6 @@
 export { canonical, canonicalHash, sha256, sha256Text, type JsonValue } from './canonical.ts';
-export { cutMembers, scalarAt, type CutText, type TextScalar } from './cut-members.ts';
-export { inexactNumbers, pointerIn, type InexactNumber } from './inexact-numbers.ts';
+export { cutMembers, scalarAt, type TextScalar } from './cut-members.ts';
+export { inexactNumbers, pointerIn } from './inexact-numbers.ts';
 export { instantOf, parseInstant } from './instant.ts';
 export { MAX_DEPTH, opensTooDeep } from './opens-too-deep.ts';
 export { parseStrict, parseStrictInTurns, type StrictCode } from './parse-strict.ts';

@@ -4,7 +4,7 @@ import { hashOfKey } from './member-names.ts';
  * Bodies of a given size that are slow to parse, for tests and the benchmark: each stresses another part of the parser.
  * `code` is the expected refusal, undefined for a valid body.
  */
-export interface NastyBody {
+interface NastyBody {
   readonly name: string;
   readonly code?: 'INVALID_JSON' | 'JSON_TOO_DEEP' | 'DUPLICATE_MEMBER' | 'UNSAFE_NUMBER';
   readonly text: string;

@@ -15,7 +15,7 @@ tries=0
 until rm -rf -- "$@" 2>/dev/null || [ $tries -ge 20 ]; do sleep 0.1; tries=$((tries + 1)); done
 `;
 
-export interface Guardian {
+interface Guardian {
   /** Removes the guard: nothing is killed or deleted later. */
   dismiss(): void;
 }

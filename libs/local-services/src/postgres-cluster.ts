@@ -18,7 +18,7 @@ import { runAs, type SystemUser } from './system-user.ts';
 const passwordFile = 'superuser-password';
 const initdbTimeoutMs = 120_000;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly directory: string;
   readonly binaries: PostgresBinaries;
   readonly user: SystemUser | undefined;

@@ -28,7 +28,7 @@ export interface LocalPostgres {
   stop(mode?: 'fast' | 'immediate'): Promise<void>;
 }
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Kept between starts; created on the first, with its parent. */
   readonly dataDirectory: string;
   /** On 127.0.0.1. Default: a free one. */

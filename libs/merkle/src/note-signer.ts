@@ -35,7 +35,7 @@ export interface LogSigner extends NoteSigner {
   readonly logKeys: readonly string[];
 }
 
-export interface SignerKey {
+interface SignerKey {
   readonly name: string;
   readonly keyHash: string;
   readonly seed: Uint8Array;

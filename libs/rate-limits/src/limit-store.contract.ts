@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Charge, LimitState, LimitStore, Policy } from './limits.ts';
 
 /** A store under test, on a clock that the test advances. */
-export interface StoreUnderTest {
+interface StoreUnderTest {
   readonly store: LimitStore;
   advance(ms: number): void;
   close(): Promise<void>;

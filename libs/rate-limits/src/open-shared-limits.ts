@@ -4,7 +4,7 @@ import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
 import { sharedLimits, type SharedLimits } from './limits.ts';
 
-export interface OpenedLimits {
+interface OpenedLimits {
   readonly limits: SharedLimits;
   /** The connection, for other small uses. Undefined without Redis. */
   readonly redis: RedisHandle['client'] | undefined;

@@ -63,7 +63,7 @@ export class GcraStore implements Store {
   }
 }
 
-export interface RequestLimiter {
+interface RequestLimiter {
   /** Charges 1 to a bucket. Rejects as the limits do. */
   charge(bucket: string, exchange: HttpPair): Promise<LimitState>;
   /** As `charge`, in the form a guard returns. */

@@ -10,7 +10,7 @@ export interface ServiceHealth {
   readonly body?: object;
 }
 
-export type HealthCheck = () => ServiceHealth | Promise<ServiceHealth>;
+type HealthCheck = () => ServiceHealth | Promise<ServiceHealth>;
 
 /** The settings from `listenerFields` that the host uses. */
 export interface HostConfig {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-export interface SelfSigned {
+interface SelfSigned {
   readonly cert: string;
   readonly key: string;
 }

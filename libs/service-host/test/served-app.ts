@@ -49,7 +49,7 @@ export const LOCAL: HostConfig = {
   drainTimeoutMs: 5_000,
 };
 
-export interface RecordedLine {
+interface RecordedLine {
   readonly level: string;
   readonly event: string;
   readonly fields: LogFields | undefined;

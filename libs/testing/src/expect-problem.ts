@@ -7,7 +7,7 @@ export interface ProblemResponse {
   readonly body: unknown;
 }
 
-export interface ProblemExpectation {
+interface ProblemExpectation {
   /** The faults in order, by location; their details are not compared. */
   readonly errors?: readonly {
     readonly in: 'body' | 'query' | 'header' | 'path' | 'arguments';

@@ -34,7 +34,7 @@ export interface OwnPostgres extends ThrowawayPostgres {
   restart(): Promise<void>;
 }
 
-export interface ThrowawayPostgresOptions {
+interface ThrowawayPostgresOptions {
   /** A server for this test only, which it may halt or kill. Implied by any other option. */
   readonly own?: true;
   /** Writes are flushed to disk before they are acknowledged, as in production. */
@@ -216,7 +216,7 @@ export async function copyDatabase(url: string, suffix = 'copy'): Promise<() => 
 }
 
 /** A concurrent transaction that holds the locks of its statement. */
-export interface HeldLock {
+interface HeldLock {
   /** Number of sessions of this database that wait for a lock. */
   waiting(): Promise<number>;
   release(): Promise<void>;

@@ -40,7 +40,7 @@ export function cpuMsOf({ pid, family = false }: WatchedProcess): number | undef
 }
 
 /** CPU milliseconds of all cores that were spent on anything or stolen from this machine. Linux only. */
-export function machineBusyMs(): number | undefined {
+function machineBusyMs(): number | undefined {
   const line = readText('/proc/stat')?.split('\n')[0];
   if (line === undefined) return undefined;
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, stolen = 0] = line

@@ -48,7 +48,7 @@ const postgresSettings = {
 /** Redis holds only copies, so evicting the oldest is safe. Every installation sets a bound. */
 const redisArguments = ['--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru'];
 
-export interface BenchRun {
+interface BenchRun {
   readonly options: BenchOptions;
   readonly stack: ReleaseStack;
   readonly signal: AbortSignal;

@@ -57,7 +57,7 @@ const CORE_US = 1_000_000 * PLANNED_LOAD;
 const DAY_SECONDS = 86_400;
 
 /** The required resources. Bytes are those of PostgreSQL's tables and indexes unless stated otherwise. */
-export interface Capacity {
+interface Capacity {
   readonly requestsPerSecond: number;
   /** Processes of one core; at least two, so that one may fail. */
   readonly gateways: number;

@@ -61,7 +61,7 @@ export interface OrganizationPlan {
   readonly connectionFile: string;
 }
 
-export interface PeerPlan {
+interface PeerPlan {
   readonly role: `peer-${OrganizationName}`;
   readonly port: number;
   readonly chaincodePort: number;

@@ -24,7 +24,7 @@ export interface ProcessSpec {
 
 const tailBytes = 16_384;
 
-export type NodeSignal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
+type NodeSignal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
 
 /** The long-running processes of a network, which later commands can find. */
 export interface NodeProcesses {

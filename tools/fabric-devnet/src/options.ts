@@ -40,7 +40,7 @@ const known = {
   status: ['data', 'json', 'help'],
 } as const;
 
-export type DevnetCommand = keyof typeof known;
+type DevnetCommand = keyof typeof known;
 
 export const isDevnetCommand = (name: string | undefined): name is DevnetCommand =>
   name !== undefined && Object.hasOwn(known, name);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { DevnetError, messageOf } from './devnet-error.ts';
 
-export interface CommandCall {
+interface CommandCall {
   readonly program: string;
   readonly parameters: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ export interface ExportedEvent {
 }
 
 /** What is wrong with the chain of an export. */
-export interface LinkFault {
+interface LinkFault {
   readonly step: 'origin' | 'gap';
   readonly detail: string;
   readonly where: string;

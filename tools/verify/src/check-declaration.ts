@@ -26,7 +26,7 @@ import {
 import { type NoteInput, openCheckpoint } from './signed-checkpoint.ts';
 
 /** A declared loss with its proof as entry 0 of its log. */
-export interface StatedDeclaration {
+interface StatedDeclaration {
   readonly where: string;
   readonly statement: Declaration;
   readonly inclusionPath: readonly string[];
@@ -148,7 +148,7 @@ function noteOf({ where, checkpoint }: DeclarationFile): NoteInput {
   return { note: checkpoint, where: `${where.replace(/#.*$/, '')}#/checkpoint` };
 }
 
-export interface LossInput {
+interface LossInput {
   readonly file: DeclarationFile;
   readonly verifier: NoteVerifier;
   /** A receipt, and the checkpoint of its proof. */

@@ -11,7 +11,7 @@ export interface SenderKey {
   readonly key: ReturnType<typeof ed25519Key>;
 }
 
-export interface DeliveryInput {
+interface DeliveryInput {
   /** Name of the file with the record or its receipt, for the report. */
   readonly name: string;
   readonly value: JsonValue;

@@ -12,7 +12,7 @@ import {
 } from '@sealgate/merkle';
 import { entryCount, type Report, type Reporter, startReport } from './report.ts';
 
-export interface LogProofInput {
+interface LogProofInput {
   /** A C2SP tlog-proof file. */
   readonly text: string;
   readonly where: string;

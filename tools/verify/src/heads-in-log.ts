@@ -13,7 +13,7 @@ export interface SavedHead {
   readonly where: string;
 }
 
-export interface HeadsInLogInput {
+interface HeadsInLogInput {
   /** A copy of the channel's log: `checkpoint`, and entry bundles as in C2SP tlog-tiles. */
   readonly directory: string;
   readonly verifier: NoteVerifier;

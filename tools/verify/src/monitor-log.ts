@@ -57,7 +57,7 @@ export interface SeenLog {
   readonly edge: readonly { readonly level: number; readonly hashes: string }[];
 }
 
-export interface FollowInput {
+interface FollowInput {
   /** Reads a path below the log's URL; undefined if it does not exist. @throws UnreadableError if it cannot be read. */
   readonly read: (path: string) => Promise<Bytes | undefined>;
   readonly verifier: NoteVerifier;

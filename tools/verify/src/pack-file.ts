@@ -15,7 +15,7 @@ import {
 } from './shape.ts';
 
 /** One event of a case in a pack. */
-export interface PackEvent {
+interface PackEvent {
   readonly where: string;
   readonly seq: number;
   readonly event: string;

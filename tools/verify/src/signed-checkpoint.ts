@@ -82,7 +82,7 @@ export function signersOf(note: string, { keys }: NoteVerifier): string {
 }
 
 /** Name and id of a key, as in signature lines. */
-export function keyLabel({ name, keyHash }: { name: string; keyHash: string }): string {
+function keyLabel({ name, keyHash }: { name: string; keyHash: string }): string {
   return `${name}+${keyHash}`;
 }
 

@@ -10,10 +10,7 @@ const RECORDS_AT_ONCE = 200;
 /** Lease of a process on the records that it took; afterwards they are due again. */
 const LEASE_MS = 2000;
 
-export interface OutboxPorts extends Pick<
-  SealPorts,
-  'recordIds' | 'decisionMacs' | 'onCorrupt' | 'onConflict' | 'target'
-> {
+interface OutboxPorts extends Pick<SealPorts, 'recordIds' | 'decisionMacs' | 'onCorrupt' | 'onConflict' | 'target'> {
   readonly sql: Sql;
   /** The ledger that receives these records; seals and versions may go to different ones. */
   readonly ledger: Pick<LedgerAppender, 'append'>;

@@ -32,7 +32,7 @@ export interface KeptHead {
   readonly text: string;
 }
 
-export interface DecisionLogOptions {
+interface DecisionLogOptions {
   readonly sql: Sql;
   /** Unique name of this process. */
   readonly process: string;

@@ -7,7 +7,7 @@ export type LoggedDecision = Omit<Row, 'seq' | 'decision'> & {
   readonly decision: 'allow' | 'deny';
 };
 
-export interface DecisionFilter {
+interface DecisionFilter {
   readonly environment: string;
   readonly subjectRef?: string;
   readonly venueId?: string;

@@ -25,7 +25,7 @@ const SELECT = `SELECT e.record_version, e.status, e.document, e.changed_at, e.m
   FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
   LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
 
-export interface EligibilityParts {
+interface EligibilityParts {
   readonly macs: KeyedHasher;
   readonly versions: LedgerVersions;
 }

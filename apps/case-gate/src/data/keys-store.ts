@@ -24,7 +24,7 @@ interface Order {
   readonly overlapSeconds?: number;
 }
 
-export interface KeyParts {
+interface KeyParts {
   readonly keys: ApiKeys<KeyGrants>;
   readonly macs: KeyedHasher;
   readonly versions: LedgerVersions;

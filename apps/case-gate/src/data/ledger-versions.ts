@@ -7,7 +7,7 @@ import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import type { LedgerTarget } from '../domain/seal-case.ts';
 import { versionIds, seenName, type VersionedRecord } from '../domain/versioned-record.ts';
 
-export interface LedgerVersionsOptions {
+interface LedgerVersionsOptions {
   readonly target: LedgerTarget;
   /** Derives the ids of ledger records. Any of its secrets may have made an id. */
   readonly recordIds: KeyedHasher;
@@ -74,7 +74,7 @@ function asDatabaseError<Result>(call: Promise<Result>): Promise<Result> {
  * Records that conflict with the ledger where it contradicts a version: the next version, which must not exist, and
  * this one with its content, which exists or is on its way. Under the ids of every secret.
  */
-export function contradictingRecords(recordIds: KeyedHasher, { name, type, version, data }: VersionedRecord) {
+function contradictingRecords(recordIds: KeyedHasher, { name, type, version, data }: VersionedRecord) {
   const recordsAs = (of: number, content: string) =>
     versionIds(recordIds, name, of).map((id) => ({ id, type, owner: null, data: content, extra: null }));
   return [...recordsAs(version, data), ...recordsAs(version + 1, NO_DOCUMENT)];

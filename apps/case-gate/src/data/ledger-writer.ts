@@ -24,7 +24,7 @@ export type RecordingTransactions = <Result>(
   options?: { readonly deadlineMs: number },
 ) => Promise<Result>;
 
-export interface LedgerWriterOptions {
+interface LedgerWriterOptions {
   readonly sql: Database;
   readonly ledger: Pick<LedgerAppender, 'append'>;
   readonly target: LedgerTarget;

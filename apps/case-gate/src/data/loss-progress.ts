@@ -1,9 +1,9 @@
 import type { Sql } from '@sealgate/storage';
 
 /** Both key columns of the last reviewed row; empty before the first. */
-export type ReviewPlace = readonly string[];
+type ReviewPlace = readonly string[];
 
-export interface ReviewedPage {
+interface ReviewedPage {
   readonly place: ReviewPlace;
   /** Number of rows that were changed. */
   readonly changed: number;

@@ -19,7 +19,7 @@ export interface PoliciesStore {
 /** Without the MAC, as answered to administrators. */
 const SHOWN_COLUMNS = `environment, policy_version AS "policyVersion", status, rules, record_version AS "recordVersion",
   created_at AS "createdAt", updated_at AS "updatedAt"`;
-export const POLICY_COLUMNS = `${SHOWN_COLUMNS}, mac`;
+const POLICY_COLUMNS = `${SHOWN_COLUMNS}, mac`;
 
 export function policiesStore(sql: Sql): PoliciesStore {
   return {
@@ -64,7 +64,7 @@ export async function insertPolicy(
 }
 
 /** Locks the policy for a change, or against changes. */
-export type PolicyLock = 'FOR UPDATE' | 'FOR SHARE';
+type PolicyLock = 'FOR UPDATE' | 'FOR SHARE';
 
 /**
  * Reads and locks the policy until the transaction ends.

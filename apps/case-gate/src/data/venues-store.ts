@@ -27,7 +27,7 @@ export function venuesStore(sql: Sql): VenuesStore {
   };
 }
 
-export interface VenueParts {
+interface VenueParts {
   readonly macs: KeyedHasher;
   readonly versions: LedgerVersions;
 }

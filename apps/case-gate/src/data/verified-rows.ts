@@ -66,7 +66,7 @@ type KnownSubject = Known<SubjectRow, { readonly record: EligibilityRecord; read
  * What this process has verified, to save verifying it again. Forgetting entries costs time only. Rows are copied
  * without other columns, since twenty thousand of them must fit into the heap.
  */
-export interface KnownRows {
+interface KnownRows {
   /** By hash of the key, as latin1. */
   readonly keys: Map<string, Known<KeyRow, KeyGrants>>;
   /** By name. */
@@ -96,7 +96,7 @@ export interface VerifyContext {
 }
 
 /** The expected version of a subject. The statement that reads the subject asks the ledger about it too. */
-export interface Guess {
+interface Guess {
   readonly version: number;
   /** Ledger ids of this version, and of the next one. */
   readonly ids: readonly string[];

@@ -30,7 +30,7 @@ export interface PackPorts {
 const CANONICALIZATION = 'RFC8785';
 
 /** The hashed and signed members: all but generated_at, pack_hash and signature. */
-export type SignedMembers = {
+type SignedMembers = {
   readonly case_id: string;
   readonly subject_ref: string;
   readonly status: string;

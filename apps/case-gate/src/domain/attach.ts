@@ -7,7 +7,7 @@ import type { CaseTransaction } from './case-transaction.ts';
 /** Maximum attachments of one case. */
 const MAX_ATTACHMENTS = 1000;
 
-export interface AttachOrder {
+interface AttachOrder {
   readonly attachments: readonly NewAttachment[];
   readonly actor: string;
   readonly at: Date;

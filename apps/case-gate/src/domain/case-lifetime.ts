@@ -3,7 +3,7 @@ import type { CaseRecord } from './case-record.ts';
 import { isOpen, move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 
-export interface LifetimePorts {
+interface LifetimePorts {
   readonly inTransaction: InTransaction;
   readonly now: () => number;
 }

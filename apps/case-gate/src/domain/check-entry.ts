@@ -131,8 +131,8 @@ export const DENY_REASONS = [
   'VENUE_NOT_PERMITTED',
 ] as const;
 
-export type FailClosedReason = (typeof FAIL_CLOSED_REASONS)[number];
-export type DenyReason = (typeof DENY_REASONS)[number];
+type FailClosedReason = (typeof FAIL_CLOSED_REASONS)[number];
+type DenyReason = (typeof DENY_REASONS)[number];
 export type GateReason = 'ELIGIBLE' | FailClosedReason | DenyReason;
 
 /** A subject that wants to enter a venue. An id that cannot exist is treated as unknown. */
@@ -145,7 +145,7 @@ export interface Entry {
   readonly policyVersion: string | undefined;
 }
 
-export interface KnownVenue {
+interface KnownVenue {
   readonly environment: string;
   readonly venueId: string;
   readonly active: boolean;
@@ -240,6 +240,6 @@ function storedStatusIs(record: EligibilityRecord | undefined, status: string): 
 const FAIL_CLOSED: ReadonlySet<string> = new Set(FAIL_CLOSED_REASONS);
 
 /** Whether a reason means that a fact could not be established. */
-export function failsClosed(reason: GateReason): boolean {
+function failsClosed(reason: GateReason): boolean {
   return FAIL_CLOSED.has(reason);
 }

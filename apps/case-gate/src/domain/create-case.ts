@@ -13,7 +13,7 @@ export interface Actor {
   readonly auditedIn?: string;
 }
 
-export interface NewCase {
+interface NewCase {
   readonly subjectRef: string;
   readonly caseType: string;
   readonly venueIds: readonly string[];

@@ -13,7 +13,7 @@ export function newestEpoch(losses: readonly DeclaredLoss[]): number {
   return losses.reduce((newest, { epoch }) => Math.max(newest, epoch), 0);
 }
 
-export interface LossStanding {
+interface LossStanding {
   /** For the next version of the record; undefined if nothing was declared lost. */
   readonly review: LossReview | undefined;
   /** The review is valid only if the ledger holds this version of the record; see `notInLedger`. */

@@ -18,7 +18,7 @@ export interface CurrentDecision {
   readonly valid_until: string | null;
 }
 
-export interface Restriction {
+interface Restriction {
   readonly at: string;
   readonly reason: string;
 }
@@ -62,7 +62,7 @@ export function isUnconfirmed(record: EligibilityRecord): record is UnconfirmedR
 }
 
 /** The status of a record regardless of the time: `eligible` may have expired. */
-export type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'unconfirmed' | 'suspended' | 'revoked';
+type StoredStatus = 'pending' | 'eligible' | 'ineligible' | 'unconfirmed' | 'suspended' | 'revoked';
 
 /** Revocation outranks suspension, suspension a missing confirmation, and all of them any decision. */
 export function storedStatus(record: EligibilityRecord): StoredStatus {

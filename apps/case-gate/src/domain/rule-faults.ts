@@ -3,7 +3,7 @@ import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-
 import type { PolicyRules } from './policy-rules.ts';
 
 /** A fault of the rules, with an RFC 6901 pointer into them. */
-export interface RuleFault {
+interface RuleFault {
   readonly pointer: string;
   readonly detail: string;
 }

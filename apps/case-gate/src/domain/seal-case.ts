@@ -33,7 +33,7 @@ export interface SealPorts extends EligibilityPorts {
 
 export type SealStep = 'begun' | 'appended' | 'completed';
 
-export interface SealOrder {
+interface SealOrder {
   readonly environment: string;
   readonly caseId: string;
   readonly policyVersion: string;
@@ -220,7 +220,7 @@ function conflict(): AppError {
   return new AppError('RECORD_CONFLICT', 'The ledger holds other content under the id of this seal.');
 }
 
-export const SEAL_VERSION = 1;
+const SEAL_VERSION = 1;
 
 /**
  * The canonical text that a final decision is sealed as. Its content is fixed by the decision: venues and attachments

@@ -47,7 +47,7 @@ export function ledgerRecordId(hasher: KeyedHasher, parts: readonly string[]): s
 }
 
 /** The ids derived by each of the secrets, that of the current one first. */
-export function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
+function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[] {
   return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
 }
 

@@ -28,7 +28,7 @@ export interface AdminPorts {
 }
 
 /** A position in a list ordered by time and id. */
-export interface TimePosition {
+interface TimePosition {
   readonly at: Date;
   readonly id: string;
 }

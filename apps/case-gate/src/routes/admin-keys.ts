@@ -67,7 +67,7 @@ const KeyRow = named(
 );
 
 /** A key to mint. */
-export interface MintOrder {
+interface MintOrder {
   readonly environment: string;
   readonly label: string;
   readonly scopes: readonly Scope[];

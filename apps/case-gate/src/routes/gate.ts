@@ -147,7 +147,7 @@ const reasons = {
 };
 
 /** Members of a refusal of the gate, in addition to those of every problem. */
-export const DenyMembers = named(
+const DenyMembers = named(
   'Denial',
   Type.Object({ decision: Type.Literal('deny'), allow: Type.Literal(false), ...reasons }),
 );
@@ -164,7 +164,7 @@ function reasonOf({ status, code }: AppError): string {
 }
 
 /** Adds deny to every refusal on the gate's path, so that no client can mistake it for an allow. */
-export function denyProblem(problem: Problem, error: AppError): Problem {
+function denyProblem(problem: Problem, error: AppError): Problem {
   const isOurs = error.status >= 500;
   return { ...problem, decision: 'deny', allow: false, reason_codes: [reasonOf(error)], fail_closed: isOurs };
 }

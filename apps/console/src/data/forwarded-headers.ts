@@ -55,7 +55,7 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 ]);
 
 /** Makes every forwarded document a sandboxed one without an origin, in which nothing runs. */
-export const ANSWER_POLICY =
+const ANSWER_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 /** The request headers sent to a surface: names and values alternating, as the browser wrote them. */

@@ -12,7 +12,7 @@ import { AppError } from '@sealgate/errors';
 import { answerHeaders, requestHeaders } from './forwarded-headers.ts';
 
 /** One request to forward. */
-export interface Passage {
+interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Base URL of the listener, without trailing slash. */
@@ -25,7 +25,7 @@ export interface Passage {
 
 export type PassageOutcome = 'answered' | 'unreachable' | 'unknown' | 'refused' | 'cut';
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   readonly bodyMaxBytes: number;
   readonly onOutcome?: (outcome: PassageOutcome) => void;
   /** Timeout until the response head, and of idle streams. */

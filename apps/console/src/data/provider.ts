@@ -8,7 +8,7 @@ import type { Audience } from '../domain/surfaces.ts';
 import type { SignedIn, SignInProvider } from '../domain/sign-in.ts';
 import { boundedText, TooLongError } from './bounded-fetch.ts';
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly issuer: string;
   readonly clientId: string;
   /** Undefined for a public client. */

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import type { Surface } from '../domain/surfaces.ts';
 
-export interface Reached {
+interface Reached {
   readonly ok: boolean;
   readonly body: {
     readonly status: 'healthy' | 'degraded' | 'unhealthy';

@@ -112,7 +112,7 @@ const LINE = /^([a-z_:][a-z0-9_:]*)(?:\{(.*)\})? (\S+)$/i;
 const UNCOUNTED = /route="(?:none|\/metrics|\/health[^"]*)"/;
 
 /** Parses the subset of the Prometheus text format that the surfaces use. */
-export function readMetrics(text: string): { requests: number; errors: number; gauges: Record<string, number> } {
+function readMetrics(text: string): { requests: number; errors: number; gauges: Record<string, number> } {
   const gauges: Record<string, number> = {};
   let [requests, errors] = [0, 0];
   for (const line of text.split('\n')) {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
-export interface WebFile {
+interface WebFile {
   readonly bytes: Buffer;
   readonly contentType: string;
   /** Whether the name contains a content hash, so that the file never changes. */

@@ -1,7 +1,7 @@
 import { AppError } from '@sealgate/errors';
 
 /** Another origin cannot send it without a CORS preflight, which fails. */
-export const CONSOLE_HEADER = 'x-sealgate-console';
+const CONSOLE_HEADER = 'x-sealgate-console';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** `none`: typed into the address bar, or opened from a bookmark. */

@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 /** Whose work it is: a signed-in person, in all their sessions, or a client without a session. */
 export type Holder = { readonly issuer: string; readonly subject: string } | { readonly address: string };
 
-export interface SlotLimits {
+interface SlotLimits {
   readonly total: number;
   /** The most for one person, and for one address without a session. */
   readonly perHolder: number;

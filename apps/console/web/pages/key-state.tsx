@@ -14,7 +14,7 @@ interface KeyTimes {
 type KeyStateName = 'live' | 'ending' | 'revoked' | 'expired' | 'replaced';
 
 /** The current state of a key; an ending key is still valid. */
-export function keyState({ revokedAt, endsAt, expiresAt = null }: KeyTimes, now = Date.now()): KeyStateName {
+function keyState({ revokedAt, endsAt, expiresAt = null }: KeyTimes, now = Date.now()): KeyStateName {
   if (revokedAt !== null) return 'revoked';
   const isExpiry = endsAt === expiresAt;
   if (endsAt !== null && Date.parse(endsAt) <= now) return isExpiry ? 'expired' : 'replaced';

@@ -8,7 +8,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 /** Root cannot use Chromium's sandbox; CI containers have little shared memory. No other protection is switched off. */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 
-export const HOW_TO_GET_ONE =
+const HOW_TO_GET_ONE =
   'Set CHROMIUM_PATH, or put chromium, chromium-browser or google-chrome on the PATH (apt-get install chromium).';
 
 /**

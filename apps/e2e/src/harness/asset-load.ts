@@ -4,7 +4,7 @@ import { deliver, type Asset, type AssetAttempt, type AssetOrder, type Fate } fr
 import type { FabricStage, Place } from './fabric-stage.ts';
 import type { PeerSetup } from './peer-setup.ts';
 
-export interface AssetLoad {
+interface AssetLoad {
   readonly attempts: readonly AssetAttempt[];
   /** Resolves once this many more orders are known to be written. */
   written(more: number): Promise<void>;

@@ -125,7 +125,7 @@ export async function jobResult(
 }
 
 /** Throws for a summary that does not report exactly one result for each asset. */
-export function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
+function fatesOf(order: AssetOrder, summary: SyncSummary): Fate[] {
   const place = (id: string): Fate => {
     const asset = order.assets.find((one) => one.id === id);
     const of = summary.transactions.filter(({ assetIds }) => assetIds.includes(id));

@@ -14,7 +14,7 @@ export interface Counters {
   readonly refused: Readonly<Record<string, number>>;
 }
 
-export async function readCounters(gateways: readonly Gateway[]): Promise<Counters> {
+async function readCounters(gateways: readonly Gateway[]): Promise<Counters> {
   const texts = await Promise.all(gateways.map(async ({ ops }) => (await ops.send({ path: '/metrics' })).text));
   const lines = texts.flatMap((text) => text.split('\n'));
   const sum = (name: string): number => {

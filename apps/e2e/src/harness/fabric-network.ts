@@ -25,13 +25,13 @@ export interface FabricNetwork {
   close(): Promise<void>;
 }
 
-export interface Killable {
+interface Killable {
   /** Like a crash: whatever it had not passed on is lost. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-export interface Freezable {
+interface Freezable {
   /** It keeps its connections and stops working: an orderer creates no blocks, a contract does not answer. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;

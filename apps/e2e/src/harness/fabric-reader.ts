@@ -21,7 +21,7 @@ export interface LedgerReader {
   close(): void;
 }
 
-export interface ReaderCall {
+interface ReaderCall {
   readonly chaincode: string;
   readonly transaction: string;
   readonly args: readonly string[];

@@ -27,7 +27,7 @@ export interface Place {
   readonly prefix: string;
 }
 
-export interface StageOptions {
+interface StageOptions {
   /** Processes on one database; default 2. */
   readonly peers?: number;
   /** The gateway peers that they know; default those of the network. */

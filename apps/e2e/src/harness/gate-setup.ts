@@ -103,7 +103,7 @@ export async function gateSetup({
   };
 }
 
-export interface GateAsking {
+interface GateAsking {
   readonly body?: unknown;
   readonly idempotencyKey?: string;
   readonly timeoutMs?: number;

@@ -30,7 +30,7 @@ export function shown(guide: string, language: string): string[] {
 }
 
 /** The code block with this index in a language; default the first. */
-export interface Program {
+interface Program {
   readonly guide: string;
   readonly language: string;
   readonly number?: number;

@@ -22,7 +22,7 @@ export async function verify(folder: string, ...parameters: readonly string[]): 
   return { exitCode, text };
 }
 
-export interface LogStory {
+interface LogStory {
   readonly admin: AdminClient;
   /** `<networkId>.<name>`. */
   readonly channel: string;

@@ -6,7 +6,7 @@ import type { HeaderLines, HttpAnswer } from './http-exchange.ts';
 import type { Installation } from './installation.ts';
 
 /** A delivery in the form of GitHub's. */
-export interface GithubDelivery {
+interface GithubDelivery {
   readonly secret: string;
   readonly body?: string;
   readonly deliveryId?: string;

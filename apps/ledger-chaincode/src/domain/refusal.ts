@@ -1,5 +1,5 @@
 /** Codes of a rejected transaction. They are part of the contract: clients read them. */
-export type RefusalCode = 'RECORD_CONFLICT' | 'INVALID_REQUEST';
+type RefusalCode = 'RECORD_CONFLICT' | 'INVALID_REQUEST';
 
 /**
  * Rejects the whole transaction. A chaincode can only return one message on failure, so the message is

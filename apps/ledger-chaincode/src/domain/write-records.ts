@@ -13,7 +13,7 @@ export interface RecordWriter {
 }
 
 /** What to do if the id holds other content. */
-export type OnOtherContent = 'refuse' | 'new version';
+type OnOtherContent = 'refuse' | 'new version';
 
 /**
  * Writes each record whose content is not stored yet, and returns a receipt for each, in order. All are read before the

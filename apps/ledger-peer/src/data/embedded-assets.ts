@@ -17,7 +17,7 @@ import type { Target } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
 import { textOfStored } from './record-text.ts';
 
-export interface EmbeddedAssets extends AssetLedger {
+interface EmbeddedAssets extends AssetLedger {
   /** Receives results that arrive after the caller was answered. */
   readonly onResult: OnResult;
 }

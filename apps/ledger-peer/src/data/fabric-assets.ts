@@ -19,7 +19,7 @@ import type { Target } from '../domain/mapping.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
 import { fabricJobs, workOf } from './fabric-jobs.ts';
 
-export interface FabricAssetsOptions {
+interface FabricAssetsOptions {
   readonly client: FabricClient;
   /** Maps our channels to Fabric channels. */
   readonly channels: ChannelMap;

@@ -13,7 +13,7 @@ import type { AssetResult } from '../domain/asset-result.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { ContractWords } from './contract-words.ts';
 
-export interface FabricJobs extends Pick<AssetLedger, 'recall'> {
+interface FabricJobs extends Pick<AssetLedger, 'recall'> {
   committed(target: Target, assets: readonly NewAsset[], done: Committed): Promise<CommittedOutcome>;
   /** Another process runs the same job, and has sent the same assets. */
   writtenElsewhere(target: Target, assets: readonly NewAsset[], jobId: string): Promise<WriteOutcome>;

@@ -3,7 +3,7 @@ import type { TakenJob } from '../domain/jobs.ts';
 import type { JobsStore } from './jobs-store.ts';
 import type { Leases } from './leases.ts';
 
-export interface JobWorkerOptions {
+interface JobWorkerOptions {
   readonly jobs: Pick<JobsStore, 'take' | 'release' | 'finish'>;
   readonly leases: Leases;
   /** Runs a job; true: it is done. */

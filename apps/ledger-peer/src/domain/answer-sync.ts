@@ -33,7 +33,7 @@ export type SyncAnswer = KeptAnswer & { readonly replayed: boolean };
 
 export type AnswerSync = (request: SyncRequest) => Promise<SyncAnswer>;
 
-export interface AnswerSyncPorts {
+interface AnswerSyncPorts {
   readonly ledger: AssetLedger;
   readonly mappings: Mappings;
   readonly jobs: JobStore;

@@ -9,7 +9,7 @@ export interface SentAsset {
   readonly data: JsonValue;
 }
 
-export interface BatchLimits {
+interface BatchLimits {
   /** Maximum assets of one batch. */
   readonly batchSize: number;
   /** Maximum bytes of content of one batch; a larger asset is sent alone. */

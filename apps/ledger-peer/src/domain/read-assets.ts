@@ -6,7 +6,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
 
-export interface PublicLogEpoch {
+interface PublicLogEpoch {
   readonly epoch: number;
   readonly origin: string;
   /** Null for the first log of a channel. */

@@ -61,7 +61,7 @@ const weakHeaders = { ...headers, ETag: 'Weak: over the uncompressed bytes.' };
 const notModified = { description: 'Unchanged since the ETag in the request.', headers };
 
 /** `log` undefined: no public log. `mappings`: channels and types whose records this peer shows. */
-export interface PublicLogPorts {
+interface PublicLogPorts {
   readonly log: PublicLog | undefined;
   readonly mappings: Mappings;
   /** Whether the log of a channel needs no key, so that shared caches may keep its responses. */

@@ -9,7 +9,7 @@ import {
 import { scriptedLedger, type Script, type ScriptedLedger } from './scripted-ledger.ts';
 
 /** A database for the tests of a file, and peers on it that are closed after each test. */
-export interface PeerSuite {
+interface PeerSuite {
   readonly database: TestDatabase;
   /** A separate process, on a scripted ledger. */
   peerWith(script?: Script, more?: Partial<TestPeerOptions>): TestPeer & { readonly ledger: ScriptedLedger };

@@ -19,7 +19,7 @@ interface AnchorRow {
   attempts: number;
 }
 
-export interface AnchorStoreOptions {
+interface AnchorStoreOptions {
   readonly sql: Database;
   readonly audit: AuditTrail;
   /** Milliseconds since the epoch. */

@@ -51,7 +51,7 @@ async function listRows(
   return (await sql.query<StoredRow>(prepared(text, values))).map(rowOf);
 }
 
-export interface FindQuery {
+interface FindQuery {
   readonly kind: KindName;
   readonly id: string;
   readonly scope: RowScope;

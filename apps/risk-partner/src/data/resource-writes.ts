@@ -14,7 +14,7 @@ import { findRow, rowOf, visibleIds } from './dashboard-reads.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
 import { attributesOf } from './row-condition.ts';
 
-export interface ResourceWritesOptions {
+interface ResourceWritesOptions {
   readonly sql: Database;
   readonly audit: AuditTrail;
   /** Milliseconds since the epoch. */

@@ -52,7 +52,7 @@ async function withProofs({ sql, orgId }: RevisionChange, evidenceId: string): P
   return ['evidence', ...proofs.map(() => 'proof')];
 }
 
-export interface ChangeRow extends RowAttributes {
+interface ChangeRow extends RowAttributes {
   readonly kind: string;
   /** The row, to look up its later attributes; for a proof, its evidence. */
   readonly id: string;

@@ -3,7 +3,7 @@ import { jwksOf, type Jwks, type PublicJwk } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 
-export interface SigningKeysOptions {
+interface SigningKeysOptions {
   readonly sql: Sql;
   /** The keys of this process; the first one signs. */
   readonly current: readonly PublicJwk[];

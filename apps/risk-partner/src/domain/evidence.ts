@@ -18,7 +18,7 @@ const STORED_STATES = [
 ] as const;
 export const EVIDENCE_STATES = [...STORED_STATES, 'expiring', 'expired'] as const;
 
-export type StoredState = (typeof STORED_STATES)[number];
+type StoredState = (typeof STORED_STATES)[number];
 export type EvidenceState = (typeof EVIDENCE_STATES)[number];
 
 export interface Evidence extends FilteredDoc {

@@ -29,7 +29,7 @@ export interface IdentityStore {
   ): Promise<'removed' | 'before' | 'missing'>;
 }
 
-export interface PersonRef {
+interface PersonRef {
   readonly orgId: string;
   readonly personId: string;
 }

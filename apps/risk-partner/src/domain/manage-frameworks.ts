@@ -29,7 +29,7 @@ export interface FrameworkStore {
 }
 
 /** A framework to write; `at` builds it with the time of its transaction. */
-export interface StoredFramework {
+interface StoredFramework {
   at(nowMs: number): { readonly framework: Framework; readonly item: string; readonly coverageIds: readonly string[] };
   readonly entry: AuditEntry;
 }
@@ -38,7 +38,7 @@ export interface FrameworkPorts extends OrgPorts {
   readonly frameworks: FrameworkStore;
 }
 
-export type NewFramework = Pick<Framework, 'name' | 'version' | 'requirements'>;
+type NewFramework = Pick<Framework, 'name' | 'version' | 'requirements'>;
 
 /** @throws AppError NOT_FOUND, INVALID_REQUEST, PERSONAL_DATA_REFUSED, ALREADY_EXISTS. */
 export async function createFramework(

@@ -89,7 +89,7 @@ export async function findPerson(people: PeopleStore, orgId: string, personId: s
   return person;
 }
 
-export interface NewPerson {
+interface NewPerson {
   readonly name: string;
   readonly kind: Person['kind'];
   readonly roles?: readonly Role[];

@@ -20,7 +20,7 @@ export interface ManagePorts {
 }
 
 /** The caller of a change and the request id. */
-export interface Requester {
+interface Requester {
   readonly caller: RiskCaller;
   readonly requestId: string;
 }

@@ -81,7 +81,7 @@ export interface PartnerPage extends Pick<PartnerItems, 'texts' | 'count'> {
   readonly snapshotId: string | undefined;
 }
 
-export interface PageRequest {
+interface PageRequest {
   readonly collection: string;
   /** Read at one revision, which the response names and the cursor keeps. */
   readonly atSnapshot: boolean;

@@ -56,5 +56,3 @@ export function unlinkedIdentities({
     },
   };
 }
-
-export type UnlinkedIdentities = ReturnType<typeof unlinkedIdentities>;

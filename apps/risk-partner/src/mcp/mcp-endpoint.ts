@@ -24,7 +24,7 @@ export type McpEra = 'legacy' | 'modern';
  */
 export type ServerForMessage = (era: McpEra, method: string, held: HeldResult) => Server | McpServer;
 
-export interface McpMessage {
+interface McpMessage {
   /** Parsed as strict JSON; not yet checked to be JSON-RPC. */
   readonly message: JsonValue;
   /** A request header by its lower-case name. */

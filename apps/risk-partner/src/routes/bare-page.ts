@@ -3,7 +3,7 @@ import { parseLimit } from '@sealgate/paging';
 import { Type, type TSchema } from '@sinclair/typebox';
 import type { Cursors } from '../domain/read-partner.ts';
 
-export interface BarePageQuery {
+interface BarePageQuery {
   readonly path: string;
   /** What a cursor is bound to, besides the filters of the query. */
   readonly binding: readonly string[];

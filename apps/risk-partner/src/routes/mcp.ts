@@ -10,7 +10,7 @@ const route = routeFor<RiskCaller>();
 export const MCP_PATH = '/mcp';
 
 /** Protected resource metadata of the tools (RFC 9728). */
-export interface McpSignIn {
+interface McpSignIn {
   /** The audience to ask for (RFC 8707): the public URL of `/mcp`. */
   readonly resource: string;
   readonly issuers: readonly string[];

@@ -13,7 +13,7 @@ export interface Case {
 }
 
 /** The inputs for the cases of one caller. */
-export interface CaseOptions {
+interface CaseOptions {
   readonly api: HttpCaller;
   readonly caller: MatrixCaller;
   /** Ids by `rowKey`, or by kind for kinds that are not filtered. */

@@ -15,7 +15,7 @@ import { asLedgerError, ClaimTakenError, ContractRefusedError, UnavailableError 
 import type { KnownUnit, OnResult } from './fabric-ledger.ts';
 import { conflictOf, receiptsOf, recordsArgument } from './records-contract.ts';
 
-export interface AppendUnitsOptions {
+interface AppendUnitsOptions {
   readonly client: FabricClient;
   readonly claims: ClaimStore;
   readonly channels: ChannelMap;

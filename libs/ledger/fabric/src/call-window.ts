@@ -1,6 +1,6 @@
 import { OverloadedError } from './fabric-errors.ts';
 
-export interface CallWindowOptions {
+interface CallWindowOptions {
   readonly max: number;
   readonly queueMax: number;
   readonly now: () => number;

@@ -3,7 +3,7 @@ import type { CloseableAsyncIterable } from '@hyperledger/fabric-gateway';
 import type { peer as protos } from '@hyperledger/fabric-protos';
 import type { GatewayPeers } from './gateway-peers.ts';
 
-export interface CommitStreamOptions {
+interface CommitStreamOptions {
   /** Fabric's name. */
   readonly channel: string;
   readonly peers: GatewayPeers;

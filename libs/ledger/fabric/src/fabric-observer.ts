@@ -12,9 +12,9 @@ const OUTCOMES = [
 ] as const;
 const RETRIES = ['endorse', 'evaluate', 'overload', 'conflict', 'resend', 'journal'] as const;
 
-export type FabricPhase = (typeof PHASES)[number];
+type FabricPhase = (typeof PHASES)[number];
 export type FabricOutcome = (typeof OUTCOMES)[number];
-export type RetryReason = (typeof RETRIES)[number];
+type RetryReason = (typeof RETRIES)[number];
 
 /** Hooks called by the client while it works; every label is from a closed set. Exceptions of a hook are not caught. */
 export interface FabricObserver {
@@ -29,7 +29,7 @@ export interface FabricObserver {
   problem?(what: FabricProblem, detail: string): void;
 }
 
-export type FabricProblem =
+type FabricProblem =
   | 'peer_away'
   | 'misconfigured'
   | 'tls_not_reloaded'

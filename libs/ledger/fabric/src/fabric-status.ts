@@ -37,8 +37,7 @@ export type AskVerdict =
  * - refused: the orderer rejected it
  * - unknown: it may have been ordered
  */
-export type SendVerdict =
-  { readonly kind: 'unsent' | 'unknown' } | { readonly kind: 'refused'; readonly message: string };
+type SendVerdict = { readonly kind: 'unsent' | 'unknown' } | { readonly kind: 'refused'; readonly message: string };
 
 /** A peer's answer when its concurrency limit is reached, before it processes a call; code 2 or 8. */
 const OVERLOAD = /too many requests for \//;

@@ -34,7 +34,7 @@ import type { PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
 import type { Submission } from './submission.ts';
 
-export interface GatewayClientParts {
+interface GatewayClientParts {
   readonly connection: FabricConnection;
   readonly sql: Database;
   readonly identity: IdentityFiles;

@@ -9,7 +9,7 @@ import type { FabricIdentity } from './identity-files.ts';
 import { peerClient, type PeerTls } from './peer-client.ts';
 import { TlsFiles } from './tls-files.ts';
 
-export interface GatewayPeersOptions {
+interface GatewayPeersOptions {
   readonly peers: readonly FabricPeer[];
   readonly deadlinesMs: FabricDeadlines;
   readonly identity: () => FabricIdentity | undefined;

@@ -1,4 +1,4 @@
-export interface GroupedOptions<Item, Answer> {
+interface GroupedOptions<Item, Answer> {
   /** Maximum items per call, and maximum concurrent calls. */
   readonly most: number;
   readonly running: number;

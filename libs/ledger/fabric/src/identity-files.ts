@@ -18,7 +18,7 @@ export interface FabricIdentity {
   sign(message: Uint8Array): Buffer;
 }
 
-export interface IdentityFilesOptions {
+interface IdentityFilesOptions {
   readonly mspId: string;
   readonly certFile: string;
   readonly keyFile: string;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { OrphanEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 
-export interface JournalKeeperOptions {
+interface JournalKeeperOptions {
   readonly journal: Journal;
   readonly leaseMs: number;
   readonly now: () => number;

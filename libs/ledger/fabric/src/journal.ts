@@ -21,7 +21,7 @@ import {
   type OrphanEntry,
 } from './journal-statements.ts';
 
-export interface JournalSettings {
+interface JournalSettings {
   readonly sql: Database;
   readonly schema: string;
   /** A UUID of this process, new at every start. */

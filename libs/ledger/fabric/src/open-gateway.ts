@@ -8,7 +8,7 @@ import { fabricLedger, type FabricLedger, type OnResult } from './fabric-ledger.
 import { fabricObserver } from './fabric-observer.ts';
 import { openFabric } from './open-fabric.ts';
 
-export interface OpenGatewayOptions {
+interface OpenGatewayOptions {
   /** The configuration of a surface. */
   readonly config: { readonly fabricConfig: string | undefined };
   /** Channels (`<networkId>.<name>`) that the surface writes to, as far as they are known at start. */
@@ -27,7 +27,7 @@ export interface OpenGatewayOptions {
   readonly inUse?: string;
 }
 
-export interface OpenedGateway {
+interface OpenedGateway {
   readonly client: FabricClient;
   readonly connection: FabricConnection;
   readonly channels: ChannelMap;

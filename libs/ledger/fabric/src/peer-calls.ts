@@ -12,7 +12,7 @@ import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { AcknowledgedHeights } from './peer-height.ts';
 import { submitRequest } from './submit-request.ts';
 
-export interface PeerCallsOptions {
+interface PeerCallsOptions {
   readonly peers: GatewayPeers;
   readonly window: CallWindow;
   readonly heights: AcknowledgedHeights;

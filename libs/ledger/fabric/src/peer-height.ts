@@ -14,7 +14,7 @@ const UNKNOWN = 2;
  *
  * @throws GatewayError if the peer does not answer, or may not be asked by this identity.
  */
-export async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
+async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
   const query = peer.gateway.getNetwork(channel).getContract('qscc');
   const proposal = query.newProposal('GetChainInfo', { arguments: [channel] });
   const signed = protos.ProposedTransaction.deserializeBinary(proposal.getBytes()).getProposal()!;
@@ -48,7 +48,7 @@ function processProposal({ client }: PeerGateway, signed: Buffer, deadlineMs: nu
   });
 }
 
-export interface AcknowledgedHeightsOptions {
+interface AcknowledgedHeightsOptions {
   readonly journal: Pick<Journal, 'height' | 'raiseHeight'>;
   readonly peers: Pick<GatewayPeers, 'all'>;
   /** The newest block that this peer has delivered on the open stream of a channel; undefined without one. */

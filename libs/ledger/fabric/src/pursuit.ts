@@ -7,7 +7,7 @@ import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { sendRequest } from './submit-request.ts';
 
-export interface PursuitOptions {
+interface PursuitOptions {
   readonly peers: GatewayPeers;
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;

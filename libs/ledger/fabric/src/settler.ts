@@ -10,7 +10,7 @@ import { OpenTransaction, type NewOpenTransaction } from './open-transaction.ts'
 import { Pursuit } from './pursuit.ts';
 import { resultOf } from './submit-request.ts';
 
-export interface SettlerOptions {
+interface SettlerOptions {
   readonly peers: GatewayPeers;
   readonly journal: Journal;
   readonly deadlinesMs: FabricDeadlines;

@@ -23,7 +23,7 @@ import type { Endorsed, PeerCalls } from './peer-calls.ts';
 import type { Settler } from './settler.ts';
 import { sendRequest } from './submit-request.ts';
 
-export interface SubmissionOptions {
+interface SubmissionOptions {
   readonly calls: PeerCalls;
   readonly peers: GatewayPeers;
   readonly window: CallWindow;

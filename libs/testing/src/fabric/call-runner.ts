@@ -6,7 +6,7 @@ import { Code, RpcError, serviceError } from './rpc-error.ts';
 /** The subject of a call, known before its execution. */
 export type CallSubject = Omit<FaultyCall, 'kind' | 'peer'>;
 
-export interface UnaryMethod<Request, Answer> {
+interface UnaryMethod<Request, Answer> {
   readonly kind: CallKind;
   /** @throws RpcError if the request cannot be parsed. */
   readonly subject: (request: Request) => CallSubject;

@@ -22,7 +22,7 @@ export interface Execution {
   readonly event: InstanceType<typeof peer.ChaincodeEvent> | undefined;
 }
 
-export interface Invocation {
+interface Invocation {
   readonly channel: string;
   readonly transactionId: string;
   /** A serialized ChaincodeInput. */

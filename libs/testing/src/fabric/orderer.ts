@@ -3,7 +3,7 @@ import type { ChannelLedger } from './channel-ledger.ts';
 
 type Envelope = InstanceType<typeof common.Envelope>;
 
-export interface OrdererOptions {
+interface OrdererOptions {
   readonly batchTimeoutMs: number;
   readonly maxMessageCount: number;
 }

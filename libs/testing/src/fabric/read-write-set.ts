@@ -9,7 +9,7 @@ export interface RangeRead {
   readonly reads: Map<string, Version>;
 }
 
-export interface ReadsAndWrites {
+interface ReadsAndWrites {
   /** Undefined: the key did not exist. */
   readonly reads: ReadonlyMap<string, Version | undefined>;
   /** Undefined: the key is deleted. */

@@ -5,7 +5,7 @@ import type { CallFault, CallStatus } from './faults.ts';
 import { serviceError } from './rpc-error.ts';
 
 /** The used part of a gRPC server stream. */
-export interface SendingStream {
+interface SendingStream {
   readonly destroyed: boolean;
   readonly cancelled: boolean;
   emit(event: 'error', error: Error): unknown;

@@ -6,14 +6,14 @@ const { VALID, MVCC_READ_CONFLICT, PHANTOM_READ_CONFLICT } = peer.TxValidationCo
 type KvRead = InstanceType<typeof ledger.rwset.kvrwset.KVRead>;
 type RangeQueryInfo = InstanceType<typeof ledger.rwset.kvrwset.RangeQueryInfo>;
 
-export interface KeyWrite {
+interface KeyWrite {
   readonly namespace: string;
   readonly key: string;
   readonly value: Buffer | undefined;
 }
 
 /** The committed state, including earlier transactions of this block. */
-export type StateOf = (namespace: string) => WorldState;
+type StateOf = (namespace: string) => WorldState;
 
 /**
  * Multi-version concurrency control: checks that each read key still has its version, and each scanned range the same

@@ -11,7 +11,7 @@ export interface Modification extends Version {
   readonly timestamp: unknown;
 }
 
-export interface VersionedValue {
+interface VersionedValue {
   readonly value: Buffer;
   readonly version: Version;
 }

@@ -22,7 +22,7 @@ export interface Gateway {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export interface GatewayCommand {
+interface GatewayCommand {
   readonly program: string;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { prepareSite, type GatewaySite } from './gateway-site.ts';
 
-export interface PeerSite extends GatewaySite {
+interface PeerSite extends GatewaySite {
   /** For `X-Api-Key`. */
   readonly key: string;
 }

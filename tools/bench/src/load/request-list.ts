@@ -2,7 +2,7 @@ import type { LoadPlan, PlannedRequest } from './load-plan.ts';
 import { RequestTemplate } from './request-template.ts';
 
 /** The requests of one connection, one after another. */
-export interface RequestSource {
+interface RequestSource {
   next(): Buffer;
 }
 

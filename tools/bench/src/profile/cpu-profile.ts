@@ -10,14 +10,14 @@ export interface CpuProfile {
 }
 
 /** A node of the call tree: a function with a chain of callers. */
-export interface ProfileNode {
+interface ProfileNode {
   readonly id: number;
   readonly callFrame: CallFrame;
   readonly children?: readonly number[];
 }
 
 /** `url` is empty for native functions, and for V8's pseudo-functions in parentheses. */
-export interface CallFrame {
+interface CallFrame {
   readonly functionName: string;
   readonly url: string;
   readonly lineNumber: number;

@@ -11,7 +11,7 @@ export interface Fault {
   readonly end: () => Promise<void>;
 }
 
-export interface FaultTargets {
+interface FaultTargets {
   readonly site: GatewaySite;
   /** The server that runs now. */
   readonly postgres: () => LocalPostgres;

@@ -20,7 +20,7 @@ export interface ProbedCheck {
   readonly said: 'allow' | 'deny' | 'unclear';
 }
 
-export interface Prober {
+interface Prober {
   /** The checks reported so far. */
   readonly checks: readonly ProbedCheck[];
   /** Resolves once every check has been answered, and is in `checks`. */

@@ -30,7 +30,7 @@ export function summariseGate(row: GateRow, logged: LoggedDecisions | undefined)
   return { ...summariseSteadily(row, watch), kind, isCold: cold !== undefined, logged, settings: site?.settings };
 }
 
-export interface GateMeasured {
+interface GateMeasured {
   readonly rows: readonly GateRow[];
   readonly summaries: readonly GateSummary[];
   readonly outages: readonly OutageResult[];
@@ -132,7 +132,7 @@ function speedFindings(summaries: readonly GateSummary[], express: GateSummary |
     });
 }
 
-export function outageTable(outages: readonly OutageResult[]): ReportTable {
+function outageTable(outages: readonly OutageResult[]): ReportTable {
   return {
     columns: [
       { name: 'outage' },
@@ -150,7 +150,7 @@ export function outageTable(outages: readonly OutageResult[]): ReportTable {
 /** A gate that never recovered, or never reported itself not ready, has taken for ever. */
 const orNever = (ms: number): number => (Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms);
 
-export function outageFindings(outages: readonly OutageResult[]): Finding[] {
+function outageFindings(outages: readonly OutageResult[]): Finding[] {
   return outages.flatMap(({ name: of, wrongAllows, worstAnswerMs, notReadyAfterMs, firstAllowMs }): Finding[] => [
     { target: 'gateWrongAllows', value: wrongAllows, of },
     { target: 'gateWorstAnswer', value: worstAnswerMs, of },
@@ -160,7 +160,7 @@ export function outageFindings(outages: readonly OutageResult[]): Finding[] {
 }
 
 /** An outage with too few checks proves nothing, and an answer that is neither is not a denial. */
-export function whyOutagesSayNothing(outages: readonly OutageResult[]): string[] {
+function whyOutagesSayNothing(outages: readonly OutageResult[]): string[] {
   return outages.flatMap(({ name, answers, unclear }) => [
     ...(answers < fewestAnswers ? [`${name}: only ${answers} checks were sent and answered within it.`] : []),
     ...(unclear > 0 ? [`${name}: ${unclear} answers were missing or did not say deny.`] : []),

@@ -144,7 +144,7 @@ function reportOf(results: readonly BodyResult[]): SectionReport {
 }
 
 /** CPU time of the main thread of a process so far. */
-export interface ThreadTimes {
+interface ThreadTimes {
   readonly ranMs: number;
   /** Runnable time without a core. */
   readonly waitedMs: number;

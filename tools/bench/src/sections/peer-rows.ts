@@ -46,13 +46,13 @@ export interface PeerAddress {
 type RowShape = Pick<PeerRow, 'name' | 'assets' | 'inFlight' | 'type' | 'warmUp'>;
 
 /** A round of a number of transactions, limited to those that can be begun in a time; all of them are measured. */
-export interface CountedRound {
+interface CountedRound {
   readonly requests: number;
   readonly sendForMs: number;
 }
 
 /** A round of a number of transactions, or of a time. */
-export type RoundSize = CountedRound | { readonly durationMs: number };
+type RoundSize = CountedRound | { readonly durationMs: number };
 
 function shareOf(round: RoundSize, share: number): LoadPlan['until'] {
   return 'durationMs' in round ? { durationMs: round.durationMs * share } : countedShareOf(round, share);
@@ -86,7 +86,7 @@ export function peerRow(
   return { ...shape, client: 'peer', run, all: [], rounds: [] };
 }
 
-export interface DirectTarget {
+interface DirectTarget {
   readonly client: DirectClient;
   readonly plan: Pick<DirectPlan, 'connectionFile' | 'fabricChannel' | 'kind' | 'databaseUrl'>;
   /** Prefix of ids and types, as the ledger peer adds it on a shared channel. */

@@ -20,7 +20,7 @@ import {
 import { quietness } from './throughput-report.ts';
 
 /** One line of the table: medians of the rounds. `unlike`: answers that were no full page. */
-export interface ReadSummary extends SteadySummary {
+interface ReadSummary extends SteadySummary {
   readonly kind: ReadRow['kind'];
 }
 

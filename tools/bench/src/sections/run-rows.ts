@@ -20,7 +20,7 @@ export interface SteadyRow extends LoadedRow {
 /** Length and rate of a round. */
 export type Pace = Pick<LoadPlan, 'until' | 'perSecond'>;
 
-export type RunRow<Row> = (row: Row, pace: Pace) => Promise<LoadResult>;
+type RunRow<Row> = (row: Row, pace: Pace) => Promise<LoadResult>;
 
 /** A pause after each round, so that a server's background work (integrating, logging) does not affect the next. */
 const settleMs = 500;

@@ -36,7 +36,7 @@ export interface RowSummary {
 }
 
 /** At a fixed rate, from the due time: medians of the rounds, and the worst of all. */
-export interface SteadyPart {
+interface SteadyPart {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 /** How a witness treats every checkpoint. */
 export type WitnessKind = 'cosigns' | 'away' | 'slow' | 'lies';
 
-export interface BenchWitness {
+interface BenchWitness {
   readonly kind: WitnessKind;
   /** In the form of LEDGER_WITNESS_POLICY: this witness, whose cosignature is required. */
   readonly policy: string;

@@ -4,7 +4,7 @@ import type { Listening } from './tell-parent.ts';
 
 export type EchoName = 'node-echo' | 'express-echo' | 'express-packages' | 'express-page';
 
-export interface EchoServer {
+interface EchoServer {
   readonly pid: number;
   readonly port: number;
   stop(): void;

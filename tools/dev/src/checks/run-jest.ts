@@ -5,7 +5,7 @@ import { programs } from '../workspace.ts';
 import { runCommand } from './run-command.ts';
 import { afterRetry, failedFilesOf, tallyOf, type Tally } from './tally.ts';
 
-export interface JestRun {
+interface JestRun {
   /** Name of a project in jest.config.mjs. */
   readonly project: string;
   /** Path patterns; all files by default. */

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { projectFiles, readProjectFile } from '../rules/project-files.ts';
 
 /** Metrics declared in the sources. */
-export interface DeclaredMetrics {
+interface DeclaredMetrics {
   /** Labels by metric name. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
   /** All possible label values: the string literals of the sources. */

@@ -14,7 +14,7 @@ export interface Container {
   readonly [other: string]: unknown;
 }
 
-export interface PodTemplate {
+interface PodTemplate {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: { readonly containers: readonly [Container]; readonly [other: string]: unknown };
 }

@@ -110,7 +110,7 @@ function chartEntries(commit: string): TarEntry[] {
  * The Dockerfile of a release: the final stage, with the tree from the surface's archive instead of a build. So an
  * image needs neither sources nor a package registry, only the base image.
  */
-export function releaseDockerfile(
+function releaseDockerfile(
   dockerfile: string,
   { version, commit }: { readonly version: string; readonly commit: string },
 ): string {
@@ -134,7 +134,7 @@ export function releaseDockerfile(
 }
 
 /** The changes of the version. @throws UserError if the changelog has no section for it. */
-export function changelogSection(changelog: string, version: string): string {
+function changelogSection(changelog: string, version: string): string {
   const section = changelog.split(/^(?=## \[)/m).find((part) => part.startsWith(`## [${version}]`));
   if (section === undefined) throw new UserError(`CHANGELOG.md has no section for ${version}.`);
   return `${section.trim()}\n`;

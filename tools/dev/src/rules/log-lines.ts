@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { projectFiles, readProjectFile } from './project-files.ts';
 
 /** A logging call in the sources. */
-export interface LogLine {
+interface LogLine {
   readonly event: string;
   readonly levels: readonly string[];
   readonly fields: readonly string[];

@@ -4,7 +4,7 @@ import { projectFiles } from '../rules/project-files.ts';
 import { workspaceRoot } from '../workspace.ts';
 
 /** A source file of the site: a text, or a file of the checkout to copy. */
-export type SiteFile = { readonly text: string } | { readonly copyOf: string };
+type SiteFile = { readonly text: string } | { readonly copyOf: string };
 
 /** Longer files are not rendered as pages: they are copied. */
 const PAGE_MAX_BYTES = 100_000;

@@ -5,7 +5,7 @@ type Saved<Name extends 'saveTokens' | 'saveClientInformation' | 'saveDiscoveryS
 >[0];
 
 /** The OAuth state of an MCP client, in memory, with a simulated user at the browser. */
-export interface OauthMemory {
+interface OauthMemory {
   readonly provider: OAuthClientProvider;
   /** The final URL of the browser. */
   returned(): Promise<URL>;

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { npmCommand } from './data-folder.ts';
 import type { Example } from './surface.ts';
 
-export interface ScreenSurface {
+interface ScreenSurface {
   readonly name: string;
   readonly url: string;
   readonly opsUrl: string;

@@ -9,7 +9,7 @@ import { messageOf, UserError } from '../start/user-error.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { TOUR, type TourFacts, type TourStep } from './tour-steps.ts';
 
-export interface TourHost {
+interface TourHost {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;

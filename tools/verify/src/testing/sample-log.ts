@@ -24,7 +24,7 @@ import type { TileId } from '@sealgate/merkle';
 export const CHANNEL = 'demo.main';
 const LOG_NAME = 'log.example/ledger';
 
-export interface SampleEntry {
+interface SampleEntry {
   readonly receipt: Receipt;
   readonly data: JsonValue;
 }

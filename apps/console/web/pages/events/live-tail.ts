@@ -5,7 +5,7 @@ import type { IngestEvent } from './event-list.tsx';
 /** Maximum number of events on the page; older ones are in the list. */
 const MAX_SHOWN = 200;
 
-export interface LiveTail {
+interface LiveTail {
   /** Newest first; an event that changes its state is listed once. */
   readonly events: readonly IngestEvent[];
   /** `refused`: the service refused the stream, and there is no automatic retry. */

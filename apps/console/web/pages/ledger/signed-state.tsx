@@ -3,7 +3,7 @@ import { Group, Text } from '@mantine/core';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 
-export interface SignedChannel {
+interface SignedChannel {
   readonly size: number;
   /** Number of records covered by the newest checkpoint. */
   readonly signed: number;

@@ -5,7 +5,7 @@ import type { Schemas } from '@sealgate/client';
 type Signature = Schemas['ingestGatewayAdmin']['SourceSignature'];
 
 /** The fields of the form; a text that is empty is left out. */
-export interface SignatureFields {
+interface SignatureFields {
   readonly header: string;
   readonly algorithm: NonNullable<Signature['algorithm']>;
   readonly encoding: NonNullable<Signature['encoding']>;

@@ -161,7 +161,7 @@ const requirementsOf = (texts: readonly string[]): Requirement[] =>
   });
 
 /** Local date and time to the minute, as `datetime-local` takes it; undefined if the text is no time. */
-export function localMinutes(iso: unknown): string {
+function localMinutes(iso: unknown): string {
   const date = new Date(typeof iso === 'string' ? iso : Number.NaN);
   if (Number.isNaN(date.getTime())) return '';
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

@@ -69,7 +69,7 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
   );
 }
 
-export function FilterBar({
+function FilterBar({
   filters,
   chosen,
   onChoose,

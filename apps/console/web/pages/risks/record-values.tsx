@@ -25,7 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 };
 
 /** The colour of each status value. */
-export const toneOf = (value: string): Tone => TONES[value] ?? 'plain';
+const toneOf = (value: string): Tone => TONES[value] ?? 'plain';
 
 /** A status as word, shape and colour. */
 export const Status = ({ name, value }: { readonly name: string; readonly value: string }): ReactNode => (

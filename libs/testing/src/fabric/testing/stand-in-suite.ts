@@ -7,7 +7,7 @@ import { startStandInPeer } from '../start-stand-in-peer.ts';
 
 const contracts = join(import.meta.dirname, '../../../../../apps/ledger-chaincode');
 
-export interface Suite {
+interface Suite {
   readonly peer: StandInPeer;
   readonly client: ConnectedClient;
   /** Channel `main`; channel `audit` has only `records`. */
