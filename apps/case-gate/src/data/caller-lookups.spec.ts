@@ -278,6 +278,6 @@ describe('a subject unknown to the process, with a known key,', () => {
 });
 
 it('the look-up function uses the shared condition of a live key', () => {
-  const file = join(import.meta.dirname, '../../prisma/migrations/0006_look_up.sql');
+  const file = join(import.meta.dirname, '../../prisma/migrations/0001_gate.sql');
   expect(readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')).toContain(liveKeyCondition('k', 'at_time'));
 });
