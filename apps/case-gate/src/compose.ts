@@ -155,16 +155,36 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
 const NO_ANSWER = 'the database does not answer';
 
 /** Readiness checks: the database, the gate's own pool, and the ledgers. Each ends within a second. */
-function databaseAndLedger({ database, gateSql, ledger, sealLedger }: Parts) {
+function databaseAndLedger({ database, gateSql, gateLookups, ledger, sealLedger }: Parts) {
+  const warmUp = once(() => gateLookups.find(NO_KEY, [{ subjectRef: '', venueId: '' }], WARM_WITHIN_MS));
   return {
     async database() {
       const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
-      return fault ?? (gateIsUp ? undefined : NO_ANSWER);
+      return fault ?? (gateIsUp && (await warmUp()) ? undefined : NO_ANSWER);
     },
     async ledger() {
       const [{ ok, problem }, sealProblem] = await Promise.all([ledger.health(), sealLedger.problem()]);
       // With a halted channel or an unreachable Fabric network seals wait in the outbox; the gate does not need it.
       return { ok, problem: problem ?? sealProblem };
     },
+  };
+}
+
+/** The hash of no key. */
+const NO_KEY = Buffer.alloc(32);
+const WARM_WITHIN_MS = 2000;
+
+/**
+ * Whether `work` has succeeded once. The first look-up prepares its plan, and on a slow machine that takes longer than a
+ * door waits: a gate is ready once it has looked something up.
+ */
+function once(work: () => Promise<unknown>): () => Promise<boolean> {
+  let isDone = false;
+  return async () => {
+    isDone ||= await work().then(
+      () => true,
+      () => false,
+    );
+    return isDone;
   };
 }

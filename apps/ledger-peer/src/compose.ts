@@ -32,7 +32,8 @@ export async function compose(basics: Basics, own: Own, host: HostChecks): Promi
       // If the database is down, the error of the ledger in it would only repeat that.
       const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
       const reasons = new Set(told.filter((reason) => reason !== null));
-      const isReady = ok && credentials.ok && fault === undefined;
+      if (!parts.limits.isSettled) reasons.add('the limits wait for the first answer of Redis');
+      const isReady = ok && credentials.ok && fault === undefined && parts.limits.isSettled;
       const listed = contracts === undefined ? {} : { contracts };
       return {
         ok: isReady,

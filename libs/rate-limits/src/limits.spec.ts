@@ -71,16 +71,19 @@ describe('sharedLimits', () => {
   it('becomes shared after the first answer, also without requests', async () => {
     const { limits, asked, states, lines, scheduled, probe } = setUp();
     expect(limits.state).toBe('local');
-    expect(scheduled).toMatchObject([{ delayMs: 250 }]);
+    expect(scheduled).toMatchObject([{ delayMs: 25 }]);
+    expect(limits.isSettled).toBe(false);
     await probe();
     expect(limits.state).toBe('shared');
+    expect(limits.isSettled).toBe(true);
     expect(asked).toEqual(['probe']);
     expect(states).toEqual(['local', 'shared']);
     expect(lines).toEqual([]);
   });
 
   it('stays local if Redis never answers', async () => {
-    const { limits, states, lines, probe, fail } = setUp();
+    const { clock, limits, states, lines, probe, fail } = setUp();
+    clock.advance(1_500);
     fail(new Error('ECONNREFUSED'));
     await probe();
     await probe();
@@ -137,8 +140,23 @@ describe('sharedLimits', () => {
     ]);
   });
 
+  it('waits for the first answer of Redis for a second and a half, before which nothing is lost', async () => {
+    const { clock, limits, lines, scheduled, probe, fail } = setUp();
+    fail(new Error('not connected yet'));
+    await probe();
+    clock.advance(1_499);
+    expect(limits.isSettled).toBe(false);
+    expect(lines).toEqual([]);
+    clock.advance(1);
+    expect(limits.isSettled).toBe(true);
+    await probe();
+    expect(lines).toMatchObject([['warn', 'limits_local', { reason: 'not connected yet' }]]);
+    expect(scheduled).toMatchObject([{ delayMs: 250 }]);
+  });
+
   it('probes by a charge, 250 ms after the failure and after each failed probe, until Redis can write', async () => {
-    const { limits, asked, scheduled, probe, fail } = setUp();
+    const { clock, limits, asked, scheduled, probe, fail } = setUp();
+    clock.advance(1_500);
     fail(new Error('OOM'));
     await limits.charge(on('a'), 1);
     await probe();

@@ -153,7 +153,7 @@ interface SharedLimitsOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called on every change, and at the start with `local`, since Redis has not answered yet. */
   readonly onStateChange?: (state: LimitsState) => void;
-  /** Delay of a probe after the start and after a failed probe. Default: 250. */
+  /** Delay of a probe after a failed probe. Default: 250; at most 25 until the limits are settled. */
   readonly probeDelayMs?: number;
   /** Interval of probes while no request is answered by Redis. Default: 5,000. */
   readonly idleProbeMs?: number;
@@ -164,9 +164,18 @@ interface SharedLimitsOptions {
 export interface SharedLimits extends LimitStore {
   /** `shared` only if the last call to Redis was answered; probes keep it current in a process without requests. */
   readonly state: LimitsState;
+  /**
+   * False while Redis has not answered yet and the process is young: a request would be decided here, from buckets that
+   * start empty. A process is not ready before. True after 1.5 s in any case, and without Redis from the start.
+   */
+  readonly isSettled: boolean;
   /** Stops probing. */
   close(): void;
 }
+
+/** How long a starting process waits for Redis. */
+const SETTLED_WITHIN_MS = 1500;
+const UNSETTLED_PROBE_MS = 25;
 
 /**
  * A probe is a real charge: it proves that the script runs and that Redis can write. PING is also answered by a replica
@@ -204,6 +213,8 @@ class FallbackLimits implements SharedLimits {
   #decides: LimitsState;
   /** The reported state: `shared` needs an answer of Redis. */
   #state: LimitsState = 'local';
+  readonly #startedAtMs: number;
+  #isSettled: boolean;
   #lostAtMs = 0;
   #closed = false;
   /** Counts probes: of two scheduled ones only the later runs. */
@@ -218,6 +229,8 @@ class FallbackLimits implements SharedLimits {
     this.#redis = options.redis;
     this.#local = options.local;
     this.#decides = options.redis === undefined ? 'local' : 'shared';
+    this.#isSettled = options.redis === undefined;
+    this.#startedAtMs = options.now();
     options.local.reset();
     options.onStateChange?.(this.#state);
     if (options.redis !== undefined) this.#probeLater();
@@ -225,6 +238,11 @@ class FallbackLimits implements SharedLimits {
 
   get state(): LimitsState {
     return this.#state;
+  }
+
+  get isSettled(): boolean {
+    this.#isSettled ||= this.#options.now() - this.#startedAtMs >= SETTLED_WITHIN_MS;
+    return this.#isSettled;
   }
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
@@ -276,6 +294,7 @@ class FallbackLimits implements SharedLimits {
   }
 
   #report(state: LimitsState): void {
+    if (state === 'shared') this.#isSettled = true;
     if (this.#state === state) return;
     this.#state = state;
     this.#options.onStateChange?.(state);
@@ -286,7 +305,8 @@ class FallbackLimits implements SharedLimits {
     this.#answered = false;
     this.#probes += 1;
     const probe = this.#probes;
-    schedule(() => this.#probe(probe), this.#state === 'shared' ? idleProbeMs : probeDelayMs);
+    const failedMs = this.isSettled ? probeDelayMs : Math.min(probeDelayMs, UNSETTLED_PROBE_MS);
+    schedule(() => this.#probe(probe), this.#state === 'shared' ? idleProbeMs : failedMs);
   }
 
   #probe(probe: number): void {
@@ -301,7 +321,8 @@ class FallbackLimits implements SharedLimits {
       },
       (error: unknown) => {
         if (!this.#isNewest(probe)) return;
-        if (this.#decides === 'shared') this.#goLocal(error);
+        // A starting process is not connected yet.
+        if (this.#decides === 'shared' && this.isSettled) this.#goLocal(error);
         else this.#probeLater();
       },
     );

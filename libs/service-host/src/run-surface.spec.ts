@@ -8,7 +8,7 @@ function setUp() {
   const clock = testClock();
   const asked: string[] = [];
   const state = { fault: undefined as string | undefined, ledger: { ok: true, problem: null } as Ledger };
-  const limits = { state: 'shared' };
+  const limits = { state: 'shared', isSettled: true };
   const ready = readiness({
     database: () => (asked.push('database'), Promise.resolve(state.fault)),
     ledger: () => (asked.push('ledger'), Promise.resolve(state.ledger)),
@@ -27,6 +27,15 @@ describe('readiness', () => {
     limits.state = 'local';
     expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'local' } });
     expect(asked).toEqual(['database', 'ledger']);
+  });
+
+  it('is not ready before the limits are settled, which is not remembered', async () => {
+    const { limits, ready } = setUp();
+    limits.isSettled = false;
+    const problem = 'the limits wait for the first answer of Redis';
+    expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem } });
+    limits.isSettled = true;
+    expect(await ready()).toMatchObject({ ok: true });
   });
 
   it('stays ready if the ledger works but reports a problem', async () => {
@@ -49,7 +58,7 @@ describe('readiness', () => {
   it('is not ready if a check times out', async () => {
     const { clock } = setUp();
     const never = () => new Promise<never>(() => undefined);
-    const limits = { state: 'shared' };
+    const limits = { state: 'shared', isSettled: true };
     const given = { database: never, ledger: never, limits, otherwise: 'nothing answers', deadlineMs: 5 };
     const ready = readiness({ ...given, now: clock.now });
     expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'nothing answers' } });

@@ -107,14 +107,15 @@ interface LedgerState {
 }
 
 const KEEP_CHECK_MS = 900;
+const WAITS_FOR_REDIS = 'the limits wait for the first answer of Redis';
 
-/** Ready if the database and the ledger work. The result is cached, and checks do not run concurrently. */
+/** Ready if the limits are settled, and the database and the ledger work. The result is cached, and checks do not run concurrently. */
 export function readiness(options: {
   /** Returns what is wrong with the database; undefined if nothing. Otherwise the ledger is not checked. */
   readonly database: () => Promise<string | undefined>;
   readonly ledger: () => Promise<LedgerState>;
   /** Where limits are decided, read at each check. */
-  readonly limits: { readonly state: string };
+  readonly limits: { readonly state: string; readonly isSettled: boolean };
   /** Problem reported if the checks time out. */
   readonly otherwise: string;
   readonly deadlineMs: number;
@@ -133,6 +134,7 @@ export function readiness(options: {
     const { ok, problem, contracts } = await check();
     const listed = contracts === undefined ? {} : { contracts };
     if (!ok) return { ok, body: { status: 'not ready', problem, ...listed } };
+    if (!limits.isSettled) return { ok: false, body: { status: 'not ready', problem: WAITS_FOR_REDIS, ...listed } };
     return { ok, body: { status: 'ready', ...(problem === null ? {} : { problem }), ...listed, limits: limits.state } };
   };
 }
