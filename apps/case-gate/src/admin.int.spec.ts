@@ -18,6 +18,18 @@ describe('policies', () => {
                   VALUES ('live', 'forged', 'active', '{', now(), now(), 1, '')`;
     await expect(site.sql.query({ text })).rejects.toMatchObject({ code: '22P02' });
     expect(await unboundedTimes(site.sql, 'gate')).toEqual([]);
+    for (const grants of ['null', '{}', '[]', '{"scopes":null}', '{"scopes":[1]}']) {
+      const values = [grants];
+      await expect(site.sql.query({ text: 'UPDATE gate.api_keys SET grants = $1', values })).rejects.toMatchObject({
+        code: '23514',
+      });
+    }
+    for (const at of ['0044-03-15 BC', '10000-01-01 00:00:00Z', 'infinity'])
+      await expect(
+        site.sql.query({ text: 'UPDATE gate.venues SET updated_at = $1', values: [at] }),
+      ).rejects.toMatchObject({
+        code: '23514',
+      });
   });
 
   it('are created, listed, read, activated and retired', async () => {

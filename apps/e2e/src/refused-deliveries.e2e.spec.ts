@@ -133,6 +133,18 @@ describe('a refused delivery', () => {
     expect(await refusedBy(github, 2)).toMatchObject([{ outcome: 'UNAUTHENTICATED' }, { outcome: expect.any(String) }]);
   });
 
+  it('that its sender repeated is not written again under an id that is configured later', async () => {
+    const github = await githubSource(setup, { keepRefusedHours: 1, allowedTypes: [] });
+    const body = JSON.stringify({ a: 1, other: 'id' });
+    await github.send({ body, deliveryId: 'first' });
+    const [kept] = await refusedBy(github, 1);
+    await setup.admin.ask('PATCH', github.source.adminPath, { allowedTypes: null });
+    const { eventId } = deliveredBy(await github.send({ body, deliveryId: 'first' }, 1));
+    await setup.admin.ask('PATCH', github.source.adminPath, { deliveryIdFrom: '/other' });
+    expect(await process(github, kept!.refusedId)).toMatchObject({ outcome: 'replayed', eventId });
+    expect(await ledgerSize(setup.admin, github.channel)).toBe(1);
+  });
+
   it('that was too large is kept, and written when maxBytes was raised', async () => {
     const github = await githubSource(setup, { keepRefusedHours: 1 });
     const body = bodyOf(3 * MEBIBYTE);

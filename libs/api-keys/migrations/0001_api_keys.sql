@@ -21,8 +21,8 @@ CREATE TABLE api_keys (
   overlap_until timestamptz(3),
   -- Times that RFC 3339 can say: a row that no reader could show would make the list of all others fail.
   CONSTRAINT api_keys_times CHECK (
-    least(created_at, expires_at, revoked_at, last_used_at, overlap_until) > '-infinity'
-    AND greatest(created_at, expires_at, revoked_at, last_used_at, overlap_until) < '10001-01-01 00:00:00+00')
+    least(created_at, expires_at, revoked_at, last_used_at, overlap_until) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, expires_at, revoked_at, last_used_at, overlap_until) < '10000-01-01 00:00:00+00')
 ) WITH (fillfactor = 80); -- Room for HOT updates of `last_used_at`, which changes every minute.
 
 CREATE INDEX api_keys_by_owner ON api_keys (owner_id, created_at, id);

@@ -72,7 +72,7 @@ CREATE TABLE server_secrets (
   check_value   text NOT NULL,
   first_seen_at timestamptz(3) NOT NULL,
   last_made_at  timestamptz(3),
-  -- Here and below: a time that no reader could show would make the report of all secrets fail.
+  -- Here and below: what no reader could show would make the report of all secrets fail.
   CONSTRAINT server_secrets_times CHECK (
     least(first_seen_at, last_made_at) >= 'epoch' AND greatest(first_seen_at, last_made_at) < '10000-01-01 00:00:00+00')
 );
@@ -84,6 +84,8 @@ CREATE TABLE secret_holders (
   ids     text[] NOT NULL,
   seen_at timestamptz(3) NOT NULL,
   accepts text[],
+  CONSTRAINT secret_holders_lists CHECK (coalesce(array_ndims(ids), 1) = 1 AND coalesce(array_ndims(accepts), 1) = 1
+    AND array_position(ids, NULL) IS NULL AND array_position(accepts, NULL) IS NULL),
   CONSTRAINT secret_holders_times CHECK (seen_at >= 'epoch' AND seen_at < '10000-01-01 00:00:00+00')
 );
 

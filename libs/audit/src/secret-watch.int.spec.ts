@@ -81,6 +81,13 @@ describe('secretWatch', () => {
     }
   });
 
+  it('has no list that a null or a second dimension could make unreadable', async () => {
+    for (const lists of [`'{s}', '{NULL}'`, `'{NULL}', NULL`, `'{{a,b},{c,d}}', NULL`, `'{s}', '{{a,b},{c,d}}'`]) {
+      const text = `INSERT INTO desk.secret_holders (process, seen_at, ids, accepts) VALUES ('p', now(), ${lists})`;
+      await expect(sql.query({ text })).rejects.toMatchObject({ code: expect.stringMatching(/^(23514|0A000)$/) });
+    }
+  });
+
   it('reports per secret how many processes sign, verify, and lack it', async () => {
     const [one, two] = [process('p1', 'old'), process('p2', 'old,new')];
     await one.watch.turn();

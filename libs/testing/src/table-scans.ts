@@ -38,7 +38,7 @@ export async function unboundedTimes(
             WHERE t.relnamespace = $1::regnamespace AND t.relkind IN ('r', 'p') AND a.atttypid = 'timestamptz'::regtype
               AND NOT EXISTS (SELECT FROM pg_constraint c
                                WHERE c.conrelid = t.oid AND c.contype = 'c' AND a.attnum = ANY (c.conkey)
-                                 AND pg_get_constraintdef(c.oid) ~ '(infinity|1000[01]-|9999-)')
+                                 AND pg_get_constraintdef(c.oid) ~ '(infinity|10000-|9999-)')
             ORDER BY 1`,
     values: [schema],
   });

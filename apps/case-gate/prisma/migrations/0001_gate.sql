@@ -5,6 +5,11 @@
 -- are refused throughout, so that one of them cannot make a list of the others fail: a time that is none or beyond what
 -- RFC 3339 can say, and a text that is no JSON.
 
+-- The grants of a key: {scopes, version, mac}; see domain/key-grants.ts. A list of keys shows the scopes.
+ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes CHECK (
+  jsonb_typeof(grants -> 'scopes') IS NOT DISTINCT FROM 'array'
+  AND NOT jsonb_path_exists(grants, 'strict $.scopes[*] ? (@.type() != "string")'));
+
 -- mac covers all other columns, under a key that the database never sees; see domain/versioned-record.ts.
 CREATE TABLE venues (
   environment    text NOT NULL COLLATE "C",
@@ -17,7 +22,7 @@ CREATE TABLE venues (
   mac            text NOT NULL,
   PRIMARY KEY (environment, venue_id),
   CONSTRAINT venues_times CHECK (
-    least(created_at, updated_at) > '-infinity' AND greatest(created_at, updated_at) < '10001-01-01 00:00:00+00')
+    least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00')
 );
 
 -- rules is JSON text, or null where a decision must name its outcome. record_version is incremented by each change, which
@@ -34,7 +39,7 @@ CREATE TABLE policies (
   record_version integer NOT NULL,
   PRIMARY KEY (environment, policy_version),
   CONSTRAINT policies_times CHECK (
-    least(created_at, updated_at) > '-infinity' AND greatest(created_at, updated_at) < '10001-01-01 00:00:00+00'),
+    least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00'),
   CONSTRAINT policies_json CHECK (rules IS NULL OR rules::json IS NOT NULL)
 );
 
@@ -62,8 +67,8 @@ CREATE TABLE cases (
   expires_at               timestamptz(3) NOT NULL,
   mac                      text NOT NULL,
   CONSTRAINT cases_times CHECK (
-    least(decided_at, sealed_at, created_at, updated_at, expires_at) > '-infinity'
-    AND greatest(decided_at, sealed_at, created_at, updated_at, expires_at) < '10001-01-01 00:00:00+00'),
+    least(decided_at, sealed_at, created_at, updated_at, expires_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(decided_at, sealed_at, created_at, updated_at, expires_at) < '10000-01-01 00:00:00+00'),
   CONSTRAINT cases_json CHECK (metadata::json IS NOT NULL)
 );
 CREATE INDEX cases_that_may_expire ON cases (expires_at) WHERE status IN ('received', 'in_review');
@@ -85,7 +90,7 @@ CREATE TABLE attachments (
   label         text,
   added_at      timestamptz(3) NOT NULL,
   CONSTRAINT attachments_ref UNIQUE (case_id, ref),
-  CONSTRAINT attachments_times CHECK (added_at > '-infinity' AND added_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT attachments_times CHECK (added_at >= '0001-01-01 00:00:00+00' AND added_at < '10000-01-01 00:00:00+00')
 );
 
 -- A case has at most one referral and one final decision under each policy version. mac covers the document that a seal of
@@ -104,7 +109,7 @@ CREATE TABLE decisions (
   mac            text NOT NULL,
   CONSTRAINT decisions_once UNIQUE (case_id, policy_version, is_final),
   CONSTRAINT decisions_times CHECK (
-    least(valid_until, decided_at) > '-infinity' AND greatest(valid_until, decided_at) < '10001-01-01 00:00:00+00')
+    least(valid_until, decided_at) >= '0001-01-01 00:00:00+00' AND greatest(valid_until, decided_at) < '10000-01-01 00:00:00+00')
 );
 
 -- hash is SHA-256 of the canonical form of the other columns; data is canonical JSON. Events never change.
@@ -118,7 +123,7 @@ CREATE TABLE timeline (
   prev_hash text,
   hash      text NOT NULL,
   PRIMARY KEY (case_id, seq),
-  CONSTRAINT timeline_times CHECK (at > '-infinity' AND at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT timeline_times CHECK (at >= '0001-01-01 00:00:00+00' AND at < '10000-01-01 00:00:00+00'),
   CONSTRAINT timeline_json CHECK (data::json IS NOT NULL)
 );
 CREATE FUNCTION refuse_timeline_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -145,7 +150,7 @@ CREATE TABLE seals (
   proof            text,
   PRIMARY KEY (case_id, policy_version),
   CONSTRAINT seals_times CHECK (
-    least(created_at, sealed_at) > '-infinity' AND greatest(created_at, sealed_at) < '10001-01-01 00:00:00+00'),
+    least(created_at, sealed_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, sealed_at) < '10000-01-01 00:00:00+00'),
   CONSTRAINT seals_json CHECK (document::json IS NOT NULL)
 );
 CREATE INDEX seals_without_proof ON seals (sealed_at) WHERE status = 'sealed' AND proof IS NULL;
@@ -158,7 +163,7 @@ CREATE TABLE outbox (
   data            text NOT NULL,
   attempts        integer NOT NULL DEFAULT 0,
   next_attempt_at timestamptz(3) NOT NULL,
-  CONSTRAINT outbox_times CHECK (next_attempt_at > '-infinity' AND next_attempt_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT outbox_times CHECK (next_attempt_at >= '0001-01-01 00:00:00+00' AND next_attempt_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT outbox_json CHECK (data::json IS NOT NULL)
 );
 CREATE INDEX outbox_due ON outbox (next_attempt_at);
@@ -173,7 +178,7 @@ CREATE TABLE eligibility (
   changed_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
   PRIMARY KEY (environment, subject_ref),
-  CONSTRAINT eligibility_times CHECK (changed_at > '-infinity' AND changed_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT eligibility_times CHECK (changed_at >= '0001-01-01 00:00:00+00' AND changed_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT eligibility_json CHECK (document::json IS NOT NULL)
 );
 -- For the list of unconfirmed subjects; see readUnconfirmed. The document is canonical JSON, in which a quote inside a
@@ -191,7 +196,7 @@ CREATE TABLE eligibility_history (
   document       text NOT NULL,
   changed_at     timestamptz(3) NOT NULL,
   PRIMARY KEY (environment, subject_ref, record_version),
-  CONSTRAINT eligibility_history_times CHECK (changed_at > '-infinity' AND changed_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT eligibility_history_times CHECK (changed_at >= '0001-01-01 00:00:00+00' AND changed_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT eligibility_history_json CHECK (document::json IS NOT NULL)
 );
 
@@ -201,7 +206,7 @@ CREATE TABLE claims (
   fingerprint text NOT NULL,
   body        text NOT NULL,
   created_at  timestamptz(3) NOT NULL,
-  CONSTRAINT claims_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT claims_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX claims_by_age ON claims (created_at);
 
@@ -225,7 +230,7 @@ CREATE TABLE gate_decisions (
   record_version   integer,
   evaluated_at     timestamptz(3) NOT NULL,
   hash             bytea,
-  CONSTRAINT gate_decisions_times CHECK (evaluated_at > '-infinity' AND evaluated_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT gate_decisions_times CHECK (evaluated_at >= '0001-01-01 00:00:00+00' AND evaluated_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX gate_decisions_by_environment ON gate_decisions (environment, evaluated_at, decision_id);
 CREATE INDEX gate_decisions_by_age ON gate_decisions (evaluated_at);
@@ -235,7 +240,7 @@ CREATE INDEX gate_decisions_by_age ON gate_decisions (evaluated_at);
 CREATE TABLE reviewed_losses (
   epoch       integer PRIMARY KEY,
   reviewed_at timestamptz(3) NOT NULL,
-  CONSTRAINT reviewed_losses_times CHECK (reviewed_at > '-infinity' AND reviewed_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT reviewed_losses_times CHECK (reviewed_at >= '0001-01-01 00:00:00+00' AND reviewed_at < '10000-01-01 00:00:00+00')
 );
 
 -- Progress of the review of a declared loss: see data/loss-progress.ts. A process leases a part; if it stops, another
@@ -250,7 +255,7 @@ CREATE TABLE loss_reviews (
   worker       text NOT NULL,
   leased_until timestamptz(3) NOT NULL,
   PRIMARY KEY (epoch, part),
-  CONSTRAINT loss_reviews_times CHECK (leased_until > '-infinity' AND leased_until < '10001-01-01 00:00:00+00')
+  CONSTRAINT loss_reviews_times CHECK (leased_until >= '0001-01-01 00:00:00+00' AND leased_until < '10000-01-01 00:00:00+00')
 );
 
 -- The gate's look-up for all checks of a batch; see data/lookup-batch.ts. A function, so that each connection plans it

@@ -132,14 +132,14 @@ describe('kept deliveries', () => {
     expect(await sql.query({ text: 'SELECT FROM ingest.kept_deliveries' })).toEqual([]);
   });
 
-  it('take at most a hundred mebibytes of a source, of which strangers have a quarter; the oldest leave first', async () => {
+  it('take at most a hundred mebibytes of a source, of which strangers have what the authentic leave; the oldest leave first', async () => {
     const body = Buffer.alloc(10 * 1_048_576);
     const authentic = Array.from({ length: 9 }, (): [Partial<Refusal>, Buffer] => [{}, body]);
     await addEach([...authentic, [{ sourceId: 'src_b' }, body]]);
     expect(await keptOf('src_a')).toEqual([9, 0]);
     const small = Buffer.alloc(3.5 * 1_048_576);
     await addEach(Array.from({ length: 8 }, (): [Partial<Refusal>, Buffer] => [{ isAuthentic: false }, small]));
-    expect(await keptOf('src_a')).toEqual([7, 7]);
+    expect(await keptOf('src_a')).toEqual([9, 2]);
     await addEach(authentic);
     expect(await keptOf('src_a')).toEqual([9, 2]);
     expect(await keptOf('src_b')).toEqual([1, 0]);

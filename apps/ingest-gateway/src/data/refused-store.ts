@@ -2,6 +2,7 @@ import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import { writeBehind, type Database, type Sql, type Statement } from '@sealgate/storage';
 import { CONFLICT } from './deliveries-store.ts';
+import { packed, packedBytes, unpacked } from './packed-delivery.ts';
 import { DONE_OUTCOMES, type KeptDelivery, type Refusal, type RefusalReason } from '../domain/refusals.ts';
 
 /** A refused delivery of the list. */
@@ -169,8 +170,9 @@ export const KEPT = { authenticRows: 10_000, otherRows: 100, bytes: 100 * MEBIBY
 /** Per source and write: more are dropped and counted. */
 const AT_ONCE = { authenticRows: 200, otherRows: 20, otherBytes: 4 * MEBIBYTE };
 const MOST_WAITING = 2000;
-/** Of deliveries that wait to be kept, in this process. */
+/** Of deliveries that wait to be kept, in this process: all of them, and those that are not authentic. */
 const MOST_WAITING_BYTES = 64 * MEBIBYTE;
+const MOST_OTHER_WAITING_BYTES = 16 * MEBIBYTE;
 const FLUSH_EVERY_MS = 1000;
 const HOUR_MS = 3_600_000;
 
@@ -212,8 +214,10 @@ export function refusalWriter(options: {
       onFailure(error);
     },
   });
-  const fits = (used: { readonly otherBytes: number }, bytes: number, isAuthentic: boolean): boolean =>
-    waitingBytes + bytes <= MOST_WAITING_BYTES && (isAuthentic || used.otherBytes + bytes <= AT_ONCE.otherBytes);
+  const fits = (used: { readonly otherBytes: number }, bytes: number, isAuthentic: boolean): boolean => {
+    if (isAuthentic) return waitingBytes + bytes <= MOST_WAITING_BYTES;
+    return waitingBytes + bytes <= MOST_OTHER_WAITING_BYTES && used.otherBytes + bytes <= AT_ONCE.otherBytes;
+  };
   return {
     /** `keep` is kept for so many hours with the row. */
     add(refusal: Refusal, keep?: { readonly delivery: KeptDelivery; readonly hours: number }): void {
@@ -254,15 +258,8 @@ async function insert(sql: Sql, box: SecretBox, all: readonly WaitingRefusal[]):
     await sql.query({ text, values: [`ingest.kept_deliveries ${source}`] });
   }
   for (const one of withBodies) await sql.query(insertBody(box, one));
-  await sql.query({
-    text: `DELETE FROM ingest.kept_deliveries WHERE refused_id IN (
-             SELECT refused_id FROM (
-               SELECT refused_id, is_authentic, sum(bytes) OVER (PARTITION BY source_id ORDER BY refused_id DESC) AS total,
-                      sum(bytes) OVER (PARTITION BY source_id, is_authentic ORDER BY refused_id DESC) AS alike
-                 FROM ingest.kept_deliveries WHERE source_id = ANY ($1)) k
-              WHERE total > $2 OR (NOT is_authentic AND alike > $3))`,
-    values: [keeping, KEPT.bytes, KEPT.otherBytes],
-  });
+  // Of others as much stays as the authentic leave.
+  for (const isAuthentic of [true, false]) await sql.query(removeBodiesBeyond(keeping, isAuthentic));
 }
 
 function insertRows(all: readonly WaitingRefusal[]): Statement {
@@ -308,6 +305,20 @@ function removeBeyond(sources: readonly string[], isAuthentic: boolean): Stateme
   };
 }
 
+/** Keeps the newest bodies of each source. */
+function removeBodiesBeyond(sources: readonly string[], isAuthentic: boolean): Statement {
+  return {
+    text: `DELETE FROM ingest.kept_deliveries WHERE refused_id IN (
+             SELECT refused_id FROM (
+               SELECT refused_id, is_authentic,
+                      sum(bytes) OVER (PARTITION BY source_id ORDER BY is_authentic DESC, refused_id DESC) AS total,
+                      sum(bytes) OVER (PARTITION BY source_id, is_authentic ORDER BY refused_id DESC) AS alike
+                 FROM ingest.kept_deliveries WHERE source_id = ANY ($1)) k
+              WHERE is_authentic = $2 AND (total > $3 OR alike > $4))`,
+    values: [sources, isAuthentic, KEPT.bytes, isAuthentic ? KEPT.bytes : KEPT.otherBytes],
+  };
+}
+
 function insertBody(box: SecretBox, { refusedId, refusal, kept }: WaitingRefusal): Statement {
   const { keyId, bytes } = box.sealBytes(packed(kept!.delivery), refusedId);
   return {
@@ -317,24 +328,6 @@ function insertBody(box: SecretBox, { refusedId, refusal, kept }: WaitingRefusal
              FROM ingest.refused_deliveries WHERE refused_id = $1 AND source_id = $6`,
     values: [refusedId, keyId, bytes, bytes.length, Math.floor(kept!.untilMs), refusal.sourceId],
   };
-}
-
-const LENGTH_BYTES = 4;
-
-/** The length of the headers, the headers as JSON, the body. */
-function packed({ headers, body }: KeptDelivery): Buffer {
-  const head = Buffer.from(JSON.stringify(headers));
-  const length = Buffer.alloc(LENGTH_BYTES);
-  length.writeUInt32BE(head.length);
-  return Buffer.concat([length, head, body]);
-}
-
-const packedBytes = ({ headers, body }: KeptDelivery): number => body.length + JSON.stringify(headers).length;
-
-function unpacked(bytes: Buffer): KeptDelivery {
-  const bodyAt = LENGTH_BYTES + bytes.readUInt32BE();
-  const headers = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, bodyAt)) as KeptDelivery['headers'];
-  return { headers, body: bytes.subarray(bodyAt) };
 }
 
 /** Selects refused deliveries older than `days`. */

@@ -73,11 +73,21 @@ describe('the bodies in flight', () => {
   });
 
   it('keep their place where they arrive fast enough, or nobody needs it', () => {
-    const fast = begun('a', 4);
+    const fast = begun('a', 2);
     const slow = begun('b', 3);
-    nowMs = 2000;
-    refused(() => budget.open('a').arrived(2));
+    for (let bytes = 4; bytes <= 20; bytes += 2) {
+      nowMs += 1000;
+      fast.body.arrived(bytes);
+      refused(() => budget.open('a').arrived(2));
+    }
     for (const { cut } of [fast, slow]) expect(cut).not.toHaveBeenCalled();
+  });
+
+  it('give way once they rest, however much came at once before', () => {
+    const { cut } = begun('a', 40);
+    nowMs = 2000;
+    budget.open('a').arrived(2);
+    expect(cut.mock.calls).toEqual([[tooSlow]]);
   });
 
   it('keep their place once they have arrived, however long their source takes', () => {
@@ -89,11 +99,13 @@ describe('the bodies in flight', () => {
   });
 
   it('give way to other sources only as far as needed, the slowest first', () => {
-    const slower = [begun('a', 30), begun('b', 20), begun('c', 14)];
+    const slower = [begun('a', 29), begun('b', 20), begun('c', 14)];
+    nowMs = 1000;
+    slower[0]!.body.arrived(30);
     nowMs = 60_000;
-    budget.open('d').arrived(16);
+    budget.open('d').arrived(30);
     expect(slower.map(({ cut }) => cut.mock.calls.length)).toEqual([0, 1, 1]);
-    expect(budget.bytes).toBe(46);
+    expect(budget.bytes).toBe(60);
   });
 
   it('give back what they took, whatever happened in between', () => {

@@ -14,7 +14,10 @@ interface BudgetBounds {
   readonly ofOneBytes: number;
   /** A source has one larger body at a time. */
   readonly largeBytes: number;
-  /** A body that arrives more slowly, and for longer than `patienceMs`, gives way to another that needs its place. */
+  /**
+   * Each byte buys a body time at this rate, at most `patienceMs` ahead; one that has none left gives way to another that
+   * needs its place, however much of it came at once before.
+   */
   readonly slowBytesPerSecond: number;
   readonly patienceMs: number;
 }
@@ -48,7 +51,8 @@ export interface HeldBody {
 
 interface Held {
   readonly sourceId: string;
-  readonly openedAtMs: number;
+  /** Until when it is no slow one. */
+  inTimeUntilMs: number;
   bytes: number;
   isOver: boolean;
   cut: ((error: AppError) => void) | undefined;
@@ -85,7 +89,8 @@ export class BodyBudget {
 
   /** Takes nothing yet. */
   readonly open = (sourceId: string): HeldBody => {
-    const held: Held = { sourceId, openedAtMs: this.#now(), bytes: 0, isOver: false, cut: undefined };
+    const inTimeUntilMs = this.#now() + this.#bounds.patienceMs;
+    const held: Held = { sourceId, inTimeUntilMs, bytes: 0, isOver: false, cut: undefined };
     return {
       arrived: (bytes) => {
         if (!held.isOver && bytes > held.bytes) this.#take(held, bytes);
@@ -102,10 +107,17 @@ export class BodyBudget {
     const { sourceId } = held;
     const more = bytes - held.bytes;
     held.bytes = bytes;
+    this.#buyTime(held, more);
     this.#held.add(held);
     this.#bytes += more;
     this.#bytesBySource.set(sourceId, this.#ofSource(sourceId) + more);
     if (bytes > this.#bounds.largeBytes) this.#largeBySource.set(sourceId, held);
+  }
+
+  #buyTime(held: Held, bytes: number): void {
+    const { slowBytesPerSecond, patienceMs } = this.#bounds;
+    const boughtMs = (bytes * 1000) / slowBytesPerSecond;
+    held.inTimeUntilMs = Math.min(held.inTimeUntilMs + boughtMs, this.#now() + patienceMs);
   }
 
   #giveBack(held: Held): void {
@@ -146,17 +158,15 @@ export class BodyBudget {
     return undefined;
   }
 
+  /** The one whose time was over first. */
   #slowest(isInTheWay: (other: Held) => boolean): Held | undefined {
-    const { slowBytesPerSecond, patienceMs } = this.#bounds;
     const nowMs = this.#now();
-    let slowest: { readonly held: Held; readonly rate: number } | undefined;
+    let slowest: Held | undefined;
     for (const held of this.#held) {
-      const forMs = nowMs - held.openedAtMs;
-      if (held.cut === undefined || forMs < patienceMs || !isInTheWay(held)) continue;
-      const rate = (held.bytes * 1000) / forMs;
-      if (rate < (slowest?.rate ?? slowBytesPerSecond)) slowest = { held, rate };
+      if (held.cut === undefined || held.inTimeUntilMs > nowMs || !isInTheWay(held)) continue;
+      if (slowest === undefined || held.inTimeUntilMs < slowest.inTimeUntilMs) slowest = held;
     }
-    return slowest?.held;
+    return slowest;
   }
 
   #ofSource(sourceId: string): number {

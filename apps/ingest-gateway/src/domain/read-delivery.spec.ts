@@ -67,6 +67,29 @@ describe('the body of a delivery', () => {
     expect(read(unsafe, { form: 'form' })).toMatchObject({ data: '{"value":"{\\"n\\":9007199254740993}"}' });
     // Forms all the same: no JSON, or with members beside it.
     expect(read('{a', { form: 'form' }).data).toBe('{"{a":""}');
+    const secret = encodeURIComponent('{"password":"SEKRIT","a":1}');
+    for (const sent of ['{%22password%22:1,"a":1}', `%20${secret}`, `%0A${secret}`, `&${secret}=&`])
+      expect(read(sent, { form: 'form' })).toMatchObject({ data: '{"a":1}', strippedFields: 1 });
+    expect(read(`%EF%BB%BF${secret}`, { form: 'form' })).toMatchObject({
+      data: '{"value":"\ufeff{\\"a\\":1}"}',
+      strippedFields: 1,
+    });
+  });
+
+  it('that is a form with JSON among its names is stripped there, too', () => {
+    const name = encodeURIComponent('{"password":"SEKRIT","a":1}');
+    expect(read(`b=1&${name}=2&${name}`, { form: 'form' })).toMatchObject({
+      data: '{"b":"1","{\\"a\\":1}":["2",""]}',
+      strippedFields: 2,
+    });
+    const unsafe = encodeURIComponent('{"pin":9007199254740993,"cvv":1}');
+    expect(read(`b=1&${unsafe}`, { form: 'form' })).toMatchObject({
+      data: '{"b":"1","{\\"pin\\":9007199254740993}":""}',
+      strippedFields: 1,
+    });
+    expect(read(`b=1&${encodeURIComponent('{ "a" : 1 }')}`, { form: 'form' }).data).toBe(
+      '{"b":"1","{ \\"a\\" : 1 }":""}',
+    );
     expect(read('a', { form: 'form' }).data).toBe('{"a":""}');
   });
 

@@ -192,18 +192,32 @@ function formBody(bytes: Bytes): Body {
 
 /** The only name of a form without a value; empty where it has several, or a value. */
 function onlyName(text: string): string {
-  const [, name = ''] = /^([^&=]*)=?$/.exec(text) ?? [];
-  return /^(?:%7b|%5b|\s|\+)/i.test(name) ? formText(name) : '';
+  const [, name = ''] = /^&*([^&=]*)=?&*$/.exec(text) ?? [];
+  return formText(name);
 }
 
-/** Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such. */
+/** A name without the sensitive members of JSON in it, and how many these were. */
+function nameOf(name: string): { readonly name: string; readonly removed: number } {
+  const json = jsonIn(name);
+  if (json === undefined) return { name, removed: 0 };
+  if (!('value' in json)) return { name: json.removed === 0 ? name : json.bytes.toString(), removed: json.removed };
+  const { value, removed } = stripSensitive({ value: json.value });
+  return { name: removed === 0 ? name : canonical(value.value), removed };
+}
+
+/**
+ * Members by name; a repeated name becomes a list. A member that is a JSON object or array is read as such; a name that
+ * is one stays a name.
+ */
 function membersBody(text: string): Body {
   const members = new Map<string, JsonValue>();
   let count = 0;
+  let removedFromTexts = 0;
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = formText(equals < 0 ? pair : pair.slice(0, equals));
+    const { name, removed: ofName } = nameOf(formText(equals < 0 ? pair : pair.slice(0, equals)));
+    removedFromTexts += ofName;
     const value = equals < 0 ? '' : formText(pair.slice(equals + 1));
     count += 1;
     if (count > MAX_FORM_MEMBERS) throw invalid(`A form holds at most ${MAX_FORM_MEMBERS} members.`);
@@ -212,7 +226,6 @@ function membersBody(text: string): Body {
     members.set(name, before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value]);
   }
   const texts: JsonText[] = [];
-  let removedFromTexts = 0;
   const read = (pointer: string, value: JsonValue): JsonValue => {
     const json = typeof value === 'string' ? jsonIn(value) : undefined;
     if (json === undefined) return value;

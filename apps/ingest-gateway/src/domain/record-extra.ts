@@ -1,4 +1,4 @@
-import { canonical, sha256, type JsonValue } from '@sealgate/json';
+import { canonical, type JsonValue } from '@sealgate/json';
 import type { LiveSource } from './caller.ts';
 import type { CloudEvent } from './cloud-event.ts';
 import type { CanonicalDelivery } from './read-delivery.ts';
@@ -10,7 +10,7 @@ export function extraOf(
   about: {
     readonly vouched: Vouched;
     readonly deliveryId: string;
-    readonly body: Buffer;
+    readonly bodySha256: string;
     readonly nowMs: number;
     readonly unparsed: CanonicalDelivery['unparsed'];
     readonly strippedFields: number;
@@ -24,7 +24,7 @@ export function extraOf(
     scheme,
     deliveryId: about.deliveryId,
     receivedAt: new Date(about.nowMs).toISOString(),
-    bodySha256: sha256(about.body).toString('hex'),
+    bodySha256: about.bodySha256,
     keyId,
     vouchedBy: isPublic ? 'public-key' : 'shared-secret',
     ...(timestamp === undefined ? {} : { timestamp }),

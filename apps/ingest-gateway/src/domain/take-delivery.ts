@@ -25,6 +25,8 @@ export interface DeliveryRequest {
   readonly form: DeliveryRules['form'] | undefined;
   /** When it was received, where it was kept since: its timestamp is compared with that, and no refusal is noted. */
   readonly receivedAtMs?: number;
+  /** Its delivery id when it was refused: its sender may have repeated it, whatever the source configures now. */
+  readonly deliveryIdThen?: string;
   /** What the write must confirm because the source came from the cache; undefined where the source was looked up. */
   readonly guard: UnitGuard | undefined;
   /** Charges the cost of one record; rejects with RATE_LIMITED. */
@@ -142,7 +144,11 @@ async function takeJudged(
   }
   seen.deliveryId = read.deliveryId;
   // Without a delivery id, deliveries with the same bytes are the same delivery.
-  const deliveryId = read.deliveryId ?? `sha256:${sha256(delivery.body).toString('hex')}`;
+  const bodySha256 = sha256(delivery.body).toString('hex');
+  const ofBody = `sha256:${bodySha256}`;
+  const { deliveryIdThen } = request;
+  const named = deliveryIdThen === undefined ? read.deliveryId : deliveryIdThen === ofBody ? undefined : deliveryIdThen;
+  const deliveryId = named ?? ofBody;
   if (!mayWrite(caller.grants, read.type))
     throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
   const targetChannels = source.settings.channels;
@@ -152,7 +158,7 @@ async function takeJudged(
   const extra = extraOf(source, {
     vouched: verdict,
     deliveryId,
-    body: delivery.body,
+    bodySha256,
     nowMs,
     unparsed,
     strippedFields,
@@ -161,8 +167,10 @@ async function takeJudged(
   const record = { ...recordOf(read), extra, targetChannels };
   checkChannels([record], caller.channels);
   await request.charge();
-  const claimed = isIdOfEvent(source, verdict) ? (claimKeyOf(event) ?? deliveryId) : deliveryId;
-  return once(ports, request, { record, deliveryId: claimed, strippedFields: read.strippedFields });
+  const isOfEvent = deliveryIdThen === undefined ? isIdOfEvent(source, verdict) : deliveryIdThen === event['ce-id'];
+  // No name begins with a line feed, so none is the claim of a body without one.
+  const claimKey = named === undefined ? `\n${deliveryId}` : ((isOfEvent ? claimKeyOf(event) : undefined) ?? named);
+  return once(ports, request, { record, deliveryId, claimKey, strippedFields: read.strippedFields });
 }
 
 /** The refusal to note; undefined for anything else that is thrown. */
@@ -283,7 +291,10 @@ const recordOf = ({ id, type, owner, data }: CanonicalDelivery) => ({ id, type, 
 
 interface NewDelivery {
   readonly record: Parameters<typeof writeRecords>[1]['records'][number];
+  /** As it is shown. */
   readonly deliveryId: string;
+  /** Names the delivery in its source. */
+  readonly claimKey: string;
   readonly strippedFields: number;
 }
 
@@ -295,7 +306,7 @@ async function once(
   const { caller } = request;
   const { sourceId } = caller.source;
   const scope = [caller.networkId, sourceId];
-  const { deliveryId: key } = delivery;
+  const { claimKey: key } = delivery;
   const body = request.delivery.body;
   const claim = claimOf({ hasher: ports.fingerprints, scope, key, method: 'POST', path: pathOfSource(sourceId), body });
   const name = claim.claim.toString('latin1');
@@ -311,6 +322,7 @@ async function write(
   {
     record,
     deliveryId,
+    claimKey,
     strippedFields,
     claim,
     scope,
@@ -324,8 +336,8 @@ async function write(
     const outcome = await writeRecords(ports.ledger, {
       ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim, guard },
       records: [record],
-      ids: derivedIds(ports.recordIds.hash(...scope, deliveryId).digest),
-      otherIds: () => ports.recordIds.hashAll(...scope, deliveryId).map(({ digest }) => derivedIds(digest)),
+      ids: derivedIds(ports.recordIds.hash(...scope, claimKey).digest),
+      otherIds: () => ports.recordIds.hashAll(...scope, claimKey).map(({ digest }) => derivedIds(digest)),
     });
     const { replayed } = outcome;
     const confirmed = guard !== undefined && !replayed;

@@ -52,6 +52,8 @@ export async function processAgain(
     readonly requestId: string;
     readonly delivery: KeptDelivery;
     readonly receivedAt: Date;
+    /** Its delivery id when it was refused, as far as it was known. */
+    readonly deliveryIdThen: string | undefined;
     readonly formOf: (contentType: string | undefined) => DeliveryRequest['form'];
   },
 ): Promise<TestOutcome> {
@@ -64,6 +66,7 @@ export async function processAgain(
   return outcomeOf(ports, {
     ...{ caller, requestId, delivery, headers: () => headers, form: formOf(values.get('content-type')) },
     receivedAtMs: kept.receivedAt.getTime(),
+    ...(kept.deliveryIdThen === undefined ? {} : { deliveryIdThen: kept.deliveryIdThen }),
   });
 }
 

@@ -90,6 +90,7 @@ export interface AdminRefusedPorts extends Pick<ManageSourcesPorts, 'sources' | 
     readonly requestId: string;
     readonly delivery: KeptDelivery;
     readonly receivedAt: Date;
+    readonly deliveryIdThen: string | undefined;
   }) => Promise<TestOutcome>;
   readonly cursors: CursorCodec;
   readonly auditChange: AuditChange & AuditLedgerChange;
@@ -185,7 +186,8 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
         // Audited before it may write, so that no record lacks its event.
         await ports.auditChange(context, { ...change, detail: { refusedId } });
         const { requestId } = context;
-        const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at });
+        const deliveryIdThen = row.deliveryId;
+        const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at, deliveryIdThen });
         const { status, code, answer } = outcome;
         const isDone = doneOutcomeOf({ outcome: answer?.outcome }) !== undefined;
         await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });

@@ -25,8 +25,8 @@ CREATE TABLE jobs (
   CHECK (status IN ('queued', 'running', 'done')),
   -- Times that RFC 3339 can say: a row that no reader could show would make the list of all others fail.
   CONSTRAINT jobs_times CHECK (
-    least(lease_until, not_before, created_at, done_at) > '-infinity'
-    AND greatest(lease_until, not_before, created_at, done_at) < '10001-01-01 00:00:00+00')
+    least(lease_until, not_before, created_at, done_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(lease_until, not_before, created_at, done_at) < '10000-01-01 00:00:00+00')
 );
 
 -- Promises that are not kept yet, the oldest first.

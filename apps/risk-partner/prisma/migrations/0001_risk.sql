@@ -11,7 +11,7 @@ CREATE TABLE orgs (
   revision   bigint         NOT NULL DEFAULT 1 CHECK (revision > 0),
   revised_at timestamptz(3) NOT NULL,
   CONSTRAINT orgs_times CHECK (
-    least(created_at, revised_at) > '-infinity' AND greatest(created_at, revised_at) < '10001-01-01 00:00:00+00')
+    least(created_at, revised_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, revised_at) < '10000-01-01 00:00:00+00')
 );
 
 -- A person is a membership: somebody, human or machine, in one organisation. Removal keeps the row, so that the id is
@@ -28,7 +28,7 @@ CREATE TABLE people (
   created_at         timestamptz(3) NOT NULL,
   removed_at         timestamptz(3),
   CONSTRAINT people_times CHECK (
-    least(created_at, removed_at) > '-infinity' AND greatest(created_at, removed_at) < '10001-01-01 00:00:00+00')
+    least(created_at, removed_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, removed_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX people_by_org ON people (org_id, created_at, person_id);
 
@@ -47,8 +47,8 @@ CREATE TABLE identities (
   CHECK ((issuer IS NULL) = (subject IS NULL) AND (issuer IS NULL) = (expires_at IS NOT NULL)),
   CHECK (issuer IS NOT NULL OR email IS NOT NULL),
   CONSTRAINT identities_times CHECK (
-    least(created_at, expires_at, removed_at) > '-infinity'
-    AND greatest(created_at, expires_at, removed_at) < '10001-01-01 00:00:00+00')
+    least(created_at, expires_at, removed_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, expires_at, removed_at) < '10000-01-01 00:00:00+00')
 );
 -- An identity is at most one person per organisation.
 CREATE UNIQUE INDEX identities_once ON identities (issuer, subject, org_id) WHERE removed_at IS NULL;
@@ -93,8 +93,8 @@ CREATE TABLE resources (
   screened_in bigint,
   PRIMARY KEY (org_id, kind, id),
   CONSTRAINT resources_times CHECK (
-    least(created_at, updated_at, valid_until) > '-infinity'
-    AND greatest(created_at, updated_at, valid_until) < '10001-01-01 00:00:00+00'),
+    least(created_at, updated_at, valid_until) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, updated_at, valid_until) < '10000-01-01 00:00:00+00'),
   CONSTRAINT resources_json CHECK (doc::json IS NOT NULL AND item::json IS NOT NULL)
 );
 CREATE INDEX resources_walk ON resources (org_id, kind, created_at, id);
@@ -124,7 +124,7 @@ CREATE TABLE frameworks (
   created_at   timestamptz(3) NOT NULL,
   item         text           NOT NULL,
   UNIQUE (org_id, name, version),
-  CONSTRAINT frameworks_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT frameworks_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT frameworks_json CHECK (item::json IS NOT NULL)
 );
 CREATE INDEX frameworks_walk ON frameworks (org_id, created_at, framework_id);
@@ -139,7 +139,7 @@ CREATE TABLE requirements (
   created_at     timestamptz(3) NOT NULL,
   from_revision  bigint         NOT NULL,
   UNIQUE (framework_id, requirement_id),
-  CONSTRAINT requirements_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT requirements_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX requirements_walk ON requirements (org_id, created_at, coverage_id);
 
@@ -152,7 +152,7 @@ CREATE TABLE revisions (
   revision   bigint         NOT NULL,
   created_at timestamptz(3) NOT NULL,
   PRIMARY KEY (org_id, revision),
-  CONSTRAINT revisions_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT revisions_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
 );
 CREATE TABLE changes (
   org_id     text    NOT NULL COLLATE "C",
@@ -190,7 +190,7 @@ CREATE TABLE evidence_facts (
   from_revision bigint  NOT NULL,
   to_revision   bigint,
   CONSTRAINT evidence_facts_times CHECK (
-    least(valid_until, fresh_at) > '-infinity' AND greatest(valid_until, fresh_at) < '10001-01-01 00:00:00+00')
+    least(valid_until, fresh_at) >= '0001-01-01 00:00:00+00' AND greatest(valid_until, fresh_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX evidence_facts_of_evidence ON evidence_facts (org_id, evidence_id, from_revision);
 CREATE INDEX evidence_facts_ending ON evidence_facts (org_id, valid_until)
@@ -208,7 +208,7 @@ CREATE TABLE anchors (
   attempts         integer        NOT NULL DEFAULT 0,
   due_at           timestamptz(3) NOT NULL CONSTRAINT anchors_due CHECK (due_at > '-infinity'),
   created_at       timestamptz(3) NOT NULL,
-  CONSTRAINT anchors_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT anchors_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT anchors_json CHECK (data::json IS NOT NULL)
 );
 CREATE INDEX anchors_due ON anchors (due_at) WHERE state IN ('waiting', 'anchored');
@@ -222,7 +222,7 @@ CREATE TABLE proofs (
   created_at       timestamptz(3) NOT NULL,
   from_revision    bigint         NOT NULL,
   item             text           NOT NULL,
-  CONSTRAINT proofs_times CHECK (created_at > '-infinity' AND created_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT proofs_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT proofs_json CHECK (item::json IS NOT NULL)
 );
 CREATE INDEX proofs_walk ON proofs (org_id, created_at, proof_id);
@@ -235,7 +235,7 @@ CREATE TABLE signing_keys (
   jwk           text           NOT NULL,
   first_used_at timestamptz(3) NOT NULL,
   macs          text,
-  CONSTRAINT signing_keys_times CHECK (first_used_at > '-infinity' AND first_used_at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT signing_keys_times CHECK (first_used_at >= '0001-01-01 00:00:00+00' AND first_used_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT signing_keys_json CHECK (jwk::json IS NOT NULL)
 );
 
