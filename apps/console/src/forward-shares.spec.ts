@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { Browser } from './testing/browser.ts';
@@ -114,6 +115,29 @@ describe('the slots of the forwarder', () => {
       await aborted(60, RISKS, { cookie: cookieOf() }, () => begun >= 60 * round);
     test.answer = (_, response) => void response.end('{}');
     await until(async () => (await browser.ask(test.url, RISKS)).status === 200);
+  });
+
+  it('are free again after requests in one connection, whose responses never had their turn', async () => {
+    let begun = 0;
+    let answered = 0;
+    test.answer = (_, response) => {
+      begun += 1;
+      // The first of each connection keeps the others from their turn.
+      if (begun % 8 !== 1) response.end('{}', () => (answered += 1));
+    };
+    const lines = [`GET ${RISKS} HTTP/1.1`, 'Host: t', `Cookie: ${cookieOf()}`, '', ''].join('\r\n');
+    for (let round = 1; round <= 10; round += 1) {
+      const socket = connect(Number(new URL(test.url).port), '127.0.0.1').on('error', () => undefined);
+      socket.write(lines.repeat(8));
+      await until(() => answered >= 7 * round);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      socket.destroy();
+    }
+    test.answer = (_, response) => void response.end('{}');
+    await until(async () => {
+      const answers = await Promise.all(Array.from({ length: 60 }, () => browser.ask(test.url, RISKS)));
+      return answers.every(({ status }) => status === 200);
+    });
   });
 
   it('are shared: one person or address that holds many leaves room for others', async () => {

@@ -132,6 +132,26 @@ describe('a client that pipelines', () => {
     expect(largeCalls).toBeLessThan(16 + 16);
   });
 
+  it('closes each of its responses where it leaves, also those whose turn never came', async () => {
+    await start();
+    const [gate, open_] = barrier();
+    held = gate;
+    const closed: number[] = [];
+    listening.server.prependListener('request', (_, response) => {
+      const number = calls;
+      response.on('close', () => closed.push(number));
+    });
+    const socket = await open();
+    socket.write(HELD.repeat(5));
+    await until(() => calls === 5);
+    socket.destroy();
+    await until(() => closed.length >= 5);
+    open_();
+    expect(closed.sort()).toEqual([0, 1, 2, 3, 4]);
+    expect(parseAnswer(await sendRaw(listening.port, post('1', 'Connection: close\r\n'))).status).toBe(200);
+    expect(closed).toHaveLength(6);
+  });
+
   it('has at most twice the concurrency limit parsed, and is answered completely', async () => {
     await start();
     Object.assign(listening.server, { httpAllowHalfOpen: true });

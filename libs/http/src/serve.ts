@@ -199,7 +199,9 @@ function prepareRaw(exchange: Exchange): void {
 
 /** Completes the record of a raw handler's request. Its response may still be in flight. */
 function finishRaw(exchange: Exchange): void {
-  if (!exchange.response.headersSent) throw new Error('The raw handler wrote no answer.');
+  const { headersSent, destroyed } = exchange.response;
+  if (!headersSent && destroyed) throw new ClientGoneError('The client went away.');
+  if (!headersSent) throw new Error('The raw handler wrote no answer.');
   finishRecord(exchange, exchange.response.statusCode);
 }
 
