@@ -49,7 +49,8 @@ ALTER TABLE audit_events ENABLE ALWAYS TRIGGER audit_events_append_only;
 CREATE TABLE audit_lanes (
   lane smallint PRIMARY KEY CHECK (lane BETWEEN 1 AND 64),
   seq  bigint NOT NULL DEFAULT 0 CHECK (seq BETWEEN 0 AND 9007199254740991),
-  -- Of the newest event of the lane; null before the first. An end whose MAC is wrong is not followed.
+  -- Of the newest event of the lane; null before the first. The MAC covers all other columns: an end whose MAC is wrong is
+  -- not followed, and its time not kept to.
   at        timestamptz(3),
   hash      bytea CHECK (octet_length(hash) = 32),
   mac       bytea CHECK (octet_length(mac) = 32),

@@ -49,7 +49,6 @@ const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 interface Lane {
   readonly lane: number;
   readonly seq: string;
-  readonly at: Date | number | null;
   readonly ends: readonly LaneEnd[] | null;
 }
 
@@ -73,29 +72,32 @@ export const auditSecretUse = (schema: string) => ({
  */
 export function auditChain({ surface, schema, secrets }: AuditChainOptions): AuditChain {
   const hasher = secrets.derive('audit events');
-  /** Whether a process of the surface wrote the end: the role of the surface may update the table. */
-  const isOurs = ({ hash, mac, secretId }: LaneEnd): boolean =>
-    hasher.verify({ id: secretId, digest: Buffer.from(mac, 'hex') }, hash);
+  /** Whether a process of the surface wrote the end, all of it: the role of the surface may update the table. */
+  const isOurs = ({ mac, secretId, ...end }: LaneEnd): boolean =>
+    hasher.verify({ id: secretId, digest: Buffer.from(mac, 'hex') }, ...partsOfEnd(end));
   const append = async (sql: Sql, content: AuditContent, attempt = 1): Promise<void> => {
     const end = await freeLane(sql, schema, content.at);
-    const at = notBefore(end.at, content.at);
-    const followed = (end.ends ?? []).filter(isOurs).map(headOf);
+    const ours = (end.ends ?? []).filter(isOurs);
+    const before = ours.find(({ lane }) => lane === end.lane);
+    const at = notBefore(before, content.at);
+    const followed = ours.map(headOf);
     const link = { lane: end.lane, seq: Number(end.seq) + 1, heads: followed };
     const hash = auditEventHash(surface, { ...content, at }, link);
     const { id, digest } = hasher.hash(hash);
+    const endMac = hasher.hash(...partsOfEnd({ lane: link.lane, seq: link.seq, at: at.toISOString(), hash })).digest;
     const { actor, action, resource, resourceId, requestId } = content;
     const detail = content.detail === null ? null : canonical(content.detail);
     const heads = canonical(followed);
     const moved = await sql.query({
       text: `WITH moved AS (
-               UPDATE ${schema}.audit_lanes SET seq = $2, hash = $3, at = $4, secret_id = $5, mac = $7 WHERE lane = $1 AND seq = $2 - 1
+               UPDATE ${schema}.audit_lanes SET seq = $2, hash = $3, at = $4, secret_id = $5, mac = $15 WHERE lane = $1 AND seq = $2 - 1
                RETURNING 1)
              INSERT INTO ${schema}.audit_events (lane, seq, at, secret_id, heads, mac, id, actor, action, resource, resource_id,
                                        request_id, detail)
              SELECT $1, $2, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 FROM moved RETURNING 1`,
       values: [
         ...[link.lane, link.seq, Buffer.from(hash, 'hex'), at, id, heads, digest],
-        ...[content.id, actor, action, resource, resourceId, requestId, detail],
+        ...[content.id, actor, action, resource, resourceId, requestId, detail, endMac],
       ],
     });
     if (moved.length === 1) return;
@@ -133,7 +135,7 @@ async function freeLane(sql: Sql, schema: string, at: Date): Promise<Lane> {
   const moved = `o.lane = l.lane OR o.at >= l.at - interval '${2 * SKEW_MS} milliseconds' OR l.at IS NULL`;
   const ends = `(SELECT json_agg(${end} ORDER BY o.lane) FROM ${schema}.audit_lanes o
     WHERE isfinite(o.at) AND o.hash IS NOT NULL AND o.mac IS NOT NULL AND o.secret_id IS NOT NULL AND (${moved}))`;
-  const text = `SELECT l.lane, l.seq, l.at, ${ends} AS ends FROM ${schema}.audit_lanes l`;
+  const text = `SELECT l.lane, l.seq, ${ends} AS ends FROM ${schema}.audit_lanes l`;
   const [free] = await sql.query<Lane>({ text: `${text} ORDER BY l.lane LIMIT 1 FOR UPDATE OF l SKIP LOCKED` });
   if (free !== undefined) return free;
   const values = [(at.getTime() % LANES) + 1];
@@ -142,16 +144,21 @@ async function freeLane(sql: Sql, schema: string, at: Date): Promise<Lane> {
   return awaited;
 }
 
+/** What the MAC of the end of a lane covers. */
+const partsOfEnd = ({ lane, seq, at, hash }: AuditHead): string[] => [
+  ...['end', String(lane), String(seq), new Date(at).toISOString(), hash],
+];
+
 const headOf = ({ lane, seq, at, hash }: LaneEnd): { lane: number; seq: number; at: string; hash: string } => ({
   ...{ lane, seq, at: new Date(at).toISOString() },
   hash: hash.slice(0, HEAD_HASH_DIGITS),
 });
 
 /** The time of an event, but not before the one before it; a clock far behind is not followed. */
-function notBefore(before: Date | number | null, at: Date): Date {
-  if (!(before instanceof Date)) return at;
-  const aheadMs = before.getTime() - at.getTime();
-  return aheadMs > 0 && aheadMs <= SKEW_MS ? before : at;
+function notBefore(before: AuditHead | undefined, at: Date): Date {
+  if (before === undefined) return at;
+  const aheadMs = Date.parse(before.at) - at.getTime();
+  return aheadMs > 0 && aheadMs <= SKEW_MS ? new Date(before.at) : at;
 }
 
 /** The time itself, or the nearest that RFC 3339 can say. */

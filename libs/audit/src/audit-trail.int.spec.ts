@@ -278,6 +278,24 @@ describe('the chain', () => {
     expect((await since(start)).map(({ at }) => at.getTime() - start.getTime())).toEqual([500, 500]);
   });
 
+  it.each([
+    ['with another time', `seq = seq + 1, at = at + interval '55 seconds'`],
+    ['with another number', 'seq = seq + 1'],
+    ['without a MAC', `seq = seq + 1, mac = decode(repeat('00', 32), 'hex')`],
+  ])('does not follow an end that the role of the surface wrote %s, nor keep to its time', async (_, change) => {
+    clock.advance(60_000);
+    const start = new Date(clock.now());
+    await trail.record(sql, entry);
+    await sql.query({ text: `UPDATE desk.audit_lanes SET ${change} WHERE lane = 1` });
+    clock.advance(10);
+    await trail.record(sql, entry);
+    const [first, second] = await since(start);
+    expect([first!.problem, second!.problem]).toEqual([null, null]);
+    expect(second!.link!.seq).toBe(first!.link!.seq + 2);
+    expect(second!.link!.heads.filter(({ lane }) => lane === 1)).toEqual([]);
+    expect(second!.at.getTime() - start.getTime()).toBe(10);
+  });
+
   it('is verified by every secret, and says so where the secret is unknown or the surface another', async () => {
     clock.advance(60_000);
     const start = new Date(clock.now());

@@ -95,6 +95,7 @@ export function linkFaults(events: readonly ExportedEvent[], { from, to }: Perio
         gap(`Events ${there.id} and ${event.id} are both number ${seq} of lane ${lane}: it was set back.`, event),
       );
   }
+  const named = new Set(own.flatMap(({ link }) => link!.heads.map(placeOf)));
   /** Places that were reported, or whose event was, since it is not as it was written. */
   const told = new Set(strangers.flatMap(({ link }) => (link === null ? [] : [placeOf(link)])));
   const isWithin = ({ at }: AuditHead): boolean => (from === null || at >= from) && at < to;
@@ -108,7 +109,35 @@ export function linkFaults(events: readonly ExportedEvent[], { from, to }: Perio
       told.add(placeOf(head));
     }
   }
+  for (const event of own) {
+    const fault = severed(event, { lanes, from, told, named });
+    if (fault !== undefined) faults.push(fault);
+  }
   return [...faults, ...unvouched(own, lanes).map(origin)];
+}
+
+/**
+ * An event that names none before it in its lane: somebody changed the end of the lane, so that nothing binds what was
+ * before. After a secret has gone that happens too, but then others name the one before.
+ */
+function severed(event: ExportedEvent, { lanes, from, told, named }: Chained): LinkFault | undefined {
+  const { lane, seq, heads } = event.link!;
+  const before = { lane, seq: seq - 1, at: event.at, hash: '' };
+  if (seq === 1 || heads.some((head) => head.lane === lane) || told.has(placeOf(before))) return undefined;
+  const places = lanes.get(lane) ?? new Map<number, ExportedEvent>();
+  const found = places.get(before.seq);
+  if (found === undefined) {
+    const isOfBefore = from !== null && ![...places.keys()].some((number) => number < seq);
+    return isOfBefore ? undefined : missing(event, before, { places, from, told });
+  }
+  if (named.has(placeOf(before))) return undefined;
+  return gap(`Event ${event.id} does not follow event ${found.id}, which was before it in lane ${lane}.`, event);
+}
+
+interface Chained extends Omit<Looked, 'places'> {
+  readonly lanes: Lanes;
+  /** Places that events name as those before them. */
+  readonly named: ReadonlySet<string>;
 }
 
 interface Period {

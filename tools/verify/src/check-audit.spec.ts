@@ -187,6 +187,16 @@ describe('the chain of an audit export', () => {
       'gap: Event evt_2 is not the one that event evt_3 followed.',
     ],
     [
+      'an event that follows none, since somebody changed the end of its lane',
+      [one, two, itemOf(3, 'key.mint', linked(1, 3))],
+      'gap: Event evt_3 does not follow event evt_2, which was before it in lane 1.',
+    ],
+    [
+      'a number that somebody took from the lane',
+      [one, two, itemOf(4, 'key.mint', linked(1, 4))],
+      'gap: Event 3 of lane 1 is missing: event evt_4 followed it.',
+    ],
+    [
       'two events of one number',
       [one, two, { ...itemOf(2, 'key.mint', linked(1, 2, one)), id: 'evt_y' }],
       'gap: Events evt_2 and evt_y are both number 2 of lane 1: it was set back.',
@@ -201,6 +211,14 @@ describe('the chain of an audit export', () => {
     expect(await faultsOf([four], { from, to: TO })).toEqual([
       'gap: Event 3 of lane 1 is missing: event evt_4 followed it.',
     ]);
+  });
+
+  it('asks no event to follow one that others name, nor one of the time before the period', async () => {
+    const third = itemOf(3, 'key.mint', linked(1, 3, two, beside));
+    const unled = itemOf(4, 'key.mint', linked(2, 2, third));
+    expect(await faultsOf([one, two, beside, { ...third, id: 'evt_3' }, unled])).toEqual([]);
+    const from = '2030-01-02T12:00:00.000Z';
+    expect(await faultsOf([itemOf(4, 'key.mint', linked(1, 7))], { from, to: TO })).toEqual([]);
   });
 
   it('takes events of a secret that is gone where a newer event vouches for them', async () => {
