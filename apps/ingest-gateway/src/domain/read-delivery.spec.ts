@@ -229,6 +229,26 @@ describe('JSON that is not strict', () => {
     );
   });
 
+  it('is kept as text where it has more values than a process can hold, but not for what its texts hold', () => {
+    const many = `{"type":"push","a":[${'{},'.repeat(500_000)}0],"password":"SEKRIT"}`;
+    const { data, ...rest } = read(many, { type: { pointer: '/type' } });
+    expect(rest).toMatchObject({ type: 'push', unparsed: 'TOO_MANY_VALUES', strippedFields: 1 });
+    expect(JSON.parse(data).value).toBe(many.replace(',"password":"SEKRIT"', ''));
+    const few = { type: 'push', a: '[{},"\\'.repeat(600_000) };
+    expect(JSON.parse(read(JSON.stringify(few)).data)).toEqual(few);
+  });
+
+  it('is refused where JSON makes it much larger', () => {
+    const text = Buffer.alloc(7 * 1_048_576, 1);
+    expect(() => read(text, { form: 'text' })).toThrow(
+      expect.objectContaining({
+        code: 'PAYLOAD_TOO_LARGE',
+        message: 'In JSON its content is more than 41943040 characters.',
+      }),
+    );
+    expect(read(text.subarray(0, 6 * 1_048_576), { form: 'text' }).data).toHaveLength(6 * 6 * 1_048_576 + 12);
+  });
+
   it('is kept as text within a form and within a text', () => {
     const form = `a=1&payload=${encodeURIComponent('{"type":"push","n":9007199254740993,"cvv":1}')}`;
     expect(read(form, { form: 'form', type: { pointer: '/payload/type' } })).toMatchObject({

@@ -52,12 +52,20 @@ export interface CanonicalDelivery {
   readonly challenge: string | undefined;
   readonly strippedFields: number;
   /** Why JSON in it is kept as text; absent where all of it was parsed. */
-  readonly unparsed?: StrictCode;
+  readonly unparsed?: Unparsed;
 }
+
+/** Why JSON is kept as text: it is not strict, or holds more values than a process can hold as objects. */
+type Unparsed = StrictCode | 'TOO_MANY_VALUES';
 
 const DELIVERY_ID_MAX_CODE_POINTS = 256;
 const CHALLENGE_MAX_CODE_POINTS = 1024;
 const MAX_FORM_MEMBERS = 1000;
+/** Of a body above `MANY_VALUES_BYTES`: parsed they take up to a hundred bytes each. */
+const MOST_VALUES = 500_000;
+const MANY_VALUES_BYTES = 1_048_576;
+/** Of the content in canonical JSON, in which a quote takes two characters and a control character six. */
+const MOST_CHARACTERS = 40 * 1_048_576;
 
 /** The body of a delivery. */
 interface Body {
@@ -71,15 +79,15 @@ interface JsonText {
   /** Where a pointer into the body enters the text. */
   readonly pointer: string;
   readonly bytes: Bytes;
-  readonly reason: StrictCode;
+  readonly reason: Unparsed;
 }
 
 /**
  * Reads the body of a delivery as a whole: its members have no other meaning here. An authentic delivery is never lost,
  * so JSON that is not strict is kept as text; types, ids and challenges are then read from it as it is written.
  *
- * @throws AppError INVALID_JSON for what is no JSON at all; then INVALID_REQUEST with every fault. They carry only code,
- * detail and faults.
+ * @throws AppError INVALID_JSON for what is no JSON at all; then INVALID_REQUEST with every fault; then PAYLOAD_TOO_LARGE
+ * for content that JSON makes much larger. They carry only code, detail and faults.
  */
 export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): CanonicalDelivery {
   const body = READERS[rules.form](Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -98,8 +106,11 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   if (faults.length > 0)
     throw new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', { faults });
   const [unparsed] = body.texts;
+  const data = canonical(body.data);
+  if (data.length > MOST_CHARACTERS)
+    throw new AppError('PAYLOAD_TOO_LARGE', `In JSON its content is more than ${MOST_CHARACTERS} characters.`);
   return {
-    ...{ kind: 'delivery', id, type, owner, data: canonical(body.data), deliveryId },
+    ...{ kind: 'delivery', id, type, owner, data, deliveryId },
     challenge: rules.answersChallenge ? challengeIn(body) : undefined,
     strippedFields: body.removed,
     ...(unparsed === undefined ? {} : { unparsed: unparsed.reason }),
@@ -112,10 +123,15 @@ const READERS: Readonly<Record<BodyForm, (bytes: Bytes) => Body>> = { json: whol
 type ReadJson = { readonly value: JsonValue } | (Omit<JsonText, 'pointer'> & { readonly removed: number });
 
 /**
- * Parses JSON where it is strict. Else cuts sensitive members out of its text, and keeps the text.
+ * Parses JSON where it is strict and not of too many values. Else cuts sensitive members out of its text, and keeps the
+ * text.
  * @throws AppError INVALID_JSON for what is no JSON, or no UTF-8.
  */
 function readJson(bytes: Bytes): ReadJson {
+  if (bytes.length > MANY_VALUES_BYTES && hasManyValues(bytes)) {
+    const { bytes: kept, removed } = cutMembers(bytes, SENSITIVE_NAMES);
+    return { bytes: kept, removed, reason: 'TOO_MANY_VALUES' };
+  }
   try {
     return { value: parseStrict(bytes) };
   } catch (error) {
@@ -124,6 +140,23 @@ function readJson(bytes: Bytes): ReadJson {
     // parseStrict throws no other codes.
     return { bytes: kept, removed, reason: error.code as StrictCode };
   }
+}
+
+const [QUOTE, BACKSLASH, COMMA, OPEN_BRACKET, OPEN_BRACE] = Buffer.from('"\\,[{');
+
+/** Whether JSON has more than `MOST_VALUES` values, as its commas and openings outside strings tell. */
+function hasManyValues(bytes: Uint8Array): boolean {
+  let values = 0;
+  let isInString = false;
+  for (let at = 0; at < bytes.length && values <= MOST_VALUES; at += 1) {
+    const byte = bytes[at];
+    if (isInString) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isInString = false;
+    } else if (byte === QUOTE) isInString = true;
+    else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) values += 1;
+  }
+  return values > MOST_VALUES;
 }
 
 const OBJECT_OR_ARRAY = /^\ufeff?[\t\n\r ]*[{[]/;
