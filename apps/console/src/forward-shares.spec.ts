@@ -140,6 +140,24 @@ describe('the slots of the forwarder', () => {
     });
   });
 
+  it('are free again after large answers to a client that did not read, whatever was sent of them', async () => {
+    const body = 'x'.repeat(150_000);
+    test.answer = (_, response) => void response.writeHead(200, { 'Content-Length': body.length }).end(body);
+    const lines = [`GET ${RISKS} HTTP/1.1`, 'Host: t', `Cookie: ${cookieOf()}`, '', ''].join('\r\n');
+    for (let round = 0; round < 80; round += 1) {
+      const socket = connect(Number(new URL(test.url).port), '127.0.0.1').on('error', () => undefined);
+      socket.pause();
+      socket.write(lines.repeat(4));
+      await new Promise((resolve) => setTimeout(resolve, round % 40));
+      socket.resetAndDestroy();
+    }
+    test.answer = (_, response) => void response.end('{}');
+    await until(async () => {
+      const answers = await Promise.all(Array.from({ length: 64 }, () => browser.ask(test.url, RISKS)));
+      return answers.every(({ status }) => status === 200);
+    });
+  });
+
   it('are shared: one person or address that holds many leaves room for others', async () => {
     const waiting: (() => void)[] = [];
     test.answer = (_, response) => void waiting.push(() => response.end('{}'));

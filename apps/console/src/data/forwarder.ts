@@ -185,9 +185,18 @@ export class Forwarder {
     // Streams may be silent at first, so their head is flushed at once; otherwise head and body are sent together.
     if (!headers.has('content-length')) response.flushHeaders();
     return new Promise((resolve) => {
-      pipeline(answer, response, (error) => {
-        this.#onOutcome(error == null ? 'answered' : 'cut');
+      let hasSettled = false;
+      const settle = (outcome: PassageOutcome) => {
+        if (hasSettled) return;
+        hasSettled = true;
+        this.#onOutcome(outcome);
         resolve();
+      };
+      // Not told of a response that lost its connection, or never had its turn on it, while it waited to be drained.
+      pipeline(answer, response, (error) => settle(error == null ? 'answered' : 'cut'));
+      response.once('close', () => {
+        settle(response.writableFinished ? 'answered' : 'cut');
+        answer.destroy();
       });
     });
   }
