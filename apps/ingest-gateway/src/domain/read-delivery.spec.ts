@@ -247,6 +247,9 @@ describe('JSON that is not strict', () => {
       }),
     );
     expect(read(text.subarray(0, 6 * 1_048_576), { form: 'text' }).data).toHaveLength(6 * 6 * 1_048_576 + 12);
+    expect(read(Buffer.alloc(25 * 1_048_576, 'x'), { form: 'text' }).data).toHaveLength(25 * 1_048_576 + 12);
+    const form = `a=${'%01'.repeat(4 * 1_048_576)}&b=${'%01'.repeat(4 * 1_048_576)}`;
+    expect(() => read(form, { form: 'form' })).toThrow('In JSON its content');
   });
 
   it('is kept as text within a form and within a text', () => {

@@ -66,6 +66,7 @@ const MOST_VALUES = 500_000;
 const MANY_VALUES_BYTES = 1_048_576;
 /** Of the content in canonical JSON, in which a quote takes two characters and a control character six. */
 const MOST_CHARACTERS = 40 * 1_048_576;
+const MOST_CHARACTERS_OF_ONE = 6;
 
 /** The body of a delivery. */
 interface Body {
@@ -106,15 +107,37 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   if (faults.length > 0)
     throw new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', { faults });
   const [unparsed] = body.texts;
-  const data = canonical(body.data);
-  if (data.length > MOST_CHARACTERS)
-    throw new AppError('PAYLOAD_TOO_LARGE', `In JSON its content is more than ${MOST_CHARACTERS} characters.`);
+  requireFits(body.data);
   return {
-    ...{ kind: 'delivery', id, type, owner, data, deliveryId },
+    ...{ kind: 'delivery', id, type, owner, data: canonical(body.data), deliveryId },
     challenge: rules.answersChallenge ? challengeIn(body) : undefined,
     strippedFields: body.removed,
     ...(unparsed === undefined ? {} : { unparsed: unparsed.reason }),
   };
+}
+
+/**
+ * Measured before it is made: what JSON escapes may be six times its size. Only texts that were no JSON can grow.
+ * @throws AppError PAYLOAD_TOO_LARGE
+ */
+function requireFits(data: Body['data']): void {
+  let characters = 0;
+  for (const value of Object.values(data).flat())
+    if (typeof value === 'string' && value.length > MOST_CHARACTERS / MOST_CHARACTERS_OF_ONE / MAX_FORM_MEMBERS)
+      characters += value.length + escapesIn(value);
+  if (characters <= MOST_CHARACTERS) return;
+  throw new AppError('PAYLOAD_TOO_LARGE', `In JSON its content is more than ${MOST_CHARACTERS} characters.`);
+}
+
+/** Characters that JSON adds to a text. */
+function escapesIn(text: string): number {
+  let added = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20) added += MOST_CHARACTERS_OF_ONE - 1;
+    else if (code === 0x22 || code === 0x5c) added += 1;
+  }
+  return added;
 }
 
 const READERS: Readonly<Record<BodyForm, (bytes: Bytes) => Body>> = { json: wholeBody, form: formBody, text: textBody };
