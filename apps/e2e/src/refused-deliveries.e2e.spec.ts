@@ -181,6 +181,19 @@ describe('a large delivery', () => {
     expect(kept['data']).toEqual({ value: text.replace('"password":"geheim",', '') });
   }, 120_000);
 
+  it('that no process could hold as objects or as JSON is kept as text, or refused and listed', async () => {
+    const github = await githubSource(setup, { maxBytes: 25 * MEBIBYTE });
+    const many = `[${'{},'.repeat(8 * MEBIBYTE)}0]`;
+    const [receipt] = (await written(() => github.send({ body: many, deliveryId: 'many' }))).records;
+    const record = await setup.admin.ask('GET', `/ledger/channels/${github.channel}/records/${receipt!.id}`);
+    expect(record).toMatchObject({ data: { value: many }, extra: { parsed: false, reason: 'TOO_MANY_VALUES' } });
+    const headers = { 'Content-Type': 'text/plain' };
+    const control = '\u0001'.repeat(25 * MEBIBYTE);
+    expectProblem(await github.send({ body: control, deliveryId: 'control', headers }), 'PAYLOAD_TOO_LARGE');
+    expect(await refusedBy(github, 1)).toMatchObject([{ authentic: true, reason: 'too-large' }]);
+    expect((await github.send({ body: '{}' })).status).toBe(200);
+  }, 120_000);
+
   it('is refused with 503 and Retry-After beside another of its source, also when it was kept, until that one leaves', async () => {
     const { github, body, socket } = await halfSent();
     const [kept] = await refusedBy(github, 1);
