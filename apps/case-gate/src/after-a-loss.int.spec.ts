@@ -17,11 +17,11 @@ describe('after a declared loss', () => {
     const { subjectRef } = await sealedCase(site, key);
     const later = await site.replica();
     expect(await check(later, key, subjectRef)).toBe('allow ELIGIBLE');
-    await at.run('ALTER FUNCTION ledger.epochs_v1 RENAME TO epochs_away');
+    await at.run('ALTER FUNCTION ledger.epochs RENAME TO epochs_away');
     later.advance(1000);
     const body = { subject_ref: subjectRef, venue_id: 'hall' };
     const answer = await later.ask('POST', '/v1/gate/check', { key, body });
-    await at.run('ALTER FUNCTION ledger.epochs_away RENAME TO epochs_v1');
+    await at.run('ALTER FUNCTION ledger.epochs_away RENAME TO epochs');
     expect(answer.body).toMatchObject({ decision: 'deny', allow: false });
     expect(answer.status).toBeGreaterThanOrEqual(500);
     await at.becomes(later, subjectRef, 'allow ELIGIBLE');
@@ -79,7 +79,7 @@ describe('after a declared loss', () => {
     const id = seal.body.ledger_record_id;
     const stored = () => at.run('SELECT data FROM ledger.records WHERE id = $1', [id]);
     const [before] = await stored();
-    await at.run('DELETE FROM ledger.compact_ids WHERE coalesce(id, uid::text) = $1', [id]);
+    await at.run('DELETE FROM ledger.ids WHERE coalesce(id, uid::text) = $1', [id]);
     await at.run('DELETE FROM ledger.records WHERE id = $1', [id]);
     await at.declare(await at.changedMs(kept));
     const again = await sealNow(site, key, { caseId, version: 'p1' });
@@ -93,14 +93,12 @@ describe('after a declared loss', () => {
     await at.run(`UPDATE gate.seals SET document = replace(document, 'approve', 'decline') WHERE case_id = $1`, [
       forged.caseId,
     ]);
-    await at.run('DELETE FROM ledger.compact_ids WHERE coalesce(id, uid::text) = $1', [
-      forged.seal.body.ledger_record_id,
-    ]);
+    await at.run('DELETE FROM ledger.ids WHERE coalesce(id, uid::text) = $1', [forged.seal.body.ledger_record_id]);
     await at.declare(await at.changedMs(forged.subjectRef));
     // By any process.
     const reviewed = 'SELECT 1 FROM gate.reviewed_losses WHERE epoch = $1';
     await until(async () => (await at.run(reviewed, [at.newestEpoch()])).length === 1, { timeoutMs: 10_000 });
-    for (const table of ['ledger.compact_ids WHERE coalesce(id, uid::text)', 'gate.outbox WHERE record_id'])
+    for (const table of ['ledger.ids WHERE coalesce(id, uid::text)', 'gate.outbox WHERE record_id'])
       expect(await at.run(`SELECT 1 FROM ${table} = $1`, [forged.seal.body.ledger_record_id])).toEqual([]);
   }, 30_000);
 

@@ -16,8 +16,12 @@ it(
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
     const [row] = await sql.query<{ channel: string }>({ text: 'SELECT channel FROM ledger.channels' });
     const channel = row!.channel;
-    const halt = 'SELECT ledger.halt_v1($1, $2, $3, $4, 0, 9, 1)';
-    await sql.query({ text: halt, values: [channel.split('.')[0], channel, 'records are missing', 'note'] });
+    const halt = 'SELECT ledger.halt($1, $2, $3, $4, 1)';
+    const losses = [{ epoch: 0, lostFrom: 0, lostUntil: 9, checkpoint: 'note', surviving: null }];
+    await sql.query({
+      text: halt,
+      values: [channel.split('.')[0], channel, 'records are missing', JSON.stringify(losses)],
+    });
     const body = { subject_ref: subjectRef, venue_id: 'hall' };
     for (let times = 0; times < 3; times += 1) {
       expect(await site.ask('POST', '/v1/gate/check', { key, body })).toMatchObject({
@@ -30,7 +34,7 @@ it(
     expectProblem(read, 'UNAVAILABLE');
     expect(read.body).toMatchObject({ detail: `${reason}.` });
     expect(await site.composition.ready()).toMatchObject({ body: { problem: 'records are missing' } });
-    await sql.query({ text: 'SELECT ledger.resume_v1($1)', values: [channel] });
+    await sql.query({ text: 'SELECT ledger.resume($1)', values: [channel] });
     await until(async () => (await check(site, key, subjectRef)) === 'allow ELIGIBLE');
   },
   SETUP_MS,

@@ -77,7 +77,7 @@ describe('a revocation known to the ledger', () => {
   it('denies everybody while the ledger does not answer', async () => {
     const later = await site.replica();
     await site.sql.transaction(async (sql) => {
-      await sql.query({ text: 'LOCK TABLE ledger.compact_ids IN ACCESS EXCLUSIVE MODE' });
+      await sql.query({ text: 'LOCK TABLE ledger.ids IN ACCESS EXCLUSIVE MODE' });
       expect(await check(later, key, subjectRef)).toBe('deny BACKEND_UNAVAILABLE');
     });
     await until(async () => (await check(later, key, subjectRef)) === 'allow ELIGIBLE');

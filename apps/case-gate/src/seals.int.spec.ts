@@ -219,7 +219,7 @@ describe('a ledger', () => {
 
   it('that is away is 503, and the seal completes without the client', async () => {
     const { caseId, subjectRef } = await decidedCase();
-    await site.sql.query({ text: 'ALTER FUNCTION ledger.append_v2 RENAME TO append_away' });
+    await site.sql.query({ text: 'ALTER FUNCTION ledger.append RENAME TO append_away' });
     try {
       const refused = await sealNow(site, key, { caseId, version: 'p1' });
       expectProblem(refused, 'LEDGER_UNAVAILABLE');
@@ -234,7 +234,7 @@ describe('a ledger', () => {
       );
       expect(await check(site, key, subjectRef)).toBe('deny NO_SEALED_DECISION');
     } finally {
-      await site.sql.query({ text: 'ALTER FUNCTION ledger.append_away RENAME TO append_v2' });
+      await site.sql.query({ text: 'ALTER FUNCTION ledger.append_away RENAME TO append' });
     }
     await makeDue();
     await until(async () => (await read(caseId)).status === 'sealed', { timeoutMs: 15_000 });

@@ -22,7 +22,7 @@ async function lossSite() {
   const changedMs = async (subjectRef: string) => (await rowOf(subjectRef)).changed_at.getTime();
 
   let epoch = 0;
-  /** The state left by `declare_loss_v1` once the channel resumes: everything written later may be lost. */
+  /** The state left by `declare_loss` once the channel resumes: everything written later may be lost. */
   const declare = async (keptAtMs: number): Promise<void> => {
     epoch += 1;
     await run(
@@ -53,7 +53,7 @@ async function lossSite() {
     const lost = `SELECT channel_id, idx FROM ledger.records
       WHERE data LIKE $1 AND type <> 'case.seal' AND (data::jsonb->>'record_version')::integer >= $2`;
     const values = [`%"${name}"%`, fromVersion];
-    await run(`DELETE FROM ledger.compact_ids WHERE (channel_id, idx) IN (${lost})`, values);
+    await run(`DELETE FROM ledger.ids WHERE (channel_id, idx) IN (${lost})`, values);
     await run(`DELETE FROM ledger.records WHERE (channel_id, idx) IN (${lost})`, values);
   };
 

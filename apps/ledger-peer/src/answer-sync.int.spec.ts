@@ -12,6 +12,12 @@ import { scriptedLedger } from './testing/scripted-ledger.ts';
 const suite = peerSuite();
 const { peerWith, keep, rows } = suite;
 
+const halt = (sql: Database, channel: string) =>
+  sql.query({
+    text: `SELECT ledger.halt('acme', $1, 'records are missing', $2, 1)`,
+    values: [channel, JSON.stringify([{ epoch: 0, lostFrom: 1, lostUntil: 9, checkpoint: 'note', surviving: null }])],
+  });
+
 const summaryOf = ({ body }: SyncAnswer) => (JSON.parse(body) as { summary: object }).summary;
 
 /** Lets a test continue a step at the right moment. */
@@ -53,14 +59,13 @@ describe('a plain write', () => {
     const assets = embeddedAssets({ ledger, sql, settleWithinMs: 100 });
     const { answer } = suite.keep(testPeer({ sql, ledger: assets, owner: 'halted' }));
     await answer(writeOf(['kept']));
-    const halt = `SELECT ledger.halt_v1('acme', 'acme.main', 'records are missing', 'note', 1, 9, 1)`;
-    await sql.query({ text: halt });
+    await halt(sql, 'acme.main');
     const detail =
       'Channel acme.main is halted, because records of it that were signed for are missing; nothing was written.';
     for (const request of [writeOf(['a', 'b']), writeOf(['c'], { key: 'order-1' })])
       await expect(answer(request)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE', message: detail });
     expect(await sql.query({ text: 'SELECT id FROM ledger.records' })).toEqual([{ id: 'kept' }]);
-    await sql.query({ text: `SELECT ledger.resume_v1('acme.main')` });
+    await sql.query({ text: `SELECT ledger.resume('acme.main')` });
     expect(await answer(writeOf(['c'], { key: 'order-1' }))).toMatchObject({ status: 200, replayed: false });
     await ledger.drain();
   });
@@ -92,7 +97,7 @@ describe('a plain write', () => {
       return { ...writeOf([]), assets: sent, batchSize: 1, continueOnError };
     };
     await answer(request(0, true));
-    await sql.query({ text: `SELECT ledger.halt_v1('acme', 'acme.lost', 'records are missing', 'note', 1, 9, 1)` });
+    await halt(sql, 'acme.lost');
     const given = await answer(request(1, true));
     expect(given.status).toBe(200);
     const { summary, succeeded, failed } = JSON.parse(given.body);

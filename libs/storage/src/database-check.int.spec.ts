@@ -6,7 +6,8 @@ import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { databaseCheck, migrate, openDatabase, type Database, type DatabaseCheck, type MigrationSet } from './index.ts';
 
 const LEDGER = `CREATE TABLE entries (id int);
-CREATE FUNCTION append_v1() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1';
+CREATE FUNCTION put() RETURNS int LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION append() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT put()';
 `;
 const ROLE = 'check_test_run';
 
@@ -114,7 +115,7 @@ describe('databaseCheck', () => {
   it.each([
     ['the schema', 'REVOKE USAGE ON SCHEMA desk FROM', 'desk'],
     ['a table', 'REVOKE INSERT ON desk.notes FROM', 'desk'],
-    ['a function of the ledger', 'REVOKE EXECUTE ON FUNCTION ledger.append_v1() FROM', 'ledger'],
+    ['a function of the ledger', 'REVOKE EXECUTE ON FUNCTION ledger.append() FROM', 'ledger'],
   ])('names the schema if the role has no right to %s', async (_, revoke, schema) => {
     await job(sets());
     await open(url).query({ text: `${revoke} ${ROLE}` });
@@ -124,11 +125,34 @@ describe('databaseCheck', () => {
     );
   });
 
+  it('says that the database is not migrated if a function that this version calls is missing', async () => {
+    await job(sets());
+    await open(url).query({ text: 'DROP FUNCTION ledger.put()' });
+    const { check } = checkOf(open(asRole()), sets());
+    expect(await check.problem()).toBeUndefined();
+    await open(url).query({ text: 'DROP FUNCTION ledger.append()' });
+    expect(await check.problem()).toBe(
+      'the database is not migrated for this version: the function ledger.append is missing: run the migration job of this version (migrate.js)',
+    );
+  });
+
+  it('says that a release candidate made the database, whatever else is missing in it', async () => {
+    await job(sets());
+    const [ledger, desk] = sets();
+    const now = { ...ledger!, releaseCandidate: { file: '0002_append', routine: 'append_v1' } };
+    const { check } = checkOf(open(asRole()), [now, desk!]);
+    expect(await check.problem()).toBeUndefined();
+    await open(url).query({ text: 'ALTER FUNCTION ledger.append() RENAME TO append_v1' });
+    expect(await check.problem()).toBe(
+      'the database was made by a release candidate, and nothing upgrades it: export what must stay with that version, and start with an empty database',
+    );
+  });
+
   it('does not require functions that another version of another surface needs', async () => {
     const needed = sets();
     await job(needed);
     const newer = setOf('ledger', {
-      '0002_more.sql': 'CREATE FUNCTION more_v1() RETURNS int LANGUAGE sql AS $$SELECT 1$$;',
+      '0002_more.sql': 'CREATE FUNCTION more() RETURNS int LANGUAGE sql SECURITY DEFINER AS $$SELECT 1$$;',
     });
     const { check } = checkOf(open(asRole()), [
       { ...newer, directory: needed[1]!.directory, name: 'x', schema: 'desk' },

@@ -6,7 +6,7 @@ import {
   READ_ONLY,
   ServerUnfitError,
 } from './database-errors.ts';
-import { newestFile, type MigrationSet, versionedFunctions } from './migration-set.ts';
+import { callableFunctions, MADE_BY_RELEASE_CANDIDATE, newestFile, type MigrationSet } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
 
 /** Checks whether a service can work with its database. */
@@ -26,7 +26,7 @@ export interface DatabaseCheck {
 const WITHIN_MS = 700;
 const RETRY_MS = 1000;
 
-/** Checks connection, migrations and rights of the role in one round trip; results are not cached. */
+/** Checks connection, migrations, functions and rights of the role in one round trip; results are not cached. */
 export function databaseCheck(options: {
   readonly sql: Sql & { readonly diskProblem?: Database['diskProblem'] };
   /** The migrations this version needs. A newer schema is fine: the next version may have migrated it already. */
@@ -106,13 +106,16 @@ interface Need {
   readonly name: string;
   readonly file: string;
   readonly functions: readonly string[];
+  /** Its presence tells a database of a release candidate. */
+  readonly refused: string | null;
 }
 
 const needOf = (set: MigrationSet): Need => ({
   schema: set.schema,
   name: set.name,
   file: newestFile(set),
-  functions: set.schema === FUNCTIONS_ONLY_SCHEMA ? versionedFunctions(set) : [],
+  functions: set.schema === FUNCTIONS_ONLY_SCHEMA ? callableFunctions(set) : [],
+  refused: set.releaseCandidate?.routine ?? null,
 });
 
 interface Found {
@@ -121,6 +124,8 @@ interface Found {
   readonly applied: string | null;
   readonly may_use: boolean | null;
   readonly may_call: boolean | null;
+  readonly missing: string | null;
+  readonly of_candidate: boolean;
   readonly may_write: boolean | null;
   readonly read_only: boolean;
 }
@@ -130,12 +135,15 @@ const TEXT = `SELECT s.schema, s.name, obj_description(b.oid, 'pg_class') AS app
     has_schema_privilege(n.oid, 'USAGE') AS may_use,
     (SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p
       WHERE p.pronamespace = n.oid AND p.proname = ANY ($3::text[])) AS may_call,
+    (SELECT min(f.name) FROM unnest($3::text[]) f (name) WHERE n.nspname = $4
+        AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid AND p.proname = f.name)) AS missing,
+    EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid AND p.proname = s.refused) AS of_candidate,
     (SELECT bool_and(has_table_privilege(t.oid, 'SELECT') AND has_table_privilege(t.oid, 'INSERT')
                      AND has_table_privilege(t.oid, 'UPDATE') AND has_table_privilege(t.oid, 'DELETE')) FROM pg_class t
       WHERE t.relnamespace = n.oid AND t.relkind IN ('r', 'p') AND NOT t.relispartition
         AND NOT starts_with(t.relname, 'migrations_') AND n.nspname <> $4) AS may_write,
     current_setting('transaction_read_only') = 'on' AS read_only
-  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY s (schema, name, place)
+  FROM unnest($1::text[], $2::text[], $5::text[]) WITH ORDINALITY s (schema, name, refused, place)
   LEFT JOIN pg_namespace n ON n.nspname = s.schema
   LEFT JOIN pg_class b ON b.relnamespace = n.oid AND b.relname = 'migrations_' || s.name
  ORDER BY s.place`;
@@ -146,14 +154,18 @@ async function problemOf(sql: Sql, needs: readonly Need[]): Promise<string | und
     needs.map(({ name }) => name),
     needs.flatMap(({ functions }) => functions),
     FUNCTIONS_ONLY_SCHEMA,
+    needs.map(({ refused }) => refused),
   ];
   const rows = await sql.query<Found>({ text: TEXT, values }, { deadlineMs: WITHIN_MS });
   if (rows[0]?.read_only === true) return TAKES_NO_WRITES;
+  if (rows.some(({ of_candidate: is }) => is)) return MADE_BY_RELEASE_CANDIDATE;
   for (const [place, { schema, name, file }] of needs.entries()) {
-    const { applied = null } = rows[place] ?? {};
-    if (applied !== null && applied >= file) continue;
-    const state = applied === null ? 'missing' : `at ${applied}`;
-    return `the database is not migrated for this version: ${schema}/${name} is ${state}, ${file} is needed: run the migration job of this version (migrate.js)`;
+    const { applied = null, missing = null } = rows[place] ?? {};
+    if (applied === null || applied < file) {
+      const state = applied === null ? 'missing' : `at ${applied}`;
+      return notMigrated(`${schema}/${name} is ${state}, ${file} is needed`);
+    }
+    if (missing !== null) return notMigrated(`the function ${schema}.${missing} is missing`);
   }
   const denied = rows.find(
     ({ may_use: use, may_call: call, may_write: write }) => !use || call === false || write === false,
@@ -161,6 +173,9 @@ async function problemOf(sql: Sql, needs: readonly Need[]): Promise<string | und
   if (denied === undefined) return undefined;
   return `the role of DATABASE_URL has no rights in the schema ${denied.schema}: run the migration job with the DATABASE_URL of this service`;
 }
+
+const notMigrated = (what: string): string =>
+  `the database is not migrated for this version: ${what}: run the migration job of this version (migrate.js)`;
 
 const TAKES_NO_WRITES = 'the database takes no writes: it is a standby, or was made read-only';
 

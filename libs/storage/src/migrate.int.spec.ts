@@ -17,12 +17,11 @@ DROP TABLE notes;
 const LOG = `-- Up Migration
 CREATE TABLE entries (id int PRIMARY KEY);
 CREATE FUNCTION put(id int) RETURNS void LANGUAGE sql AS 'INSERT INTO entries VALUES (id)';
-CREATE FUNCTION put_v1_old(id int) RETURNS void LANGUAGE sql AS 'SELECT put(id)';
-CREATE FUNCTION append_v1(id int) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp
+CREATE FUNCTION append(id int) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp
   AS 'SELECT put(id)';
-CREATE FUNCTION append_v1(id int, "of Note" text, OUT n bigint) LANGUAGE sql SECURITY DEFINER
+CREATE FUNCTION append(id int, "of Note" text, OUT n bigint) LANGUAGE sql SECURITY DEFINER
   SET search_path = ledger, pg_temp AS 'SELECT count(*) FROM entries';
-CREATE FUNCTION append_v12() RETURNS int LANGUAGE sql AS 'SELECT 12';
+CREATE FUNCTION twelve() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 12';
 `;
 const DENIED = { code: '42501' };
 
@@ -93,6 +92,24 @@ describe('migrate', () => {
     expect(await migrate({ url, sets: [setOf('desk', {})] })).toEqual(['desk/main/0001_notes', 'desk/main/0002_bad']);
   });
 
+  it('refuses a database of a release candidate in one sentence, and changes nothing', async () => {
+    const candidate = setOf('ledger', { '0001_log.sql': LOG, '0002_append.sql': 'CREATE TABLE more ();' });
+    await migrate({ url, sets: [candidate] });
+    rmSync(join(candidate.directory, '0002_append.sql'));
+    const sets = [
+      setOf('desk', { '0001_notes.sql': NOTES }),
+      { ...candidate, releaseCandidate: { file: '0002_append', routine: 'append_v1' } },
+    ];
+    const said = await migrate({ url, sets }).catch((error: Error) => error);
+    expect(said).toMatchObject({
+      name: 'MigrationError',
+      message:
+        'The database was made by a release candidate, and nothing upgrades it: export what must stay with that ' +
+        'version, and start with an empty database.',
+    });
+    expect(await run(open(url), `SELECT to_regnamespace('desk') AS found`)).toEqual([{ found: null }]);
+  });
+
   it('refuses a file inserted before an applied one', async () => {
     await migrate({ url, sets: [setOf('desk', { '0002_notes.sql': NOTES })] });
     const sets = [setOf('desk', { '0001_early.sql': 'CREATE TABLE early ();' })];
@@ -150,7 +167,7 @@ describe('a schema that several jobs share', () => {
     expect(await migrate({ url: second(), sets: [ledger(SECOND), own], runtimeRoles, statements })).toHaveLength(2);
     expect(await migrate({ url, sets: [ledger(THIRD)], runtimeRoles })).toEqual(['ledger/main/0003_last']);
     expect(await owners()).toEqual([{ owner: 'migrate_test_owner' }]);
-    await run(as('migrate_test_run'), 'SELECT ledger.append_v1(1)');
+    await run(as('migrate_test_run'), 'SELECT ledger.append(1)');
     // Its own schema keeps its own owner.
     expect(
       await run(admin, `SELECT tableowner FROM pg_tables WHERE schemaname = 'other' AND tablename = 'notes'`),
@@ -214,16 +231,13 @@ describe('the run-time role', () => {
     expect(await run(database, 'SELECT name FROM desk.migrations_main')).toEqual([{ name: '0001_notes' }]);
   });
 
-  it('reaches the ledger only through its versioned functions', async () => {
+  it('reaches the ledger only through its SECURITY DEFINER functions', async () => {
     await migrate({ url, sets: sets(), runtimeRoles });
     const database = as('migrate_test_run');
-    await run(database, 'SELECT ledger.append_v1(1)');
-    expect(await run(database, `SELECT ledger.append_v1(1, 'x') AS n, ledger.append_v12() AS m`)).toEqual([
-      { n: '1', m: 12 },
-    ]);
+    await run(database, 'SELECT ledger.append(1)');
+    expect(await run(database, `SELECT ledger.append(1, 'x') AS n, ledger.twelve() AS m`)).toEqual([{ n: '1', m: 12 }]);
     for (const statement of [
       'SELECT ledger.put(2)',
-      'SELECT ledger.put_v1_old(2)',
       'SELECT * FROM ledger.entries',
       'INSERT INTO ledger.entries VALUES (2)',
       'UPDATE ledger.entries SET id = 3',
@@ -251,14 +265,14 @@ describe('the run-time role', () => {
     const other = as('migrate_test_other');
     await expect(run(other, 'SELECT * FROM desk.notes')).rejects.toMatchObject(DENIED);
     await expect(run(other, 'SELECT desk.note_count()')).rejects.toMatchObject(DENIED);
-    await expect(run(other, 'SELECT ledger.append_v1(2)')).rejects.toMatchObject(DENIED);
+    await expect(run(other, 'SELECT ledger.append(2)')).rejects.toMatchObject(DENIED);
   });
 
   it('may be one of several of the same schema', async () => {
     const both = { ...runtimeRoles, ledger: ['migrate_test_run', 'migrate_test_other'] };
     await migrate({ url, sets: sets(), runtimeRoles: both });
-    await run(as('migrate_test_other'), 'SELECT ledger.append_v1(5)');
-    await run(as('migrate_test_run'), 'SELECT ledger.append_v1(6)');
+    await run(as('migrate_test_other'), 'SELECT ledger.append(5)');
+    await run(as('migrate_test_run'), 'SELECT ledger.append(6)');
   });
 
   it('needs CONNECT, and the GRANT named by the error gives it', async () => {

@@ -1,7 +1,7 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import type { Statement } from './database.ts';
 import { DatabaseServers, roleOf } from './database-servers.ts';
-import { checkFiles, MigrationError, type MigrationSet } from './migration-set.ts';
+import { checkFiles, MADE_BY_RELEASE_CANDIDATE, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 import { timelineMemory } from './timeline-memory.ts';
 
@@ -39,14 +39,15 @@ export interface MigrateOptions {
  *
  * @returns the files applied now, as `<schema>/<set>/<file without .sql>`.
  * @throws MigrationError when the database cannot be used, a file fails, a file was inserted before an applied one, a
- *   role does not exist, or a schema belongs to a role that this one may not act for; Error when a file is not named
- *   like `0001_name.sql`.
+ *   role does not exist, a schema belongs to a role that this one may not act for, or a release candidate made the
+ *   database; Error when a file is not named like `0001_name.sql`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   for (const set of options.sets) checkFiles(set);
   const client = await connectedClient(options);
   try {
     await lock(client);
+    for (const set of options.sets) await refuseReleaseCandidate(client, set);
     const applied: string[] = [];
     for (const set of options.sets) {
       const isNew = (await actAsOwner(client, set.schema)) === undefined;
@@ -94,6 +95,23 @@ async function lock(client: Client): Promise<void> {
   await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
   await client.query(`SET lock_timeout = ${TABLE_WAIT_MS}`);
 }
+
+/** Before any set is applied, so that nothing is changed. */
+async function refuseReleaseCandidate(client: Client, { schema, name, releaseCandidate }: MigrationSet): Promise<void> {
+  if (releaseCandidate === undefined) return;
+  const table = `${escapeIdentifier(schema)}.${escapeIdentifier(`migrations_${name}`)}`;
+  // Not to_regclass, which fails without rights on the schema.
+  const known = await client.query(
+    `SELECT FROM pg_class WHERE relname = $2 AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)`,
+    [schema, `migrations_${name}`],
+  );
+  if (known.rowCount === 0) return;
+  await actAsOwner(client, schema);
+  const found = await client.query(`SELECT FROM ${table} WHERE name = $1`, [releaseCandidate.file]);
+  if (found.rowCount !== 0) throw new MigrationError(`${sentence(MADE_BY_RELEASE_CANDIDATE)}.`);
+}
+
+const sentence = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 /**
  * Assumes the role that owns the schema, so that objects created by any job have one owner and every job can replace

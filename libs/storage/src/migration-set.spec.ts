@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { checkFiles, migrationSet } from './migration-set.ts';
+import { callableFunctions, checkFiles, migrationSet } from './migration-set.ts';
 
 let lib: string;
 beforeEach(() => {
@@ -51,6 +51,32 @@ describe('migrationSet', () => {
     mkdirSync(join(lib, 'migrations'));
     expect(() => migrationSet({ name: text, schema: 'ingest', from: from() })).toThrow('is not a valid name');
     expect(() => migrationSet({ name: 'keys', schema: text, from: from() })).toThrow('is not a valid name');
+  });
+});
+
+describe('callableFunctions', () => {
+  it('are the SECURITY DEFINER ones that all files together leave', () => {
+    const set = setOf('0001_a.sql', '0002_b.sql');
+    writeFileSync(
+      join(set.directory, '0001_a.sql'),
+      `-- Up Migration
+CREATE FUNCTION inner_one(id int) RETURNS int LANGUAGE sql RETURN id;
+CREATE FUNCTION one(
+  id int) RETURNS int
+LANGUAGE sql SECURITY DEFINER SET search_path = ledger AS $$ SELECT inner_one(id) $$;
+CREATE FUNCTION two() RETURNS int LANGUAGE sql AS 'SELECT 2';
+CREATE FUNCTION three(id int, name text) RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 3';
+-- Down Migration
+DROP FUNCTION one;
+`,
+    );
+    writeFileSync(
+      join(set.directory, '0002_b.sql'),
+      `CREATE OR REPLACE FUNCTION four() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 4';
+DROP FUNCTION two, three(int, text);
+`,
+    );
+    expect(callableFunctions(set)).toEqual(['one', 'four']);
   });
 });
 

@@ -8,7 +8,16 @@ export interface MigrationSet {
   readonly name: string;
   readonly schema: string;
   readonly directory: string;
+  /**
+   * Of a set that was numbered anew for 1.0.0: what identifies a database of a release candidate, which nothing upgrades.
+   * `file` is in its bookkeeping table; `routine` is in its schema, where every role sees it.
+   */
+  readonly releaseCandidate?: { readonly file: string; readonly routine: string };
 }
+
+/** What job and services say of such a database. */
+export const MADE_BY_RELEASE_CANDIDATE =
+  'the database was made by a release candidate, and nothing upgrades it: export what must stay with that version, and start with an empty database';
 
 /**
  * A migration job failed for a reason that an operator can fix; the message says what to do. Nothing was half applied.
@@ -26,12 +35,13 @@ const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
  *
  * @throws Error when there is no such folder, or the name or the schema is not a plain lower-case name.
  */
-export function migrationSet(options: { name: string; schema: string; from: string }): MigrationSet {
-  const { name, schema } = options;
+export function migrationSet(options: Omit<MigrationSet, 'directory'> & { readonly from: string }): MigrationSet {
+  const { from, ...set } = options;
+  const { name, schema } = set;
   for (const text of [name, schema]) {
     if (!NAME.test(text)) throw new Error(`"${text}" is not a valid name of a migration set or a schema.`);
   }
-  const folder = dirname(fileURLToPath(options.from));
+  const folder = dirname(fileURLToPath(from));
   const candidates = [
     join(folder, 'migrations', name),
     join(folder, '../migrations'),
@@ -41,7 +51,7 @@ export function migrationSet(options: { name: string; schema: string; from: stri
   if (directory === undefined) {
     throw new Error(`The migrations of "${name}" are in none of ${candidates.join(', ')}.`);
   }
-  return { name, schema, directory };
+  return { ...set, directory };
 }
 
 /** The migration runner would execute any other file as a program, so only numbered SQL is accepted. */
@@ -60,11 +70,22 @@ export function newestFile(set: MigrationSet): string {
   return filesOf(set).at(-1)?.slice(0, -'.sql'.length) ?? '';
 }
 
-/** The functions of a set that roles may call: those whose name ends in a version. */
-export function versionedFunctions(set: MigrationSet): string[] {
-  const texts = filesOf(set).map((file) => readFileSync(join(set.directory, file), 'utf8'));
-  const names = texts.flatMap((text) => [...text.matchAll(/^CREATE (?:OR REPLACE )?FUNCTION (\w+_v\d+)/gm)]);
-  return [...new Set(names.map(([, name]) => name!))];
+/** Up to the body of a function, or the names in a DROP FUNCTION. */
+const FUNCTION_STATEMENT =
+  /^(?:CREATE (?:OR REPLACE )?FUNCTION (?<made>\w+)(?<head>[^]*?)(?:\bAS\s|\bRETURN\b|\bBEGIN ATOMIC\b)|DROP FUNCTION (?:IF EXISTS )?(?<dropped>[^;]+);)/gm;
+
+/** The functions that roles may call once all files of a set have run: the SECURITY DEFINER ones. */
+export function callableFunctions(set: MigrationSet): string[] {
+  const names = new Set<string>();
+  for (const file of filesOf(set)) {
+    const [up = ''] = readFileSync(join(set.directory, file), 'utf8').split(/^-- Down Migration$/m);
+    for (const { groups = {} } of up.matchAll(FUNCTION_STATEMENT)) {
+      const { made, head, dropped } = groups;
+      if (made !== undefined && head?.includes('SECURITY DEFINER') === true) names.add(made);
+      for (const name of dropped?.replaceAll(/\([^)]*\)/g, '').split(',') ?? []) names.delete(name.trim());
+    }
+  }
+  return [...names];
 }
 
 function filesOf(set: MigrationSet): string[] {

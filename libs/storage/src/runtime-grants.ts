@@ -2,8 +2,8 @@ import { type Client, escapeIdentifier } from 'pg';
 import { MigrationError } from './migration-set.ts';
 
 /**
- * The schema whose tables only their owner may touch: access goes through its SECURITY DEFINER functions whose name
- * ends in a version (`append_v1`). Its other functions are internal and run with the rights of those.
+ * The schema whose tables only their owner may touch: access goes through its SECURITY DEFINER functions. Its other
+ * functions are internal and run with the rights of those.
  */
 export const FUNCTIONS_ONLY_SCHEMA = 'ledger';
 
@@ -24,7 +24,7 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
 
 /**
  * Grants a run-time role what it needs and revokes the rest: rows and functions of an ordinary schema, only the
- * versioned functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
+ * SECURITY DEFINER functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
  * running service is never without its rights.
  *
  * @throws MigrationError when the role does not exist, may not connect, or owns the schema: rights of an owner cannot
@@ -42,7 +42,7 @@ export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise
     `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
   ];
   if (grant.schema === FUNCTIONS_ONLY_SCHEMA) {
-    const routines = await versionedRoutines(client, grant.schema);
+    const routines = await callableRoutines(client, grant.schema);
     rights.push(...routines.map((routine) => `GRANT EXECUTE ON ROUTINE ${routine} TO ${role}`));
   } else {
     rights.push(
@@ -78,11 +78,11 @@ async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promis
 }
 
 /** In the form GRANT takes: with parameters, because names may be overloaded. */
-async function versionedRoutines(client: Client, schema: string): Promise<string[]> {
+async function callableRoutines(client: Client, schema: string): Promise<string[]> {
   const { rows } = await client.query<{ routine: string }>(
     `SELECT format('%I.%I(%s)', nspname, proname, pg_get_function_identity_arguments(pg_proc.oid)) AS routine
        FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
-      WHERE nspname = $1 AND proname ~ '_v[0-9]+$'
+      WHERE nspname = $1 AND prosecdef
       ORDER BY 1`,
     [schema],
   );

@@ -281,11 +281,11 @@ LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqs
 #variable_conflict use_column
 DECLARE
   standby   boolean := pg_is_in_recovery();
-  is_held   text[]  := ledger.held_v2(of_channel, later_ids);
+  is_held   text[]  := ledger.held(of_channel, later_ids);
   conflicts text;
 BEGIN
   IF cardinality(guess_ids) > 0 THEN
-    SELECT ledger.conflict_v1(of_channel, NULL, array_agg(g.id), array_agg('eligibility.record'::text),
+    SELECT ledger.conflict(of_channel, NULL, array_agg(g.id), array_agg('eligibility.record'::text),
                               array_agg(NULL::text), array_agg(e.document), array_agg(NULL::text))
       INTO conflicts
       FROM unnest(guess_environments, guess_subjects, guess_versions, guess_ids) g (environment, subject_ref, version, id)

@@ -233,7 +233,7 @@ interface LookupRow extends SubjectRow, KeyRow, VenueRow {
   readonly conflict: string | null;
 }
 
-/** See prisma/migrations/0006_look_up.sql. */
+/** See look_up in prisma/migrations/0001_gate.sql. */
 const TEXT = 'SELECT * FROM gate.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
 
 function statementOf({ witness, now }: CallerLookupsOptions, { keys, questions }: Batch): Statement {
@@ -364,7 +364,7 @@ function outcomesOf(
  */
 const READINESS_TEXT = `SELECT pg_is_in_recovery() AS is_standby, EXISTS
     (SELECT FROM gate.api_keys, gate.eligibility, gate.eligibility_history, gate.venues WHERE false) AS is_there,
-    ledger.held_v2('', '{}') AS held, (SELECT count(*) FROM ledger.epochs_v1('{}')) AS epochs`;
+    ledger.held('', '{}') AS held, (SELECT count(*) FROM ledger.epochs('{}')) AS epochs`;
 
 /** Whether the gate could look something up now. Settles within `withinMs`; never rejects. */
 export async function canLookUp(gateSql: Sql, withinMs: number): Promise<boolean> {

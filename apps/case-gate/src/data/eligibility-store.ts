@@ -21,7 +21,7 @@ import type { LedgerVersions } from './ledger-versions.ts';
 const SELECT = `SELECT e.record_version, e.status, e.document, e.changed_at, e.mac,
     (SELECT max(h.record_version) FROM gate.eligibility_history h
       WHERE h.environment = s.environment AND h.subject_ref = s.subject_ref) AS newest_version,
-    CASE WHEN e.record_version IS NULL THEN ledger.held_v2($3, $4) END AS held
+    CASE WHEN e.record_version IS NULL THEN ledger.held($3, $4) END AS held
   FROM (SELECT $1::text AS environment, $2::text AS subject_ref) s
   LEFT JOIN gate.eligibility e ON e.environment = s.environment AND e.subject_ref = s.subject_ref`;
 
@@ -141,7 +141,7 @@ export async function readUnconfirmed(
   }
 }
 
-/** As in the index of 0005_losses.sql. In canonical JSON a quote inside a string is escaped. */
+/** As in the index eligibility_unconfirmed. In canonical JSON a quote inside a string is escaped. */
 const UNCONFIRMED = `status <> 'revoked' AND strpos(document, '"unconfirmed":"') > 0`;
 
 interface VersionRow {

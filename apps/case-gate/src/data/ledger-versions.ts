@@ -241,7 +241,7 @@ export function seenVersions(most: number): SeenVersions {
 export async function readLosses(sql: Sql, channel: string, deadlineMs?: number): Promise<DeclaredLoss[]> {
   const statement = {
     name: 'gate losses',
-    text: 'SELECT epoch, kept_at_ms FROM ledger.epochs_v1(ARRAY[$1::text]) ORDER BY epoch',
+    text: 'SELECT epoch, kept_at_ms FROM ledger.epochs(ARRAY[$1::text]) ORDER BY epoch',
     values: [channel],
   };
   const rows = await sql.query<{ epoch: number; kept_at_ms: string }>(

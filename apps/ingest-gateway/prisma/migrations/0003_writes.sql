@@ -36,7 +36,7 @@ CREATE VIEW write_events AS
          to_timestamp(('x' || encode(substr(uuid_send(w.event_id), 1, 6), 'hex'))::bit(48)::bigint / 1000.0) AS at
     FROM writes w;
 
--- ledger.append_v1, with the event of each unit written in the same transaction. Its parameters, and unit_event, the
+-- ledger.append_many, with the event of each unit written in the same transaction. Its parameters, and unit_event, the
 -- members of the event that are not in the note: key id, request id, types, separated by tabs. The note, likewise:
 -- event id, empty, number of transactions of the request, number of stripped fields, and fields read by earlier
 -- versions only. See domain/unit-note.ts. Out: one row per unit, in order.
@@ -44,7 +44,7 @@ CREATE FUNCTION append_many_v1(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
   record_unit integer[], record_id text[], record_type text[], record_owner text[], record_data text[],
-  record_extra text[], record_salt bytea[], record_data_hash bytea[], record_leaf_hash bytea[], unit_event text[])
+  record_extra text[], record_salt bytea[], record_leaf_hash bytea[], unit_event text[])
 RETURNS TABLE (outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -56,9 +56,9 @@ DECLARE
 BEGIN
   SELECT array_agg(a.outcome ORDER BY a.unit), array_agg(a.first_index ORDER BY a.unit), array_agg(a.detail ORDER BY a.unit)
     INTO outcomes, firsts, details
-    FROM ledger.append_v1(unit_channel, unit_network, unit_claim, unit_fingerprint, unit_transaction, unit_nonce,
+    FROM ledger.append_many(unit_channel, unit_network, unit_claim, unit_fingerprint, unit_transaction, unit_nonce,
            unit_note, unit_at, unit_records, record_unit, record_id, record_type,
-           record_owner, record_data, record_extra, record_salt, record_data_hash, record_leaf_hash) a;
+           record_owner, record_data, record_extra, record_salt, record_leaf_hash) a;
   INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, transaction_id, first_index,
                       record_count, indexes, request_id, stripped_fields, at)
     SELECT u.note[1], u.network, u.event[1], 'write',
@@ -91,46 +91,6 @@ BEGIN
       FROM unnest(outcomes, firsts, details) WITH ORDINALITY o (outcome, first_index, detail, ordinal) ORDER BY o.ordinal;
 END $$;
 
--- The same for units of one channel. Uses ledger.append_new_v1 where each unit is new and the whole of its request;
--- that returns one row.
-CREATE FUNCTION append_v2(
-  of_channel text, of_network text, carefully boolean,
-  unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[], unit_note text[],
-  unit_at bigint[], unit_records integer[],
-  record_unit integer[], record_id text[], record_type text[], record_owner text[], record_data text[],
-  record_extra text[], record_salt bytea[], record_data_hash bytea[], record_leaf_hash bytea[], unit_event text[])
-RETURNS TABLE (outcome text, first_index bigint, detail json)
-LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
-  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
-DECLARE
-  units CONSTANT integer[] := ARRAY[cardinality(unit_records)];
-  base  bigint;
-BEGIN
-  IF NOT carefully AND NOT EXISTS (SELECT FROM unnest(unit_note) n (note) WHERE split_part(n.note, E'\t', 3) <> '1') THEN
-    base := ledger.append_new_v1(of_channel, unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at,
-      unit_records, record_unit, record_id, record_type, record_owner, record_data, record_extra, record_salt,
-      record_data_hash, record_leaf_hash);
-  END IF;
-  IF base IS NOT NULL THEN
-    INSERT INTO writes (event_id, first_index, record_count, stripped_fields, network_id, channel_name, key_id, request_id,
-                        types)
-      SELECT substr(u.note[1], 5)::uuid, base + u.behind - u.records, u.records, u.note[4]::integer, of_network,
-             substr(of_channel, length(of_network) + 2), packed_id(u.event[1], 'key_'), packed_id(u.event[2], 'req_'),
-             u.event[3]
-        FROM (SELECT string_to_array(n.note, E'\t') AS note, string_to_array(n.event, E'\t') AS event, n.records,
-                     sum(n.records) OVER (ORDER BY n.ordinal ROWS UNBOUNDED PRECEDING) AS behind
-                FROM unnest(unit_note, unit_event, unit_records) WITH ORDINALITY n (note, event, records, ordinal)) u;
-    RETURN QUERY SELECT 'all written'::text, base, NULL::json;
-    RETURN;
-  END IF;
-  RETURN QUERY
-    SELECT m.outcome, m.first_index, m.detail
-      FROM append_many_v1(array_fill(of_channel, units), array_fill(of_network, units), unit_claim, unit_fingerprint,
-             unit_transaction, unit_nonce, unit_note, unit_at, unit_records, record_unit, record_id, record_type, record_owner,
-             record_data, record_extra, record_salt, record_data_hash, record_leaf_hash, unit_event) m;
-END $$;
-
 -- Down Migration
 
 INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, request_id,
@@ -138,7 +98,7 @@ INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, 
   SELECT event_id, network_id, key_id, 'write', 'committed', types, channel, first_index, record_count, request_id,
          stripped_fields, at FROM write_events
   ON CONFLICT DO NOTHING;
-DROP FUNCTION append_v2, append_many_v1;
+DROP FUNCTION append_many_v1;
 DROP VIEW write_events;
 DROP FUNCTION packed_id, unpacked_id;
 DROP TABLE writes;

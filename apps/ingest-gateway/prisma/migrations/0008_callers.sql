@@ -37,7 +37,7 @@ CREATE FUNCTION append_many_v2(
   unit_channel text[], unit_network text[], unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[],
   unit_nonce bytea[], unit_note text[], unit_at bigint[], unit_records integer[],
   record_unit integer[], record_id text[], record_type text[], record_owner text[], record_data text[],
-  record_extra text[], record_salt bytea[], record_data_hash bytea[], record_leaf_hash bytea[], unit_event text[],
+  record_extra text[], record_salt bytea[], record_leaf_hash bytea[], unit_event text[],
   unit_guard text[])
 RETURNS TABLE (outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
@@ -50,7 +50,7 @@ BEGIN
     SELECT a.outcome, a.first_index, a.detail
       FROM append_many_v1(unit_channel, unit_network, unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note,
              unit_at, unit_records, record_unit, record_id, record_type, record_owner, record_data, record_extra, record_salt,
-             record_data_hash, record_leaf_hash, unit_event) a
+             record_leaf_hash, unit_event) a
   LOOP
     at := at + 1;
     IF outcome NOT IN ('replayed', 'reused') THEN
@@ -61,14 +61,14 @@ BEGIN
   PERFORM confirm_guards(guarded);
 END $$;
 
--- append_v2 with guards, likewise: the same for units of one channel, using ledger.append_new_v1 where each is new
+-- The same with guards for units of one channel, using ledger.append_new where each is new
 -- and the whole of its request.
 CREATE FUNCTION append_v3(
   of_channel text, of_network text, carefully boolean,
   unit_claim bytea[], unit_fingerprint text[], unit_transaction bytea[], unit_nonce bytea[], unit_note text[],
   unit_at bigint[], unit_records integer[],
   record_unit integer[], record_id text[], record_type text[], record_owner text[], record_data text[],
-  record_extra text[], record_salt bytea[], record_data_hash bytea[], record_leaf_hash bytea[], unit_event text[],
+  record_extra text[], record_salt bytea[], record_leaf_hash bytea[], unit_event text[],
   unit_guard text[])
 RETURNS TABLE (outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
@@ -79,9 +79,9 @@ DECLARE
   base  bigint;
 BEGIN
   IF NOT carefully AND NOT EXISTS (SELECT FROM unnest(unit_note) n (note) WHERE split_part(n.note, E'\t', 3) <> '1') THEN
-    base := ledger.append_new_v1(of_channel, unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at,
+    base := ledger.append_new(of_channel, unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at,
       unit_records, record_unit, record_id, record_type, record_owner, record_data, record_extra, record_salt,
-      record_data_hash, record_leaf_hash);
+      record_leaf_hash);
   END IF;
   IF base IS NOT NULL THEN
     PERFORM confirm_guards(unit_guard);
@@ -100,7 +100,7 @@ BEGIN
     SELECT m.outcome, m.first_index, m.detail
       FROM append_many_v2(array_fill(of_channel, units), array_fill(of_network, units), unit_claim, unit_fingerprint,
              unit_transaction, unit_nonce, unit_note, unit_at, unit_records, record_unit, record_id, record_type, record_owner,
-             record_data, record_extra, record_salt, record_data_hash, record_leaf_hash, unit_event, unit_guard) m;
+             record_data, record_extra, record_salt, record_leaf_hash, unit_event, unit_guard) m;
 END $$;
 
 -- Down Migration

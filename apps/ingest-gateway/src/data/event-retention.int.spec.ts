@@ -18,10 +18,10 @@ afterAll(() => at.close());
 
 /** Writes from a process with empty caches. */
 const write = (data: string) => at.newProcess()(at.order(data, { idempotencyKey: 'order-7', count: 2 }));
-const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.all_claims' })).length;
+const claimsOf = async () => (await sql.query({ text: 'SELECT 1 FROM ledger.decoded_claims' })).length;
 const age = (days: number) =>
   sql.query({
-    text: `UPDATE ledger.compact_claims SET made_on = CURRENT_DATE - date '2000-01-01' - $1::integer`,
+    text: `UPDATE ledger.claims SET made_on = CURRENT_DATE - date '2000-01-01' - $1::integer`,
     values: [days],
   });
 const removeClaims = () => removeInSteps(ingestRemovals(sql, { eventDays: 90, claimDays: 400 }, Date.now)['claims']!);
@@ -55,32 +55,21 @@ describe('a claim', () => {
 
   it('is never removed within 30 days, whatever a role asks for', async () => {
     const forget = (days: number | null) =>
-      sql.query({ text: 'SELECT ledger.forget_claims_v1($1, 1000)', values: [days] });
+      sql.query({ text: 'SELECT ledger.forget_claims($1, 1000)', values: [days] });
     await expect(forget(29)).rejects.toThrow('30 days at least');
     await expect(forget(null)).rejects.toThrow('30 days at least');
   });
 
-  it.each([
-    [
-      'compact_claims',
-      `INSERT INTO ledger.compact_claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
-       SELECT sha256(n::text::bytea), '', 1, 0, 1, '', CURRENT_DATE - date '2000-01-01' - n / 10 FROM generate_series(0, 9999) n`,
-    ],
-    [
-      'claims',
-      `INSERT INTO ledger.claims (claim, fingerprint, transaction_id, nonce, channel_id, record_count, note, made_on)
-       SELECT sha256(n::text::bytea), '', '', '', 1, 1, '', CURRENT_DATE - n / 10 FROM generate_series(0, 9999) n`,
-    ],
-  ])('is found without reading all of %s', async (table, text) => {
-    await sql.query({ text: `DELETE FROM ledger.compact_claims` });
-    await sql.transaction(async (own) => {
-      await own.query({ text: `SET LOCAL ledger.enters_wide = 'yes'` });
-      await own.query({ text });
+  it('is found without reading all of them', async () => {
+    await sql.query({ text: `DELETE FROM ledger.claims` });
+    await sql.query({
+      text: `INSERT INTO ledger.claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
+             SELECT sha256(n::text::bytea), '', 1, 0, 1, '', CURRENT_DATE - date '2000-01-01' - n / 10 FROM generate_series(0, 9999) n`,
     });
     const scans = async () => {
       await sql.query({ text: 'SELECT pg_stat_force_next_flush()' });
-      const read = `SELECT seq_scan::int AS whole, (SELECT idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = '${table}_by_day') AS by_day
-                      FROM pg_stat_user_tables WHERE relid = 'ledger.${table}'::regclass`;
+      const read = `SELECT seq_scan::int AS whole, (SELECT idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = 'claims_by_day') AS by_day
+                      FROM pg_stat_user_tables WHERE relid = 'ledger.claims'::regclass`;
       return (await sql.query<{ whole: number; by_day: number }>({ text: read }))[0]!;
     };
     const before = await scans();
@@ -88,30 +77,30 @@ describe('a claim', () => {
     const after = await scans();
     expect(after.whole).toBe(before.whole);
     expect(after.by_day).toBeGreaterThan(before.by_day);
-    await sql.query({ text: `DELETE FROM ledger.${table}` });
+    await sql.query({ text: `DELETE FROM ledger.claims` });
   });
 
   it('is not searched for among the old ones that were removed before', async () => {
     const fill = (daysAgo: number) =>
       sql.query({
-        text: `INSERT INTO ledger.compact_claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
+        text: `INSERT INTO ledger.claims (claim_nonce, fingerprint, channel_id, first_index, record_count, note, made_on)
                SELECT sha256((n || $1::text)::bytea), repeat('f', 40), 1, 0, 1, '', CURRENT_DATE - date '2000-01-01' - $1::integer
                  FROM generate_series(1, 20000) n`,
         values: [daysAgo],
       });
     await fill(500);
     expect(await removeClaims()).toBe(20_000);
-    await sql.query({ text: 'VACUUM ledger.compact_claims' });
+    await sql.query({ text: 'VACUUM ledger.claims' });
     await fill(1);
     const read = async () => {
       await sql.query({ text: 'SELECT pg_stat_force_next_flush()' });
-      const text = `SELECT (heap_blks_read + heap_blks_hit)::int AS blocks FROM pg_statio_user_tables WHERE relid = 'ledger.compact_claims'::regclass`;
+      const text = `SELECT (heap_blks_read + heap_blks_hit)::int AS blocks FROM pg_statio_user_tables WHERE relid = 'ledger.claims'::regclass`;
       return (await sql.query<{ blocks: number }>({ text }))[0]!.blocks;
     };
     const before = await read();
     expect(await removeClaims()).toBe(0);
     expect((await read()) - before).toBeLessThan(10);
-    await sql.query({ text: 'DELETE FROM ledger.compact_claims' });
+    await sql.query({ text: 'DELETE FROM ledger.claims' });
   });
 });
 

@@ -64,7 +64,7 @@ export function ingestRemovals(
 /** By the database's clock. Records of a removed claim stay, so the same request still writes nothing. */
 function claimRemoval(sql: Sql, days: number): RemovalStep {
   return async (atMost) => {
-    const statement = { text: 'SELECT ledger.forget_claims_v1($1, $2) AS gone', values: [days, atMost] };
+    const statement = { text: 'SELECT ledger.forget_claims($1, $2) AS gone', values: [days, atMost] };
     const [row] = await sql.query<{ gone: number }>(statement);
     return row?.gone ?? 0;
   };

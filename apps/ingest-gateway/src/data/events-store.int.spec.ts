@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
-import { readNote, readUnitEvent } from '../domain/write-records.ts';
-import { migrations } from '../ingest-migrations.ts';
+import { readUnitEvent } from '../domain/write-records.ts';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
 import { pingEvents, writeLateEvent } from './write-events.ts';
 
@@ -154,39 +151,6 @@ describe('the event of a write', () => {
   });
 });
 
-describe('a replica of the previous version', () => {
-  /** Calls the function as that version does: one record, with all members in the note. */
-  const writeBefore = (id: string, claim: Buffer, eventId: string) =>
-    sql.query<{ outcome: string; detail: { note: string } | null }>({
-      text: `SELECT outcome, detail FROM ingest.append_v1(ARRAY['acme.main'], ARRAY['acme'], ARRAY[$1::bytea], ARRAY['s1:f'],
-               ARRAY[sha256($1)], ARRAY[sha256('')], ARRAY[$2], ARRAY[$3::bigint], ARRAY[1], ARRAY[1], ARRAY[$4], ARRAY['asset'],
-               ARRAY[NULL]::text[], ARRAY['{"n":1}'], ARRAY[NULL]::text[], ARRAY[sha256('')], ARRAY[sha256('')], ARRAY[sha256('')])`,
-      values: [claim, `${eventId}\t${KEY}\t1\t3\treq_before\t["asset"]`, clock.nowMs, id],
-    });
-  const claimed = (claim: Buffer) => ({ claim, fingerprint: 's1:f', acceptable: ['s1:f'] });
-
-  it('writes concurrently: events of both are listed, and each replays the writes of the other', async () => {
-    const [theirs, ours] = [Buffer.alloc(32, 'theirs'), Buffer.alloc(32, 'ours')];
-    const eventId = newId('evt_');
-    expect(await writeBefore('theirs', theirs, eventId)).toMatchObject([{ outcome: 'written' }]);
-    const unit = unitOf({ records: [record('ours')] });
-    const writer = openLedger();
-    expect(await writer.append({ ...unit, claim: claimed(ours) })).toMatchObject({ outcome: 'written' });
-    expect(await list()).toEqual([eventIdOf(unit), eventId]);
-    expect(await events.find(eventId)).toMatchObject({ keyId: KEY, requestId: 'req_before', types: ['asset'] });
-
-    const replayed = await writer.append({ ...unitOf({ records: [record('theirs')] }), claim: claimed(theirs) });
-    expect(replayed).toMatchObject({ outcome: 'replayed' });
-    expect(readNote((replayed as { note: string }).note)).toEqual({ eventId, units: 1, strippedFields: 3 });
-    const [before] = await writeBefore('ours', ours, newId('evt_'));
-    expect(before).toMatchObject({ outcome: 'replayed' });
-    // It reads the event id, the numbers of transactions and stripped fields, and the types as JSON.
-    const parts = before!.detail!.note.split('\t');
-    expect([0, 2, 3, 5].map((at) => parts[at])).toEqual([eventIdOf(unit), '1', '3', '[]']);
-    expect(await list()).toHaveLength(2);
-  });
-});
-
 describe('the list of events', () => {
   it('contains all kinds, newest first, with any filter, page by page', async () => {
     const written = [];
@@ -223,24 +187,4 @@ describe('the list of events', () => {
     expect(await list({ from, to }, 50, c)).toEqual([b]);
     for (const eventId of ['evt_x', `evt_${'0'.repeat(32)}`]) expect(await events.find(eventId)).toBeUndefined();
   });
-});
-
-it('a downgrade by one version keeps every event', async () => {
-  const unit = unitOf({ records: [record('before going back')] });
-  await openLedger().append(unit);
-  expect(await rowsIn('writes')).toBe(1);
-  const found = await events.find(eventIdOf(unit));
-  const [, up = '', down = ''] = readFileSync(join(migrations.at(-1)!.directory, '0003_writes.sql'), 'utf8').split(
-    /^-- (?:Up|Down) Migration$/m,
-  );
-  const inIngest = (text: string) =>
-    sql.transaction(async (transaction) => {
-      await transaction.query({ text: 'SET LOCAL search_path = ingest' });
-      await transaction.query({ text });
-    });
-  await inIngest(down);
-  const text = 'SELECT 1 FROM ingest.events WHERE event_id = $1';
-  expect(await sql.query({ text, values: [eventIdOf(unit)] })).toHaveLength(1);
-  await inIngest(up);
-  expect(await events.find(eventIdOf(unit))).toEqual(found);
 });

@@ -165,7 +165,7 @@ async function receiptsOf(
   units: readonly EventUnit[],
 ): Promise<ReadonlyMap<string, ReceiptRow>> {
   const rows = await ledger.query<ReceiptRow>({
-    text: 'SELECT idx, id, transaction_id FROM ledger.receipts_v1($1, $2)',
+    text: 'SELECT idx, id, transaction_id FROM ledger.receipts($1, $2)',
     values: [channel, [...new Set(units.flatMap(placesOf))]],
   });
   return new Map(rows.map((row) => [row.idx, row]));

@@ -45,8 +45,8 @@ it('a record of 127 bytes that is sent alone under an Idempotency-Key takes at m
   // An index of random keys is between two thirds and three quarters full.
   const most = {
     'ledger.records': 385,
-    'ledger.compact_ids': 98,
-    'ledger.compact_claims': 218,
+    'ledger.ids': 98,
+    'ledger.claims': 218,
     'ingest.writes': 165,
     'ledger.tiles': 65,
   };

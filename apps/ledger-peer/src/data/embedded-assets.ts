@@ -160,7 +160,7 @@ async function firstIndexOf(
     const places = Array.from({ length: index - from }, (_, at) => String(from + at));
     return sql.query({
       name: 'peer receipts',
-      text: 'SELECT idx, transaction_id FROM ledger.receipts_v1($1, $2) ORDER BY idx DESC',
+      text: 'SELECT idx, transaction_id FROM ledger.receipts($1, $2) ORDER BY idx DESC',
       values: [channel, places],
     });
   };

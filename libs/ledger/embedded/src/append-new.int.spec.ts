@@ -40,15 +40,15 @@ const stored = (channel: string) =>
   test.sql.query({
     text: `SELECT c.size, (SELECT array_agg(r.idx || r.id || r.type || coalesce(r.owner, '-') || r.data ORDER BY r.idx)
                              FROM ledger.records r WHERE r.channel_id = c.channel_id) AS records,
-                  (SELECT array_agg(i.idx || i.id ORDER BY i.idx) FROM ledger.all_ids i WHERE i.channel_id = c.channel_id) AS ids,
+                  (SELECT array_agg(i.idx || i.id ORDER BY i.idx) FROM ledger.known_ids i WHERE i.channel_id = c.channel_id) AS ids,
                   (SELECT array_agg(concat_ws(' ', k.claim, k.fingerprint, k.first_index, k.record_count, k.indexes, k.note)
-                                    ORDER BY k.note) FROM ledger.all_claims k WHERE k.channel_id = c.channel_id) AS claims
+                                    ORDER BY k.note) FROM ledger.decoded_claims k WHERE k.channel_id = c.channel_id) AS claims
              FROM ledger.channels c WHERE c.channel = $1`,
     values: [channel],
   });
 
 describe('a group of new units', () => {
-  it('gets one result row and the same stored rows as from append_v1', async () => {
+  it('gets one result row and the same stored rows as from append_many', async () => {
     const unitsIn = (place: ReturnType<typeof newChannel>, of: string): AppendUnit[] => [
       { ...place, note: 'a', records: [record('a0', 0), { ...record('a1'), owner: 'o', extra: '{"x":1}' }] },
       { ...place, note: 'b', records: [record('b')], claim: claim(`${of} b`, 's2:x') },
@@ -84,17 +84,17 @@ describe('a group of new units', () => {
     }
   });
 
-  it('continues where append_v1 of the previous version stopped, and vice versa', async () => {
+  it('continues where append_many stopped, and vice versa', async () => {
     const place = newChannel();
-    const before = (id: string) =>
+    const many = (id: string) =>
       test.sql.query<{ first_index: string }>({
-        text: `SELECT first_index FROM ledger.append_v1(ARRAY[$1], ARRAY['acme'], ARRAY[NULL]::bytea[], ARRAY[NULL]::text[],
+        text: `SELECT first_index FROM ledger.append_many(ARRAY[$1], ARRAY['acme'], ARRAY[NULL]::bytea[], ARRAY[NULL]::text[],
                  ARRAY[sha256('')], ARRAY[sha256('')], ARRAY[''], ARRAY[1::bigint], ARRAY[1], ARRAY[1], ARRAY[$2], ARRAY['t'],
-                 ARRAY[NULL]::text[], ARRAY['{}'], ARRAY[NULL]::text[], ARRAY[sha256('')], ARRAY[sha256('')], ARRAY[sha256('')])`,
+                 ARRAY[NULL]::text[], ARRAY['{}'], ARRAY[NULL]::text[], ARRAY[sha256('')], ARRAY[sha256('')])`,
         values: [place.channel, id],
       });
-    const now = (id: string) => test.ledger.append({ ...place, note: '', records: [record(id)] });
-    const calls = Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? before(`b${n}`) : now(`n${n}`)));
+    const one = (id: string) => test.ledger.append({ ...place, note: '', records: [record(id)] });
+    const calls = Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? many(`b${n}`) : one(`n${n}`)));
     const indexes = (await Promise.all<unknown>(calls)).map((answer) =>
       Array.isArray(answer)
         ? Number((answer[0] as { first_index: string }).first_index)
@@ -174,7 +174,7 @@ describe('a group with duplicates', () => {
   it('makes the next groups of its channel careful, until eight had no duplicates', async () => {
     const carefully: unknown[] = [];
     const query: Database['query'] = <Row extends object>(statement: Statement) => {
-      if (statement.text.includes('append_v2')) carefully.push(statement.values![2]);
+      if (statement.text.includes('ledger.append(')) carefully.push(statement.values![2]);
       return test.sql.query<Row>(statement);
     };
     const { ledger } = test.reopen({ sql: { ...test.sql, query } });
@@ -267,7 +267,7 @@ describe('when more channels have units waiting than calls may run', () => {
       ...places.map(() => 1),
     ]);
     expect(ours.calls.length).toBeLessThan(5);
-    expect(ours.calls).toContain('ledger.append_v1 append');
+    expect(ours.calls).toContain('ledger.append_many append');
     for (const { channel } of places) expect(await test.ledger.audit(channel)).toMatchObject({ ok: true, size: 2 });
   });
 

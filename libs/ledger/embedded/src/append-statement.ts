@@ -63,9 +63,9 @@ function transactionIdOf({ channel, claim, records }: AppendUnit, note: string, 
 }
 
 /**
- * The records of a unit in wire format: the elements of each record column of `append_v1`, column after column, in one
- * buffer. Thousands of units wait for the disk at once, and the garbage collector copies all they hold: hence no object
- * per salt and hash.
+ * The records of a unit in wire format: the elements of each record column of `ledger.append`, column after column, in
+ * one buffer. Thousands of units wait for the disk at once, and the garbage collector copies all they hold: hence no
+ * object per salt and hash.
  */
 interface PackedRecords {
   readonly bytes: Buffer;
@@ -74,14 +74,14 @@ interface PackedRecords {
 }
 
 const TEXT_COLUMNS = ['id', 'type', 'owner', 'data', 'extra'] as const;
-/** After the text columns: salts, content hashes, leaf hashes; each element is a length and 32 bytes. */
-const HASH_COLUMNS = 3;
+/** After the text columns: salts, leaf hashes; each element is a length and 32 bytes. */
+const HASH_COLUMNS = 2;
 const HASH_BYTES = 32;
 const LENGTH_BYTES = 4;
 const ELEMENT_BYTES = LENGTH_BYTES + HASH_BYTES;
 
 /** Element types of the columns. */
-const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'bytea'] as const;
+const PACKED_TYPES = ['text', 'text', 'text', 'text', 'text', 'bytea', 'bytea'] as const;
 const LEAF_COLUMN = TEXT_COLUMNS.length + HASH_COLUMNS - 1;
 /** Salts are drawn for this many records at a time. */
 const SALTS_AT_ONCE = 256;
@@ -114,11 +114,8 @@ function packRecords(
     const at = textEnd + position * ELEMENT_BYTES;
     const salt = putElement(bytes, at);
     for (let byte = 0; byte < HASH_BYTES; byte += 1) bytes[salt + byte] = salts![drawn * HASH_BYTES + byte]!;
-    // Unused since migration 0015, except after migrating back.
-    const dataHash = putElement(bytes, at + width);
-    bytes.write(hashContent(bytes, salt, record), dataHash, 'latin1');
-    const leaf = leafOf(record, bytes.toString('hex', dataHash, dataHash + HASH_BYTES));
-    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + 2 * width), 'latin1');
+    const leaf = leafOf(record, hashContent(bytes, salt, record));
+    bytes.write(hash('sha256', leaf, 'binary'), putElement(bytes, at + width), 'latin1');
   }
   return { bytes, starts };
 }
@@ -145,7 +142,7 @@ function scratchOf(length: number): Buffer {
   return buffer;
 }
 
-/** SHA-256(salt ‖ JCS({data, extra})) as a binary string; data and extra are canonical, `data` sorts first. */
+/** SHA-256(salt ‖ JCS({data, extra})) in hex digits; data and extra are canonical, `data` sorts first. */
 function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): string {
   const tail = extra === null ? ',"extra":null}' : `,"extra":${extra}}`;
   const most = HASH_BYTES + CONTENT_OPENS.length + (data.length + tail.length) * BYTES_PER_UNIT;
@@ -154,7 +151,7 @@ function hashContent(bytes: Buffer, salt: number, { data, extra }: NewRecord): s
   let end = HASH_BYTES + CONTENT_OPENS.length;
   end += scratch.write(data, end, 'utf8');
   end += scratch.write(tail, end, 'utf8');
-  return hash('sha256', scratch.subarray(0, end), 'binary');
+  return hash('sha256', scratch.subarray(0, end), 'hex');
 }
 
 /**
@@ -178,7 +175,7 @@ function leafWriter(
   };
 }
 
-/** A row of `append_v2`: see migrations/0011_append_new.sql, and 0002_append.sql for the outcomes of a unit. */
+/** A row of `ledger.append`: see migrations/0001_ledger.sql, at append_many for the outcomes of a unit. */
 export interface AppendRow {
   readonly outcome: string;
   readonly first_index: string | null;
@@ -193,9 +190,9 @@ interface UnitDetail {
 
 /** The SQL functions that write. */
 export interface AppendFunctions {
-  /** `ledger.append_v2`, or a surface's wrapper of it, which also gets the second part of the notes. */
+  /** `ledger.append`, or a surface's wrapper of it, which also gets the second part of the notes. */
   readonly ofChannel: string;
-  /** For units of several channels: `ledger.append_v1` or a wrapper. Undefined: calls never mix channels. */
+  /** For units of several channels: `ledger.append_many` or a wrapper. Undefined: calls never mix channels. */
   readonly ofChannels: string | undefined;
   readonly takesBeside: boolean;
   /**
@@ -209,8 +206,8 @@ export interface AppendFunctions {
 export const guardText = ({ kind, id, version }: UnitGuard): string => `${kind} ${id} ${version}`;
 
 export const APPEND_FUNCTIONS: AppendFunctions = {
-  ofChannel: 'ledger.append_v2',
-  ofChannels: 'ledger.append_v1',
+  ofChannel: 'ledger.append',
+  ofChannels: 'ledger.append_many',
   takesBeside: false,
   takesGuards: false,
 };

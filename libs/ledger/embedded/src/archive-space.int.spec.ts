@@ -39,7 +39,7 @@ it('frees space: for the table by VACUUM, for the disk by rewriting a partition;
   const { archiver } = archiverOf(own, new ArchiveFiles(folder), () => undefined);
   // A reader that stays open for an hour blocks neither the archive nor writes.
   await own.sql.transaction(async (dump) => {
-    await dump.query({ text: 'LOCK TABLE ledger.records, ledger.compact_ids, ledger.channels IN ACCESS SHARE MODE' });
+    await dump.query({ text: 'LOCK TABLE ledger.records, ledger.ids, ledger.channels IN ACCESS SHARE MODE' });
     expect(await archiver.archive({ channel, before: 4000 }, 60_000)).toMatchObject({ archived: 3840 });
     await fill('acme.other', 40, 20);
   });

@@ -38,7 +38,7 @@ describe('archived records', () => {
     expect(progress).toEqual({ channel: of.channel, size: SIZE, archived: 512, until: 512 });
     expect(of.files()).toEqual([FILE]);
     expect(await of.count('records')).toBe(SIZE - 512);
-    expect(await of.count('all_ids')).toBe(SIZE);
+    expect(await of.count('known_ids')).toBe(SIZE);
     const after = {
       records: await Promise.all([0, 9, 255, 256, 511, 512].map((n) => of.ledger.read(of.channel, `r${n}`))),
       proof: await of.ledger.prove(of.channel, 'r300'),
@@ -114,14 +114,6 @@ describe('archived records', () => {
       ok: false,
       problem: expect.stringContaining('LEDGER_ARCHIVE_DIR'),
     });
-    // A service of the previous version.
-    for (const text of [
-      `SELECT * FROM ledger.record_v1($1, 'r4')`,
-      `SELECT * FROM ledger.query_v1($1, 'order', '', 5)`,
-    ])
-      await expect(test.sql.query({ text, values: [of.channel] })).rejects.toMatchObject({
-        name: 'DatabaseUnavailableError',
-      });
     expect(await of.without.read(of.channel, 'r600')).toMatchObject({ data: { n: 600 } });
   });
 });
@@ -202,7 +194,7 @@ describe('ids of archived records stay taken', () => {
   });
 
   it('receipts are found by index, and ids are held', async () => {
-    const text = 'SELECT idx::int, id FROM ledger.receipts_v1($1, $2) ORDER BY idx';
+    const text = 'SELECT idx::int, id FROM ledger.receipts($1, $2) ORDER BY idx';
     expect(await test.sql.query({ text, values: [of.channel, [511, 3, 512, 3]] })).toEqual([
       { idx: 3, id: 'r3' },
       { idx: 511, id: 'r511' },

@@ -22,7 +22,7 @@ export class ArchiveFileError extends Error {
   }
 }
 
-/** A row of `ledger.archive_rows_v1`. */
+/** A row of `ledger.archive_rows`. */
 export type ContentRow = Omit<RecordRow, 'network' | 'channel' | 'leaf_hash'>;
 
 export const recordOfRow = (row: ContentRow, of: { channel: string; network: string }): ArchivedRecord => ({
@@ -79,7 +79,7 @@ export function archivedContent(salt: Buffer, { index, type, owner, data, extra 
     .digest();
 }
 
-/** A row of `record_v2` and `query_v2`: complete, or of a record whose content is in an archive file. */
+/** A row of `record` and `query`: complete, or of a record whose content is in an archive file. */
 export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
   readonly data_hash: Buffer | null;
   readonly at_ms: string | null;

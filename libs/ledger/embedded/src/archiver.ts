@@ -74,7 +74,7 @@ export class Archiver {
     const { channel } = order;
     await compare(channel);
     const statement = {
-      text: 'SELECT * FROM ledger.archive_state_v1($1, $2)',
+      text: 'SELECT * FROM ledger.archive_state($1, $2)',
       values: [channel, 'before' in order ? null : order.olderThanMs],
     };
     const [state] = await readLedger<StateRow>(sql, statement, READ_WITHIN_MS);
@@ -141,7 +141,7 @@ export class Archiver {
     await files.writeTiles(channel, [...full, ...tree.edge()]);
     await files.writeCheckpoint(channel, checkpoint);
     await sql.query({
-      text: 'SELECT ledger.archive_records_v1($1, $2, $3, $4, $5)',
+      text: 'SELECT ledger.archive_records($1, $2, $3, $4, $5)',
       values: [channel, from, stretch.until, randomBytes(HASH_BYTES), int8Array(draft.erased)],
     });
     return stretch.until;
@@ -211,7 +211,7 @@ async function* linesOf(
   for (let at = from; at < end && !(at % TILE_WIDTH === 0 && bytes >= STRETCH_BYTES);) {
     const tileEnd = Math.min(end, at - (at % TILE_WIDTH) + TILE_WIDTH);
     const statement = {
-      text: 'SELECT * FROM ledger.archive_rows_v1($1, $2, $3, $4)',
+      text: 'SELECT * FROM ledger.archive_rows($1, $2, $3, $4)',
       values: [channel, at, tileEnd, PAGE_BYTES],
     };
     const lines: string[] = [];

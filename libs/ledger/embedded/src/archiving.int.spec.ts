@@ -12,7 +12,6 @@ import {
   SIZE,
   type TestArchive,
 } from './testing/open-test-archive.ts';
-import { runStep, stepsOf } from './testing/version-before.ts';
 import type { TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -169,7 +168,7 @@ describe('archiving is refused', () => {
   it('if the channel continued in an epoch after a loss', async () => {
     await of.edit('UPDATE ledger.channels SET epoch = 1 WHERE channel = $1');
     const refused = `channel ${of.channel} went on in epoch 1 after a loss, and an archive is of one log`;
-    expect(await of.edit('SELECT refused FROM ledger.archive_state_v1($1, 0)')).toEqual([{ refused }]);
+    expect(await of.edit('SELECT refused FROM ledger.archive_state($1, 0)')).toEqual([{ refused }]);
   });
 
   it('if the folder is not writable', async () => {
@@ -216,54 +215,5 @@ describe('archiving is refused', () => {
 
   it('of an unknown channel', async () => {
     expect(await of.ledger.archiveRecords({ channel: 'acme.never', before: 512 })).toBeUndefined();
-  });
-});
-
-describe('the previous version', () => {
-  const definitions = async (): Promise<Map<string, string>> => {
-    const text = `SELECT oid::regprocedure::text AS name, pg_get_functiondef(oid) AS text FROM pg_proc
-                   WHERE pronamespace = 'ledger'::regnamespace AND prokind = 'f' ORDER BY 1`;
-    return new Map((await test.sql.query<{ name: string; text: string }>({ text })).map((row) => [row.name, row.text]));
-  };
-  const archive = stepsOf('0014_archive');
-  const later = [
-    '0015_compact',
-    '0016_claims_by_day',
-    '0018_archived_times',
-    '0019_erased_rows',
-    '0021_tiles',
-    '0022_entries',
-    '0024_published',
-    '0026_log_keys',
-  ].map(stepsOf);
-
-  it('cannot be restored while records are archived', async () => {
-    await of.ledger.archiveRecords({ channel: of.channel, before: 256 });
-    await expect(runStep(test, archive.down)).rejects.toThrow('records lie in the files of an archive');
-    expect(await of.ledger.audit(of.channel)).toEqual(IN_ORDER);
-  });
-
-  it('finds its own functions after migrating back, and this version its own after it', async () => {
-    for (const table of ['archived', 'archives']) await test.sql.query({ text: `DELETE FROM ledger.${table}` });
-    const now = await definitions();
-    // Migrations that depend on this one.
-    for (const { down } of later.toReversed()) await runStep(test, down);
-    const after = await definitions();
-    const replaced = await test.sql.query<{ definition: string }>({
-      text: 'SELECT definition FROM ledger.migrations_0014_replaced',
-    });
-    expect(replaced).toHaveLength(12);
-    await runStep(test, archive.down);
-    const before = [...(await definitions()).values()];
-    for (const { definition } of replaced) expect(before).toContain(definition);
-    expect(before.join('\n')).not.toContain('archived');
-    expect(await of.without.append(of.unit([record(5, { data: '{"n":6}' })]))).toEqual({
-      outcome: 'conflict',
-      id: 'r5',
-    });
-    await runStep(test, archive.up);
-    expect(await definitions()).toEqual(after);
-    for (const { up } of later) await runStep(test, up);
-    expect(await definitions()).toEqual(now);
   });
 });

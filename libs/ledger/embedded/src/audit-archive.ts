@@ -15,7 +15,7 @@ interface ArchivedRow {
   salt: Buffer;
   contents: Buffer;
   erased: string[];
-  last_at_ms: string | null;
+  last_at_ms: string;
 }
 
 const STRETCHES_AT_ONCE = 4;
@@ -31,9 +31,9 @@ export async function* archivedLeaves(
   channel: string,
 ): AsyncGenerator<{ readonly from: number; readonly until: number; readonly leaves: Buffer }> {
   const { sql, deadlineMs } = options;
-  const untilText = 'SELECT ledger.archived_until_v1($1) AS until';
+  const untilText = 'SELECT ledger.archived_until($1) AS until';
   const [reaches] = await readLedger<{ until: string }>(sql, { text: untilText, values: [channel] }, deadlineMs);
-  const text = 'SELECT * FROM ledger.audit_archived_v2($1, $2, $3)';
+  const text = 'SELECT * FROM ledger.audit_archived($1, $2, $3)';
   let at = 0;
   for (;;) {
     const values = [channel, at, STRETCHES_AT_ONCE];
@@ -98,14 +98,13 @@ function problemOf(
   if (hashAt(row.transactions).toString('hex') !== record.transactionId)
     return 'its transaction differs between database and file';
   const isLast = Number(row.until_index) === record.index + 1;
-  if (isLast && row.last_at_ms !== null && Number(row.last_at_ms) !== Date.parse(record.at))
-    return 'its time differs between database and file';
+  if (isLast && Number(row.last_at_ms) !== Date.parse(record.at)) return 'its time differs between database and file';
   const content = isErased ? ERASED : archivedContent(row.salt, record);
   return hashAt(row.contents).equals(content) ? undefined : 'its create-once hash does not match its content';
 }
 
 async function enteredId({ sql, deadlineMs }: AuditOptions, channel: string, index: number): Promise<string | null> {
-  const statement = { text: 'SELECT ledger.audit_id_at_v1($1, $2) AS id', values: [channel, index] };
+  const statement = { text: 'SELECT ledger.audit_id_at($1, $2) AS id', values: [channel, index] };
   return (await readLedger<{ id: string | null }>(sql, statement, deadlineMs))[0]?.id ?? null;
 }
 

@@ -28,13 +28,13 @@ export async function auditChannel(
 ): Promise<AuditReport | undefined> {
   const [counts] = await readLedger<Counts>(
     options.sql,
-    { text: 'SELECT * FROM ledger.audit_counts_v1($1)', values: [channel] },
+    { text: 'SELECT * FROM ledger.audit_counts($1)', values: [channel] },
     options.deadlineMs,
   );
   if (counts === undefined) return undefined;
   const logs = await readLedger<AuditedLog>(
     options.sql,
-    { text: 'SELECT * FROM ledger.audit_logs_v1($1)', values: [channel] },
+    { text: 'SELECT * FROM ledger.audit_logs($1)', values: [channel] },
     options.deadlineMs,
   );
   const size = Number(counts.size);
@@ -68,14 +68,14 @@ export async function auditChannel(
 async function checkIndexes(options: AuditOptions, channel: string, counts: Counts): Promise<void> {
   const { sql, deadlineMs } = options;
   if (counts.beyond_head !== null) {
-    const statement = { text: 'SELECT ledger.audit_id_at_v1($1, $2) AS id', values: [channel, counts.beyond_head] };
+    const statement = { text: 'SELECT ledger.audit_id_at($1, $2) AS id', values: [channel, counts.beyond_head] };
     const [row] = await readLedger<{ id: string | null }>(sql, statement, deadlineMs);
     throw new Finding(`record ${counts.beyond_head} is beyond the head ${counts.size}`, row?.id ?? null);
   }
   await checkIds(options, channel, counts);
   if (counts.stray_rows !== '0') throw new Finding(`${counts.stray_rows} rows belong to no channel`);
   if (counts.edited_erasure !== null) throw new Finding(`the erasure of record ${counts.edited_erasure} was edited`);
-  const typeStatement = { text: 'SELECT ledger.audit_types_v1($1) AS bad', values: [channel] };
+  const typeStatement = { text: 'SELECT ledger.audit_types($1) AS bad', values: [channel] };
   const [types] = await readLedger<{ bad: string | null }>(sql, typeStatement, deadlineMs);
   if (types?.bad != null) throw new Finding(`the index by type disagrees at record ${types.bad}`);
   const claim = await auditClaims(sql, channel, deadlineMs);
@@ -84,7 +84,7 @@ async function checkIndexes(options: AuditOptions, channel: string, counts: Coun
 
 /** Checks the id index: one id per record, each at the right index. */
 async function checkIds({ sql, deadlineMs }: AuditOptions, channel: string, counts: Counts): Promise<void> {
-  const statement = { text: 'SELECT idx, id FROM ledger.audit_ids_v1($1, $2)', values: [channel, randomInt(2 ** 47)] };
+  const statement = { text: 'SELECT idx, id FROM ledger.audit_ids($1, $2)', values: [channel, randomInt(2 ** 47)] };
   const [bad] = await readLedger<{ idx: string; id: string }>(sql, statement, deadlineMs);
   if (bad !== undefined) throw new Finding(`the id of record ${bad.idx} is not indexed for it`, bad.id);
   if (counts.id_count !== counts.size)
@@ -106,7 +106,7 @@ const CLAIMS_PAGE_ROWS = 2000;
 const CLAIMS_TEXT = `
   SELECT a.claim_count, a.last_claim, a.bad_claim, a.bad_id
     FROM (SELECT set_config('plan_cache_mode', 'force_generic_plan', true) AS mode OFFSET 0) s
-         CROSS JOIN LATERAL ledger.audit_claims_v1($1, $2, CASE WHEN s.mode IS NOT NULL THEN $3::integer END) a`;
+         CROSS JOIN LATERAL ledger.audit_claims($1, $2, CASE WHEN s.mode IS NOT NULL THEN $3::integer END) a`;
 
 /**
  * Verifies all claims of a channel: the transaction id of a claim commits to its other columns and to the ids of its

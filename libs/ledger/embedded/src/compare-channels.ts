@@ -80,7 +80,7 @@ export async function compareChannels(
     });
     await Promise.all(reading);
   }
-  const text = 'SELECT channel, log, size, checkpoint, statement, leaf_hash FROM ledger.heads_v2($1)';
+  const text = 'SELECT channel, log, size, checkpoint, statement, leaf_hash FROM ledger.heads($1)';
   const statement = { name: 'ledger heads', text, values: [textArray(channels)] };
   const heads = await readLedger<HeadRow>(sql, statement, deadlineMs);
   const headOf = new Map(heads.map((row) => [row.channel, row]));

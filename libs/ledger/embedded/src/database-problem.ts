@@ -38,7 +38,7 @@ export async function readLedger<Row extends object>(
 const isSaidByLedger = ({ code, cause }: DatabaseRefusedError): boolean =>
   code === INSUFFICIENT_PRIVILEGE && (cause as { readonly routine?: unknown }).routine === 'exec_stmt_raise';
 
-/** SQLSTATE: channels of the call lost records; the detail names them. See migrations/0009_halts.sql. */
+/** SQLSTATE: channels of the call lost records; the detail names them. See refuse_lost in migrations/0001_ledger.sql. */
 const CHANNELS_HALTED = '08L01';
 
 /** The halted channels because of which a ledger function rolled back a call; empty for any other error. */

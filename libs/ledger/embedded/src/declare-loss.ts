@@ -94,7 +94,7 @@ export async function declareLoss(
     actor,
     at: new Date(options.now()).toISOString(),
   });
-  const text = 'SELECT ledger.declare_loss_v1($1, $2, $3, $4) AS epoch';
+  const text = 'SELECT ledger.declare_loss($1, $2, $3, $4) AS epoch';
   const values = [channel, statement, actor, requestId];
   const [row] = await readLedger<{ epoch: number | null }>(options.sql, { text, values }, WITHIN_MS);
   await options.epochs.read();

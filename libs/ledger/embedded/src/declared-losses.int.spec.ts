@@ -3,7 +3,6 @@ import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
 import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
-import { runStep, stepsOf } from './testing/version-before.ts';
 import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -45,7 +44,7 @@ it('only an actual loss can be declared, once, with the given reason and actor',
   // A statement about another loss, or of another epoch, is rejected.
   const say = (said: object) =>
     test.sql.query<{ epoch: number | null }>({
-      text: 'SELECT ledger.declare_loss_v1($1, $2, $3, $4) AS epoch',
+      text: 'SELECT ledger.declare_loss($1, $2, $3, $4) AS epoch',
       values: [LOST, JSON.stringify({ channel: LOST, epoch: 2, ...said }), 'x', 'y'],
     });
   expect(await say({ lost: [] })).toEqual([{ epoch: null }]);
@@ -186,31 +185,3 @@ it.each([
   },
   60_000,
 );
-
-it('the migration can be undone until a loss is declared, but not afterwards', async () => {
-  const epochs = stepsOf('0010_epochs');
-  const archive = stepsOf('0014_archive');
-  const compact = stepsOf('0015_compact');
-  const tiles = stepsOf('0021_tiles');
-  const bodies = () =>
-    test.sql.query({
-      text: `SELECT p.oid::regprocedure::text AS name, md5(prosrc) AS body, proconfig FROM pg_proc p
-              WHERE pronamespace = 'ledger'::regnamespace AND proname IN ('checkpoint_v1', 'tiles_v1', 'held_v1', 'audit_counts_v1')
-              ORDER BY 1`,
-    });
-  // Migrations that depend on this one.
-  await runStep(test, tiles.down);
-  await runStep(test, compact.down);
-  await runStep(test, archive.down);
-  const now = await bodies();
-  await runStep(test, epochs.down);
-  expect(await bodies()).not.toEqual(now);
-  await runStep(test, epochs.up);
-  expect(await bodies()).toEqual(now);
-  await runStep(test, archive.up);
-  await runStep(test, compact.up);
-  await runStep(test, tiles.up);
-  await at.loseRecords();
-  await at.recover();
-  await expect(runStep(test, epochs.down)).rejects.toThrow('a channel declared a loss');
-}, 60_000);

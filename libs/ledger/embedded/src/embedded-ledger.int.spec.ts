@@ -222,7 +222,7 @@ describe('the embedded ledger', () => {
         return (await sql.query<{ walked: number; found: number }>({ text }))[0]!;
       };
       const before = await reads();
-      const text = `SELECT ordinal FROM ledger.tiles_v1($1, '{0,0,0,1}'::int2[], '{999,0,1000,0}')`;
+      const text = `SELECT ordinal FROM ledger.tiles($1, '{0,0,0,1}'::int2[], '{999,0,1000,0}')`;
       expect(await sql.query({ text, values: [channel] })).toEqual([{ ordinal: '1' }, { ordinal: '2' }]);
       expect(await reads()).toEqual({ walked: before.walked, found: before.found + 4 });
       const gone = `WITH t AS (DELETE FROM ledger.tiles USING ledger.channels c

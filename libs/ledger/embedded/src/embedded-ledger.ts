@@ -166,7 +166,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       return queue.depth;
     },
     // append-statement.ts hashes the unit, append-queue.ts groups, append-group.ts sends the statement, and
-    // migrations/0011_append_new.sql writes.
+    // ledger.append in migrations/0001_ledger.sql writes.
     append(unit) {
       assert(unit.guard === undefined || appendFunctions.takesGuards, 'Guards require functions that confirm them.');
       return inSpan(APPEND, () => queue.add(prepareUnit(unit, Math.floor(now()), random)));
@@ -174,16 +174,12 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     findConflict: (unit) => conflictIn(sql, unit),
     drain: () => queue.drained(),
     async openChannel(network, channel) {
-      await readLedger(
-        sql,
-        { text: 'SELECT ledger.open_channel_v1($1, $2)', values: [network, channel] },
-        READ_WITHIN_MS,
-      );
+      await readLedger(sql, { text: 'SELECT ledger.open_channel($1, $2)', values: [network, channel] }, READ_WITHIN_MS);
     },
     async channels() {
       const rows = await readLedger<{ channel: string; size: string }>(
         sql,
-        { text: 'SELECT channel, size FROM ledger.channels_v1()' },
+        { text: 'SELECT channel, size FROM ledger.channels()' },
         READ_WITHIN_MS,
       );
       return rows.map(({ channel, size }) => ({ channel, size: Number(size) }));
@@ -275,7 +271,7 @@ async function erase(
   { channel, id, reason, atMs, by }: Erasure,
 ): Promise<boolean> {
   const statement = {
-    text: 'SELECT ledger.erase_v2($1, $2, $3, $4, $5, $6) AS found',
+    text: 'SELECT ledger.erase($1, $2, $3, $4, $5, $6) AS found',
     values: [channel, id, reason, atMs, by?.actor ?? null, by?.requestId ?? null],
   };
   const [row] = await readLedger<{ found: boolean }>(sql, statement, READ_WITHIN_MS);
@@ -285,7 +281,7 @@ async function erase(
 }
 
 async function mayAppend(sql: Database, channel: string): Promise<boolean> {
-  const statement = { text: 'SELECT ledger.rights_v1($1) AS rights', values: [channel] };
+  const statement = { text: 'SELECT ledger.rights($1) AS rights', values: [channel] };
   const [row] = await readLedger<{ rights: readonly string[] }>(sql, statement, READ_WITHIN_MS);
   return row?.rights.includes('append') === true;
 }

@@ -39,11 +39,11 @@ export interface CurrentLog {
 
 /** The current log of every channel. @throws what the query throws. */
 export function readCurrentLogs(sql: Sql): Promise<CurrentLog[]> {
-  const text = 'SELECT channel, log, size, integrated, is_declared FROM ledger.logs_v1()';
+  const text = 'SELECT channel, log, size, integrated, is_declared FROM ledger.logs()';
   return sql.query<CurrentLog>({ name: 'ledger logs', text });
 }
 
-/** Maximum age of the cache. `resume_v2` waits longer than this plus the longest append. */
+/** Maximum age of the cache. `resume` waits longer than this plus the longest append. */
 const MAX_AGE_MS = 1000;
 const REFRESH_AFTER_MS = 500;
 
@@ -80,7 +80,7 @@ export class Epochs {
   /** Refreshes now. @throws as `fresh`. */
   async read(): Promise<void> {
     const askedAtMs = this.#now();
-    const text = 'SELECT channel, epoch, first_index, statement FROM ledger.epochs_v1(NULL)';
+    const text = 'SELECT channel, epoch, first_index, statement FROM ledger.epochs(NULL)';
     const rows = await readLedger<EpochRow>(this.#sql, { name: 'ledger epochs', text }, MAX_AGE_MS);
     this.#ofChannel = byChannel(rows);
     this.#readAtMs = askedAtMs;

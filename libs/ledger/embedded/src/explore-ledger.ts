@@ -113,7 +113,7 @@ interface OverviewRow {
   integrated: string;
 }
 
-const CHANNELS = `SELECT c.channel, c.size, l.integrated FROM ledger.channels_v1() c JOIN ledger.logs_v1() l USING (channel)`;
+const CHANNELS = `SELECT c.channel, c.size, l.integrated FROM ledger.channels() c JOIN ledger.logs() l USING (channel)`;
 
 const CHANNELS_ASKED = 100;
 
@@ -177,9 +177,9 @@ async function readTimes(
     {
       text: `SELECT r.channel, r.idx, r.at_ms
                FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) w (channel, signed)
-                      WHERE 'read' = ANY (ledger.rights_v1(w.channel)) OFFSET 0) w
-                    CROSS JOIN LATERAL ledger.receipts_v1(w.channel, ARRAY[w.signed - 1, w.signed]) i
-                    CROSS JOIN LATERAL ledger.record_v2(w.channel, i.id) r
+                      WHERE 'read' = ANY (ledger.rights(w.channel)) OFFSET 0) w
+                    CROSS JOIN LATERAL ledger.receipts(w.channel, ARRAY[w.signed - 1, w.signed]) i
+                    CROSS JOIN LATERAL ledger.record(w.channel, i.id) r
               WHERE r.at_ms IS NOT NULL`,
       values: [channels.map(({ channel }) => channel), channels.map(({ signed }) => signed)],
     },
@@ -205,7 +205,7 @@ async function listRecords(
   { sql, epochs, deadlineMs }: Ports,
   { channel, below, limit }: RecordsWanted,
 ): Promise<ListedRecord[] | undefined> {
-  const sizes = { text: 'SELECT size FROM ledger.channels_v1() WHERE channel = $1', values: [channel] };
+  const sizes = { text: 'SELECT size FROM ledger.channels() WHERE channel = $1', values: [channel] };
   const [known] = await readLedger<{ size: string }>(sql, sizes, deadlineMs);
   if (known === undefined) return undefined;
   // Positions have no gaps, so a page is a range of positions.
@@ -213,7 +213,7 @@ async function listRecords(
   const from = Math.max(0, end - limit);
   const statement = {
     text: `SELECT r.id, r.type, r.owner, r.transaction_id, r.idx, r.at_ms, r.erased, r.archived_from IS NOT NULL AS archived
-             FROM ledger.receipts_v1($1, $2) i CROSS JOIN LATERAL ledger.record_v2($1, i.id) r ORDER BY r.idx DESC`,
+             FROM ledger.receipts($1, $2) i CROSS JOIN LATERAL ledger.record($1, i.id) r ORDER BY r.idx DESC`,
     values: [channel, Array.from({ length: end - from }, (_, at) => String(from + at))],
   };
   const rows = await readLedger<ListedRow>(sql, statement, deadlineMs);
@@ -233,7 +233,7 @@ async function listRecords(
 
 async function readLogs(ports: Ports, channel: string): Promise<ChannelLog[]> {
   const { sql, epochs, deadlineMs, origin } = ports;
-  const statement = { text: 'SELECT 1 AS one FROM ledger.channels_v1() WHERE channel = $1', values: [channel] };
+  const statement = { text: 'SELECT 1 AS one FROM ledger.channels() WHERE channel = $1', values: [channel] };
   if ((await readLedger(sql, statement, deadlineMs)).length === 0) return [];
   await epochs.fresh();
   const first = { epoch: 0, origin: `${origin}/${channel}`, declaration: null };

@@ -44,7 +44,7 @@ async function readEntries(options: ProveOptions, log: string, { from, until }: 
   const records = { from: at(from + begins.length), until: at(until) };
   const statement = {
     name: 'ledger entries',
-    text: 'SELECT archived, entries FROM ledger.entries_v1($1, $2, $3)',
+    text: 'SELECT archived, entries FROM ledger.entries($1, $2, $3)',
     values: [channel, records.from, records.until],
   };
   const [row] = await readLedger<{ archived: string; entries: Buffer | null }>(

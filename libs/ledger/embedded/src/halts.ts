@@ -30,7 +30,7 @@ const READ_WITHIN_MS = 2000;
 
 /** The halts of channels in which this role has a right. @throws LedgerUnavailableError. */
 export async function readHalts(sql: Sql, deadlineMs = READ_WITHIN_MS): Promise<Halt[]> {
-  const text = 'SELECT channel, problem, losses, at_ms, declared, shared_at_ms FROM ledger.halts_v2()';
+  const text = 'SELECT channel, problem, losses, at_ms, declared, shared_at_ms FROM ledger.halts()';
   const rows = await readLedger<HaltRow>(sql, { text }, deadlineMs);
   return rows.map(({ channel, problem, losses, declared, at_ms: atMs, shared_at_ms: sharedAtMs }) => ({
     channel,
@@ -91,7 +91,7 @@ export class HaltedChannels {
     const network = parseChannel(channel)?.networkId ?? channel;
     const lost = losses === undefined ? null : JSON.stringify(losses);
     await this.#options.sql.query({
-      text: 'SELECT ledger.halt_v2($1, $2, $3, $4, $5)',
+      text: 'SELECT ledger.halt($1, $2, $3, $4, $5)',
       values: [network, channel, message, lost, Math.floor(this.#options.now())],
     });
     this.#stored.set(channel, message);
@@ -100,7 +100,7 @@ export class HaltedChannels {
   /** False while a declared loss waits for its epoch to be signed and known to every process. */
   async resume(channel: string): Promise<boolean> {
     if (this.#stored.has(channel)) {
-      const statement = { text: 'SELECT ledger.resume_v2($1) AS resumed', values: [channel] };
+      const statement = { text: 'SELECT ledger.resume($1) AS resumed', values: [channel] };
       const [row] = await this.#options.sql.query<{ resumed: boolean }>(statement);
       if (row?.resumed !== true) return false;
     }

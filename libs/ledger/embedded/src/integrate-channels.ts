@@ -58,7 +58,7 @@ interface BeginRow {
 const BEGIN_TEXT = `SELECT w.log, b.head, b.checkpoint, b.integrated, b.levels, b.tiles, b.first_leaf, b.last_leaf, b.leaf_count,
          b.leaves, (SELECT string_agg(t.hashes, ''::bytea ORDER BY t.at) FROM unnest(b.edge) WITH ORDINALITY t (hashes, at)) AS edge,
          ARRAY(SELECT octet_length(t.hashes) FROM unnest(b.edge) WITH ORDINALITY t (hashes, at) ORDER BY t.at) AS edge_bytes
-    FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin_v2(w.log, $2) b`;
+    FROM unnest($1::text[]) w (log), LATERAL ledger.integrate_begin(w.log, $2) b`;
 
 /**
  * Appends new leaves to the trees of logs and signs a checkpoint over each, in one transaction. Logs that are locked by

@@ -15,7 +15,7 @@ export async function conflictIn(
 ): Promise<string | undefined> {
   const statement = {
     name: 'ledger conflict',
-    text: 'SELECT ledger.conflict_v1($1, $2, $3, $4, $5, $6, $7) AS id',
+    text: 'SELECT ledger.conflict($1, $2, $3, $4, $5, $6, $7) AS id',
     values: [
       channel,
       claim?.claim ?? null,
@@ -43,7 +43,7 @@ export async function heldIn(
 ): Promise<ReadonlySet<string>> {
   const statement = {
     name: 'ledger held',
-    text: 'SELECT ledger.held_v2($1, $2) AS held',
+    text: 'SELECT ledger.held($1, $2) AS held',
     values: [channel, textArray(ids)],
   };
   const [row] = await readLedger<{ held: string[] | null }>(sql, statement, withinMs);

@@ -1,9 +1,14 @@
 import { migrationSet, type Statement } from '@sealgate/storage';
 
-/** The schema `ledger`: tables that only its owner can access, and the versioned functions. */
-export const ledgerMigrations = migrationSet({ name: 'ledger', schema: 'ledger', from: import.meta.url });
+/** The schema `ledger`: tables that only its owner can access, and the functions that roles may call. */
+export const ledgerMigrations = migrationSet({
+  name: 'ledger',
+  schema: 'ledger',
+  from: import.meta.url,
+  releaseCandidate: { file: '0002_append', routine: 'append_v1' },
+});
 
-/** Rights of a database role in a channel; see migrations/0007_grants.sql. */
+/** Rights of a database role in a channel; see migrations/0001_ledger.sql. */
 export type LedgerRight = 'append' | 'read' | 'audit' | 'erase' | 'integrate';
 
 export interface LedgerGrant {

@@ -133,7 +133,7 @@ async function sign(count: number): Promise<string> {
   }
   await test.integrator.catchUp(CHANNEL, Infinity);
   const [row] = await test.sql.query<{ note: string }>({
-    text: 'SELECT ledger.checkpoint_v1($1) AS note',
+    text: 'SELECT ledger.checkpoint($1) AS note',
     values: [CHANNEL],
   });
   return row!.note;

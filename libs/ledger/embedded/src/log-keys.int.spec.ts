@@ -65,7 +65,7 @@ function open(signing: readonly (typeof OLD)[], published: readonly (typeof OLD)
   return { integrator, ledger, write, stated };
 }
 const stored = async (channel = CHANNEL) =>
-  (await test.sql.query<{ note: string }>({ text: 'SELECT note FROM ledger.log_keys_v1($1)', values: [[channel]] }))[0]
+  (await test.sql.query<{ note: string }>({ text: 'SELECT note FROM ledger.log_keys($1)', values: [[channel]] }))[0]
     ?.note;
 const verifies = (root: typeof OLD, note: string) =>
   checkLogKeys(noteVerifier(root.verifierKey), note, nowMs).problem === undefined;
@@ -148,8 +148,8 @@ describe('the keys of a log', () => {
   it('are not taken from a statement of another log', async () => {
     await open([NEW]).write('acme.other');
     await test.sql.query({
-      text: `UPDATE ledger.log_keys SET note = (SELECT note FROM ledger.log_keys_v1($1))
-              WHERE note = (SELECT note FROM ledger.log_keys_v1($2))`,
+      text: `UPDATE ledger.log_keys SET note = (SELECT note FROM ledger.log_keys($1))
+              WHERE note = (SELECT note FROM ledger.log_keys($2))`,
       values: [['acme.other'], [CHANNEL]],
     });
     const { write, stated } = open([NEW]);

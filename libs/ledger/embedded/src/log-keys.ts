@@ -63,7 +63,7 @@ export class LogKeyStatements {
     }
     if (missing.length === 0) return;
     const values = [textArray(missing.map(({ log }) => log)), textArray(missing.map(({ note }) => note))];
-    await sql.query({ text: 'SELECT ledger.state_log_keys_v1($1, $2)', values });
+    await sql.query({ text: 'SELECT ledger.state_log_keys($1, $2)', values });
   }
 
   kept(logs: readonly string[]): void {
@@ -129,7 +129,7 @@ interface NoteRow {
 
 const notesOf = (logs: readonly string[]): Statement => ({
   name: 'ledger log keys',
-  text: 'SELECT log, note FROM ledger.log_keys_v1($1)',
+  text: 'SELECT log, note FROM ledger.log_keys($1)',
   values: [textArray(logs)],
 });
 

@@ -24,7 +24,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => `r${from + n}`);
 const writtenAt = async (id: string) => (await ledger.prove(LOST, id))!.receipt.at;
 const keptAt = async () => {
-  const text = 'SELECT kept_at_ms FROM ledger.epochs_v1($1)';
+  const text = 'SELECT kept_at_ms FROM ledger.epochs($1)';
   const rows = await test.sql.query<{ kept_at_ms: string }>({ text, values: [[LOST]] });
   return rows.map(({ kept_at_ms: atMs }) => new Date(Number(atMs)).toISOString());
 };
@@ -51,15 +51,6 @@ it('reports the time of the last surviving record even if it is archived', async
   await at.write('again');
   await at.sign(E1);
   expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 513 });
-}, 60_000);
-
-it('records archived before times were stored make the loss begin earlier, never later', async () => {
-  await loseWhatCameAfterTheArchive(['lost']);
-  await test.sql.query({ text: 'UPDATE ledger.archived SET last_at_ms = NULL' });
-  expect(await ledger.loss(LOST)).toMatchObject({ status: 'lost', sharedAt: null });
-  await at.recover();
-  expect(await keptAt()).toEqual([new Date(0).toISOString()]);
-  expect(await ledger.audit(LOST)).toMatchObject({ ok: true, size: 512 });
 }, 60_000);
 
 it('begins where the archive ends, even if no kept checkpoint is that old: the archive has its own', async () => {

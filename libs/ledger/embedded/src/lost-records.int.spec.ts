@@ -228,7 +228,7 @@ it('units of other channels in the same call succeed when some are refused', asy
   expect(await sizeOf(LOST)).toBe(2);
 }, 60_000);
 
-it('a unit of the previous version is refused with a code that it treats as an outage without a write', async () => {
+it('a call that opens the head of the channel is refused with a code of outages without a write', async () => {
   await loseRecords();
   await test.reopen().integrator.compare(LOST);
   const call = test.sql.query({ text: `SELECT ledger.open_heads(ARRAY['${LOST}'], ARRAY['acme'])` });

@@ -180,7 +180,7 @@ function openAdminDatabase({ config, log, own, sql: { timelines } }: OpenLedgerO
 
 /** Describes a missing right to append to one of these channels, if any; '' stands for channels not yet created. */
 export async function missingRights(sql: Sql, channels: readonly string[]): Promise<string | undefined> {
-  const text = `SELECT c AS channel FROM unnest($1::text[]) c WHERE NOT 'append' = ANY (ledger.rights_v1(c)) LIMIT 1`;
+  const text = `SELECT c AS channel FROM unnest($1::text[]) c WHERE NOT 'append' = ANY (ledger.rights(c)) LIMIT 1`;
   const [row] = await sql.query<{ channel: string }>({ text, values: [channels] }, { deadlineMs: RIGHTS_WITHIN_MS });
   if (row === undefined) return undefined;
   const where = row.channel === '' ? 'the ledger' : `the channel ${row.channel}`;
@@ -189,7 +189,7 @@ export async function missingRights(sql: Sql, channels: readonly string[]): Prom
 
 /** Fails the start with a clear message, before the first round would fail. */
 async function mayIntegrate(sql: Database): Promise<void> {
-  const text = `SELECT 'integrate' = ANY (ledger.rights_v1('')) AS may`;
+  const text = `SELECT 'integrate' = ANY (ledger.rights('')) AS may`;
   const [row] = await sql.query<{ may: boolean }>({ text });
   if (row?.may === true) return;
   throw new LedgerNotOpenedError(

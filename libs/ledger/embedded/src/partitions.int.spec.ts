@@ -12,7 +12,6 @@ import { openDatabase } from '@sealgate/storage';
 import { holdLock, installedPostgres, throwawayPostgres, until } from '@sealgate/testing';
 import { embeddedLedger } from './embedded-ledger.ts';
 import { keepPartitionsAhead, makePartitions } from './partitions.ts';
-import { runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 import { commitTrees } from './tile-store.ts';
 
@@ -110,12 +109,11 @@ describe('partitions', () => {
     opened.push({ close: () => held.release() });
     return held;
   };
-  const DUMP =
-    'LOCK TABLE ledger.records, ledger.channels, ledger.compact_ids, ledger.compact_claims IN ACCESS SHARE MODE';
+  const DUMP = 'LOCK TABLE ledger.records, ledger.channels, ledger.ids, ledger.claims IN ACCESS SHARE MODE';
 
   it('are created ahead of the longest channel, four and no more', async () => {
     expect(await partitions(test)).toEqual([0, 1, 2, 3, 4]);
-    await test.sql.query({ text: `SELECT ledger.open_channel_v1('acme', 'acme.long')` });
+    await test.sql.query({ text: `SELECT ledger.open_channel('acme', 'acme.long')` });
     await test.sql.query({ text: 'UPDATE ledger.channels SET size = $1', values: [7 * WIDTH - 1] });
     for (let times = 0; times < 3; times += 1)
       expect(await makePartitions(test.sql)).toEqual({ ahead: AHEAD, wanted: AHEAD });
@@ -170,7 +168,7 @@ describe('partitions', () => {
     const claim = { claim: Buffer.alloc(32, 7), fingerprint: 'f', acceptable: ['f'] };
     const over = { ...unit('last', 'beyond'), claim };
     await expect(quick.append(over)).rejects.toMatchObject({ name: 'LedgerUnavailableError' });
-    const text = `SELECT (SELECT count(*) FROM ledger.all_claims) + (SELECT count(*) FROM ledger.all_ids) AS left`;
+    const text = `SELECT (SELECT count(*) FROM ledger.decoded_claims) + (SELECT count(*) FROM ledger.known_ids) AS left`;
     expect(await test.sql.query({ text })).toEqual([{ left: '0' }]);
     // The last row of the existing partition can still be written.
     expect(await quick.append(unit('other'))).toMatchObject({ outcome: 'written', records: [{ index: WIDTH - 1 }] });
@@ -180,45 +178,16 @@ describe('partitions', () => {
     await quick.drain();
   }, 120_000);
 
-  it('are created by integrators of the previous version, too, without waiting for a dump', async () => {
-    await startAt(test, 'acme.before', WIDTH / 2);
-    await dropFrom(test, 1);
-    const commit = `SELECT ledger.integrate_commit_v1('acme.before', '{}', '{}', '{}', $1, '', 'note')`;
-    const analyze = await hold('LOCK TABLE ledger.records IN SHARE UPDATE EXCLUSIVE MODE');
-    await test.sql.query({ text: commit, values: [WIDTH / 2] });
-    expect(await partitions(test)).toEqual([0]);
-    await analyze.release();
-    await hold(DUMP);
-    await test.sql.query({ text: commit, values: [WIDTH / 2] });
-    expect(await partitions(test)).toEqual([0, 1]);
-  });
-
   it('and their functions run without JIT, like every function callable by a role', async () => {
-    const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '_v[0-9]+$'
+    const text = `SELECT proname FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace AND prosecdef
                    AND NOT coalesce('jit=off' = ANY (proconfig), false)`;
     expect(await test.sql.query({ text })).toEqual([]);
   });
 
   it('and the integrator plans once for all of them, not once per log', async () => {
     const text = `SELECT bool_and('plan_cache_mode=force_generic_plan' = ANY (proconfig)) AS once FROM pg_proc
-                   WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'integrate\\_begin\\_v%'`;
+                   WHERE pronamespace = 'ledger'::regnamespace AND proname = 'integrate_begin'`;
     expect(await test.sql.query({ text })).toEqual([{ once: true }]);
-  });
-
-  it('and the rest of this migration can be undone and applied again', async () => {
-    const partitions = stepsOf('0008_partitions');
-    const compact = stepsOf('0015_compact');
-    const state = `SELECT p.oid::regprocedure::text AS name, (SELECT array_agg(c ORDER BY c) FROM unnest(proconfig) c) AS settings, prosrc FROM pg_proc p
-                    WHERE pronamespace = 'ledger'::regnamespace ORDER BY 1`;
-    // A migration that depends on this one.
-    await runStep(test, compact.down);
-    const before = await test.sql.query({ text: state });
-    await runStep(test, partitions.down);
-    await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('a')] });
-    await runStep(test, partitions.up);
-    expect(await test.sql.query({ text: state })).toEqual(before);
-    await runStep(test, compact.up);
-    await test.ledger.append({ network: 'acme', channel: 'acme.down', note: '', records: [recordOf('b')] });
   });
 });
 

@@ -14,7 +14,7 @@ const FEW = 2;
 
 /**
  * Keeps partitions of `ledger.records` created ahead of the longest channel, in every process that opens the ledger, so
- * that no write ever creates or waits for one (see migrations/0008_partitions.sql). Returns the function that stops it.
+ * that no write ever creates or waits for one (see migrations/0001_ledger.sql). Returns the function that stops it.
  */
 export function keepPartitionsAhead(
   sql: Sql,
@@ -59,6 +59,6 @@ export function keepPartitionsAhead(
 
 /** One attempt. Returns the numbers of partitions ahead and wanted. */
 export async function makePartitions(sql: Sql): Promise<MadeRow> {
-  const [made] = await sql.query<MadeRow>({ text: 'SELECT ahead, wanted FROM ledger.make_partitions_v1()' });
+  const [made] = await sql.query<MadeRow>({ text: 'SELECT ahead, wanted FROM ledger.make_partitions()' });
   return made!;
 }

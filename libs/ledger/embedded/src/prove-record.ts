@@ -50,7 +50,7 @@ export async function findRecord(
   { sql, deadlineMs, archive }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archive'>,
   { channel, id, wants = () => true }: RecordWanted,
 ): Promise<RecordRow | undefined> {
-  const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record_v2($1, $2)', values: [channel, id] };
+  const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record($1, $2)', values: [channel, id] };
   const rows = await readLedger<FoundRow>(sql, statement, deadlineMs);
   return (
     await completeRows(
@@ -65,7 +65,7 @@ export async function findCheckpoint(
   { sql, deadlineMs, checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checked'>,
   log: string,
 ): Promise<Covering | undefined> {
-  const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint_v1($1) AS note', values: [log] };
+  const statement = { name: 'ledger checkpoint', text: 'SELECT ledger.checkpoint($1) AS note', values: [log] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
   if (row?.note == null) return undefined;
   return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
@@ -79,7 +79,7 @@ export async function findPublished(
   { sql, deadlineMs, checkedPublished: checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checkedPublished'>,
   log: string,
 ): Promise<Covering | undefined> {
-  const statement = { name: 'ledger published', text: 'SELECT ledger.published_v1($1) AS note', values: [log] };
+  const statement = { name: 'ledger published', text: 'SELECT ledger.published($1) AS note', values: [log] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
   if (row?.note == null) return undefined;
   return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };

@@ -27,7 +27,7 @@ const FILLED_AT_ONCE = 16;
 const PAGE = `SELECT * FROM (
   SELECT q.*, count(*) OVER () AS found,
          sum(coalesce(octet_length(q.data), 0) + coalesce(octet_length(q.extra), 0)) OVER (ORDER BY q.ordinality) AS bytes
-    FROM ledger.query_v2($1, $2, $3, $4) WITH ORDINALITY q) p
+    FROM ledger.query($1, $2, $3, $4) WITH ORDINALITY q) p
  WHERE ordinality < $4 AND (bytes <= $5 OR ordinality = 1) ORDER BY ordinality`;
 
 type PageRow = FoundRow & { readonly found: string };
@@ -65,7 +65,7 @@ const contentBytes = ({ data, extra }: RecordRow): number =>
 export async function queryRecords({ sql, epochs, archive }: QueryPorts, query: RecordQuery): Promise<StoredRecord[]> {
   const { channel, type, afterId, limit } = query;
   await indexTypes(sql, channel);
-  const text = 'SELECT * FROM ledger.query_v2($1, $2, $3, $4)';
+  const text = 'SELECT * FROM ledger.query($1, $2, $3, $4)';
   const statement = { name: 'ledger query', text, values: [channel, type, afterId, limit] };
   const rows = await completeRows(archive, await readLedger<FoundRow>(sql, statement, READ_WITHIN_MS));
   await epochs.fresh();
@@ -75,7 +75,7 @@ export async function queryRecords({ sql, epochs, archive }: QueryPorts, query: 
 /** Extends the type index to the head. */
 async function indexTypes(sql: Sql, channel: string): Promise<void> {
   for (let done = false; !done;) {
-    const statement = { text: 'SELECT ledger.index_types_v1($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
+    const statement = { text: 'SELECT ledger.index_types($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
     const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);
     done = row?.done !== false;
   }

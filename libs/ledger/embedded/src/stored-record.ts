@@ -3,7 +3,7 @@ import type { JsonValue } from '@sealgate/json';
 import type { StoredRecord } from '@sealgate/ledger-port';
 import type { Epochs, Place } from './epochs.ts';
 
-/** A row of `record_v1` and `query_v1`. */
+/** A row of `record` and `query`. */
 export interface RecordRow {
   readonly network: string;
   readonly channel: string;

@@ -19,7 +19,7 @@ export function tileReader(
       sql,
       {
         name: 'ledger tiles',
-        text: 'SELECT ordinal, hashes FROM ledger.tiles_v1($1, $2::int4[]::int2[], $3)',
+        text: 'SELECT ordinal, hashes FROM ledger.tiles($1, $2::int4[]::int2[], $3)',
         values: [log, int4Array(wanted.map(({ level }) => level)), int8Array(wanted.map(({ index }) => index))],
       },
       deadlineMs,
@@ -48,7 +48,7 @@ export interface SignedTree {
 export function commitTrees(trees: readonly SignedTree[]): Statement {
   const tiles = trees.flatMap(({ tiles: its }, position) => its.map((tile) => ({ ...tile, tree: position + 1 })));
   return {
-    text: 'SELECT ledger.integrate_commit_v3($1, $2, $3, $4, $5, $6::int4[]::int2[], $7, $8)',
+    text: 'SELECT ledger.integrate_commit($1, $2, $3, $4, $5, $6::int4[]::int2[], $7, $8)',
     values: [
       textArray(trees.map(({ log }) => log)),
       int8Array(trees.map(({ size }) => size)),

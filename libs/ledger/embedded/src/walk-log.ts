@@ -152,7 +152,7 @@ export class Walk {
     const { size: archived } = this.#tree;
     if (archived === 0) return 0;
     await compareArchivedCheckpoint({ ...this.#options, archive: archive! }, this.#channel, this.#tree);
-    const text = 'SELECT row_count FROM ledger.audit_records_v1($1, $2, $3)';
+    const text = 'SELECT row_count FROM ledger.audit_records($1, $2, $3)';
     const [row] = await this.#ask<{ row_count: string }>(text, [0, archived]);
     if (row!.row_count !== '0') throw new Finding(`${row!.row_count} archived records are in the table too`);
     return archived;
@@ -161,7 +161,7 @@ export class Walk {
   /** The leaf hashes of a stretch, each verified against its row. */
   async #leaves({ from, until }: Stretch): Promise<Buffer> {
     const [row] = await this.#ask<StretchRow>(
-      "SELECT row_count, first_bad, encode(leaf_hashes, 'base64') AS leaf_hashes FROM ledger.audit_records_v1($1, $2, $3)",
+      "SELECT row_count, first_bad, encode(leaf_hashes, 'base64') AS leaf_hashes FROM ledger.audit_records($1, $2, $3)",
       [from, until],
     );
     const isWhole = Number(row!.row_count) === until - from;
@@ -176,18 +176,18 @@ export class Walk {
   }
 
   async #missing(from: number, until: number): Promise<number> {
-    const [row] = await this.#ask<{ idx: string }>('SELECT ledger.audit_missing_v1($1, $2, $3) AS idx', [from, until]);
+    const [row] = await this.#ask<{ idx: string }>('SELECT ledger.audit_missing($1, $2, $3) AS idx', [from, until]);
     return Number(row!.idx);
   }
 
   async #record(index: number): Promise<{ id: string | null; problem: string | null }> {
-    const statement = 'SELECT id, problem FROM ledger.audit_record_v1($1, $2)';
+    const statement = 'SELECT id, problem FROM ledger.audit_record($1, $2)';
     const [row] = await this.#ask<{ id: string; problem: string | null }>(statement, [index]);
     return row ?? { id: null, problem: null };
   }
 
   async #enteredId(index: number): Promise<string | null> {
-    const [row] = await this.#ask<{ id: string | null }>('SELECT ledger.audit_id_at_v1($1, $2) AS id', [index]);
+    const [row] = await this.#ask<{ id: string | null }>('SELECT ledger.audit_id_at($1, $2) AS id', [index]);
     return row?.id ?? null;
   }
 

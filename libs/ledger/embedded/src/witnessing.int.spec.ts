@@ -27,7 +27,7 @@ beforeEach(async () => {
   channels += 1;
   channel = `${NETWORK}.c${channels}`;
   for (const witness of witnesses) witness.misbehave(undefined);
-  await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+  await test.sql.query({ text: 'SELECT ledger.publish_signed()' });
 });
 
 function policyOf(quorum: 'both' | 'either') {
@@ -75,7 +75,7 @@ async function sign(count = 1): Promise<string> {
   }
   await test.integrator.catchUp(channel, Infinity);
   const [row] = await test.sql.query<{ note: string }>({
-    text: 'SELECT ledger.checkpoint_v1($1) AS note',
+    text: 'SELECT ledger.checkpoint($1) AS note',
     values: [channel],
   });
   return row!.note;
@@ -262,7 +262,7 @@ describe('the published checkpoint', () => {
     await witnessing.offerUnpublished();
     await until(async () => sizeOf(await shown()) === 7);
     await sign(1);
-    await test.sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+    await test.sql.query({ text: 'SELECT ledger.publish_signed()' });
     expect(sizeOf(await shown())).toBe(8);
     await witnessing.begin();
     expect(sizeOf(await shown())).toBe(8);
@@ -285,8 +285,8 @@ describe('the published checkpoint', () => {
     const [older, newer] = [await sign(1), await sign(1)];
     witnessing.offer(channel, newer);
     await until(async () => sizeOf(await shown()) === 2);
-    await test.sql.query({ text: 'SELECT ledger.publish_v1($1, 1, $2, false)', values: [channel, older] });
-    await test.sql.query({ text: `SELECT ledger.publish_v1($1, 99, 'forged', false)`, values: [channel] });
+    await test.sql.query({ text: 'SELECT ledger.publish($1, 1, $2, false)', values: [channel, older] });
+    await test.sql.query({ text: `SELECT ledger.publish($1, 99, 'forged', false)`, values: [channel] });
     expect(sizeOf(await shown())).toBe(2);
     await witnessing.stop();
   });

@@ -87,7 +87,7 @@ export class Witnessing {
 
   /** Switches logs to showing their published checkpoint. */
   async begin(): Promise<void> {
-    await this.#options.sql.query({ text: 'SELECT ledger.publish_cosigned_v1()' }, { deadlineMs: QUERY_WITHIN_MS });
+    await this.#options.sql.query({ text: 'SELECT ledger.publish_cosigned()' }, { deadlineMs: QUERY_WITHIN_MS });
   }
 
   /** Queues a signed checkpoint that is in the database. */
@@ -100,7 +100,7 @@ export class Witnessing {
   /** Queues checkpoints that are unpublished or short of cosignatures. */
   async offerUnpublished(): Promise<void> {
     const rows = await this.#options.sql.query<{ log: string; note: string }>(
-      { text: 'SELECT log, note FROM ledger.unpublished_v1($1)', values: [MAX_UNPUBLISHED] },
+      { text: 'SELECT log, note FROM ledger.unpublished($1)', values: [MAX_UNPUBLISHED] },
       { deadlineMs: QUERY_WITHIN_MS },
     );
     for (const { log, note } of rows) if (!this.#running.has(log) && !this.#waiting.has(log)) this.offer(log, note);
@@ -165,7 +165,7 @@ export class Witnessing {
     const isShort = !isQuorum();
     await this.#options.sql.query(
       {
-        text: 'SELECT ledger.publish_v1($1, $2, $3, $4)',
+        text: 'SELECT ledger.publish($1, $2, $3, $4)',
         values: [log, signed.checkpoint.size, signed.note + [...lines.values()].join(''), isShort],
       },
       { deadlineMs: QUERY_WITHIN_MS },
@@ -274,7 +274,7 @@ export function openWitnessing(
 /** With witnesses, logs show their published checkpoint; without, the signed one. */
 export async function startPublishing(sql: Database, witnessing: Witnessing | undefined): Promise<void> {
   if (witnessing !== undefined) return witnessing.begin();
-  await sql.query({ text: 'SELECT ledger.publish_signed_v1()' });
+  await sql.query({ text: 'SELECT ledger.publish_signed()' });
 }
 
 /** Periodically retries logs that are unpublished or short of cosignatures. Returns the function that stops it. */

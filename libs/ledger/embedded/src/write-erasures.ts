@@ -24,7 +24,7 @@ const STRETCH_WITHIN_MS = 120_000;
 
 /** Takes the row lock that guards the files of a channel. Undefined if there is no such channel. */
 export async function lockArchive(sql: Sql, channel: string, from: number): Promise<LockRow | undefined> {
-  const statement = { text: 'SELECT * FROM ledger.archive_lock_v1($1, $2)', values: [channel, from] };
+  const statement = { text: 'SELECT * FROM ledger.archive_lock($1, $2)', values: [channel, from] };
   return (await readLedger<LockRow>(sql, statement, READ_WITHIN_MS))[0];
 }
 
@@ -35,7 +35,7 @@ export async function lockArchive(sql: Sql, channel: string, from: number): Prom
  */
 export async function writeErasures(options: ErasureOptions, only?: string): Promise<number> {
   const { sql, files, onError } = options;
-  const text = 'SELECT channel, first_index FROM ledger.unwritten_erasures_v1()';
+  const text = 'SELECT channel, first_index FROM ledger.unwritten_erasures()';
   const rows = await readLedger<{ channel: string; first_index: string | null }>(sql, { text }, READ_WITHIN_MS);
   const isMeant = (channel: string) => only === undefined || channel === only;
   let left = 0;
@@ -62,7 +62,7 @@ async function eraseInStretch({ sql: database, files }: ErasureOptions, channel:
       const of = { channel, stretch: { from, until: Number(lock.until_index) } };
       await rewrite(files, of, ({ index }) => gone.has(index));
       const values = [channel, int8Array(lock.erased.map(Number))];
-      await sql.query({ text: 'SELECT ledger.erasures_written_v1($1, $2)', values });
+      await sql.query({ text: 'SELECT ledger.erasures_written($1, $2)', values });
     },
     { deadlineMs: STRETCH_WITHIN_MS },
   );
@@ -74,7 +74,7 @@ async function eraseInStretch({ sql: database, files }: ErasureOptions, channel:
  * has lost meanwhile. A line of another log is not a copy, and is left unchanged.
  */
 async function eraseInRemains({ sql: database, files }: ErasureOptions, channel: string): Promise<void> {
-  const untilText = 'SELECT ledger.archived_until_v1($1) AS until';
+  const untilText = 'SELECT ledger.archived_until($1) AS until';
   const [reaches] = await readLedger<{ until: string }>(
     database,
     { text: untilText, values: [channel] },
@@ -103,7 +103,7 @@ async function eraseInRemains({ sql: database, files }: ErasureOptions, channel:
 }
 
 async function erasedRows(sql: Sql, channel: string, { from, until }: ArchivedStretch): Promise<Map<number, Buffer>> {
-  const statement = { text: 'SELECT * FROM ledger.erased_rows_v1($1, $2, $3)', values: [channel, from, until] };
+  const statement = { text: 'SELECT * FROM ledger.erased_rows($1, $2, $3)', values: [channel, from, until] };
   const rows = await readLedger<{ idx: string; leaf_hash: Buffer }>(sql, statement, READ_WITHIN_MS);
   return new Map(rows.map(({ idx, leaf_hash: leaf }) => [Number(idx), leaf]));
 }

@@ -8,20 +8,18 @@ export const row =
   (table: string, where: string) =>
   (set: string): string =>
     `UPDATE ledger.${table} SET ${set} WHERE channel_id = ${OURS} AND ${where}`;
-const firstOfBefore = row('claims', 'first_index IS NOT NULL');
-const mixedOfBefore = row('claims', 'first_index IS NULL');
 
 const flipText = (column: string) =>
   `overlay(${column} placing (CASE WHEN left(${column}, 1) = '~' THEN '!' ELSE '~' END) from 1 for 1)`;
 const record4 = row('records', 'idx = 4');
-const first = row('compact_claims', 'first_index IS NOT NULL');
-const mixed = row('compact_claims', 'first_index IS NULL');
-const id4 = row('compact_ids', `id = 'r4'`);
+const first = row('claims', 'first_index IS NOT NULL');
+const mixed = row('claims', 'first_index IS NULL');
+const id4 = row('ids', `id = 'r4'`);
+const colliding = row('colliding_ids', 'true');
 const tile = row('tiles', 'level = 0 AND tile = 0');
 const checkpoint = row('checkpoints', 'true');
 const erasure = row('erasures', 'true');
 
-/** Edits of rows in the current format. */
 export const edits: readonly Edit[] = [
   ['records.channel_id', record4('channel_id = 999999'), 'r4'],
   ['records.idx', record4('idx = 1048575'), 'r4'],
@@ -39,23 +37,26 @@ export const edits: readonly Edit[] = [
   ['records.leaf_hash', record4(`leaf_hash = ${flipByte('leaf_hash')}`), 'r4'],
   ['records.transaction_id', record4(`transaction_id = ${flipByte('transaction_id')}`), 'r4'],
   ['records.at_ms', record4('at_ms = at_ms + 1'), 'r4'],
-  ['compact_ids.channel_id', id4('channel_id = 999999'), 'r4'],
-  ['compact_ids.id', id4(`id = 'r4x'`), 'r4'],
-  ['compact_ids.uid', id4('uid = gen_random_uuid()'), 'r4'],
-  ['compact_ids.idx', id4('idx = 3'), 'r4'],
-  ['compact_claims.claim_nonce', first(`claim_nonce = ${flipByte('claim_nonce')}`), 'r0'],
+  ['ids.channel_id', id4('channel_id = 999999'), 'r4'],
+  ['ids.id', id4(`id = 'r4x'`), 'r4'],
+  ['ids.uid', id4('uid = gen_random_uuid()'), 'r4'],
+  ['ids.idx', id4('idx = 3'), 'r4'],
+  ['colliding_ids.channel_id', colliding('channel_id = 999999'), 'r9'],
+  ['colliding_ids.id', colliding(`id = 'r9x'`), 'r9'],
+  ['colliding_ids.idx', colliding('idx = 3'), 'r9'],
+  ['claims.claim_nonce', first(`claim_nonce = ${flipByte('claim_nonce')}`), 'r0'],
   [
-    'compact_claims.claim_nonce of the nonce',
+    'claims.claim_nonce of the nonce',
     first('claim_nonce = set_byte(claim_nonce, 40, get_byte(claim_nonce, 40) # 1)'),
     'r0',
   ],
-  ['compact_claims.fingerprint', first(`fingerprint = 's1:g'`), 'r0'],
-  ['compact_claims.channel_id', first('channel_id = 999999'), null],
-  ['compact_claims.first_index', first('first_index = first_index + 1'), 'r1'],
-  ['compact_claims.record_count', first('record_count = record_count - 1'), 'r0'],
-  ['compact_claims.note', first(`note = '{"eventId":"ev2"}'`), 'r0'],
-  ['compact_claims.odd', mixed(`odd = jsonb_set(odd, '{indexes,0}', '4')`), 'r4'],
-  ['compact_claims.odd of the transaction', mixed(`odd = odd - 'transactionId'`), 'r5'],
+  ['claims.fingerprint', first(`fingerprint = 's1:g'`), 'r0'],
+  ['claims.channel_id', first('channel_id = 999999'), null],
+  ['claims.first_index', first('first_index = first_index + 1'), 'r1'],
+  ['claims.record_count', first('record_count = record_count - 1'), 'r0'],
+  ['claims.note', first(`note = '{"eventId":"ev2"}'`), 'r0'],
+  ['claims.odd', mixed(`odd = jsonb_set(odd, '{indexes,0}', '4')`), 'r4'],
+  ['claims.odd of the transaction', mixed(`odd = odd - 'transactionId'`), 'r5'],
   ['tiles.channel_id', tile('channel_id = 999999'), null],
   ['tiles.level', tile('level = 5'), null],
   ['tiles.tile', tile('tile = 77'), null],
@@ -83,21 +84,4 @@ export const edits: readonly Edit[] = [
   ['record_types.channel_id', row('record_types', `id = 'r4'`)('channel_id = 999999'), null],
   ['record_types_upto.channel_id', row('record_types_upto', 'true')('channel_id = 999999'), null],
   ['record_types_upto.upto', row('record_types_upto', 'true')('upto = upto - 1'), null],
-];
-
-/** Edits of rows written before migration 0015. */
-export const editsOfBefore: readonly Edit[] = [
-  ['record_ids.channel_id', row('record_ids', `id = 'r4'`)('channel_id = 999999'), 'r4'],
-  ['record_ids.id', row('record_ids', `id = 'r4'`)(`id = 'r4x'`), 'r4'],
-  ['record_ids.idx', row('record_ids', `id = 'r4'`)('idx = 3'), 'r4'],
-  ['claims.claim', firstOfBefore(`claim = ${flipByte('claim')}`), 'r0'],
-  ['claims.fingerprint', firstOfBefore(`fingerprint = 's1:g'`), 'r0'],
-  ['claims.transaction_id', firstOfBefore(`transaction_id = ${flipByte('transaction_id')}`), 'r0'],
-  ['claims.nonce', firstOfBefore(`nonce = ${flipByte('nonce')}`), 'r0'],
-  ['claims.channel_id', firstOfBefore('channel_id = 999999'), null],
-  ['claims.first_index', firstOfBefore('first_index = first_index + 1'), 'r1'],
-  ['claims.record_count', firstOfBefore('record_count = record_count - 1'), 'r0'],
-  ['claims.indexes', mixedOfBefore('indexes = ARRAY[4, indexes[2]]'), 'r4'],
-  ['claims.note', firstOfBefore(`note = '{"eventId":"ev2"}'`), 'r0'],
-  ['records.data_hash', record4(`data_hash = ${flipByte('data_hash')}`), 'r4'],
 ];

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
 import { APPEND_FUNCTIONS, appendStatement, prepareUnit, type AppendRow } from './append-statement.ts';
 import { heldIn } from './known-ids.ts';
-import { asBefore, runStep, stepsOf } from './testing/version-before.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -34,7 +33,6 @@ const call = (units: readonly AppendUnit[], carefully: boolean) =>
       carefully,
     ),
   );
-const { up, down } = stepsOf('0015_compact');
 
 /** A channel with one claim of each kind: with one record, with several, and with an existing and a new one. */
 async function written() {
@@ -52,7 +50,6 @@ async function written() {
   return { ...place, uuid, units, results };
 }
 
-/** Expectations about such a channel, independent of the version that wrote it. */
 async function expectKept(of: Awaited<ReturnType<typeof written>>) {
   const place = { network: 'acme', channel: of.channel };
   for (const [at, unit] of of.units.entries()) {
@@ -75,65 +72,14 @@ async function expectKept(of: Awaited<ReturnType<typeof written>>) {
   expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 5 });
 }
 
-describe('claims, ids and records', () => {
-  it('are stored in the new tables only, with unchanged values', async () => {
-    const of = await written();
-    expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([0, 0]);
-    await expectKept(of);
-  });
-
-  it('of the previous version stay in the old tables, with unchanged values', async () => {
-    const of = await written();
-    await asBefore(test, of.channel);
-    expect([await count('compact_ids', of.channel), await count('compact_claims', of.channel)]).toEqual([0, 0]);
-    await expectKept(of);
-    for (const carefully of [false, true]) {
-      const known = { network: 'acme', channel: of.channel, note: '', records: [record('a')] };
-      expect(await call([known], carefully)).toMatchObject([{ outcome: 'existing' }]);
-      expect(await call([{ ...of.units[0]!, note: '' }], carefully)).toMatchObject([{ outcome: 'replayed' }]);
-    }
-  });
-
-  it('survive migrating back to the previous version and forward again', async () => {
-    const of = await written();
-    await test.ledger.erase(of.channel, 'd', 'asked for');
-    const before = await test.ledger.read(of.channel, 'a');
-    await runStep(test, down);
-    expect([await count('record_ids', of.channel), await count('claims', of.channel)]).toEqual([5, 4]);
-    expect(await run('SELECT 1 FROM ledger.records WHERE data_hash IS NULL')).toEqual([]);
-    expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 5 });
-    expect(await append({ ...of.units[1]!, note: '' })).toEqual({ ...of.results[1], outcome: 'replayed' });
-    const more = { network: 'acme', channel: of.channel, note: '' };
-    expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'written' });
-    await runStep(test, up);
-    expect(await append({ ...more, records: [record('f')] })).toMatchObject({ outcome: 'written' });
-    expect(await append({ ...more, records: [record('e')] })).toMatchObject({ outcome: 'existing' });
-    expect(await append({ ...of.units[2]!, note: '' })).toEqual({ ...of.results[2], outcome: 'replayed' });
-    expect(await test.ledger.read(of.channel, 'a')).toEqual(before);
-    expect(await test.ledger.audit(of.channel)).toMatchObject({ ok: true, size: 7 });
-  });
-
-  it('are never written by a call that began before the migration: it has to start again', async () => {
-    const place = newPlace();
-    await append({ ...place, note: '', records: [record('first')] });
-    for (const name of ['append_new_v1', 'append_v1']) {
-      await run(`DO $$ BEGIN EXECUTE (SELECT replace(definition, 'ledger.${name}(', 'ledger.before_${name}(')
-                   FROM ledger.migrations_0015_replaced WHERE proname = '${name}'); END $$`);
-    }
-    const { values } = appendStatement(
-      APPEND_FUNCTIONS,
-      [prepareUnit({ ...place, note: '', records: [record('late')] }, 1, randomBytes)],
-      false,
-    );
-    const [channel, network, , ...rest] = values!;
-    const marks = (from: number) => rest.map((_, at) => `$${at + from}`).join(', ');
-    const fast = `SELECT ledger.before_append_new_v1($1, ${marks(2)})`;
-    const careful = `SELECT * FROM ledger.before_append_v1(ARRAY[$1], ARRAY[$2], ${marks(3)})`;
-    await expect(run(fast, channel, ...rest)).rejects.toMatchObject({ code: '40001' });
-    await expect(run(careful, channel, network, ...rest)).rejects.toMatchObject({ code: '40001' });
-    expect(await count('records', place.channel)).toBe(1);
-    for (const name of ['append_new_v1', 'append_v1']) await run(`DROP FUNCTION ledger.before_${name}`);
-  });
+it('claims, ids and records of every kind are found again', async () => {
+  const of = await written();
+  await expectKept(of);
+  for (const carefully of [false, true]) {
+    const known = { network: 'acme', channel: of.channel, note: '', records: [record('a')] };
+    expect(await call([known], carefully)).toMatchObject([{ outcome: 'existing' }]);
+    expect(await call([{ ...of.units[0]!, note: '' }], carefully)).toMatchObject([{ outcome: 'replayed' }]);
+  }
 });
 
 describe('an id', () => {
@@ -156,7 +102,7 @@ describe('an id', () => {
       });
       expect(await append(unit)).toMatchObject({ outcome: 'existing' });
       const stored = await run<{ id: string }>(
-        `SELECT i.id FROM ledger.all_ids i JOIN ledger.channels USING (channel_id) WHERE channel = $1 ORDER BY idx`,
+        `SELECT i.id FROM ledger.known_ids i JOIN ledger.channels USING (channel_id) WHERE channel = $1 ORDER BY idx`,
         place.channel,
       );
       expect(stored.map(({ id }) => id)).toEqual(ids);
@@ -164,7 +110,7 @@ describe('an id', () => {
     await fc.assert(property, { numRuns: 60 });
   }, 60_000);
 
-  it('that collides with the hash of another is stored separately, and returned once', async () => {
+  it('that collides with the hash of another is stored separately, and found like any other', async () => {
     const place = newPlace();
     await append({ ...place, note: '', records: [record('first')] });
     // Stands for another id: no id has this text.
@@ -172,16 +118,19 @@ describe('an id', () => {
       'SELECT channel_id AS id FROM ledger.channels WHERE channel = $1',
       place.channel,
     );
-    await run(`INSERT INTO ledger.compact_ids VALUES (0, $1, gen_random_uuid(), 'taken')`, row!.id);
+    await run(`INSERT INTO ledger.ids VALUES (0, $1, gen_random_uuid(), 'taken')`, row!.id);
     const unit = { ...place, note: '', records: [record('taken'), record('free')], claim: claim() };
     expect(await append(unit)).toMatchObject({ outcome: 'written' });
-    expect([await count('record_ids', place.channel), await count('compact_ids', place.channel)]).toEqual([1, 3]);
-    await run(`DELETE FROM ledger.compact_ids WHERE id = 'taken' AND channel_id = $1`, row!.id);
+    expect([await count('colliding_ids', place.channel), await count('ids', place.channel)]).toEqual([1, 3]);
     for (const carefully of [false, true]) {
       const again = (n: number) => call([{ ...place, note: '', records: [record('taken', n)] }], carefully);
       expect(await again(1)).toMatchObject([{ outcome: 'existing' }]);
       expect(await again(2)).toMatchObject([{ outcome: 'conflict', detail: { id: 'taken' } }]);
     }
+    await run(`DELETE FROM ledger.ids WHERE id = 'taken' AND channel_id = $1`, row!.id);
+    expect(await test.ledger.findConflict({ ...place, note: '', records: [record('taken', 2)] })).toBe('taken');
+    expect(await test.ledger.read(place.channel, 'taken')).toMatchObject({ id: 'taken', data: { n: 1 } });
+    expect(await heldIn(test.sql, place.channel, ['taken', 'free', 'never'])).toEqual(new Set(['taken', 'free']));
     expect(await test.ledger.audit(place.channel)).toMatchObject({ ok: true, size: 3 });
   });
 });
@@ -206,7 +155,7 @@ describe('a claim', () => {
   it('stores the digits of its nonce once', async () => {
     const place = newPlace();
     await append({ ...place, note: `evt_${nonce.toString('hex')}`, nonce, records: [record('a')], claim: claim() });
-    const text = 'SELECT note FROM ledger.compact_claims JOIN ledger.channels USING (channel_id) WHERE channel = $1';
+    const text = 'SELECT note FROM ledger.claims JOIN ledger.channels USING (channel_id) WHERE channel = $1';
     expect(await run(text, place.channel)).toEqual([{ note: 'evt_\u0001' }]);
   });
 
