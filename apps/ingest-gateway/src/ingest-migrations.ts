@@ -7,7 +7,7 @@ import { migrationSet, type MigrationSet } from '@sealgate/storage';
 /** The PostgreSQL schema of this surface. No other surface reads it. */
 export const SCHEMA = 'ingest';
 
-/** In order, because `ingest.append_v1` calls functions of the ledger. The same for both ledger drivers. */
+/** In order, because `ingest.append` calls functions of the ledger. The same for both ledger drivers. */
 export const migrations: readonly MigrationSet[] = [
   ledgerMigrations,
   apiKeyMigrations(SCHEMA),

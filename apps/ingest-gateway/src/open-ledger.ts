@@ -13,9 +13,9 @@ import { SCHEMA } from './ingest-migrations.ts';
 
 /** The functions write the events of writes in the transaction of their records. */
 export const APPEND_FUNCTIONS: AppendFunctions = {
-  ofChannel: `${SCHEMA}.append_v3`,
-  ofChannels: `${SCHEMA}.append_many_v2`,
-  takesBeside: true,
+  ofChannel: `${SCHEMA}.append`,
+  ofChannels: `${SCHEMA}.append_many`,
+  takesEvents: true,
   takesGuards: true,
 };
 

@@ -1,6 +1,6 @@
 import { digitsOf, timeOfDigits, type IngestEvent } from '../domain/read-events.ts';
 
-/** The place of one transaction of an event in the ledger, as `ingest.append_v3` stored it. */
+/** The place of one transaction of an event in the ledger, as `ingest.append_many` stored it. */
 export interface EventUnit {
   readonly channel: string;
   /** The first index and the number of records; null where `indexes` lists each. */
@@ -37,7 +37,7 @@ export interface Unreadable {
   readonly columns: readonly string[];
 }
 
-/** The largest MAX_BATCH_RECORDS. The database refuses more since `0016_readable_events.sql`; older rows may have it. */
+/** The largest MAX_BATCH_RECORDS; the database refuses more. */
 const MOST_RECORDS = 1000;
 
 /** Calls `report` once for each event, however often it is read: the tail reads every second. */

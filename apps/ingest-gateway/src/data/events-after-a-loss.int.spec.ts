@@ -82,7 +82,8 @@ it('events of writes into an epoch are listed with their records, late events to
   let lost = 1;
   const query: Database['query'] = async (statement, options) => {
     const rows = await test.sql.query(statement, options);
-    if (statement.text.includes('append_v3') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
+    if (statement.text.includes('ingest.append(') && lost-- > 0)
+      throw new DatabaseUnavailableError('cut', { sent: true });
     return rows as never;
   };
   const cut = test.unitOf({ records: [record('f'), record('g')] });

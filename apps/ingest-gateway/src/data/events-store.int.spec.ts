@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Database } from '@sealgate/storage';
-import { readUnitEvent } from '../domain/write-records.ts';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
 import { pingEvents, writeLateEvent } from './write-events.ts';
 
@@ -44,7 +43,7 @@ describe('the event of a write', () => {
       ['own', own, 3],
       ['careful', careful, 5],
     ] as const) {
-      const { requestId } = readUnitEvent(unit.note);
+      const { requestId } = unit.event;
       const transactionId = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown as string;
       expect(await events.find(eventIdOf(unit))).toEqual({
         eventId: eventIdOf(unit),
@@ -83,7 +82,8 @@ describe('the event of a write', () => {
     let lost = 1;
     const query: Database['query'] = async (statement, options) => {
       const rows = await sql.query(statement, options);
-      if (statement.text.includes('append_v3') && lost-- > 0) throw new DatabaseUnavailableError('cut', { sent: true });
+      if (statement.text.includes('ingest.append(') && lost-- > 0)
+        throw new DatabaseUnavailableError('cut', { sent: true });
       return rows as never;
     };
     const forgetful = openLedger({ sql: { ...sql, query } });
@@ -111,7 +111,7 @@ describe('the event of a write', () => {
       const calls: string[] = [];
       const query: Database['query'] = async (statement, options) => {
         const rows = await sql.query(statement, options);
-        if (statement.text.includes('append_')) calls.push(statement.text);
+        if (statement.text.includes('ingest.append')) calls.push(statement.text);
         if (answers === 'are lost' && calls.length === 2) throw new DatabaseUnavailableError('cut', { sent: true });
         return rows as never;
       };
@@ -121,7 +121,7 @@ describe('the event of a write', () => {
       );
       const results = await Promise.all(units.map((unit) => writer.append(unit)));
       expect(results.map(({ outcome }) => outcome)).toEqual(units.map(() => 'written'));
-      expect(calls.some((text) => text.includes('append_many_v2'))).toBe(true);
+      expect(calls.some((text) => text.includes('ingest.append_many('))).toBe(true);
       const found = await events.list({}, { limit: units.length });
       expect(
         found.map(({ eventId, networkId, status, types, records }) => [

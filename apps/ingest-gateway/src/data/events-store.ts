@@ -180,9 +180,9 @@ const MADE_WITHIN_MS = 120_000;
 const OURS = /^req_([0-9a-f]{32})$/;
 
 /**
- * The ids of the events of a request, from a moment on. Request ids chosen by a sender are found by the index of
- * `0006_requests.sql`. Our own contain their time: events are searched in the two minutes after it. Later events under
- * the same id, from a caller that forwarded it, are not found.
+ * The ids of the events of a request, from a moment on. Request ids chosen by a sender are found by the indexes
+ * `events_by_request` and `writes_by_request`. Our own contain their time: events are searched in the two minutes after
+ * it. Later events under the same id, from a caller that forwarded it, are not found.
  */
 export async function requestEvents(sql: Sql, requestId: string, from: Date): Promise<string[]> {
   const digits = OURS.exec(requestId)?.[1];

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UnitResult } from '@sealgate/ledger-port';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { writeNote } from '../domain/write-records.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { writeFabricEvent } from './write-events.ts';
 
@@ -29,7 +28,7 @@ const atMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 const unitOf = (eventId: string, channel: string, units: number) => ({
   network: 'acme',
   channel,
-  note: writeNote({ eventId, strippedFields: 2, units }, { keyId: 'key_1', requestId: 'req_1', types: ['a', 'b'] }),
+  event: { eventId, strippedFields: 2, units, keyId: 'key_1', requestId: 'req_1', types: ['a', 'b'] },
 });
 
 const writtenOf = (transactionId: string, channel: string, ids: readonly string[]): UnitResult => ({

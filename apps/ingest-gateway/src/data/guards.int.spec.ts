@@ -56,7 +56,7 @@ function openProcess(more: Partial<EmbeddedLedgerOptions> & { lost?: number; onC
   const { lost = 0, onCall, ...options } = more;
   const calls: string[] = [];
   const query: Database['query'] = async <Row extends object>(statement: Statement) => {
-    if (!statement.text.includes('append_')) return sql.query<Row>(statement);
+    if (!statement.text.includes('ingest.append')) return sql.query<Row>(statement);
     calls.push(statement.text);
     const rows = await sql.query<Row>(statement);
     if (calls.length > lost) return rows;
@@ -189,7 +189,7 @@ describe('a unit with a guard', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect(results[0]).toMatchObject({ reason: { name: 'StaleGuardError' } });
     expect(await Promise.all(units.map(isWritten))).toEqual([false, true, true]);
-    expect(calls.some((text) => text.includes('append_many_v2'))).toBe(true);
+    expect(calls.some((text) => text.includes('ingest.append_many('))).toBe(true);
   });
 
   it('that writes nothing is answered without regard to its guard', async () => {

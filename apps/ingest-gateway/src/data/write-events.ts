@@ -1,8 +1,8 @@
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AppendUnit, UnitResult } from '@sealgate/ledger-port';
+import type { AppendUnit, UnitEvent, UnitResult } from '@sealgate/ledger-port';
 import { writeBehind, type Sql } from '@sealgate/storage';
 import type { RejectedDelivery } from '../domain/take-delivery.ts';
-import { readNote, readUnitEvent } from '../domain/write-records.ts';
 
 // Writes the events that the append functions cannot write in the transaction of their records: those of pings, of
 // rejected deliveries, of late outcomes, and of writes on Fabric.
@@ -61,6 +61,11 @@ export async function writeRejectedDelivery(sql: Sql, event: RejectedDelivery, a
   });
 }
 
+function eventOf({ event }: Pick<AppendUnit, 'event'>): UnitEvent {
+  assert(event !== undefined, 'Every unit of the gateway has the event of its request.');
+  return event;
+}
+
 const ATTEMPTS = 10;
 const PAUSE_MS = 200;
 
@@ -82,8 +87,7 @@ export async function writeLateEvent(sql: Sql, unit: AppendUnit, result: UnitRes
 }
 
 async function insertLate(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: number): Promise<void> {
-  const { eventId, strippedFields } = readNote(unit.note);
-  const { keyId, requestId, types } = readUnitEvent(unit.note);
+  const { eventId, strippedFields, keyId, requestId, types } = eventOf(unit);
   const written = 'records' in result ? result : undefined;
   await sql.query({
     text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, channel, record_count, records,
@@ -119,12 +123,11 @@ async function insertLate(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: 
  */
 export async function writeFabricEvent(
   sql: Sql,
-  unit: Pick<AppendUnit, 'network' | 'channel' | 'note'>,
+  unit: Pick<AppendUnit, 'network' | 'channel' | 'event'>,
   result: UnitResult,
   atMs: number,
 ): Promise<void> {
-  const { eventId, strippedFields, units } = readNote(unit.note);
-  const { keyId, requestId, types } = readUnitEvent(unit.note);
+  const { eventId, strippedFields, units, keyId, requestId, types } = eventOf(unit);
   const written = 'records' in result ? result.records : [];
   const status = 'records' in result ? (units === 1 ? 'committed' : 'unknown') : 'rejected';
   const records = written.map(({ id, transactionId }) => ({ id, channel: unit.channel, transactionId }));

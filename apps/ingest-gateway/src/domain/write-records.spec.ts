@@ -76,7 +76,15 @@ describe('writing records', () => {
       { id: 'made-0', type: 'unknown', owner: null, data: '{"a":{},"b":1}', extra: null, channels: ['main'] },
       { id: 'own', type: 'unknown', owner: 'o', data: '{}', extra: '{"y":2,"z":1}', channels: ['main'] },
     ]);
-    expect(ledger.units[0]!.note.split('\t')[3]).toBe('3');
+    expect(ledger.units[0]!.note).toBe('["evt_1",1,3]');
+    expect(ledger.units[0]!.event).toEqual({
+      eventId: 'evt_1',
+      units: 1,
+      strippedFields: 3,
+      keyId: 'key_1',
+      requestId: 'req',
+      types: ['unknown'],
+    });
     expect(outcome).toMatchObject({
       strippedFields: 3,
       recordCount: 2,
@@ -105,7 +113,7 @@ describe('writing records', () => {
   });
 
   it('continues under the event of the replayed first transaction', async () => {
-    const note = 'evt_first\tk\t2\t5\tr\t["t"]';
+    const note = '["evt_first",2,5]';
     const replayed: UnitResult = {
       outcome: 'replayed',
       transactionId: 'tx',
@@ -114,7 +122,8 @@ describe('writing records', () => {
     };
     const ledger = fakeLedger([replayed]);
     const outcome = await writeRecords(ledger, order([submitted({ targetChannels: ['a', 'b'] })], { claim }));
-    expect(ledger.units[1]!.note).toBe(`${note}\fkey_1\treq\t["unknown"]`);
+    expect(ledger.units[1]!.note).toBe(note);
+    expect(ledger.units[1]!.event).toMatchObject({ eventId: 'evt_first', requestId: 'req', types: ['unknown'] });
     expect(outcome).toMatchObject({ eventId: 'evt_first', strippedFields: 5, replayed: false });
   });
 
@@ -128,7 +137,7 @@ describe('writing records', () => {
     const begun: UnitResult = {
       outcome: 'replayed',
       transactionId: 'tx',
-      note: 'evt_first\t\t3\t0\t\t[]',
+      note: '["evt_first",3,0]',
       records: [],
     };
     const again = fakeLedger([begun]);
@@ -150,7 +159,7 @@ describe('writing records', () => {
     expect(fresh.units.map(({ nonce }) => nonce?.toString('hex'))).toEqual([digits, digits]);
 
     const receipt = { id: 'x', channel: 'acme.a', transactionId: 'tx', existing: false };
-    const note = 'evt_first\t\t2\t0\t\t[]';
+    const note = '["evt_first",2,0]';
     const begun: UnitResult = { outcome: 'replayed', transactionId: 'tx', note, records: [receipt] };
     const again = fakeLedger([begun]);
     await writeRecords(again, order(both, { eventId: `evt_${digits}`, claim }));
@@ -165,7 +174,7 @@ describe('writing records', () => {
     const replayed: UnitResult = {
       outcome: 'replayed',
       transactionId: 'tx',
-      note: 'evt_first\tk\t2\t5\tr\t["t"]',
+      note: '["evt_first",2,5]',
       records: [{ id: 'old-1', channel: 'acme.a', transactionId: 'tx', existing: false }],
     };
     const records = [submitted(), submitted({ targetChannels: ['a', 'b'] }), submitted({ id: 'own' })];

@@ -11,6 +11,7 @@ import {
   type NewRecord,
   type RecordReceipt,
   type UnitClaim,
+  type UnitEvent,
   type UnitGuard,
   type UnitResult,
 } from '@sealgate/ledger-port';
@@ -69,24 +70,23 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
   const { eventId, keyId, requestId, strippedFields } = order;
-  const ours: UnitNote = { eventId, strippedFields, units: channels.length };
-  const event: UnitEvent = { keyId, requestId, types };
-  const ourNote = writeNote(ours, event);
+  const ours: UnitEvent = { eventId, strippedFields, units: channels.length, keyId, requestId, types };
   const unitsOf = (named: readonly NamedRecord[]) =>
     channels.map((channel, position) => {
       const inChannel = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));
-      return unitOf(order, channel, { note: ourNote, first: position === 0, records: inChannel });
+      return unitOf(order, channel, { event: ours, first: position === 0, records: inChannel });
     });
   let units = unitsOf(records);
   if (units.length > 1) await refuseConflicts(ledger, units);
-  let note = ourNote;
+  let event = ours;
   const done: Appended[] = [];
   for (let at = 0; at < units.length; at += 1) {
     // Only together with its own event: two attempts under one event are two transactions.
-    const nonce = note === ourNote ? nonceOf(eventId) : undefined;
+    const nonce = event === ours ? nonceOf(eventId) : undefined;
     // Once a transaction has confirmed the guard, the request is completed without it.
     const guard = isAllReplayed(done) ? order.guard : undefined;
-    const unit = { ...units[at]!, note, ...(nonce && { nonce }), ...(guard && { guard }) };
+    const begun = event === ours ? undefined : { note: writeNote(event), event };
+    const unit = { ...units[at]!, ...begun, ...(nonce && { nonce }), ...(guard && { guard }) };
     const result = await append(ledger, unit, done);
     done.push(result);
     // Begun under an earlier server secret: one record has the same id in all of its channels.
@@ -96,9 +96,9 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
       units = unitsOf(records);
     }
     // The remaining transactions use the event of the replayed one, so a request has one event.
-    note = result.note === ourNote ? ourNote : withEvent(result.note, event);
+    if (result.note !== unit.note) event = { ...ours, ...readNote(result.note) };
   }
-  return outcomeOf({ records, channels, note: note === ourNote ? ours : readNote(note) }, done);
+  return outcomeOf({ records, channels, event }, done);
 }
 
 /** Refuses a request of several transactions for a conflict in any of them before the first is written. */
@@ -145,9 +145,10 @@ function nameRecords(order: WriteOrder, ids: RecordIds): NamedRecord[] {
 function unitOf(
   order: WriteOrder,
   channel: string,
-  { note, first, records }: { note: string; first: boolean; records: readonly NewRecord[] },
+  { event, first, records }: { event: UnitEvent; first: boolean; records: readonly NewRecord[] },
 ): AppendUnit {
-  const unit = { network: order.networkId, channel: `${order.networkId}.${channel}`, note, records };
+  const place = { network: order.networkId, channel: `${order.networkId}.${channel}` };
+  const unit = { ...place, note: writeNote(event), event, records };
   if (order.claim === undefined) return unit;
   return { ...unit, claim: first ? order.claim : claimOfChannel(order.claim, channel) };
 }
@@ -222,8 +223,8 @@ interface Order {
   readonly channels: readonly string[];
 }
 
-function outcomeOf(order: Order & { readonly note: UnitNote }, done: readonly Appended[]): WriteOutcome {
-  const { eventId, strippedFields } = order.note;
+function outcomeOf(order: Order & { readonly event: UnitEvent }, done: readonly Appended[]): WriteOutcome {
+  const { eventId, strippedFields } = order.event;
   const records = done.length === 1 ? done[0]!.records : inRecordOrder(order, done);
   const transactionIds = new Set<string>();
   for (const { transactionId } of records) transactionIds.add(transactionId);
@@ -247,53 +248,15 @@ function inRecordOrder({ records, channels }: Order, done: readonly Appended[]):
   );
 }
 
-/** What the ledger stores of a request beside its records. */
-interface UnitNote {
-  readonly eventId: string;
-  /** Number of transactions of the request. */
-  readonly units: number;
-  readonly strippedFields: number;
-}
+/** What a replay must know of a request: the note of its units, as a JSON array in this order. */
+type UnitNote = Pick<UnitEvent, 'eventId' | 'units' | 'strippedFields'>;
 
-/** The other members of the request's event. */
-interface UnitEvent {
-  readonly keyId: string;
-  readonly requestId: string;
-  readonly types: readonly string[];
-}
-
-/** Separates what the ledger stores from what it only passes to `ingest.append_v3`. */
-const BESIDE = '\f';
-
-/**
- * The text of a note: event id, empty, number of transactions, number of stripped fields, empty, `[]`; after a form
- * feed key id, request id and types. All separated by tabs, for SQL to split: ids contain none, and JSON escapes
- * control characters. Earlier versions stored key id, request id and types in the fields that are now empty; they can
- * read this form.
- */
-export function writeNote({ eventId, units, strippedFields }: UnitNote, event: UnitEvent): string {
-  return withEvent(`${eventId}\t\t${units}\t${strippedFields}\t\t[]`, event);
-}
-
-/** The note of a request that an earlier attempt began, as a replay returned it, for the remaining transactions. */
-function withEvent(note: string, { keyId, requestId, types }: UnitEvent): string {
-  return `${keptOf(note)}${BESIDE}${keyId}\t${requestId}\t${JSON.stringify(types)}`;
-}
+export const writeNote = ({ eventId, units, strippedFields }: UnitNote): string =>
+  JSON.stringify([eventId, units, strippedFields]);
 
 export function readNote(note: string): UnitNote {
-  const [eventId = '', , units, strippedFields] = keptOf(note).split('\t');
-  return { eventId, units: Number(units), strippedFields: Number(strippedFields) };
-}
-
-export function readUnitEvent(note: string): UnitEvent {
-  const [kept = '', beside] = note.split(BESIDE);
-  const [, keyOfBefore, , , requestOfBefore, typesOfBefore] = kept.split('\t');
-  const [keyId = '', requestId = '', types = '[]'] = beside?.split('\t') ?? [
-    keyOfBefore,
-    requestOfBefore,
-    typesOfBefore,
-  ];
-  return { keyId, requestId, types: JSON.parse(types) as string[] };
+  const [eventId, units, strippedFields] = JSON.parse(note) as [string, number, number];
+  return { eventId, units, strippedFields };
 }
 
 const NONCE_BYTES = 16;
@@ -303,5 +266,3 @@ function nonceOf(eventId: string): Buffer | undefined {
   const nonce = Buffer.from(eventId.slice('evt_'.length), 'hex');
   return nonce.length === NONCE_BYTES ? nonce : undefined;
 }
-
-const keptOf = (note: string): string => note.split(BESIDE, 1)[0] ?? '';

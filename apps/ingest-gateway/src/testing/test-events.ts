@@ -1,11 +1,11 @@
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { embeddedLedger, type EmbeddedLedgerOptions } from '@sealgate/ledger-embedded';
-import type { NewRecord } from '@sealgate/ledger-port';
+import type { NewRecord, UnitEvent } from '@sealgate/ledger-port';
 import { migrate, openDatabase } from '@sealgate/storage';
 import { throwawayPostgres } from '@sealgate/testing';
 import { eventsStore } from '../data/events-store.ts';
 import type { EventFilter } from '../domain/read-events.ts';
-import { readNote, writeNote } from '../domain/write-records.ts';
+import { writeNote } from '../domain/write-records.ts';
 import { migrations } from '../ingest-migrations.ts';
 import { APPEND_FUNCTIONS } from '../open-ledger.ts';
 
@@ -29,7 +29,7 @@ interface Write {
   readonly eventId?: string;
 }
 
-export const eventIdOf = ({ note }: { note: string }) => readNote(note).eventId;
+export const eventIdOf = ({ event }: { event: UnitEvent }) => event.eventId;
 
 export type TestEvents = Awaited<ReturnType<typeof openTestEvents>>;
 
@@ -51,11 +51,8 @@ export async function openTestEvents() {
     const { network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId } = write;
     clock.nowMs += eventId === undefined ? 1000 : 0;
     const types = [...new Set(records.map(({ type }) => type))];
-    const note = writeNote(
-      { eventId: eventId ?? newId('evt_'), units, strippedFields: 3 },
-      { keyId: KEY, requestId, types },
-    );
-    return { network, channel: `${network}.${channel}`, note, records };
+    const event = { eventId: eventId ?? newId('evt_'), units, strippedFields: 3, keyId: KEY, requestId, types };
+    return { network, channel: `${network}.${channel}`, note: writeNote(event), event, records };
   };
   return {
     url: postgres.url,

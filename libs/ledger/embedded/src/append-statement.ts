@@ -16,11 +16,6 @@ import type { Epochs } from './epochs.ts';
 /** A unit with salts, hashes and transaction id computed. Resending it sends the same bytes. */
 export interface PreparedUnit {
   readonly unit: AppendUnit;
-  /**
-   * The part of the note that is stored, and the part that is only passed to the surface's append function (or null).
-   */
-  readonly note: string;
-  readonly beside: string | null;
   readonly nonce: Buffer;
   readonly transactionId: Buffer;
   readonly transactionIdHex: string;
@@ -31,25 +26,24 @@ export interface PreparedUnit {
 }
 
 const NONCE_BYTES = 16;
-/** Size of a unit in a call besides its note and its records. */
-const UNIT_OVERHEAD_BYTES = 160;
+/** Size of a unit in a call besides its note and its records; an event is of about this size. */
+const UNIT_OVERHEAD_BYTES = 240;
 
 /** Computes everything the log needs for a unit. */
 export function prepareUnit(unit: AppendUnit, atMs: number, random: (bytes: number) => Buffer): PreparedUnit {
-  const [note = '', beside = null] = unit.note.split('\f', 2);
   const nonce = unit.nonce ?? random(NONCE_BYTES);
-  const transactionId = transactionIdOf(unit, note, nonce);
+  const transactionId = transactionIdOf(unit, nonce);
   const transactionIdHex = transactionId.toString('hex');
   const packed = packRecords(unit, atMs, transactionIdHex, random);
   const bytes = UNIT_OVERHEAD_BYTES + unit.note.length + packed.bytes.length;
-  return { unit, note, beside, nonce, transactionId, transactionIdHex, atMs, packed, bytes };
+  return { unit, nonce, transactionId, transactionIdHex, atMs, packed, bytes };
 }
 
 /**
  * The transaction id: SHA-256 over all columns of its claim row. It is part of every leaf, so the signed tree commits
  * to the claim as well, and an audit that recomputes it detects an edit in any column.
  */
-function transactionIdOf({ channel, claim, records }: AppendUnit, note: string, nonce: Buffer): Buffer {
+function transactionIdOf({ channel, claim, note, records }: AppendUnit, nonce: Buffer): Buffer {
   const text = JSON.stringify([
     'sealgate.transaction.v1',
     nonce.toString('hex'),
@@ -190,11 +184,12 @@ interface UnitDetail {
 
 /** The SQL functions that write. */
 export interface AppendFunctions {
-  /** `ledger.append`, or a surface's wrapper of it, which also gets the second part of the notes. */
+  /** `ledger.append`, or a surface's wrapper of it. */
   readonly ofChannel: string;
   /** For units of several channels: `ledger.append_many` or a wrapper. Undefined: calls never mix channels. */
   readonly ofChannels: string | undefined;
-  readonly takesBeside: boolean;
+  /** Whether they write the events of units: further parameters are then the arrays of `eventColumns`. */
+  readonly takesEvents: boolean;
   /**
    * Whether they confirm the guards of units: the last parameter is then an array of `guardText`. If any is stale,
    * nothing is written: SQLSTATE SG001, with the stale ones in its detail, one per line.
@@ -208,7 +203,7 @@ export const guardText = ({ kind, id, version }: UnitGuard): string => `${kind} 
 export const APPEND_FUNCTIONS: AppendFunctions = {
   ofChannel: 'ledger.append',
   ofChannels: 'ledger.append_many',
-  takesBeside: false,
+  takesEvents: false,
   takesGuards: false,
 };
 const placeholders = (count: number): string => Array.from({ length: count }, (_, at) => `$${at + 1}`).join(',');
@@ -236,13 +231,13 @@ export function appendStatement(
     textArray(units.map(({ unit }) => unit.claim?.acceptable.join(' ') ?? null)),
     byteaArray(units.map(({ transactionId }) => transactionId)),
     byteaArray(units.map(({ nonce }) => nonce)),
-    textArray(units.map(({ note }) => note)),
+    textArray(units.map(({ unit }) => unit.note)),
     int8Array(units.map(({ atMs }) => atMs)),
     int4Array(units.map(({ unit }) => unit.records.length)),
     int4Array(recordUnit),
     ...PACKED_TYPES.map((type, column) => joinedArray(type, recordUnit.length, columnOf(units, column))),
   ];
-  if (functions.takesBeside) values.push(textArray(units.map(({ beside }) => beside)));
+  if (functions.takesEvents) values.push(...eventColumns(units));
   if (functions.takesGuards)
     values.push(textArray(units.map(({ unit: { guard } }) => (guard === undefined ? null : guardText(guard)))));
   return {
@@ -250,6 +245,21 @@ export function appendStatement(
     text: `SELECT outcome, first_index, detail FROM ${name}(${placeholders(values.length)})`,
     values,
   };
+}
+
+function eventColumns(units: readonly PreparedUnit[]): unknown[] {
+  const events = units.map(({ unit: { event } }) => {
+    assert(event !== undefined, 'A function that writes events needs one for each unit.');
+    return event;
+  });
+  return [
+    textArray(events.map(({ eventId }) => eventId)),
+    int4Array(events.map((event) => event.units)),
+    int4Array(events.map(({ strippedFields }) => strippedFields)),
+    textArray(events.map(({ keyId }) => keyId)),
+    textArray(events.map(({ requestId }) => requestId)),
+    textArray(events.map(({ types }) => JSON.stringify(types))),
+  ];
 }
 
 /** The elements of a column, one buffer per unit. */

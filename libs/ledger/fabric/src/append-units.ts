@@ -209,13 +209,13 @@ function resultOf(
 const KIND = 'sealgate.unit.v1';
 
 /** The journal note of a unit, for reporting its outcome after its caller has left. */
-function writeUnitNote({ network, channel, note, records }: AppendUnit): string {
-  return JSON.stringify([KIND, network, channel, note, records[0]?.id ?? '']);
+function writeUnitNote({ network, channel, note, event, records }: AppendUnit): string {
+  return JSON.stringify([KIND, { network, channel, note, event }, records[0]?.id ?? '']);
 }
 
 /** Undefined for a note of another writer. */
 function readUnitNote(text: string | undefined): { unit: KnownUnit; firstId: string } | undefined {
   if (text?.startsWith(`["${KIND}",`) !== true) return undefined;
-  const [, network, channel, note, firstId] = JSON.parse(text) as [string, string, string, string, string];
-  return { unit: { network, channel, note }, firstId };
+  const [, unit, firstId] = JSON.parse(text) as [string, KnownUnit, string];
+  return { unit, firstId };
 }

@@ -116,13 +116,21 @@ describe('the ledger on Fabric', () => {
       onResult: (result, about) => void told.push({ result, ...about }),
     }).ledger;
     test.peer.orderer.hold();
-    const error = await impatient.append(unit(place, 'a')).catch((thrown: unknown) => thrown);
+    const event = {
+      eventId: 'evt_1',
+      units: 1,
+      strippedFields: 0,
+      keyId: 'key_1',
+      requestId: 'req_1',
+      types: ['asset'],
+    };
+    const error = await impatient.append({ ...unit(place, 'a'), event }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     test.peer.orderer.release();
     await until(() => told.filter(({ isLate }) => isLate).length === late + 1);
     const { transactionId } = error as OutcomeUnknownError;
     expect(told.at(-1)).toEqual({
-      unit: { ...place, note: '{"event":1}' },
+      unit: { ...place, note: '{"event":1}', event },
       isLate: true,
       result: {
         outcome: 'written',

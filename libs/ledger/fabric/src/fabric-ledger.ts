@@ -24,7 +24,7 @@ export interface FabricLedgerOptions {
 }
 
 /** The parts of a unit known to a process that did not send it. */
-export type KnownUnit = Pick<AppendUnit, 'network' | 'channel' | 'note'>;
+export type KnownUnit = Pick<AppendUnit, 'network' | 'channel' | 'note' | 'event'>;
 
 /**
  * Called with every outcome, at least once; late: after its caller got "unknown", or its process is gone. Until the

@@ -13,6 +13,7 @@ export type {
   RecordReceipt,
   StoredRecord,
   UnitClaim,
+  UnitEvent,
   UnitGuard,
   UnitResult,
 } from './ledger.ts';

@@ -67,17 +67,28 @@ export interface UnitGuard {
   readonly version: string;
 }
 
+/** The request that a unit is of, for a surface that keeps an event of each: a driver that can writes it with the records. */
+export interface UnitEvent {
+  readonly eventId: string;
+  /** Number of units of the request. */
+  readonly units: number;
+  readonly strippedFields: number;
+  /** The key or source of the sender. */
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly types: readonly string[];
+}
+
 /** One transaction: all of it is written, or nothing. */
 export interface AppendUnit {
   readonly network: string;
   /** `<networkId>.<name>`. */
   readonly channel: string;
   readonly claim?: UnitClaim;
-  /**
-   * The caller's note: stored with the claim and returned by a replay. Text after a form feed is only used while
-   * writing; a driver need not store it.
-   */
+  /** The caller's note: stored with the claim and returned by a replay. */
   readonly note: string;
+  /** Passed on to whoever writes events; not part of the unit's transaction id. */
+  readonly event?: UnitEvent;
   /**
    * 16 unpredictable bytes, unique to the request; the driver may derive the transaction id from them. Drawn by the
    * driver if absent. A note that contains their digits is stored in fewer bytes.
