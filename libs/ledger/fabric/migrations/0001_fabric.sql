@@ -28,13 +28,15 @@ CREATE TABLE fabric_transactions (
   status         text        NOT NULL DEFAULT 'unsettled' COLLATE "C",
   detail         text        COLLATE "C",
   block_number   bigint,
-  request        bytea       STORAGE EXTERNAL, -- signatures and certificates do not compress
+  request        bytea,
   result         bytea,
   begun_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   settled_at     timestamptz,
   CONSTRAINT fabric_transactions_times CHECK (
     least(begun_at, settled_at) >= 'epoch' AND greatest(begun_at, settled_at) < '10000-01-01 00:00:00+00')
 );
+-- Signatures and certificates do not compress. (CREATE TABLE has STORAGE from PostgreSQL 16 on only.)
+ALTER TABLE fabric_transactions ALTER COLUMN request SET STORAGE EXTERNAL;
 
 CREATE INDEX fabric_transactions_unsettled ON fabric_transactions (holder) WHERE settled_at IS NULL;
 CREATE INDEX fabric_transactions_settled ON fabric_transactions (settled_at) WHERE settled_at IS NOT NULL;
