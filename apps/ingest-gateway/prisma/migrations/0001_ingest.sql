@@ -13,9 +13,15 @@ CREATE TABLE networks (
   created_at      timestamptz NOT NULL DEFAULT now(),
   deleted_at      timestamptz,
   CHECK ((rate_per_second IS NULL) = (burst IS NULL)),
+  CONSTRAINT networks_channels CHECK (array_ndims(channels) = 1 AND array_position(channels, NULL) IS NULL),
   CONSTRAINT networks_times CHECK (
-    least(created_at, deleted_at) > '-infinity' AND greatest(created_at, deleted_at) < '10001-01-01 00:00:00+00')
+    least(created_at, deleted_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, deleted_at) < '10000-01-01 00:00:00+00')
 );
+
+-- The grants of a key, as the list of keys shows them: see domain/caller.ts.
+ALTER TABLE api_keys ADD CONSTRAINT api_keys_grants CHECK (
+  jsonb_typeof(grants) = 'object' AND coalesce(jsonb_typeof(grants -> 'permissions'), 'array') = 'array'
+  AND coalesce(jsonb_typeof(grants -> 'allowedAssetTypes'), 'array') = 'array');
 
 -- Keys of existing networks, with all columns that a request depends on and none that changes by use. The hash of a
 -- row is the version of the caller. Expiry is checked by the reader, against its own clock.
@@ -31,7 +37,8 @@ CREATE TABLE sources (
   source_id  text           PRIMARY KEY COLLATE "C",
   network_id text           NOT NULL COLLATE "C" REFERENCES networks,
   name       text           NOT NULL,
-  scheme     text           NOT NULL,
+  scheme     text           NOT NULL CONSTRAINT sources_scheme CHECK (
+    scheme IN ('standard-webhooks', 'github', 'stripe', 'shopify', 'slack', 'hmac', 'token')),
   settings   jsonb          NOT NULL,
   secrets    jsonb          NOT NULL,
   enabled    boolean        NOT NULL,
@@ -39,9 +46,11 @@ CREATE TABLE sources (
   changed_at timestamptz(3) NOT NULL,
   deleted_at timestamptz(3),
   CONSTRAINT sources_times CHECK (
-    least(created_at, changed_at, deleted_at) > '-infinity'
-    AND greatest(created_at, changed_at, deleted_at) < '10001-01-01 00:00:00+00'),
-  CONSTRAINT sources_settings CHECK (jsonb_typeof(settings) = 'object')
+    least(created_at, changed_at, deleted_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, changed_at, deleted_at) < '10000-01-01 00:00:00+00'),
+  CONSTRAINT sources_settings CHECK (jsonb_typeof(settings) = 'object'),
+  CONSTRAINT sources_secrets CHECK (jsonb_typeof(secrets) = 'array'
+    AND NOT jsonb_path_exists(secrets, 'lax $[*] ? (@.type() != "object" || !exists (@.id))'))
 );
 CREATE INDEX sources_by_network ON sources (network_id, source_id) WHERE deleted_at IS NULL;
 
@@ -73,7 +82,7 @@ CREATE TABLE events (
   at              timestamptz NOT NULL,
   -- What was written where the ledger has no places: [{id, channel, transactionId}]. Null on the embedded ledger.
   records         jsonb,
-  CONSTRAINT events_times CHECK (at > '-infinity' AND at < '10001-01-01 00:00:00+00'),
+  CONSTRAINT events_times CHECK (at >= '0001-01-01 00:00:00+00' AND at < '10000-01-01 00:00:00+00'),
   CONSTRAINT events_state CHECK (kind IN ('write', 'ping') AND status IN ('committed', 'rejected', 'unknown')),
   CONSTRAINT events_lists CHECK (jsonb_typeof(types) = 'array' AND jsonb_typeof(more) = 'array'),
   CONSTRAINT events_names CHECK (jsonb_array_length(types)
@@ -158,7 +167,7 @@ CREATE TABLE delivery_counts (
   request_id   text           NOT NULL,
   last_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (source_id, position),
-  CONSTRAINT delivery_counts_times CHECK (last_at > '-infinity' AND last_at < '10001-01-01 00:00:00+00')
+  CONSTRAINT delivery_counts_times CHECK (last_at >= '0001-01-01 00:00:00+00' AND last_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX delivery_counts_by_position ON delivery_counts (position);
 

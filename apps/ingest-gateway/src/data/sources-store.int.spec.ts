@@ -126,6 +126,26 @@ describe('the secrets of a source', () => {
   });
 });
 
+describe('a row that a list could not show', () => {
+  it.each([
+    `UPDATE ingest.sources SET scheme = 'other'`,
+    `UPDATE ingest.sources SET secrets = 'null'`,
+    `UPDATE ingest.sources SET secrets = '[null]'`,
+    `UPDATE ingest.sources SET secrets = '[{}]'`,
+    `UPDATE ingest.networks SET channels = '{NULL}'`,
+    `UPDATE ingest.networks SET channels = '{{a,b},{c,d}}'`,
+    `UPDATE ingest.networks SET created_at = '0044-03-15 BC'`,
+    `UPDATE ingest.networks SET created_at = '10000-06-01'`,
+    `INSERT INTO ingest.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
+     VALUES ('k', 'acme', 'k', '', '', decode(repeat('00', 32), 'hex'), 'null', now())`,
+    `INSERT INTO ingest.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
+     VALUES ('k', 'acme', 'k', '', '', decode(repeat('00', 32), 'hex'), '{"permissions":1}', now())`,
+  ])('is refused: %s', async (text) => {
+    await newSource();
+    await expect(sql.query({ text })).rejects.toMatchObject({ code: expect.stringMatching(/^(23514|0A000)$/) });
+  });
+});
+
 describe('a source that is looked up', () => {
   it('is current: after a change of the source, a change of its network, or the deletion of either', async () => {
     const sourceId = await newSource();

@@ -8,7 +8,8 @@ import { embeddedLedger } from './embedded-ledger.ts';
 import { ledgerGrants, ledgerMigrations } from './ledger-grants.ts';
 
 const CHANNEL = 'acme.main';
-const ROLE = 'app';
+/** Roles belong to the whole server, which other tests use. */
+const ROLE = 'ledger_app';
 
 let server: ThrowawayPostgres;
 let url: string;
