@@ -28,9 +28,13 @@ export function nodeOptionsOf(program: string): readonly string[] {
 const migrateTimeoutMs = 60_000;
 
 /** Runs the migration job of a surface to its end. Rejects with its output when it fails. */
-export function runMigrations(env: Readonly<Record<string, string>>, surface = 'ingest-gateway'): Promise<void> {
+export function runMigrations(
+  env: Readonly<Record<string, string>>,
+  surface = 'ingest-gateway',
+  program = programOf(surface, 'migrate'),
+): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [programOf(surface, 'migrate')], {
+    const child = spawn(process.execPath, [program], {
       env: { ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: migrateTimeoutMs,

@@ -23,6 +23,8 @@ export interface GateSetup {
   readonly verifierKey: string;
   /** For files of the story; removed with the setup. */
   readonly folder: string;
+  /** Another process on the same database, of another build, not yet started. It is stopped with the others. */
+  another(program: string): Promise<Gateway>;
   stop(): Promise<void>;
 }
 
@@ -68,15 +70,13 @@ export async function gateSetup({
     ...outOfReach,
     ...env,
   };
-  const gates = await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      prepareGateway({
-        program: programOf(SURFACE, 'main'),
-        env: { ...common, CHECKPOINT_DIR: join(folder, `checkpoints-${index + 1}`) },
-        logFile: join(folder, `gate-${index + 1}.log`),
-      }),
-    ),
-  );
+  const prepare = (number: number, program = programOf(SURFACE, 'main')) =>
+    prepareGateway({
+      program,
+      env: { ...common, CHECKPOINT_DIR: join(folder, `checkpoints-${number}`) },
+      logFile: join(folder, `gate-${number}.log`),
+    });
+  const gates = await Promise.all(Array.from({ length: count }, (_, index) => prepare(index + 1)));
   const [gate] = gates;
   if (gate === undefined) throw new Error('A setup has at least one gate.');
   for (const one of gates) await one.start();
@@ -93,6 +93,11 @@ export async function gateSetup({
     key: String(rawKey),
     verifierKey: noteKey.verifierKey,
     folder,
+    async another(program) {
+      const next = await prepare(gates.length + 1, program);
+      gates.push(next);
+      return next;
+    },
     async stop() {
       const codes = await Promise.all(gates.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
       for (const one of gates) one.release();

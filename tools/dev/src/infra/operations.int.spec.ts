@@ -170,6 +170,26 @@ describe('the upgrade page', () => {
     });
   }, 60_000);
 
+  it.each([
+    ['case-gate', 'venues'],
+    ['ingest-gateway', 'networks'],
+    ['ledger-peer', 'jobs'],
+    ['risk-partner', 'orgs'],
+  ])(
+    'lets the next version of %s add to its tables, beside the previous one',
+    (surface, table) => {
+      const name = shortNames[surface]!;
+      const next = join(folder, `next-${surface}`);
+      cpSync(dist(surface), next, { recursive: true });
+      const text = `-- Up Migration\nALTER TABLE ${table} ADD COLUMN next int;\n`;
+      writeFileSync(join(next, `migrations/${name}/0002_next.sql`), text);
+      const run = (from?: string) => migrate(surface, `${name}_migrate`, 'sealgate', from);
+      expect(run(next)).toEqual({ status: 0, said: `${name}/${name}/0002_next\n` });
+      expect(run()).toEqual({ status: 0, said: 'Everything is up to date.\n' });
+    },
+    60_000,
+  );
+
   it('has a job that refuses a database of a release candidate', async () => {
     const url = await server.newDatabase();
     const database = new URL(url).pathname.slice(1);

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { programOf, runMigrations } from './harness/bundle.ts';
+import { setupTimeoutMs } from './harness/contract-setup.ts';
+import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import type { Gateway } from './harness/gateway-process.ts';
+
+let postgres: ThrowawayPostgres;
+let setup: GateSetup;
+beforeAll(async () => {
+  postgres = await throwawayPostgres();
+  setup = await gateSetup({ postgres });
+}, setupTimeoutMs);
+afterAll(async () => {
+  await setup.stop();
+  await postgres.stop();
+}, setupTimeoutMs);
+
+/** The next version: a column more in a table that each check reads, and its look-up made anew. */
+function nextVersion(): string {
+  const folder = join(setup.folder, 'case-gate/dist');
+  cpSync(dirname(programOf('case-gate', 'main')), folder, { recursive: true });
+  const migrations = join(folder, 'migrations/gate');
+  const now = readFileSync(join(migrations, '0001_gate.sql'), 'utf8');
+  const [lookUp = ''] = /^CREATE FUNCTION look_up\([^]*?^END \$\$;$/m.exec(now) ?? [];
+  expect(lookUp).toContain('gate.venues');
+  const replaced = lookUp.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION');
+  const columns = ['venues', 'api_keys', 'eligibility'].map((table) => `ALTER TABLE ${table} ADD COLUMN next text;`);
+  writeFileSync(join(migrations, '0002_next.sql'), ['-- Up Migration', ...columns, replaced, ''].join('\n'));
+  return folder;
+}
+
+async function approved(gate: Gateway): Promise<string> {
+  const subjectRef = `subj_${randomBytes(8).toString('hex')}`;
+  const post = async (path: string, idempotencyKey: string, body?: object) => {
+    const answer = await askGate({ gate, key: setup.key }, ['POST', `/v1/cases${path}`], { idempotencyKey, body });
+    expect(answer.status).toBe(201);
+    return answer.body;
+  };
+  const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: ['hall'] });
+  await post(`/${String(caseId)}/decide`, 'decide', { policy_version: 'p1', decision: 'approve' });
+  await post(`/${String(caseId)}/seal`, `${String(caseId)}:p1`);
+  return subjectRef;
+}
+
+it('doors are let in all the time while the next version migrates, runs beside the old one, and replaces it', async () => {
+  const subjectRef = await approved(setup.gate);
+  const answers = new Set<string>();
+  let isOver = false;
+  /** Keeps asking one gate, twice at once. */
+  const doorsOf = (gate: Gateway) => {
+    let asked = 0;
+    const door = async () => {
+      while (!isOver && gate.isRunning) {
+        const body = { subject_ref: subjectRef, venue_id: 'hall' };
+        const answer = await askGate({ gate, key: setup.key }, ['POST', '/v1/gate/check'], { body });
+        asked += 1;
+        answers.add(`${answer.status} ${String(answer.body['decision'])} ${String(answer.body['reason_codes'])}`);
+      }
+    };
+    return { asked: () => asked, ended: Promise.all([door(), door()]) };
+  };
+  const old = doorsOf(setup.gate);
+  await until(() => old.asked() > 50);
+  const folder = nextVersion();
+  const job = { MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url };
+  await runMigrations(job, 'case-gate', join(folder, 'migrate.js'));
+  const atJob = old.asked();
+  const next = await setup.another(join(folder, 'main.js'));
+  await next.start();
+  const young = doorsOf(next);
+  await until(() => young.asked() > 50 && old.asked() > atJob + 50);
+  // What either decides, the other lets in.
+  for (const [decider, doors] of [
+    [setup.gate, next],
+    [next, setup.gate],
+  ] as const) {
+    const body = { subject_ref: await approved(decider), venue_id: 'hall' };
+    const answer = await askGate({ gate: doors, key: setup.key }, ['POST', '/v1/gate/check'], { body });
+    expect(answer.body).toMatchObject({ decision: 'allow' });
+  }
+  isOver = true;
+  await Promise.all([old.ended, young.ended]);
+  expect([...answers]).toEqual(['200 allow ELIGIBLE']);
+  expect(await setup.gate.stop()).toBe(0);
+  expect(await approved(next)).toMatch(/^subj_/);
+  // The job of the old version changes nothing.
+  await runMigrations(job, 'case-gate');
+}, 120_000);
