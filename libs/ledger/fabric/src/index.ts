@@ -21,7 +21,8 @@ export {
   UnknownOutcomeError,
 } from './fabric-errors.ts';
 export { FABRIC_REASONS } from './fabric-reasons.ts';
-export type { OnResult } from './fabric-ledger.ts';
+export { fabricLedger } from './fabric-ledger.ts';
+export type { FabricLedger, OnResult } from './fabric-ledger.ts';
 export { fabricMigrations } from './fabric-migrations.ts';
 export type { CredentialsState } from './identity-files.ts';
 export { signLowS } from './native-signer.ts';
