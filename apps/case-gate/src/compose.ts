@@ -161,7 +161,9 @@ function databaseAndLedger({ database, gateSql, gateLookups, ledger, sealLedger 
   return {
     async database() {
       const [fault, gateIsUp] = await Promise.all([database.problem(), canLookUp(gateSql, 500)]);
-      return fault ?? (gateIsUp && (await warmUp()) ? undefined : NO_ANSWER);
+      if (fault !== undefined || !gateIsUp) return fault ?? NO_ANSWER;
+      await warmUp();
+      return undefined;
     },
     async ledger() {
       const [{ ok, problem }, sealProblem] = await Promise.all([ledger.health(), sealLedger.problem()]);
@@ -179,21 +181,17 @@ const LOOKUP_WITHIN_MS = 2000;
 const MOST_LOOKUPS = 20;
 
 /**
- * Whether the gate is warm: the first look-ups prepare their plans beside everything else that a start does, and on a slow
- * machine that takes longer than a door waits. So a gate is ready once a look-up was quick, or twenty were not.
+ * Resolves once the gate is warm: the first look-ups prepare their plans beside everything else that a start does, and on
+ * a slow machine that takes longer than a door waits. So a gate is ready once a look-up was quick, whatever came of it
+ * (that of a halted channel is refused), or twenty were not.
  */
-function warming(lookUp: () => Promise<unknown>): () => Promise<boolean> {
+function warming(lookUp: () => Promise<unknown>): () => Promise<void> {
   let isWarm = false;
-  const warm = async (): Promise<boolean> => {
-    for (let lookups = 0; lookups < MOST_LOOKUPS; lookups += 1) {
-      const startedMs = performance.now();
-      await lookUp();
-      if (performance.now() - startedMs <= WARM_MS) break;
-    }
-    return true;
-  };
   return async () => {
-    isWarm ||= await warm().catch(() => false);
-    return isWarm;
+    for (let lookups = 0; !isWarm; lookups += 1) {
+      const startedMs = performance.now();
+      await lookUp().catch(() => undefined);
+      isWarm ||= performance.now() - startedMs <= WARM_MS || lookups >= MOST_LOOKUPS;
+    }
   };
 }
