@@ -10,6 +10,7 @@ import {
   type StrictCode,
   type TextScalar,
 } from '@sealgate/json';
+import { hasTooManyValues, requireFits } from './delivery-bounds.ts';
 import {
   DEFAULT_TYPE,
   DOT_SEGMENTS,
@@ -61,12 +62,6 @@ type Unparsed = StrictCode | 'TOO_MANY_VALUES';
 const DELIVERY_ID_MAX_CODE_POINTS = 256;
 const CHALLENGE_MAX_CODE_POINTS = 1024;
 const MAX_FORM_MEMBERS = 1000;
-/** Of a body above `MANY_VALUES_BYTES`: parsed they take up to a hundred bytes each. */
-const MOST_VALUES = 500_000;
-const MANY_VALUES_BYTES = 1_048_576;
-/** Of the content in canonical JSON, in which a quote takes two characters and a control character six. */
-const MOST_CHARACTERS = 40 * 1_048_576;
-const MOST_CHARACTERS_OF_ONE = 6;
 
 /** The body of a delivery. */
 interface Body {
@@ -107,37 +102,13 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   if (faults.length > 0)
     throw new AppError('INVALID_REQUEST', 'The delivery does not match the configuration of its source.', { faults });
   const [unparsed] = body.texts;
-  requireFits(body.data);
+  requireFits(body.data, bytes.length);
   return {
     ...{ kind: 'delivery', id, type, owner, data: canonical(body.data), deliveryId },
     challenge: rules.answersChallenge ? challengeIn(body) : undefined,
     strippedFields: body.removed,
     ...(unparsed === undefined ? {} : { unparsed: unparsed.reason }),
   };
-}
-
-/**
- * Measured before it is made: what JSON escapes may be six times its size. Only texts that were no JSON can grow.
- * @throws AppError PAYLOAD_TOO_LARGE
- */
-function requireFits(data: Body['data']): void {
-  let characters = 0;
-  for (const value of Object.values(data).flat())
-    if (typeof value === 'string' && value.length > MOST_CHARACTERS / MOST_CHARACTERS_OF_ONE / MAX_FORM_MEMBERS)
-      characters += value.length + escapesIn(value);
-  if (characters <= MOST_CHARACTERS) return;
-  throw new AppError('PAYLOAD_TOO_LARGE', `In JSON its content is more than ${MOST_CHARACTERS} characters.`);
-}
-
-/** Characters that JSON adds to a text. */
-function escapesIn(text: string): number {
-  let added = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20) added += MOST_CHARACTERS_OF_ONE - 1;
-    else if (code === 0x22 || code === 0x5c) added += 1;
-  }
-  return added;
 }
 
 const READERS: Readonly<Record<BodyForm, (bytes: Bytes) => Body>> = { json: wholeBody, form: formBody, text: textBody };
@@ -151,7 +122,7 @@ type ReadJson = { readonly value: JsonValue } | (Omit<JsonText, 'pointer'> & { r
  * @throws AppError INVALID_JSON for what is no JSON, or no UTF-8.
  */
 function readJson(bytes: Bytes): ReadJson {
-  if (bytes.length > MANY_VALUES_BYTES && hasManyValues(bytes)) {
+  if (hasTooManyValues(bytes)) {
     const { bytes: kept, removed } = cutMembers(bytes, SENSITIVE_NAMES);
     return { bytes: kept, removed, reason: 'TOO_MANY_VALUES' };
   }
@@ -163,23 +134,6 @@ function readJson(bytes: Bytes): ReadJson {
     // parseStrict throws no other codes.
     return { bytes: kept, removed, reason: error.code as StrictCode };
   }
-}
-
-const [QUOTE, BACKSLASH, COMMA, OPEN_BRACKET, OPEN_BRACE] = Buffer.from('"\\,[{');
-
-/** Whether JSON has more than `MOST_VALUES` values, as its commas and openings outside strings tell. */
-function hasManyValues(bytes: Uint8Array): boolean {
-  let values = 0;
-  let isInString = false;
-  for (let at = 0; at < bytes.length && values <= MOST_VALUES; at += 1) {
-    const byte = bytes[at];
-    if (isInString) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) isInString = true;
-    else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) values += 1;
-  }
-  return values > MOST_VALUES;
 }
 
 const OBJECT_OR_ARRAY = /^\ufeff?[\t\n\r ]*[{[]/;

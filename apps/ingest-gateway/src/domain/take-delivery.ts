@@ -26,7 +26,7 @@ export interface DeliveryRequest {
   /** When it was received, where it was kept since: its timestamp is compared with that, and no refusal is noted. */
   readonly receivedAtMs?: number;
   /** Its delivery id when it was refused: its sender may have repeated it, whatever the source configures now. */
-  readonly deliveryIdThen?: string;
+  readonly deliveryIdThen?: string | undefined;
   /** What the write must confirm because the source came from the cache; undefined where the source was looked up. */
   readonly guard: UnitGuard | undefined;
   /** Charges the cost of one record; rejects with RATE_LIMITED. */

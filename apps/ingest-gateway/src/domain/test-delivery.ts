@@ -66,7 +66,7 @@ export async function processAgain(
   return outcomeOf(ports, {
     ...{ caller, requestId, delivery, headers: () => headers, form: formOf(values.get('content-type')) },
     receivedAtMs: kept.receivedAt.getTime(),
-    ...(kept.deliveryIdThen === undefined ? {} : { deliveryIdThen: kept.deliveryIdThen }),
+    deliveryIdThen: kept.deliveryIdThen,
   });
 }
 
