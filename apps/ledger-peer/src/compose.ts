@@ -5,7 +5,14 @@ import { InFlight } from '@sealgate/idempotency';
 import type { LedgerHealth } from '@sealgate/ledger-port';
 import { noteSigner, parseVerifierKey } from '@sealgate/merkle';
 import { cursorCodec } from '@sealgate/paging';
-import { cachedCheck, type Composition, type HostChecks, type Own, StartError } from '@sealgate/service-host';
+import {
+  cachedCheck,
+  type Composition,
+  type HostChecks,
+  type Own,
+  StartError,
+  WAITS_FOR_REDIS,
+} from '@sealgate/service-host';
 import { mapOutages } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
 import { waitingJobs } from './data/jobs-store.ts';
@@ -32,7 +39,7 @@ export async function compose(basics: Basics, own: Own, host: HostChecks): Promi
       // If the database is down, the error of the ledger in it would only repeat that.
       const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
       const reasons = new Set(told.filter((reason) => reason !== null));
-      if (!parts.limits.isSettled) reasons.add('the limits wait for the first answer of Redis');
+      if (!parts.limits.isSettled) reasons.add(WAITS_FOR_REDIS);
       const isReady = ok && credentials.ok && fault === undefined && parts.limits.isSettled;
       const listed = contracts === undefined ? {} : { contracts };
       return {

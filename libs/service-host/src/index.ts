@@ -14,7 +14,7 @@ export {
   type ConfigFields,
   type Environment,
 } from './load-config.ts';
-export { basicsOf, cachedCheck, readiness, runSurface, type Basics } from './run-surface.ts';
+export { basicsOf, cachedCheck, readiness, runSurface, WAITS_FOR_REDIS, type Basics } from './run-surface.ts';
 export { ledgerFaults, ledgerFields } from './ledger-fields.ts';
 export { listenerFaults, listenerFields, publicUrlFields, tracingFields } from './listener-fields.ts';
 export { listText, migrationFields, operatorFields, storeFields } from './store-fields.ts';

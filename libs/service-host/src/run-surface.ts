@@ -107,7 +107,8 @@ interface LedgerState {
 }
 
 const KEEP_CHECK_MS = 900;
-const WAITS_FOR_REDIS = 'the limits wait for the first answer of Redis';
+/** What readiness says before the limits are settled. */
+export const WAITS_FOR_REDIS = 'the limits wait for the first answer of Redis';
 
 /** Ready if the limits are settled, and the database and the ledger work. The result is cached, and checks do not run concurrently. */
 export function readiness(options: {
