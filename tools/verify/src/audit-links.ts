@@ -122,7 +122,7 @@ export function linkFaults(events: readonly ExportedEvent[], { from, to }: Perio
  */
 function severed(event: ExportedEvent, { lanes, from, told, named }: Chained): LinkFault | undefined {
   const { lane, seq, heads } = event.link!;
-  const before = { lane, seq: seq - 1, at: event.at, hash: '' };
+  const before = { lane, seq: seq - 1 };
   if (seq === 1 || heads.some((head) => head.lane === lane) || told.has(placeOf(before))) return undefined;
   const places = lanes.get(lane) ?? new Map<number, ExportedEvent>();
   const found = places.get(before.seq);
@@ -146,10 +146,12 @@ interface Period {
 }
 type Lanes = Map<number, Map<number, ExportedEvent>>;
 
-const placeOf = ({ lane, seq }: Pick<AuditHead, 'lane' | 'seq'>): string => `${lane} ${seq}`;
+type Place = Pick<AuditHead, 'lane' | 'seq'>;
 
-/** The event that `head` names is missing, and with it those between it and the newest older one that is there. */
-function missing({ id, where }: ExportedEvent, { lane, seq }: AuditHead, { places, from, told }: Looked): LinkFault {
+const placeOf = ({ lane, seq }: Place): string => `${lane} ${seq}`;
+
+/** The event of a place is missing, and with it those between it and the newest older one that is there. */
+function missing({ id, where }: ExportedEvent, { lane, seq }: Place, { places, from, told }: Looked): LinkFault {
   const isTold = (number: number): boolean => told.has(placeOf({ lane, seq: number }));
   let first = seq;
   while (first > 1 && seq - first < MOST_BETWEEN && !places.has(first - 1) && !isTold(first - 1)) first -= 1;
