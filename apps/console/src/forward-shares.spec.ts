@@ -91,6 +91,20 @@ describe('the slots of the forwarder', () => {
     for (const outgoing of sent) outgoing.destroy();
   };
   const ORGS = '/admin/risk-partner/admin/v1/orgs';
+  /** Sends so many requests at once in one connection. */
+  const pipelined = (times: number) => {
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1').on('error', () => undefined);
+    socket.write([`GET ${RISKS} HTTP/1.1`, 'Host: t', `Cookie: ${cookieOf()}`, '', ''].join('\r\n').repeat(times));
+    return socket;
+  };
+  /** Waits until so many requests are answered at once. */
+  const untilFree = async (slots: number) => {
+    test.answer = (_, response) => void response.end('{}');
+    await until(async () => {
+      const answers = await Promise.all(Array.from({ length: slots }, () => browser.ask(test.url, RISKS)));
+      return answers.every(({ status }) => status === 200);
+    });
+  };
 
   it('are free again after requests that were aborted while a token was fetched', async () => {
     const held: (() => void)[] = [];
@@ -125,37 +139,24 @@ describe('the slots of the forwarder', () => {
       // The first of each connection keeps the others from their turn.
       if (begun % 8 !== 1) response.end('{}', () => (answered += 1));
     };
-    const lines = [`GET ${RISKS} HTTP/1.1`, 'Host: t', `Cookie: ${cookieOf()}`, '', ''].join('\r\n');
     for (let round = 1; round <= 10; round += 1) {
-      const socket = connect(Number(new URL(test.url).port), '127.0.0.1').on('error', () => undefined);
-      socket.write(lines.repeat(8));
+      const socket = pipelined(8);
       await until(() => answered >= 7 * round);
       await new Promise((resolve) => setTimeout(resolve, 50));
       socket.destroy();
     }
-    test.answer = (_, response) => void response.end('{}');
-    await until(async () => {
-      const answers = await Promise.all(Array.from({ length: 60 }, () => browser.ask(test.url, RISKS)));
-      return answers.every(({ status }) => status === 200);
-    });
+    await untilFree(60);
   });
 
   it('are free again after large answers to a client that did not read, whatever was sent of them', async () => {
     const body = 'x'.repeat(150_000);
     test.answer = (_, response) => void response.writeHead(200, { 'Content-Length': body.length }).end(body);
-    const lines = [`GET ${RISKS} HTTP/1.1`, 'Host: t', `Cookie: ${cookieOf()}`, '', ''].join('\r\n');
     for (let round = 0; round < 80; round += 1) {
-      const socket = connect(Number(new URL(test.url).port), '127.0.0.1').on('error', () => undefined);
-      socket.pause();
-      socket.write(lines.repeat(4));
+      const socket = pipelined(4).pause();
       await new Promise((resolve) => setTimeout(resolve, round % 40));
       socket.resetAndDestroy();
     }
-    test.answer = (_, response) => void response.end('{}');
-    await until(async () => {
-      const answers = await Promise.all(Array.from({ length: 64 }, () => browser.ask(test.url, RISKS)));
-      return answers.every(({ status }) => status === 200);
-    });
+    await untilFree(64);
   });
 
   it('are shared: one person or address that holds many leaves room for others', async () => {

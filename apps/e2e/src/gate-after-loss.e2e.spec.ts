@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { postgresPair, until, type PostgresPair } from '@sealgate/testing';
 import type { Members } from './harness/admin-client.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
-import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import { approvedSubject, askGate, doorAnswer, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { install, type Installation } from './harness/installation.ts';
 
 const channel = 'gate.seals';
@@ -23,27 +22,8 @@ afterAll(async () => {
   await pair.stop();
 }, setupTimeoutMs);
 
-const check = async (subjectRef: string): Promise<string> => {
-  const body = { subject_ref: subjectRef, venue_id: 'hall' };
-  const answer = await askGate(setup, ['POST', '/v1/gate/check'], { body });
-  return `${answer.status} ${String(answer.body['decision'])} ${String(answer.body['reason_codes'])}`;
-};
-
-async function approved(): Promise<{ subjectRef: string; caseId: string }> {
-  const subjectRef = `subj_${randomBytes(8).toString('hex')}`;
-  const post = async (path: string, idempotencyKey: string, body?: unknown) => {
-    const answer = await askGate(setup, ['POST', `/v1/cases${path}`], {
-      idempotencyKey,
-      ...(body === undefined ? {} : { body }),
-    });
-    expect(answer.status).toBe(201);
-    return answer.body;
-  };
-  const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: ['hall'] });
-  await post(`/${String(caseId)}/decide`, 'decide', { policy_version: 'p1', decision: 'approve' });
-  await post(`/${String(caseId)}/seal`, `${String(caseId)}:p1`);
-  return { subjectRef, caseId: String(caseId) };
-}
+const check = (subjectRef: string): Promise<string> => doorAnswer(setup, subjectRef);
+const approved = () => approvedSubject(setup);
 
 /** Waits until a checkpoint covers the seal of a case. */
 const signed = (caseId: string): Promise<void> =>

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { programOf, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
-import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import { approvedSubject, doorAnswer, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
 
 let postgres: ThrowawayPostgres;
@@ -33,21 +32,9 @@ function nextVersion(): string {
   return folder;
 }
 
-async function approved(gate: Gateway): Promise<string> {
-  const subjectRef = `subj_${randomBytes(8).toString('hex')}`;
-  const post = async (path: string, idempotencyKey: string, body?: object) => {
-    const answer = await askGate({ gate, key: setup.key }, ['POST', `/v1/cases${path}`], { idempotencyKey, body });
-    expect(answer.status).toBe(201);
-    return answer.body;
-  };
-  const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: ['hall'] });
-  await post(`/${String(caseId)}/decide`, 'decide', { policy_version: 'p1', decision: 'approve' });
-  await post(`/${String(caseId)}/seal`, `${String(caseId)}:p1`);
-  return subjectRef;
-}
-
 it('doors are let in all the time while the next version migrates, runs beside the old one, and replaces it', async () => {
-  const subjectRef = await approved(setup.gate);
+  const at = (gate: Gateway) => ({ gate, key: setup.key });
+  const { subjectRef } = await approvedSubject(setup);
   const answers = new Set<string>();
   let isOver = false;
   /** Keeps asking one gate, twice at once. */
@@ -55,10 +42,8 @@ it('doors are let in all the time while the next version migrates, runs beside t
     let asked = 0;
     const door = async () => {
       while (!isOver && gate.isRunning) {
-        const body = { subject_ref: subjectRef, venue_id: 'hall' };
-        const answer = await askGate({ gate, key: setup.key }, ['POST', '/v1/gate/check'], { body });
+        answers.add(await doorAnswer(at(gate), subjectRef));
         asked += 1;
-        answers.add(`${answer.status} ${String(answer.body['decision'])} ${String(answer.body['reason_codes'])}`);
       }
     };
     return { asked: () => asked, ended: Promise.all([door(), door()]) };
@@ -78,15 +63,14 @@ it('doors are let in all the time while the next version migrates, runs beside t
     [setup.gate, next],
     [next, setup.gate],
   ] as const) {
-    const body = { subject_ref: await approved(decider), venue_id: 'hall' };
-    const answer = await askGate({ gate: doors, key: setup.key }, ['POST', '/v1/gate/check'], { body });
-    expect(answer.body).toMatchObject({ decision: 'allow' });
+    const { subjectRef: decided } = await approvedSubject(at(decider));
+    expect(await doorAnswer(at(doors), decided)).toBe('200 allow ELIGIBLE');
   }
   isOver = true;
   await Promise.all([old.ended, young.ended]);
   expect([...answers]).toEqual(['200 allow ELIGIBLE']);
   expect(await setup.gate.stop()).toBe(0);
-  expect(await approved(next)).toMatch(/^subj_/);
+  expect((await approvedSubject(at(next))).subjectRef).toMatch(/^subj_/);
   // The job of the old version changes nothing.
   await runMigrations(job, 'case-gate');
 }, 120_000);

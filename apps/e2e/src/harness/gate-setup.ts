@@ -131,3 +131,27 @@ export function askGate(
   // An answer that is not JSON has no members, so every expectation of one fails.
   return gate.public.send({ method, path, headers, ...sent, timeoutMs }) as Promise<HttpAnswer & { body: GateMembers }>;
 }
+
+type Asked = Pick<GateSetup, 'gate' | 'key'>;
+
+/** Opens, approves and seals a case of a new subject at the venue `hall`. */
+export async function approvedSubject(at: Asked): Promise<{ readonly subjectRef: string; readonly caseId: string }> {
+  const subjectRef = `subj_${randomBytes(8).toString('hex')}`;
+  const post = async (path: string, idempotencyKey: string, body?: object): Promise<GateMembers> => {
+    const asking = { idempotencyKey, ...(body === undefined ? {} : { body }) };
+    const answer = await askGate(at, ['POST', `/v1/cases${path}`], asking);
+    if (answer.status !== 201) throw new Error(`${answer.status}: ${answer.text}`);
+    return answer.body;
+  };
+  const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: ['hall'] });
+  await post(`/${String(caseId)}/decide`, 'decide', { policy_version: 'p1', decision: 'approve' });
+  await post(`/${String(caseId)}/seal`, `${String(caseId)}:p1`);
+  return { subjectRef, caseId: String(caseId) };
+}
+
+/** What a door at `hall` hears of a subject: `200 allow ELIGIBLE`. */
+export async function doorAnswer(at: Asked, subjectRef: string): Promise<string> {
+  const body = { subject_ref: subjectRef, venue_id: 'hall' };
+  const answer = await askGate(at, ['POST', '/v1/gate/check'], { body });
+  return `${answer.status} ${String(answer.body['decision'])} ${String(answer.body['reason_codes'])}`;
+}
