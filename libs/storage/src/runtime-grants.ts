@@ -23,8 +23,8 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
 }
 
 /**
- * Grants a run-time role what it needs and revokes the rest: rows and functions of an ordinary schema, only the
- * SECURITY DEFINER functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
+ * Grants a run-time role what it needs and revokes the rest: rows and functions of an ordinary schema, only the SECURITY
+ * DEFINER functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
  * running service is never without its rights.
  *
  * @throws MigrationError when the role does not exist, may not connect, or owns the schema: rights of an owner cannot
