@@ -13,7 +13,7 @@ import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { basicsOf, type Composition, type ServedApp } from '@sealgate/service-host';
 import { migrate, openDatabase, startTimer, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { compose } from '../src/compose.ts';
 import { readConfig } from '../src/config.ts';
 import { caseTransactions, type InCaseTransaction } from '../src/data/case-transaction.ts';
@@ -79,8 +79,9 @@ export async function gateSite(
   env: Readonly<Record<string, string>> = {},
   server?: ThrowawayPostgres,
 ): Promise<GateSite & { readonly key: string }> {
-  const database = server ?? (await throwawayPostgres());
-  await migrate({ url: database.url, sets: migrations });
+  const prepare = (url: string) => migrate({ url, sets: migrations });
+  if (server !== undefined) await prepare(server.url);
+  const database = server ?? (await preparedPostgres('gate', prepare));
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-gate-'));
   const noteKey = generateNoteKey('ledger.test');
   const common = {

@@ -112,25 +112,30 @@ describeWithRedis('Limits over two processes', () => {
   afterAll(() => setup.stop());
 
   it.each([
-    ['by Redis alone', { ratePerSecond: 200, burst: 100 }],
-    ['with leases', { ratePerSecond: 200, burst: 300 }],
+    ['by Redis alone', { ratePerSecond: 20, burst: 100 }],
+    ['with leases', { ratePerSecond: 20, burst: 300 }],
   ])('admit no more than the burst and the rate allow across processes, %s', async (_how, limits) => {
     const networkId = await setup.newNetwork({ limits });
     const { rawKey } = await setup.newKey(networkId);
     const senders = setup.gateways.map((gateway) => sender(gateway.public, networkId, rawKey));
     const startedMs = performance.now();
     let admitted = 0;
+    let refused = 0;
     const worker = async (from: Sender): Promise<void> => {
-      while (performance.now() - startedMs < 1_000) {
+      // Until the bucket has been empty for a while, however fast the machine is.
+      while (refused < 40) {
         const answer = await from.post({});
         if (answer.status === 200) admitted += 1;
-        else expectProblem(answer, 'RATE_LIMITED');
+        else {
+          expectProblem(answer, 'RATE_LIMITED');
+          refused += 1;
+        }
       }
     };
     await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((number) => worker(senders[number % 2]!)));
     const windowSeconds = (performance.now() - startedMs) / 1_000;
     expect(admitted).toBeLessThanOrEqual(limits.burst + limits.ratePerSecond * windowSeconds + 1);
-    // No request is refused while the limit allows it: all but the last moments of the window were used.
-    expect(admitted).toBeGreaterThan(limits.burst + limits.ratePerSecond * 0.5);
+    // No request is refused while the limit allows it.
+    expect(admitted).toBeGreaterThanOrEqual(limits.burst);
   });
 });

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { mock } from 'node:test';
+import { describe, expect, it } from '@jest/globals';
 import type { Sql, Statement } from '@sealgate/storage';
 import { testClock } from '@sealgate/testing';
 import { lastUsedWriter } from './key-use.ts';
@@ -12,10 +13,6 @@ const recording = (answer: () => Promise<never[]> = () => Promise.resolve([])): 
   };
   return { sql: { query }, writes };
 };
-
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 describe('lastUsedWriter', () => {
   it('writes all touched keys together, each once', async () => {
@@ -42,15 +39,17 @@ describe('lastUsedWriter', () => {
   });
 
   it('writes after the delay from the first touch', async () => {
-    jest.useFakeTimers();
+    mock.timers.enable({ apis: ['setTimeout'] });
     const { sql, writes } = recording();
     const writer = lastUsedWriter({ sql, schema: 'ingest', now: () => 0, delayMs: 1_000 });
     writer.touch('key_1');
-    jest.advanceTimersByTime(600);
+    mock.timers.tick(600);
     writer.touch('key_2');
-    jest.advanceTimersByTime(399);
+    mock.timers.tick(399);
     expect(writes).toEqual([]);
-    await jest.advanceTimersByTimeAsync(1);
+    mock.timers.tick(1);
+    mock.timers.reset();
+    await new Promise(setImmediate);
     expect(writes).toEqual([['key_1', 'key_2']]);
   });
 

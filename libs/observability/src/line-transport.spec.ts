@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { mock } from 'node:test';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LineTransport } from './log.ts';
 
 /** A stream that a test can block, and the writes it received. */
@@ -33,18 +34,18 @@ function setUp() {
 }
 
 describe('LineTransport', () => {
-  beforeEach(() => void jest.useFakeTimers());
-  afterEach(() => void jest.useRealTimers());
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }));
+  afterEach(() => mock.timers.reset());
 
   it('batches request lines of 50 ms', () => {
     const { stream, writeRequests } = setUp();
     writeRequests('a', 'b');
-    jest.advanceTimersByTime(49);
+    mock.timers.tick(49);
     writeRequests('c');
     expect(stream.written).toEqual([]);
-    jest.advanceTimersByTime(1);
+    mock.timers.tick(1);
     expect(stream.written).toEqual(['a\nb\nc\n']);
-    jest.advanceTimersByTime(1000);
+    mock.timers.tick(1000);
     expect(stream.written).toHaveLength(1);
   });
 
@@ -53,7 +54,7 @@ describe('LineTransport', () => {
     writeRequests(...new Array<string>(7).fill('x'.repeat(10_000)));
     expect(stream.written.map((text) => text.length)).toEqual([70_007]);
     writeRequests('next');
-    jest.advanceTimersByTime(50);
+    mock.timers.tick(50);
     expect(stream.written).toHaveLength(2);
   });
 
@@ -67,9 +68,9 @@ describe('LineTransport', () => {
     const { stream, transport, writeRequests } = setUp();
     stream.blocked = true;
     writeRequests('a');
-    jest.advanceTimersByTime(50);
+    mock.timers.tick(50);
     writeRequests('b');
-    jest.advanceTimersByTime(50);
+    mock.timers.tick(50);
     expect(stream.written).toEqual([]);
     stream.release();
     expect(stream.written).toEqual(['a\n', 'b\n']);

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { PassThrough, Writable } from 'node:stream';
+import { mock } from 'node:test';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createLog, requestLine, type RequestRecord, type ServiceLog } from './log.ts';
 
@@ -42,7 +43,7 @@ function stuckStream(): { stream: Writable; release: () => void; taken: () => st
 }
 
 describe('createLog', () => {
-  afterEach(() => void jest.useRealTimers());
+  afterEach(() => mock.timers.reset());
 
   it('prints one JSON object on a line: time, level, service, event, fields', () => {
     const { log, lines } = open();
@@ -125,12 +126,12 @@ describe('createLog', () => {
   });
 
   it('flushes within a second even if the stream stays blocked', async () => {
-    jest.useFakeTimers();
+    mock.timers.enable({ apis: ['setTimeout'] });
     const { stream } = stuckStream();
     const { log } = open('info', stream);
     log.error('x');
     const flushed = log.flush();
-    jest.advanceTimersByTime(1000);
+    mock.timers.tick(1000);
     await expect(flushed).resolves.toBeUndefined();
   });
 

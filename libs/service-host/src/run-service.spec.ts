@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
-
-/** Each test starts a process, which is slow on a busy machine. */
-jest.setTimeout(30_000);
 
 const SERVICE = join(import.meta.dirname, '../test/service-process.ts');
 

@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { mock } from 'node:test';
+import { describe, expect, it } from '@jest/globals';
 import { writeBehind } from './write-behind.ts';
 
 function setUp(answer: () => Promise<void> = () => Promise.resolve()) {
@@ -13,27 +14,26 @@ function setUp(answer: () => Promise<void> = () => Promise.resolve()) {
   return { writing, writes, failures };
 }
 
-afterEach(() => {
-  jest.useRealTimers();
-});
-
 describe('writeBehind', () => {
   it('writes the last value of each key after the delay from the first put', async () => {
-    jest.useFakeTimers();
+    mock.timers.enable({ apis: ['setTimeout'] });
     const { writing, writes } = setUp();
     writing.put('a', 1);
-    jest.advanceTimersByTime(99);
+    mock.timers.tick(99);
     writing.put('b', 2);
     writing.put('a', 3);
     expect(writes).toEqual([]);
-    await jest.advanceTimersByTimeAsync(1);
+    mock.timers.tick(1);
+    await new Promise(setImmediate);
     expect(writes).toEqual([
       [
         ['a', 3],
         ['b', 2],
       ],
     ]);
-    await jest.advanceTimersByTimeAsync(1_000);
+    mock.timers.tick(1_000);
+    mock.timers.reset();
+    await new Promise(setImmediate);
     expect(writes).toHaveLength(1);
   });
 

@@ -13,7 +13,14 @@ export { pickPerson } from './pick-person.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
 export { scansOf, unboundedTimes } from './table-scans.ts';
-export { copyDatabase, executeSql, holdLock, installedPostgres, throwawayPostgres } from './throwaway-postgres.ts';
+export {
+  copyDatabase,
+  executeSql,
+  holdLock,
+  installedPostgres,
+  preparedPostgres,
+  throwawayPostgres,
+} from './throwaway-postgres.ts';
 export type { OwnPostgres, ThrowawayPostgres } from './throwaway-postgres.ts';
 export { hasPgBouncer, pgBouncer, transactionPooler } from './transaction-pooler.ts';
 export type { TransactionPooler } from './transaction-pooler.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { throwawayPostgres, type ThrowawayPostgres } from './throwaway-postgres.ts';
+import { preparedPostgres, throwawayPostgres, type ThrowawayPostgres } from './throwaway-postgres.ts';
 import { describeWithRedis, throwawayRedis } from './throwaway-redis.ts';
 
 async function rows(url: string, text: string): Promise<unknown[]> {
@@ -48,6 +48,20 @@ describe('throwawayPostgres', () => {
     await expect(rows(own.url, 'SELECT 1')).rejects.toThrow(/ECONNREFUSED/);
     await own.stop();
     await own.stop();
+  }, 60_000);
+});
+
+describe('preparedPostgres', () => {
+  it('prepares once, and returns each caller a database of its own', async () => {
+    let prepared = 0;
+    const prepare = (url: string) => ((prepared += 1), rows(url, 'CREATE TABLE made AS SELECT 1 AS one'));
+    const [first, second] = [await preparedPostgres('once', prepare), await preparedPostgres('once', prepare)];
+    await rows(first.url, 'DELETE FROM made');
+    expect(await rows(second.url, 'SELECT one FROM made')).toEqual([{ one: 1 }]);
+    expect(prepared).toBe(1);
+    const empty = await first.newDatabase();
+    expect(await rows(empty, `SELECT to_regclass('made') AS found`)).toEqual([{ found: null }]);
+    await Promise.all([first.stop(), second.stop()]);
   }, 60_000);
 });
 

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   start: async (parameters) => (await import('./start/run-start.ts')).runStart(parameters),
   stop: async (parameters) => (await import('./start/run-stop.ts')).runStop(parameters),
   test: async (parameters) => (await import('./checks/checks.ts')).runChecks(parameters),
+  'test:slow': async (parameters) => (await import('./checks/checks.ts')).runSlowChecks(parameters),
   'test:fabric': async (parameters) => (await import('./checks/fabric-checks.ts')).runFabricChecks(parameters),
   bench: tool('bench'),
   capacity: tool('capacity'),

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { migrate, openDatabase, removalStatement, removalStep, removeInSteps, type Database } from '@sealgate/storage';
-import { scansOf, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { scansOf, preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { migrations } from '../gate-migrations.ts';
 import { oldRows } from './background.ts';
 
 let postgres: ThrowawayPostgres;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  postgres = await preparedPostgres('gate', (url) => migrate({ url, sets: migrations }));
   const options = { applicationName: 'test', maxConnections: 2, connectTimeoutMs: 2000, deadlineMs: 10_000 };
   sql = openDatabase({ ...options, url: postgres.url });
 }, 60_000);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { SETUP_MS } from '../../test/running-gate.ts';
 import { migrations } from '../gate-migrations.ts';
 import { lossProgress } from './loss-progress.ts';
@@ -9,8 +9,7 @@ import { lossReview, type ReviewParts } from './review-losses.ts';
 let postgres: ThrowawayPostgres;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  postgres = await preparedPostgres('gate', (url) => migrate({ url, sets: migrations }));
   const limits = { maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 10_000 };
   sql = openDatabase({ url: postgres.url, applicationName: 'test', ...limits });
 }, SETUP_MS);

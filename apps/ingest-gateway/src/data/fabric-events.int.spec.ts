@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { UnitResult } from '@sealgate/ledger-port';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { migrations } from '../ingest-migrations.ts';
 import { writeFabricEvent } from './write-events.ts';
 
 let postgres: ThrowawayPostgres;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  postgres = await preparedPostgres('ingest', (url) => migrate({ url, sets: migrations }));
   sql = openDatabase({
     url: postgres.url,
     applicationName: 'test',

@@ -2,7 +2,7 @@ import { randomPool, timeOrderedIds } from '@sealgate/auth';
 import { embeddedLedger, type EmbeddedLedgerOptions } from '@sealgate/ledger-embedded';
 import type { NewRecord, UnitEvent } from '@sealgate/ledger-port';
 import { migrate, openDatabase } from '@sealgate/storage';
-import { throwawayPostgres } from '@sealgate/testing';
+import { preparedPostgres } from '@sealgate/testing';
 import { eventsStore } from '../data/events-store.ts';
 import type { EventFilter } from '../domain/read-events.ts';
 import { writeNote } from '../domain/write-records.ts';
@@ -35,8 +35,7 @@ export type TestEvents = Awaited<ReturnType<typeof openTestEvents>>;
 
 /** A migrated database of the gateway with the networks acme, demo and quiet, and a clock that each unit advances. */
 export async function openTestEvents() {
-  const postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  const postgres = await preparedPostgres('ingest', (url) => migrate({ url, sets: migrations }));
   const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
   const sql = openDatabase({ ...options, url: postgres.url });
   const events = eventsStore(sql);

@@ -8,7 +8,7 @@ import { openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { migrate, openDatabase } from '@sealgate/storage';
-import { throwawayPostgres } from '@sealgate/testing';
+import { preparedPostgres } from '@sealgate/testing';
 import { answerWrite, freshUuids, type AnswerWrite } from '../domain/answer-write.ts';
 import type { IngestCaller } from '../domain/caller.ts';
 import { migrations } from '../ingest-migrations.ts';
@@ -18,8 +18,7 @@ export type TestGatewayLedger = Awaited<ReturnType<typeof openTestGatewayLedger>
 
 /** The gateway's ledger on a real PostgreSQL, with `answerWrite`; without HTTP, keys and limits. */
 export async function openTestGatewayLedger({ integrates }: { readonly integrates: boolean }) {
-  const postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  const postgres = await preparedPostgres('ingest', (url) => migrate({ url, sets: migrations }));
   const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 60_000 };
   const sql = openDatabase({ ...options, url: postgres.url });
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-gateway-'));

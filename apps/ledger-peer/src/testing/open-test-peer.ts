@@ -1,7 +1,7 @@
 import { ServerSecrets } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
 import { migrate, openDatabase, removeInSteps, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { jobRemovals } from '../data/job-statements.ts';
 import { jobWorker, type JobWorker } from '../data/job-worker.ts';
 import { jobsStore, type JobsStore } from '../data/jobs-store.ts';
@@ -36,8 +36,7 @@ export interface TestDatabase {
 
 /** A migrated database of the peer. */
 export async function openTestDatabase(): Promise<TestDatabase> {
-  const postgres = await throwawayPostgres();
-  await migrate({ url: postgres.url, sets: migrations });
+  const postgres = await preparedPostgres('peer', (url) => migrate({ url, sets: migrations }));
   const sql = openDatabase({
     url: postgres.url,
     applicationName: 'peer test',

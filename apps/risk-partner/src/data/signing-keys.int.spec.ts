@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { documentSigner, generateDocumentKey } from '@sealgate/envelope';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { envelopeSigners } from '../envelope-signers.ts';
 import { migrations } from '../risk-migrations.ts';
 import { signingKeys } from './signing-keys.ts';
@@ -14,8 +14,7 @@ let sql: Database;
 const refused: number[] = [];
 
 beforeAll(async () => {
-  server = await throwawayPostgres();
-  await migrate({ url: server.url, sets: migrations });
+  server = await preparedPostgres('risk', (url) => migrate({ url, sets: migrations }));
   const options = { applicationName: 'keys-test', maxConnections: 4, connectTimeoutMs: 5_000, deadlineMs: 20_000 };
   sql = openDatabase({ ...options, url: server.url });
 }, 120_000);

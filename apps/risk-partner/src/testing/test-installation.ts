@@ -10,7 +10,7 @@ import { generateNoteKey } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { basicsOf, type ServedApp } from '@sealgate/service-host';
 import { migrate, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { Writable } from 'node:stream';
 import { listenersOf } from '../compose.ts';
 import { readConfig } from '../config.ts';
@@ -50,8 +50,9 @@ export async function testInstallation(
   more: Readonly<Record<string, string>> = {},
   given?: ThrowawayPostgres,
 ): Promise<TestInstallation> {
-  const postgres = given ?? (await throwawayPostgres());
-  await migrate({ url: postgres.url, sets: migrations });
+  const prepare = (url: string) => migrate({ url, sets: migrations });
+  if (given !== undefined) await prepare(given.url);
+  const postgres = given ?? (await preparedPostgres('risk', prepare));
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-risk-'));
   const adminToken = randomBytes(32).toString('base64url');
   const note = generateNoteKey('ledger.test');

@@ -3,21 +3,35 @@ import { stripVTControlCharacters } from 'node:util';
 import { builtRedisFolder, findRedisServer } from '@sealgate/local-services';
 import { programs } from '../workspace.ts';
 import { hasFabricCommands, judgeFabric } from './fabric-checks.ts';
-import { type CommandResult, runCommand } from './run-command.ts';
-import { runJest } from './run-jest.ts';
-import { clearTallies, closingLine, nothing, oneFailure, sum, talliesOf, type Tally } from './tally.ts';
+import { runCommand } from './run-command.ts';
+import { runJest, type JestResult } from './run-jest.ts';
+import { closingLine, nothing, oneFailure, slowestFiles, sum, type Tally, type TestFile } from './tally.ts';
 
 /** Checks that run together; each can be named alone. */
 interface Group {
   readonly names: readonly string[];
-  /** Runs the named checks; returns a tally for each. */
-  run(names: readonly string[]): Promise<readonly Tally[]>;
+  /** Runs the named checks; returns the result of each. */
+  run(names: readonly string[]): Promise<readonly JestResult[]>;
 }
 
 const minuteMs = 60_000;
 
+const withoutTests = (tally: Tally): JestResult => ({ tally, files: [] });
+
+const single = (name: string, run: () => Promise<JestResult>): Group => ({
+  names: [name],
+  run: async () => [await run()],
+});
+
+const withoutFiles = (name: string, run: () => Promise<Tally>): Group =>
+  single(name, async () => withoutTests(await run()));
+
 /** Tests on real services wait for them half of the time, so two cores run three files at once. */
-const workers = Math.min(3, availableParallelism() + 1);
+const waitingWorkers = Math.min(3, availableParallelism() + 1);
+
+/** The tests of one project of jest.config.mjs. */
+const tests = (project: string, workers: number): Group =>
+  single(project, () => runJest({ project, workers, timeoutMs: 30 * minuteMs, retryFailed: true }));
 
 /**
  * Targets by check. They are tasks of one Nx run, because lint, types and format use one core each. The longest comes
@@ -36,47 +50,26 @@ const code: Group = {
   names: Object.keys(codeTargets),
   async run(names) {
     const targets = names.map((name) => codeTargets[name]!);
-    const { ok, said } = await runTargets(targets, 'kept');
+    const { ok, said } = await runCommand({
+      nodeArguments: [programs.nx, 'run-many', '-t', ...targets, '--outputStyle=static'],
+      env: { NX_DAEMON: 'false', NX_TUI: 'false' },
+      timeoutMs: 20 * minuteMs,
+      output: 'kept',
+    });
     // Without the project graph the rule of module boundaries is skipped, with this message.
     const isSkipped = said.includes('The rule will be skipped');
-    if (ok && !isSkipped) return names.map(() => nothing);
+    if (ok && !isSkipped) return names.map(() => withoutTests(nothing));
     process.stderr.write(`${said}\n`);
     const failed = new Set([...unfinishedTargets(said), ...(isSkipped ? ['lint-workspace'] : [])]);
     // If Nx itself fails, it lists no task.
     const isListed = targets.some((target) => failed.has(target));
-    return targets.map((target) => (!isListed || failed.has(target) ? oneFailure : nothing));
+    return targets.map((target) => withoutTests(!isListed || failed.has(target) ? oneFailure : nothing));
   },
 };
-
-const testTargets: Readonly<Record<string, string>> = { unit: 'test', browser: 'browser' };
-
-/** Unit tests of all projects, each an Nx task. Nx reruns only those with changed files or changed dependencies. */
-const unitTests: Group = {
-  names: Object.keys(testTargets),
-  async run(names) {
-    for (const name of names) clearTallies(name);
-    const { ok } = await runTargets(
-      names.map((name) => testTargets[name]!),
-      'shown',
-    );
-    const tallies = names.map((name) => sum(talliesOf(name)));
-    return ok || tallies.some(({ failed }) => failed > 0) ? tallies : tallies.map((one) => ({ ...one, failed: 1 }));
-  },
-};
-
-const runTargets = (targets: readonly string[], output: 'kept' | 'shown'): Promise<CommandResult> =>
-  runCommand({
-    nodeArguments: [programs.nx, 'run-many', '-t', ...targets, '--outputStyle=static'],
-    env: { NX_DAEMON: 'false', NX_TUI: 'false' },
-    timeoutMs: 20 * minuteMs,
-    output,
-  });
 
 /** The targets of the tasks that Nx lists at its end: `- project:target`, failed or not run because another failed. */
 export const unfinishedTargets = (said: string): string[] =>
   [...stripVTControlCharacters(said).matchAll(/^\s*- [\w-]+:([\w-]+)$/gm)].map(([, target = '']) => target);
-
-const single = (name: string, run: () => Promise<Tally>): Group => ({ names: [name], run: async () => [await run()] });
 
 /** Redis is optional for the product, but tests are skipped without it: with CI set, that is a failure. */
 async function redis(): Promise<Tally> {
@@ -100,13 +93,19 @@ async function fabric(): Promise<Tally> {
 /** In the order they run: prerequisites first, then the quick ones. */
 const groups: readonly Group[] = [
   code,
-  single('redis', redis),
-  unitTests,
-  single('integration', () =>
-    runJest({ project: 'integration', workers, timeoutMs: 25 * minuteMs, retryFailed: true }),
-  ),
-  single('e2e', () => runJest({ project: 'e2e', workers, timeoutMs: 30 * minuteMs, retryFailed: true })),
-  single('fabric', fabric),
+  withoutFiles('redis', redis),
+  tests('unit', availableParallelism()),
+  tests('browser', availableParallelism()),
+  tests('integration', waitingWorkers),
+  tests('e2e', waitingWorkers),
+  withoutFiles('fabric', fabric),
+];
+
+/** The checks of `npm run test:slow`. */
+const slowGroups: readonly Group[] = [
+  { ...code, names: ['generate', 'bundles'] },
+  withoutFiles('redis', redis),
+  tests('slow', availableParallelism()),
 ];
 
 const script = `
@@ -135,7 +134,12 @@ async function buildRedis(): Promise<string | undefined> {
  * Runs the named checks, or all of them, and prints one line with the totals. Returns the exit code: 1 if anything
  * failed, or for an unknown check.
  */
-export async function runChecks(names: readonly string[]): Promise<number> {
+export const runChecks = (names: readonly string[]): Promise<number> => runGroups(groups, names);
+
+/** `npm run test:slow`: the same with the tests that take minutes. */
+export const runSlowChecks = (names: readonly string[]): Promise<number> => runGroups(slowGroups, names);
+
+async function runGroups(groups: readonly Group[], names: readonly string[]): Promise<number> {
   const known = groups.flatMap((group) => group.names);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
@@ -143,6 +147,7 @@ export async function runChecks(names: readonly string[]): Promise<number> {
     return 1;
   }
   const tallies: Tally[] = [];
+  const files: TestFile[] = [];
   const bad: string[] = [];
   for (const group of groups) {
     const wanted = group.names.filter((name) => names.length === 0 || names.includes(name));
@@ -151,13 +156,15 @@ export async function runChecks(names: readonly string[]): Promise<number> {
     const startedMs = performance.now();
     const found = await group.run(wanted);
     const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
-    const failed = wanted.filter((_, index) => found[index]!.failed > 0);
+    const failed = wanted.filter((_, index) => found[index]!.tally.failed > 0);
     const outcome = failed.length === 0 ? 'good' : `FAILED: ${failed.join(', ')}`;
     process.stdout.write(`== ${wanted.join(', ')}: ${outcome} (${seconds} s)\n`);
-    tallies.push(...found);
+    tallies.push(...found.map(({ tally }) => tally));
+    files.push(...found.flatMap((one) => one.files));
     bad.push(...failed);
   }
   const total = sum(tallies);
+  if (files.length > 0) process.stdout.write(`\nThe slowest files of tests:\n${slowestFiles(files)}`);
   if (bad.length > 0)
     process.stdout.write(`\nFailed: ${bad.join(', ')}. Run them alone with: npm test -- ${bad.join(' ')}\n`);
   process.stdout.write(`\n${closingLine(total)}\n`);

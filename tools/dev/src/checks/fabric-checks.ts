@@ -31,7 +31,7 @@ async function judge({ data, connectionFile }: FabricNetwork): Promise<Tally> {
     timeoutMs: 15 * minuteMs,
     env,
   });
-  return sum([contract, stories]);
+  return sum([contract.tally, stories.tally]);
 }
 
 /** For `npm test`, after the bundles were built: one failure if no network can be started. */
@@ -74,13 +74,14 @@ export async function runFabricSoak(parameters: readonly string[]): Promise<numb
   }
   const tally = await withFabricNetwork(async ({ data, connectionFile }) => {
     await buildSurface('ledger-peer');
-    return runJest({
+    const { tally: judged } = await runJest({
       project: 'e2e',
       paths: ['apps/e2e/src/fabric-real-kills'],
       workers: 1,
       timeoutMs: 6 * 60 * minuteMs,
       env: { FABRIC_CONFIG: connectionFile, SEALGATE_FABRIC: data, SEALGATE_FABRIC_KILLS: kills },
     });
+    return judged;
   });
   if (typeof tally === 'number') return tally;
   return tally.failed === 0 && tally.passed > 0 ? 0 : 1;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programs } from '../workspace.ts';
 import { runCommand } from './run-command.ts';
-import { afterRetry, failedFilesOf, tallyOf, type Tally } from './tally.ts';
+import { afterRetry, failedFilesOf, filesOf, tallyOf, type Tally, type TestFile } from './tally.ts';
 
 interface JestRun {
   /** Name of a project in jest.config.mjs. */
@@ -18,18 +18,25 @@ interface JestRun {
   readonly retryFailed?: boolean;
 }
 
+export interface JestResult {
+  readonly tally: Tally;
+  /** Empty if jest crashed or was killed. */
+  readonly files: readonly TestFile[];
+}
+
 /** More failed files than this are a defect, not a busy machine. */
 const MOST_RETRIED = 5;
 
-/** Runs one project of jest, shows its output, and returns the tally. */
-export async function runJest(run: JestRun): Promise<Tally> {
-  const { tally, failedFiles } = await runOnce(run);
-  if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED) return tally;
+/** Runs one project of jest, shows its output, and returns the tally and how long each file took. */
+export async function runJest(run: JestRun): Promise<JestResult> {
+  const { tally, files, failedFiles } = await runOnce(run);
+  if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED)
+    return { tally, files };
   process.stderr.write(`\nRerunning failed files: ${failedFiles.join(', ')}\n`);
   const retried = await runOnce({ ...run, workers: 1, paths: failedFiles, isRetry: true });
   const after = afterRetry(tally, retried.tally);
   if (after.flaky > 0) process.stderr.write(`FLAKY: ${after.flaky} failed at first and passed alone; see above.\n`);
-  return after;
+  return { tally: after, files };
 }
 
 async function runOnce({
@@ -39,7 +46,7 @@ async function runOnce({
   timeoutMs,
   env = {},
   isRetry = false,
-}: JestRun & { readonly isRetry?: boolean }): Promise<{ tally: Tally; failedFiles: string[] }> {
+}: JestRun & { readonly isRetry?: boolean }): Promise<JestResult & { readonly failedFiles: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-check-'));
   const report = join(folder, 'report.json');
   // Handles left open by a failed test must not block the rest.
@@ -55,9 +62,10 @@ async function runOnce({
     const { ok } = await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
     const written = readReport(report);
     const tally = tallyOf(written);
-    if (ok || tally.failed > 0) return { tally, failedFiles: failedFilesOf(written) };
+    const files = filesOf(written);
+    if (ok || tally.failed > 0) return { tally, files, failedFiles: failedFilesOf(written) };
     process.stderr.write(`The tests passed, but their process had to be killed: a handle was not closed.\n`);
-    return { tally: { ...tally, failed: 1 }, failedFiles: [] };
+    return { tally: { ...tally, failed: 1 }, files, failedFiles: [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

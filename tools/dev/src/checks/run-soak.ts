@@ -84,6 +84,6 @@ async function run(
     timeoutMs: LONGEST_MS,
     env: { [variable]: times },
   } as const;
-  const { passed, failed } = await runJest(order);
-  return failed === 0 && passed > 0 ? 0 : 1;
+  const { tally } = await runJest(order);
+  return tally.failed === 0 && tally.passed > 0 ? 0 : 1;
 }

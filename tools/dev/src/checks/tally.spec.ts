@@ -1,15 +1,16 @@
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { workspaceRoot } from '../workspace.ts';
 import {
   afterRetry,
-  clearTallies,
   closingLine,
   failedFilesOf,
+  filesOf,
   nothing,
   oneFailure,
+  slowestFiles,
   sum,
-  talliesOf,
   tallyOf,
-  writeTally,
 } from './tally.ts';
 
 describe('the tally of a run', () => {
@@ -42,6 +43,24 @@ describe('the tally of a run', () => {
     expect(failedFilesOf(undefined)).toEqual([]);
   });
 
+  it('lists the ten files that took longest', () => {
+    const name = (number: number): string => join(workspaceRoot, `libs/x/src/${number}.spec.ts`);
+    const testResults = Array.from({ length: 12 }, (_, number) => ({
+      name: name(number),
+      status: 'passed',
+      startTime: 1_000,
+      endTime: 1_000 + number * 100,
+    }));
+    const lines = slowestFiles(filesOf({ testResults })).split('\n');
+    expect(lines).toHaveLength(11);
+    expect([lines[0], lines[9], lines[10]]).toEqual([
+      '    1.1 s  libs/x/src/11.spec.ts',
+      '    0.2 s  libs/x/src/2.spec.ts',
+      '',
+    ]);
+    expect(slowestFiles(filesOf(undefined))).toBe('');
+  });
+
   it('reads the report of jest', () => {
     const report = {
       numPassedTests: 7,
@@ -55,17 +74,5 @@ describe('the tally of a run', () => {
 
   it.each([[undefined], [null], ['text']])('counts %p instead of a report as a failure', (report) => {
     expect(tallyOf(report)).toEqual(oneFailure);
-  });
-
-  it('is stored for each kind of tests and each project, until it is cleared', () => {
-    const kind = `kind${process.pid}`;
-    expect(talliesOf(kind)).toEqual([]);
-    writeTally(kind, 'a', { ...nothing, passed: 2 });
-    writeTally(kind, 'b', oneFailure);
-    writeTally(kind, 'a', { ...nothing, passed: 3 });
-    expect(sum(talliesOf(kind))).toEqual({ passed: 3, failed: 1, skipped: 0, flaky: 0 });
-    expect(talliesOf(`${kind}x`)).toEqual([]);
-    clearTallies(kind);
-    expect(talliesOf(kind)).toEqual([]);
   });
 });

@@ -1,5 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { relative } from 'node:path';
 import { workspaceRoot } from '../workspace.ts';
 
 /** The totals of a run: tests, plus one failure for each failed check without tests. */
@@ -45,15 +44,48 @@ export function afterRetry(first: Tally, second: Tally): Tally {
   return { ...first, passed: first.passed + flaky, failed: second.failed, flaky };
 }
 
-/** Paths of files with a failed test, or that failed before their tests ran, from the report of `jest --json`. */
-export function failedFilesOf(report: unknown): string[] {
+/** One file of tests, as a run reports it. */
+export interface TestFile {
+  /** Relative to the checkout. */
+  readonly name: string;
+  readonly tookMs: number;
+}
+
+interface ReportedFile {
+  readonly name: string;
+  readonly status: string;
+  readonly startTime: number;
+  readonly endTime: number;
+}
+
+function reportedFiles(report: unknown): readonly ReportedFile[] {
   const results: unknown =
     typeof report === 'object' && report !== null ? Reflect.get(report, 'testResults') : undefined;
-  if (!Array.isArray(results)) return [];
-  return (results as { name: string; status: string }[])
+  return Array.isArray(results) ? (results as ReportedFile[]) : [];
+}
+
+/** Paths of files with a failed test, or that failed before their tests ran, from the report of `jest --json`. */
+export const failedFilesOf = (report: unknown): string[] =>
+  reportedFiles(report)
     .filter(({ status }) => status === 'failed')
     .map(({ name }) => name);
-}
+
+/** All files of the report of `jest --json`. A file that did not run took no time. */
+export const filesOf = (report: unknown): TestFile[] =>
+  reportedFiles(report).map(({ name, startTime, endTime }) => ({
+    name: relative(workspaceRoot, name),
+    tookMs: endTime - startTime,
+  }));
+
+const LISTED = 10;
+
+/** The files that took longest, one on a line, the longest first. */
+export const slowestFiles = (files: readonly TestFile[]): string =>
+  files
+    .toSorted((a, b) => b.tookMs - a.tookMs)
+    .slice(0, LISTED)
+    .map(({ name, tookMs }) => `${(tookMs / 1_000).toFixed(1).padStart(7)} s  ${name}\n`)
+    .join('');
 
 /**
  * Reads the report of `jest --json`. A file that failed before its tests ran counts as one failure; so does a missing
@@ -71,27 +103,4 @@ export function tallyOf(report: unknown): Tally {
     skipped: count('numPendingTests') + count('numTodoTests'),
     flaky: 0,
   };
-}
-
-/** Declared as outputs in nx.json, so that Nx restores them for cached tasks. */
-const TALLIES = join(workspaceRoot, 'tmp/tallies');
-
-export function writeTally(kind: string, project: string, tally: Tally): void {
-  mkdirSync(TALLIES, { recursive: true });
-  writeFileSync(join(TALLIES, `${kind}-${project}.json`), JSON.stringify(tally));
-}
-
-/** The tallies of all projects. */
-export function talliesOf(kind: string): Tally[] {
-  return filesOf(kind).map((file) => JSON.parse(readFileSync(file, 'utf8')) as Tally);
-}
-
-export function clearTallies(kind: string): void {
-  for (const file of filesOf(kind)) rmSync(file);
-}
-
-function filesOf(kind: string): string[] {
-  mkdirSync(TALLIES, { recursive: true });
-  const names = readdirSync(TALLIES).filter((name) => name.startsWith(`${kind}-`));
-  return names.map((name) => join(TALLIES, name));
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateNoteKey, noteSigner, noteVerifier, type RootSigner } from '@sealgate/merkle';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { throwawayPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { preparedPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import type { ArchiveFiles } from '../archive-files.ts';
 import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
 import { Integrator } from '../integrator.ts';
@@ -35,8 +35,9 @@ export interface TestLedger {
 
 /** A migrated ledger on a real PostgreSQL, with its integrator not yet started. */
 export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> {
-  const postgres: ThrowawayPostgres = server ?? (await throwawayPostgres());
-  await migrate({ url: postgres.url, sets: [ledgerMigrations] });
+  const prepare = (url: string) => migrate({ url, sets: [ledgerMigrations] });
+  if (server !== undefined) await prepare(server.url);
+  const postgres: ThrowawayPostgres = server ?? (await preparedPostgres('ledger', prepare));
   const sql = openDatabase({
     url: postgres.url,
     applicationName: 'test',
