@@ -1,14 +1,11 @@
 import {
   adminApp,
   adminStateRoutes,
-  createApp,
   type AdminStatePorts,
   type AdminCaller,
   type AdminSignIn,
-  type App,
-  type AppBase,
-  type Route,
-} from '@sealgate/http';
+} from '@sealgate/admin-api';
+import { createApp, type App, type AppBase, type Route } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import type { GateCaller } from './domain/key-grants.ts';

@@ -2,13 +2,11 @@ import {
   adminApp,
   adminLedgerRoutes,
   adminStateRoutes,
-  createApp,
   type AdminLedgerPorts,
   type AdminStatePorts,
   type AdminSignIn,
-  type App,
-  type AppBase,
-} from '@sealgate/http';
+} from '@sealgate/admin-api';
+import { createApp, type App, type AppBase } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import type { EventTail } from './domain/event-tail.ts';

@@ -4,7 +4,7 @@ import {
   type AppendFunctions,
   type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
-import type { LedgerAdministration, WaitingItem } from '@sealgate/http';
+import type { LedgerAdministration, WaitingItem } from '@sealgate/admin-api';
 import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
 import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';

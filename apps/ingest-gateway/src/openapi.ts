@@ -1,4 +1,5 @@
-import { adminLedgerRoutes, adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
+import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { MOST_BYTES } from './domain/body-budget.ts';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';

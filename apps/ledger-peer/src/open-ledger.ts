@@ -1,4 +1,4 @@
-import type { WaitingItem } from '@sealgate/http';
+import type { WaitingItem } from '@sealgate/admin-api';
 import { type EmbeddedLedger, LedgerNotOpenedError, openEmbeddedLedger } from '@sealgate/ledger-embedded';
 import { LedgerForbiddenError, type LedgerHealth } from '@sealgate/ledger-port';
 import type { Log, Metrics } from '@sealgate/observability';

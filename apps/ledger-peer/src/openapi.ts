@@ -1,4 +1,5 @@
-import { adminLedgerRoutes, adminStateRoutes, BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
+import { BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 

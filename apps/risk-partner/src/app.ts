@@ -1,12 +1,5 @@
-import {
-  adminApp,
-  adminStateRoutes,
-  createApp,
-  type AdminStatePorts,
-  type AdminSignIn,
-  type App,
-  type AppBase,
-} from '@sealgate/http';
+import { adminApp, adminStateRoutes, type AdminStatePorts, type AdminSignIn } from '@sealgate/admin-api';
+import { createApp, type App, type AppBase } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './public-routes.ts';

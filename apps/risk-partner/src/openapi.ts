@@ -1,4 +1,5 @@
-import { adminStateRoutes, openApi, type OpenApiDocument } from '@sealgate/http';
+import { adminStateRoutes } from '@sealgate/admin-api';
+import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { API_VERSION, publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';

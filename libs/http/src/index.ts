@@ -8,7 +8,14 @@ export {
   type Reply,
   type Route,
 } from './route.ts';
-export { CallerChangedError, type Admission, type AuthRequest, type Guard, type RateLimitHeaders } from './guard.ts';
+export {
+  CallerChangedError,
+  type Admission,
+  type AuthRequest,
+  type Guard,
+  type RateLimitHeaders,
+  type RequestNotes,
+} from './guard.ts';
 export { createApp, type App, type AppBase, type AppOptions } from './create-app.ts';
 export { utf8MediaType } from './read-body.ts';
 export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
@@ -26,31 +33,12 @@ export {
   named,
   namedAfter,
   openObject,
+  orNull,
+  type LimitRange,
 } from './schemas.ts';
 export { schemaFaults } from './document-rules.ts';
 export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
-export { auditProblem } from './admin-audit.ts';
-export {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminApp,
-  adminRoute,
-  OPERATORS_ONLY,
-  readPage,
-  type AdminAppOptions,
-  type AdminCaller,
-  type AdminSignIn,
-  type Page,
-} from './admin-app.ts';
-export { DeclaredLoss } from './admin-ledger-loss.ts';
-export {
-  adminLedgerRoutes,
-  type AdminLedgerPorts,
-  type AuditLedgerChange,
-  type LedgerAdministration,
-} from './admin-ledger.ts';
-export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './admin-state.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
 export { BodyTurns } from './body-turns.ts';
 export type { BodyRequest, BodyShare } from './route.ts';

@@ -1,4 +1,4 @@
-import type { WaitingItem } from '@sealgate/http';
+import type { WaitingItem } from '@sealgate/admin-api';
 import type { LedgerAppender } from '@sealgate/ledger-port';
 import type { Removal, Sql } from '@sealgate/storage';
 import { proveSeal, type PackPorts } from '../domain/assessor-pack.ts';

@@ -1,4 +1,5 @@
-import { ADMIN_BODY_MAX_BYTES, adminRoute, closedObject, named, type AdminCaller, type Route } from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, named, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PackPorts } from '../domain/assessor-pack.ts';
 import { attach } from '../domain/attach.ts';

@@ -1,15 +1,5 @@
-import {
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  enumOf,
-  instantText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
 import type { CaseFile, PackPorts } from '../domain/assessor-pack.ts';

@@ -1,19 +1,7 @@
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  enumOf,
-  instantText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';

@@ -1,16 +1,7 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  instantText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';

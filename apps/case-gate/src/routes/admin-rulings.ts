@@ -1,12 +1,5 @@
-import {
-  ADMIN_BODY_MAX_BYTES,
-  adminRoute,
-  closedObject,
-  enumOf,
-  named,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { PoliciesStore } from '../data/policies-store.ts';
 import type { PackPorts } from '../domain/assessor-pack.ts';

@@ -1,19 +1,7 @@
 import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  enumOf,
-  lineOfText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { CaseTransaction, StoredEligibility } from '../domain/case-transaction.ts';
 import {

@@ -1,16 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import type { VenuesStore } from '../data/venues-store.ts';

@@ -1,18 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  enumOf,
-  eventStream,
-  instantText,
-  lineOfText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { enumOf, eventStream, instantText, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';

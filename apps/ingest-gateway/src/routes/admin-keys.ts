@@ -1,18 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  enumOf,
-  instantText,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
 import type { AuditChange } from '@sealgate/audit';

@@ -1,17 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  closedObject,
-  listOf,
-  listQuery,
-  named,
-  readPage,
-  type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';

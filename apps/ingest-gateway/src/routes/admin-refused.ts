@@ -4,17 +4,10 @@ import {
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminRoute,
-  closedObject,
-  enumOf,
-  instantText,
-  lineOfText,
-  listOf,
-  listQuery,
-  named,
   readPage,
   type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+} from '@sealgate/admin-api';
+import { closedObject, enumOf, instantText, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';

@@ -3,15 +3,10 @@ import {
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminRoute,
-  closedObject,
-  enumOf,
-  listOf,
-  listQuery,
-  named,
   readPage,
   type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+} from '@sealgate/admin-api';
+import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';

@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import type { WaitingItem } from '@sealgate/http';
+import type { WaitingItem } from '@sealgate/admin-api';
 import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
 import type { AssetResult } from '../domain/asset-result.ts';
 import type { JobStore, RunningJobs, TakenJob } from '../domain/jobs.ts';

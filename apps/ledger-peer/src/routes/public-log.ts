@@ -1,6 +1,7 @@
 import { logName, parseLogName, receiptLogProof } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { DeclaredLoss, enumOf, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
+import { DeclaredLoss } from '@sealgate/admin-api';
+import { enumOf, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import { LOG_PROOF_TYPE } from '@sealgate/merkle';
 import { Type } from '@sinclair/typebox';

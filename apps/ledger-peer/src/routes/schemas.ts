@@ -1,4 +1,5 @@
-import { DeclaredLoss, enumOf, named } from '@sealgate/http';
+import { DeclaredLoss } from '@sealgate/admin-api';
+import { enumOf, named } from '@sealgate/http';
 import { CATALOGUE, ITEM_CODES } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type, type SchemaOptions } from '@sinclair/typebox';

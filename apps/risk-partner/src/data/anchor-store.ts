@@ -1,5 +1,5 @@
 import type { AuditTrail } from '@sealgate/audit';
-import type { WaitingItem } from '@sealgate/http';
+import type { WaitingItem } from '@sealgate/admin-api';
 import { canonical } from '@sealgate/json';
 import type { Database, Sql } from '@sealgate/storage';
 import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidence.ts';

@@ -3,16 +3,11 @@ import {
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminRoute,
-  closedObject,
-  lineOfText,
-  listOf,
-  listQuery,
-  named,
   OPERATORS_ONLY,
   readPage,
   type AdminCaller,
-  type Route,
-} from '@sealgate/http';
+} from '@sealgate/admin-api';
+import { closedObject, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import {

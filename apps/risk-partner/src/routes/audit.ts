@@ -1,4 +1,5 @@
-import { auditProblem, listQuery, named, routeFor, type Route } from '@sealgate/http';
+import { auditProblem } from '@sealgate/admin-api';
+import { listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { AuditReads } from '../domain/resource-ports.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';

@@ -39,7 +39,7 @@ describe('the projects', () => {
     for (const surface of ['risk-partner', 'case-gate', 'ledger-peer', 'ingest-gateway'])
       expect([surface, of.get(surface)]).toEqual([
         surface,
-        expect.arrayContaining(['http', 'service-host', 'storage']),
+        expect.arrayContaining(['admin-api', 'http', 'service-host', 'storage']),
       ]);
     expect(of.get('console')).toEqual(expect.arrayContaining(['http', 'service-host', 'console-web']));
     expect(of.get('console-web')).toEqual(expect.arrayContaining(['client', 'verify']));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { cursorCodec } from '@sealgate/paging';
 import { testClock } from '@sealgate/testing';
-import { readPage } from './index.ts';
+import { readPage } from './admin-app.ts';
 
 const hasher = ServerSecrets.parse(`a:${'s'.repeat(32)}`).derive('read-page tests');
 const cursors = cursorCodec({ hasher, now: testClock().now });

@@ -5,7 +5,7 @@ import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
 import { ADMIN, adminSurface, VIEWER } from '../test/admin-surface.ts';
-import { adminAuditRoutes } from './admin-audit.ts';
+import { adminAuditRoutes } from './audit-routes.ts';
 
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
 const cursors = cursorCodec({ hasher, now: () => 0 });

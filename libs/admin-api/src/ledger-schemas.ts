@@ -1,6 +1,6 @@
+import { enumOf, instantText, named, orNull } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import { DeclaredLoss } from './admin-ledger-loss.ts';
-import { enumOf, instantText, named, orNull } from './schemas.ts';
+import { DeclaredLoss } from './ledger-loss.ts';
 
 // Response schemas of the ledger routes of the admin listener.
 

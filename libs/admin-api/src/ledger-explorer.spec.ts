@@ -5,7 +5,7 @@ import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
 import { adminSurface, OPERATOR, VIEWER } from '../test/admin-surface.ts';
-import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
+import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
 
 const AT = '2030-01-02T03:04:05.678Z';
 const NAMES = ['acme.a', 'acme.b', 'acme.c'];

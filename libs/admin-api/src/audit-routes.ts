@@ -6,12 +6,11 @@ import {
   HEAD_HASH_DIGITS,
   sealAuditPage,
 } from '@sealgate/envelope';
+import { type Route, enumOf, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
 import { instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
-import type { Route } from './route.ts';
-import { enumOf, instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;

@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { ledgerRefusal } from './admin-ledger-loss.ts';
+import { ledgerRefusal } from './ledger-loss.ts';
 import type { AuditReport, LedgerReader } from '@sealgate/ledger-port';
 
 /** An audit that continues after the request that started it. */

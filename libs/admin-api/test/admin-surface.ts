@@ -1,8 +1,10 @@
 import { tokenHashes } from '@sealgate/auth';
+import type { App, Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
+import { createLog } from '@sealgate/observability';
 import { testClock } from '@sealgate/testing';
-import { adminApp, type AdminCaller, type App, type Route } from '../src/index.ts';
-import { testLog, type TestLog } from './test-surface.ts';
+import { PassThrough } from 'node:stream';
+import { adminApp, type AdminAppOptions, type AdminCaller } from '../src/admin-app.ts';
 
 /** A static token, and fake access tokens of signed-in people. */
 export const ADMIN = 'a'.repeat(32);
@@ -10,31 +12,33 @@ export const OPERATOR = 'operator.of.tests';
 export const VIEWER = 'viewer.of.tests';
 export const IDENTITY = { issuer: 'https://issuer.test', subject: 'eve' };
 
-interface AdminSurface extends TestLog {
+interface AdminSurface {
   readonly app: App;
   readonly clock: ReturnType<typeof testClock>;
 }
 
 /** An admin app with these routes. */
-export function adminSurface(routes: readonly Route<AdminCaller>[]): AdminSurface {
-  const { log, lines, records } = testLog();
+export function adminSurface(
+  routes: readonly Route<AdminCaller>[],
+  changes: Partial<AdminAppOptions> = {},
+): AdminSurface {
   const clock = testClock();
-  const tokens = tokenHashes(() => sha256(ADMIN).toString('hex'), clock.now);
   const app = adminApp({
     routes,
-    tokens,
+    tokens: tokenHashes(() => sha256(ADMIN).toString('hex'), clock.now),
     async findPerson(token) {
       const role = token === OPERATOR ? 'operator' : token === VIEWER ? 'viewer' : undefined;
       const actor = `oidc:${IDENTITY.issuer}#${IDENTITY.subject}`;
       return role === undefined ? { refused: { tokenRefused: 'no_role' } } : { actor, role, identity: IDENTITY };
     },
     failedAuthentication: () => Promise.resolve(undefined),
-    log,
+    log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: clock.now }),
     metrics: { route: () => ({ observe: () => undefined }) },
     now: clock.now,
     newId: () => 'made-here',
     trustProxy: false,
     tlsTerminatedUpstream: false,
+    ...changes,
   });
-  return { app, lines, records, clock };
+  return { app, clock };
 }

@@ -1,14 +1,13 @@
 import { AppError } from '@sealgate/errors';
+import { type Route, closedObject, lineOfText, named } from '@sealgate/http';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
-import { explorerRoutes, type LedgerExplorer } from './admin-ledger-explorer.ts';
-import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './admin-ledger-loss.ts';
-import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './admin-ledger-schemas.ts';
+import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
+import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './ledger-loss.ts';
+import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
-import type { Route } from './route.ts';
-import { closedObject, lineOfText, named } from './schemas.ts';
 
 /** An id in a path. A value that cannot be an id answers 404, like a missing row. */
 const IdText = lineOfText({ min: 1, max: 1024 });

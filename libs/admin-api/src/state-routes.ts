@@ -1,9 +1,8 @@
+import { type Route, enumOf, instantText, named, orNull } from '@sealgate/http';
 import { type Static, Type } from '@sinclair/typebox';
 import { type AdminCaller, adminRoute } from './admin-app.ts';
-import { type AdminAuditPorts, adminAuditRoutes } from './admin-audit.ts';
-import { ledgerCall } from './admin-ledger-loss.ts';
-import type { Route } from './route.ts';
-import { enumOf, instantText, named, orNull } from './schemas.ts';
+import { type AdminAuditPorts, adminAuditRoutes } from './audit-routes.ts';
+import { ledgerCall } from './ledger-loss.ts';
 
 const Text = Type.String();
 

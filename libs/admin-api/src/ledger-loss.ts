@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import { type Route, closedObject, enumOf, instantText, lineOfText, named, orNull } from '@sealgate/http';
 import {
   ArchiveRefusedError,
   LedgerArchivedError,
@@ -7,9 +8,7 @@ import {
 } from '@sealgate/ledger-port';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
-import type { AuditLedgerChange } from './admin-ledger.ts';
-import type { Route } from './route.ts';
-import { closedObject, enumOf, instantText, lineOfText, named, orNull } from './schemas.ts';
+import type { AuditLedgerChange } from './ledger-routes.ts';
 
 const Text = Type.String();
 const Note = 'A signed note (C2SP tlog-checkpoint)';

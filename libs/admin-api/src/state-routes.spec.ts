@@ -5,7 +5,7 @@ import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
 import { ADMIN, adminSurface, IDENTITY, OPERATOR, VIEWER } from '../test/admin-surface.ts';
-import { adminStateRoutes, type WaitingItem } from './admin-state.ts';
+import { adminStateRoutes, type WaitingItem } from './state-routes.ts';
 
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
 const auditPorts = {

@@ -1,10 +1,9 @@
 import { AppError } from '@sealgate/errors';
+import { type Route, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
-import { DeclaredLoss, ledgerCall, noChannel } from './admin-ledger-loss.ts';
-import type { Route } from './route.ts';
-import { instantText, lineOfText, listOf, listQuery, named, orNull } from './schemas.ts';
+import { DeclaredLoss, ledgerCall, noChannel } from './ledger-loss.ts';
 
 const Text = Type.String();
 const Time = instantText();

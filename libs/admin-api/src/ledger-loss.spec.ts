@@ -1,3 +1,4 @@
+import { createApp } from '@sealgate/http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
@@ -5,8 +6,7 @@ import { expectProblem } from '@sealgate/testing';
 import { PassThrough } from 'node:stream';
 import request from 'supertest';
 import type { AdminCaller } from './admin-app.ts';
-import { lossRoutes, type LossAdministration } from './admin-ledger-loss.ts';
-import { createApp } from './create-app.ts';
+import { lossRoutes, type LossAdministration } from './ledger-loss.ts';
 
 const LOST = [{ epoch: 0, lostFrom: 2, lostUntil: 4, checkpoint: 'kept', surviving: null }];
 const STATE = {

@@ -1,11 +1,17 @@
 import { bearerToken, type HashedSecrets } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
+import {
+  type App,
+  type AppOptions,
+  createApp,
+  type AuthRequest,
+  type Guard,
+  type RequestNotes,
+  routeFor,
+  type LimitRange,
+} from '@sealgate/http';
 import { type JsonValue, sha256 } from '@sealgate/json';
 import { type CursorCodec, parseLimit } from '@sealgate/paging';
-import { type App, type AppOptions, createApp } from './create-app.ts';
-import type { AuthRequest, Guard, RequestNotes } from './guard.ts';
-import { routeFor } from './route.ts';
-import type { LimitRange } from './schemas.ts';
 
 /** Maximum size of an admin request body. */
 export const ADMIN_BODY_MAX_BYTES = 65_536;

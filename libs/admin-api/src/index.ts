@@ -1,0 +1,19 @@
+export {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminApp,
+  adminRoute,
+  OPERATORS_ONLY,
+  readPage,
+  type AdminCaller,
+  type AdminSignIn,
+} from './admin-app.ts';
+export { auditProblem } from './audit-routes.ts';
+export { DeclaredLoss } from './ledger-loss.ts';
+export {
+  adminLedgerRoutes,
+  type AdminLedgerPorts,
+  type AuditLedgerChange,
+  type LedgerAdministration,
+} from './ledger-routes.ts';
+export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';
