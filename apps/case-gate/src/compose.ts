@@ -126,9 +126,12 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
         await auditChange(context, change, transaction);
         return result;
       }),
-    keys,
-    mintKey: (transaction, order) => mintSignedKey(keyParts, { sql: transaction, order }),
-    revokeKey: (transaction, environment, id) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
+    keys: {
+      ...keys,
+      mint: ({ ownerId: environment, grants: scopes, ...terms }, transaction) =>
+        mintSignedKey(keyParts, { sql: transaction, order: { ...terms, environment, scopes } }),
+      revoke: (environment, id, transaction) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
+    },
     environmentOfKey: (id) => environmentOfKey(sql, id),
     venues: venuesStore(sql),
     insertVenue: (transaction, venue) => insertVenue(transaction, venue, venueParts),

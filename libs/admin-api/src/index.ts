@@ -9,6 +9,18 @@ export {
   type AdminSignIn,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
+export {
+  afterKey,
+  endingOf,
+  keyPosition,
+  keyRoutes,
+  keyTerms,
+  keyView,
+  rotationTerms,
+  type KeyStore,
+  type KeyView,
+  type ListedKey,
+} from './key-routes.ts';
 export { DeclaredLoss } from './ledger-loss.ts';
 export {
   adminLedgerRoutes,

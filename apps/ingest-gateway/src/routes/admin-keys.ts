@@ -1,16 +1,15 @@
-import { AppError } from '@sealgate/errors';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
-import { instantOf } from '@sealgate/json';
-import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
+import { adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
+import type { ApiKeyRow, ApiKeys, NewApiKey } from '@sealgate/api-keys';
 import type { AuditChange } from '@sealgate/audit';
+import { AppError } from '@sealgate/errors';
+import { closedObject, enumOf, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
-import { Type, type Static } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { PERMISSIONS, type KeyGrants } from '../domain/caller.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, IdText, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
+import { AssetType, IdText, LimitsBody, Name, OrNull, Text } from './schemas.ts';
 
 const MintBody = closedObject({
   label: Name,
@@ -25,42 +24,26 @@ const MintBody = closedObject({
   ),
   record: Type.Optional(enumOf('RecordForm', ['envelope', 'whole'])),
   defaultType: Type.Optional(AssetType),
-  expiresAt: Type.Optional(instantText()),
-  replaces: Type.Optional(IdText),
-  overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
+  ...keyTerms,
   limits: Type.Optional(LimitsBody),
 });
 
-const keyMembers = {
-  label: Text,
-  keyPrefix: Text,
-  permissions: OrNull(Type.Array(Text)),
-  allowedAssetTypes: OrNull(Type.Array(Text)),
-  record: Text,
-  defaultType: OrNull(Text),
-  limits: OrNull(LimitsBody),
-  createdAt: Time,
-  expiresAt: OrNull(Time),
-  replaces: OrNull(Text),
-};
-
-const MintedKey = named(
-  'MintedKey',
-  Type.Object({ id: Text, rawKey: Type.String({ description: 'Shown only once.' }), ...keyMembers }),
-);
-const KeyRow = named(
-  'Key',
-  Type.Object({
-    id: Text,
-    ...keyMembers,
-    revokedAt: OrNull(Time),
-    endsAt: OrNull({
-      ...Time,
-      description: 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.',
-    }),
-    lastUsedAt: OrNull(Time),
+const view = keyView<ApiKeyRow<KeyGrants>>({
+  members: {
+    permissions: OrNull(Type.Array(Text)),
+    allowedAssetTypes: OrNull(Type.Array(Text)),
+    record: Text,
+    defaultType: OrNull(Text),
+    limits: OrNull(LimitsBody),
+  },
+  membersOf: ({ grants: { permissions, allowedAssetTypes, record, defaultType, limits } }) => ({
+    permissions: permissions ?? null,
+    allowedAssetTypes: allowedAssetTypes ?? null,
+    record,
+    defaultType: defaultType ?? null,
+    limits: limits ?? null,
   }),
-);
+});
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;
@@ -75,149 +58,54 @@ export interface AdminKeysPorts {
   readonly maxBatchRecords: number;
 }
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-
 export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
-  const mint = adminRoute({
-    ...base,
-    method: 'post',
+  const { networks, holdNetwork, keys, cursors, inTransaction, auditChange, now, maxBatchRecords } = ports;
+  const of = keyRoutes({
     path: '/admin/v1/networks/:networkId/keys',
-    operationId: 'mintKey',
-    summary: 'Mint an ingest key; only this answer contains the raw key',
-    params: Type.Object({ networkId: IdText }),
-    body: MintBody,
-    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 201: { description: 'The key.', schema: MintedKey } },
-    errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
-    async handler(context) {
-      const { networkId } = context.params;
-      const { body } = context;
-      checkBurst(body.limits ?? null, ports.maxBatchRecords);
-      const expiresAt = expiryOf(body.expiresAt, ports.now());
-      const { label, replaces, overlapSeconds } = body;
-      const key = {
-        ownerId: networkId,
-        label,
-        grants: grantsOf(body),
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-        ...(replaces === undefined ? {} : { replaces }),
-        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
-      };
-      const { rawKey, ...row } = await ports.inTransaction(async (sql) => {
-        if (!(await ports.holdNetwork(sql, networkId))) throw new AppError('NOT_FOUND', 'There is no such network.');
-        const minted = await ports.keys.mint(key, sql);
-        await ports.auditChange(context, { action: 'key.mint', resource: 'key', resourceId: minted.id }, sql);
-        return minted;
-      });
-      return { status: 201, body: { id: row.id, rawKey, ...membersOf(row) }, holdsSecret: true };
+    params: { networkId: IdText },
+    view,
+    store: {
+      ...keys,
+      async mint(key: NewApiKey<KeyGrants>, sql: Sql) {
+        if (!(await holdNetwork(sql, key.ownerId))) throw new AppError('NOT_FOUND', 'There is no such network.');
+        return keys.mint(key, sql);
+      },
     },
+    audited: (context: Parameters<AuditChange>[0], work) =>
+      inTransaction((sql) =>
+        work(sql, (verb, { id }) =>
+          auditChange(context, { action: `key.${verb}`, resource: 'key', resourceId: id }, sql),
+        ),
+      ),
+    cursors,
+    now,
   });
-  const list = adminRoute({
-    ...base,
-    method: 'get',
-    path: '/admin/v1/networks/:networkId/keys',
-    operationId: 'listKeys',
-    summary: 'List live keys and those ended in the last 30 days, newest first',
-    params: Type.Object({ networkId: IdText }),
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
-    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
-    async handler({ params, query }) {
-      await findNetwork(ports.networks, params.networkId);
-      const page = readPage(query, ports.cursors, ['keys', params.networkId]);
-      const after = page.after === undefined ? {} : { after: positionOf(String(page.after)) };
-      const rows = await ports.keys.list(params.networkId, { limit: page.limit + 1, ...after });
-      const position = ({ createdAt, id }: ApiKeyRow<KeyGrants>) => `${createdAt.toISOString()} ${id}`;
-      return { status: 200, body: page.answer(rows, { item: rowOf, position }) };
-    },
-  });
-  const get = adminRoute({
-    ...base,
-    method: 'get',
-    path: '/admin/v1/networks/:networkId/keys/:id',
-    operationId: 'getKey',
-    summary: 'Read a key',
-    params: Type.Object({ networkId: IdText, id: IdText }),
-    responses: { 200: { description: 'The key.', schema: KeyRow } },
-    errors: ['NOT_FOUND'],
-    async handler({ params }) {
-      const row = await ports.keys.get(params.networkId, params.id);
-      if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such key.');
-      return { status: 200, body: rowOf(row) };
-    },
-  });
-  const revoke = adminRoute({
-    ...base,
-    method: 'delete',
-    path: '/admin/v1/networks/:networkId/keys/:id',
-    operationId: 'revokeKey',
-    summary: 'Revoke a key; it is refused from the next request on',
-    params: Type.Object({ networkId: IdText, id: IdText }),
-    responses: { 204: { description: 'Revoked, now or before.' } },
-    errors: ['NOT_FOUND'],
-    async handler(context) {
-      const { networkId, id } = context.params;
-      const outcome = await ports.inTransaction(async (sql) => {
-        const revoked = await ports.keys.revoke(networkId, id, sql);
-        const change = { action: 'key.revoke', resource: 'key', resourceId: id };
-        if (revoked === 'revoked') await ports.auditChange(context, change, sql);
-        return revoked;
-      });
-      if (outcome === 'missing') throw new AppError('NOT_FOUND', 'There is no such key.');
-      return { status: 204 };
-    },
-  });
-  return [mint, list, get, revoke];
-}
-
-function grantsOf(body: Static<typeof MintBody>): KeyGrants {
-  const { permissions, allowedAssetTypes, record = 'envelope', defaultType, limits } = body;
-  return {
-    record,
-    ...(permissions === undefined ? {} : { permissions }),
-    ...(allowedAssetTypes === undefined ? {} : { allowedAssetTypes }),
-    ...(defaultType === undefined ? {} : { defaultType }),
-    ...(limits === undefined ? {} : { limits }),
-  };
-}
-
-function rowOf(row: ApiKeyRow<KeyGrants>): Static<typeof KeyRow> {
-  const { id, revokedAt, endsAt, lastUsedAt } = row;
-  return {
-    id,
-    ...membersOf(row),
-    revokedAt: revokedAt?.toISOString() ?? null,
-    endsAt: endsAt?.toISOString() ?? null,
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
-  };
-}
-
-function membersOf(row: ApiKeyRow<KeyGrants>): Omit<Static<typeof MintedKey>, 'id' | 'rawKey'> {
-  const { permissions, allowedAssetTypes, record, defaultType, limits } = row.grants;
-  return {
-    label: row.label,
-    keyPrefix: row.keyPrefix,
-    permissions: permissions === undefined ? null : [...permissions],
-    allowedAssetTypes: allowedAssetTypes === undefined ? null : [...allowedAssetTypes],
-    record,
-    defaultType: defaultType ?? null,
-    limits: limits ?? null,
-    createdAt: row.createdAt.toISOString(),
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-    replaces: row.replaces,
-  };
-}
-
-function expiryOf(text: string | undefined, now: number): Date | undefined {
-  if (text === undefined) return undefined;
-  const expiresAt = instantOf(text);
-  if (expiresAt.getTime() > now) return expiresAt;
-  throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
-    faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],
-  });
-}
-
-function positionOf(after: string): { createdAt: Date; id: string } {
-  const [createdAt = '', id = ''] = after.split(' ');
-  return { createdAt: new Date(createdAt), id };
+  return [
+    adminRoute({
+      ...of.minting,
+      summary: 'Mint an ingest key; only this answer contains the raw key',
+      body: MintBody,
+      async handler(context) {
+        const { label, expiresAt, replaces, overlapSeconds, record = 'envelope', ...grants } = context.body;
+        checkBurst(grants.limits ?? null, maxBatchRecords);
+        const terms = { label, expiresAt, replaces, overlapSeconds };
+        return of.mint(context, { ...terms, ownerId: context.params.networkId, grants: { record, ...grants } });
+      },
+    }),
+    adminRoute({
+      ...of.listing,
+      summary: 'List live keys and those ended in the last 30 days, newest first',
+      async handler({ params, query }) {
+        await findNetwork(networks, params.networkId);
+        return of.list(params.networkId, query);
+      },
+    }),
+    adminRoute({ ...of.reading, handler: ({ params }) => of.get(params.networkId, params.id) }),
+    adminRoute({
+      ...of.revoking,
+      summary: 'Revoke a key; it is refused from the next request on',
+      responses: { 204: { description: 'Revoked, now or before.' } },
+      handler: (context) => of.revoke(context, context.params.networkId, context.params.id),
+    }),
+  ];
 }

@@ -1,11 +1,8 @@
-import type { ApiKeys } from '@sealgate/api-keys';
 import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
-import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import {
   addPerson,
-  adminEntry,
   findOrg,
   findPerson,
   removePerson,
@@ -14,9 +11,8 @@ import {
   type PeoplePorts,
   type Person,
 } from '../domain/manage-orgs.ts';
-import type { RunAudited } from '../audited-changes.ts';
 import { Flag, IdText, Optional, Role, Short, Text, Texts, Time, Title } from '../schemas.ts';
-import { KeyRow, keyView, MintBody, MintedKey, mintedView, trimmedLabel, type NoGrants } from './keys.ts';
+import { personKeyRoutes, type KeysPorts } from './keys.ts';
 
 const Kind = enumOf('PersonKind', ['human', 'machine']);
 const Roles = Type.Array(Role, { uniqueItems: true });
@@ -44,18 +40,14 @@ const PersonRow = named(
   }),
 );
 
-export interface AdminPeoplePorts extends PeoplePorts {
-  readonly keys: ApiKeys<NoGrants>;
-  readonly cursors: CursorCodec;
-  readonly runAudited: RunAudited;
-}
+export type AdminPeoplePorts = PeoplePorts & KeysPorts;
 
 const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 const ofOrg = Type.Object({ orgId: IdText });
 const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
 
 export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  return [...listRoutes(ports), ...personRoutes(ports), ...keyRoutesOf(ports)];
+  return [...listRoutes(ports), ...personRoutes(ports), ...personKeyRoutes(ports)];
 }
 
 function listRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
@@ -156,56 +148,6 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
         const { departments = [], canReadSensitive = false, unrestricted = false } = context.body;
         const scope = { departments, canReadSensitive, unrestricted };
         return { status: 200, body: rowOf(await setScope(ports, orgId, { personId, scope, by: context })) };
-      },
-    }),
-  ];
-}
-
-function keyRoutesOf(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  const path = '/admin/v1/orgs/:orgId/people/:personId/keys';
-  return [
-    adminRoute({
-      ...base,
-      method: 'post',
-      path,
-      operationId: 'mintPersonKey',
-      summary: 'Mint a key for a person; only this response contains the raw key',
-      params: ofPerson,
-      body: MintBody,
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-      responses: { 201: { description: 'The key.', schema: MintedKey } },
-      errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
-      async handler(context) {
-        const { orgId, personId } = context.params;
-        const key = { ...context.body, label: trimmedLabel(context.body.label), ownerId: personId, grants: {} };
-        await findPerson(ports.people, orgId, personId);
-        const minted = await ports.runAudited(orgId, async (sql, record) => {
-          const made = await ports.keys.mint(key, sql);
-          await record(adminEntry('apiKey', 'mint', made.id, context));
-          return made;
-        });
-        return { status: 201, body: mintedView(minted), holdsSecret: true };
-      },
-    }),
-    adminRoute({
-      ...base,
-      method: 'get',
-      path,
-      operationId: 'listPersonKeys',
-      summary: 'List the keys of a person, newest first',
-      params: ofPerson,
-      query: listQuery(ADMIN_LIST_RANGE, {}),
-      responses: { 200: { description: 'A page.', schema: listOf(KeyRow) } },
-      errors: [],
-      async handler({ params, query }) {
-        await findPerson(ports.people, params.orgId, params.personId);
-        const page = readPage(query, ports.cursors, ['person keys', params.personId]);
-        // As `position` below makes it.
-        const from = page.after as [string, string] | undefined;
-        const after = from === undefined ? {} : { after: { createdAt: new Date(from[0]), id: from[1] } };
-        const rows = await ports.keys.list(params.personId, { limit: page.limit + 1, ...after });
-        const position = ({ createdAt, id }: (typeof rows)[number]) => [createdAt.toISOString(), id];
-        return { status: 200, body: page.answer(rows, { item: keyView, position }) };
       },
     }),
   ];
