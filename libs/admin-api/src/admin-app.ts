@@ -32,6 +32,9 @@ export interface AdminCaller {
   readonly identity?: { readonly issuer: string; readonly subject: string };
 }
 
+/** Access of most admin routes: any caller may read, and only operators may change. */
+export const adminBase = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+
 /** The permission of operators, for the few reads that viewers may not do. */
 export const OPERATORS_ONLY = 'admin:change';
 const anyRoute = routeFor<AdminCaller>();

@@ -10,7 +10,7 @@ import { type Route, enumOf, instantText, lineOfText, listOf, listQuery, named, 
 import { instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
+import { ADMIN_LIST_RANGE, adminBase, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
@@ -66,7 +66,7 @@ export const auditProblem = enumOf('AuditProblem', AUDIT_PROBLEMS, {
     'value that cannot be shown (a time is moved into the range of RFC 3339, a detail left out).',
 });
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', method: 'get' } as const;
+const base = { ...adminBase, method: 'get' } as const;
 
 /** The audit trail on the admin listener: list, signed export, keys of the export. */
 export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {

@@ -2,6 +2,7 @@ export {
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminApp,
+  adminBase,
   adminRoute,
   OPERATORS_ONLY,
   readPage,
@@ -28,4 +29,5 @@ export {
   type AuditLedgerChange,
   type LedgerAdministration,
 } from './ledger-routes.ts';
+export { resourceRoutes, rowAnswers } from './resource-routes.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';

@@ -1,9 +1,10 @@
 import { AppError } from '@sealgate/errors';
-import { instantText, lineOfText, listOf, listQuery, named, orNull, type Reply } from '@sealgate/http';
+import { instantText, lineOfText, named, orNull, type Reply } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, readPage } from './admin-app.ts';
+import { readPage } from './admin-app.ts';
+import { resourceRoutes } from './resource-routes.ts';
 
 /** What every key has, whatever its surface. */
 export interface ListedKey {
@@ -148,15 +149,19 @@ export function keyRoutes<const Path extends string, Key extends ListedKey, Gran
   options: KeyRoutesOptions<Path, Key, Grants, Sql, Context>,
 ) {
   const { path, params, view, store, audited, cursors, now } = options;
-  const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-  const ofAll = { ...base, path, ...(params === undefined ? {} : { params: Type.Object(params) }) };
-  const ofOne = { ...base, path: `${path}/:id` as const, params: Type.Object({ ...params, id: IdText }) };
+  const { creating, listing, reading, deleting } = resourceRoutes({
+    name: 'Key',
+    said: 'The key.',
+    row: view.row,
+    path,
+    params,
+    id: 'id',
+    idSchema: IdText,
+  });
   return {
     minting: {
-      ...ofAll,
-      method: 'post',
+      ...creating,
       operationId: 'mintKey',
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
       responses: { 201: { description: 'The key.', schema: view.minted } },
       errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
     },
@@ -182,14 +187,7 @@ export function keyRoutes<const Path extends string, Key extends ListedKey, Gran
       return { status: 201, body: view.mintedOf(minted), holdsSecret: true };
     },
 
-    listing: {
-      ...ofAll,
-      method: 'get',
-      operationId: 'listKeys',
-      query: listQuery(ADMIN_LIST_RANGE, {}),
-      responses: { 200: { description: 'A page.', schema: listOf(view.row) } },
-      errors: [],
-    },
+    listing,
     /** @throws AppError INVALID_LIMIT, INVALID_CURSOR. */
     async list(ownerId: string, query: { readonly limit?: string; readonly cursor?: string }): Promise<Reply> {
       const page = readPage(query, cursors, ['key list', ownerId]);
@@ -197,14 +195,7 @@ export function keyRoutes<const Path extends string, Key extends ListedKey, Gran
       return { status: 200, body: page.answer(rows, { item: view.rowOf, position: keyPosition }) };
     },
 
-    reading: {
-      ...ofOne,
-      method: 'get',
-      operationId: 'getKey',
-      summary: 'Read a key',
-      responses: { 200: { description: 'The key.', schema: view.row } },
-      errors: ['NOT_FOUND'],
-    },
+    reading: { ...reading, summary: 'Read a key' },
     /** @throws AppError NOT_FOUND. */
     async get(ownerId: string, id: string): Promise<Reply> {
       const key = await store.get(ownerId, id);
@@ -213,11 +204,9 @@ export function keyRoutes<const Path extends string, Key extends ListedKey, Gran
     },
 
     revoking: {
-      ...ofOne,
-      method: 'delete',
+      ...deleting,
       operationId: 'revokeKey',
       responses: { 204: { description: 'Revoked, now or earlier.' } },
-      errors: ['NOT_FOUND'],
     },
     /** @throws AppError NOT_FOUND. */
     async revoke(context: Context, ownerId: string, id: string): Promise<Reply> {

@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { type Route, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
+import { ADMIN_LIST_RANGE, adminBase, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
 import { DeclaredLoss, ledgerCall, noChannel } from './ledger-loss.ts';
 
 const Text = Type.String();
@@ -116,7 +116,7 @@ interface ExplorerPorts {
   readonly cursors: CursorCodec;
 }
 
-const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+const base = { ...adminBase, method: 'get' } as const;
 const params = Type.Object({ channel: Channel });
 
 /** Read-only routes to browse a ledger: channels, records, logs, and the keys that verify checkpoints. */

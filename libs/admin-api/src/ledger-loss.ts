@@ -7,7 +7,7 @@ import {
   LedgerUnavailableError,
 } from '@sealgate/ledger-port';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
 import type { AuditLedgerChange } from './ledger-routes.ts';
 
 const Text = Type.String();
@@ -74,7 +74,6 @@ export interface LossAdministration {
   ): Promise<boolean>;
 }
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 
 /** The routes that show what a channel lost and declare the loss. */
@@ -85,7 +84,7 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerC
     return { ...loss, lost: [...loss.lost] };
   };
   const read = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/loss',
     operationId: 'getLoss',
@@ -96,7 +95,7 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerC
     handler: async (context) => ({ status: 200, body: await find(context.params.channel) }),
   });
   const declare = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/loss/declare',
     operationId: 'declareLoss',

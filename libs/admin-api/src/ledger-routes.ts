@@ -3,7 +3,7 @@ import { type Route, closedObject, lineOfText, named } from '@sealgate/http';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, type AdminCaller, adminRoute } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
 import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './ledger-schemas.ts';
@@ -41,7 +41,6 @@ export interface AdminLedgerPorts {
 }
 
 const ofRecord = Type.Object({ channel: IdText, recordId: IdText });
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
 
 /** The ledger routes of the admin listener: read, prove, audit, erase, archive, declare a loss. */
 export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[] {
@@ -59,7 +58,7 @@ export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[]
 function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCaller>[] {
   const runs = new AuditRuns(ledger, now, newId);
   const begin = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/audits',
     operationId: 'beginAudit',
@@ -76,7 +75,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     },
   });
   const find = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/audits/:auditId',
     operationId: 'getAudit',
@@ -95,7 +94,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
 
 function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
   const checkpoint = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/checkpoint',
     operationId: 'getCheckpoint',
@@ -110,7 +109,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     },
   });
   const record = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/records/:recordId',
     operationId: 'getRecord',
@@ -123,7 +122,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     },
   });
   const proof = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/ledger/channels/:channel/records/:recordId/proof',
     operationId: 'getProof',
@@ -140,7 +139,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
 
 function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCaller>[] {
   const audit = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/audit',
     operationId: 'auditChannel',
@@ -159,7 +158,7 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     },
   });
   const erase = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/records/:recordId/erase',
     operationId: 'eraseRecord',
@@ -226,7 +225,7 @@ const DAY_MS = 86_400_000;
  */
 function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<AdminCaller> {
   return adminRoute({
-    ...base,
+    ...adminBase,
     method: 'post',
     path: '/admin/v1/ledger/channels/:channel/archive',
     operationId: 'archiveRecords',

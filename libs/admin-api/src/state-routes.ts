@@ -1,6 +1,6 @@
 import { type Route, enumOf, instantText, named, orNull } from '@sealgate/http';
 import { type Static, Type } from '@sinclair/typebox';
-import { type AdminCaller, adminRoute } from './admin-app.ts';
+import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
 import { type AdminAuditPorts, adminAuditRoutes } from './audit-routes.ts';
 import { ledgerCall } from './ledger-loss.ts';
 
@@ -56,7 +56,7 @@ export interface AdminStatePorts extends AdminAuditPorts {
   readonly secretReport: () => Promise<ReadonlyDeep<Static<typeof SecretsReport>>>;
 }
 
-const base = { method: 'get', charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+const base = { ...adminBase, method: 'get' } as const;
 
 /** The routes that every admin listener has: whoami, pending work, audit events, secrets. */
 export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {

@@ -5,9 +5,6 @@ import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
 
-/** Fields of every admin route. */
-export const adminBase = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-
 export const environmentQuery = { environment: Type.Optional(Environment) };
 export const EnvironmentQuery = Type.Object(environmentQuery, { additionalProperties: false });
 

@@ -1,4 +1,4 @@
-import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, named, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PackPorts } from '../domain/assessor-pack.ts';
@@ -9,7 +9,7 @@ import { changeVenues, type CreateCasePorts } from '../domain/create-case.ts';
 import { decideCase, type DecidePorts } from '../domain/decide-case.ts';
 import { sealCase, type SealPorts } from '../domain/seal-case.ts';
 import { PolicyVersion } from '../schemas.ts';
-import { adminBase, EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
 import { ofCase } from './admin-cases.ts';
 import {
   attachAnswer,

@@ -1,4 +1,4 @@
-import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
@@ -8,7 +8,6 @@ import type { CaseRecord, TimelineEvent } from '../domain/case-record.ts';
 import { CASE_STATUSES } from '../domain/case-states.ts';
 import { CaseId, OrNull, Outcome, Status, SubjectRef, Text, Texts, Time } from '../schemas.ts';
 import {
-  adminBase,
   dateOf,
   EnvironmentQuery,
   environmentOf,

@@ -1,13 +1,12 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
 import { IdText, OrNull, ReasonCode, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
 import {
-  adminBase,
   dateOf,
   environmentOf,
   environmentQuery,

@@ -1,4 +1,4 @@
-import { ADMIN_BODY_MAX_BYTES, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { PoliciesStore } from '../data/policies-store.ts';
@@ -9,7 +9,7 @@ import { explainRules, type PolicyRules } from '../domain/policy-rules.ts';
 import type { CaseFacts } from '../domain/policy-operators.ts';
 import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/manage-policies.ts';
 import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
-import { adminBase, EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
 import { ofCase } from './admin-cases.ts';
 
 const Says = enumOf('RuleSays', ['holds', 'does_not_hold', 'cannot_tell'], {

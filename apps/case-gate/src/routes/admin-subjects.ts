@@ -1,6 +1,13 @@
 import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  ADMIN_LIST_RANGE,
+  adminBase,
+  adminRoute,
+  readPage,
+  type AdminCaller,
+} from '@sealgate/admin-api';
 import { closedObject, enumOf, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { CaseTransaction, StoredEligibility } from '../domain/case-transaction.ts';
@@ -18,7 +25,7 @@ import {
 } from '../domain/eligibility-record.ts';
 import { eligibilityView } from '../domain/eligibility-view.ts';
 import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
-import { adminBase, EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 import { EligibilityAnswer } from './records.ts';
 
 const ReasonBody = named(

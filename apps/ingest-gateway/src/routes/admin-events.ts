@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { enumOf, eventStream, instantText, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
@@ -75,12 +75,10 @@ export interface AdminEventsPorts {
   readonly startTimer: (done: () => void, ms: number) => () => void;
 }
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-
 export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] {
   const { events, cursors } = ports;
   const list = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/events',
     operationId: 'listEvents',
@@ -107,7 +105,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
     },
   });
   const get = adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/events/:eventId',
     operationId: 'getEvent',
@@ -135,7 +133,7 @@ async function requestOf(
 
 function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
   return adminRoute({
-    ...base,
+    ...adminBase,
     method: 'get',
     path: '/admin/v1/events/tail',
     operationId: 'tailEvents',

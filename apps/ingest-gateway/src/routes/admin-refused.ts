@@ -3,6 +3,7 @@ import {
   type AuditLedgerChange,
   ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
+  adminBase,
   adminRoute,
   readPage,
   type AdminCaller,
@@ -92,7 +93,7 @@ export interface AdminRefusedPorts extends Pick<ManageSourcesPorts, 'sources' | 
 const PATH = '/admin/v1/networks/:networkId/sources/:sourceId/refused';
 const params = Type.Object({ networkId: IdText, sourceId: IdText });
 const range = { from: Type.Optional(instantText()), to: Type.Optional(instantText()) };
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', tags: ['sources'] } as const;
+const base = { ...adminBase, tags: ['sources'] } as const;
 
 export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>[] {
   const { refused, cursors } = ports;

@@ -1,10 +1,11 @@
 import {
-  type AuditLedgerChange,
-  ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
   adminRoute,
   readPage,
+  resourceRoutes,
+  rowAnswers,
   type AdminCaller,
+  type AuditLedgerChange,
 } from '@sealgate/admin-api';
 import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
@@ -75,16 +76,31 @@ export interface AdminSourcesPorts extends ManageSourcesPorts {
   readonly auditChange: AuditChange & AuditLedgerChange;
 }
 
-const PATH = '/admin/v1/networks/:networkId/sources';
-const params = Type.Object({ networkId: IdText });
-const oneParams = Type.Object({ networkId: IdText, sourceId: IdText });
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated', tags: ['sources'] } as const;
+const { creating, listing, reading, changing, deleting } = resourceRoutes({
+  name: 'Source',
+  said: 'The source, without its secrets.',
+  row: SourceRow,
+  path: '/admin/v1/networks/:networkId/sources',
+  params: { networkId: IdText },
+  id: 'sourceId',
+  idSchema: IdText,
+});
+const tags = ['sources'];
 
 export function adminSourceRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
   return [...changingRoutes(ports), ...readingRoutes(ports)];
 }
 
+function answers({ publicUrl, cursors }: AdminSourcesPorts) {
+  return rowAnswers<Source>({
+    rowOf: (source) => sourceRowOf(source, publicUrl),
+    positionOf: ({ sourceId }) => sourceId,
+    cursors,
+  });
+}
+
 function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
+  const { created, found } = answers(ports);
   const alsoRecord =
     (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
     (transaction) =>
@@ -96,37 +112,26 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
       await also(transaction);
     };
   const create = adminRoute({
-    ...base,
-    method: 'post',
-    path: PATH,
-    operationId: 'createSource',
+    ...creating,
+    tags,
     summary: 'Create a source, which receives signed webhooks of one sender',
-    params,
     body: NewSourceBody,
-    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 201: { description: 'The source, without its secrets.', schema: SourceRow } },
-    errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL', 'LIMIT_REACHED'],
+    errors: ['UNKNOWN_CHANNEL', 'LIMIT_REACHED'],
     async handler(context) {
       const { name, secrets, enabled = true } = context.body;
       const resolved = resolvePreset(context.body, newSettingsOf(context.body));
       const given = { name, enabled, secrets: secretsOf(secrets), ...resolved };
-      const source = await createSource(ports, { networkId: context.params.networkId, ...given }, (sourceId) =>
-        alsoRecord(context, 'source.create', sourceId),
-      );
-      return { status: 201, body: sourceRowOf(source, ports.publicUrl) };
+      const { networkId } = context.params;
+      const also = (sourceId: string) => alsoRecord(context, 'source.create', sourceId);
+      return created(await createSource(ports, { networkId, ...given }, also));
     },
   });
   const patch = adminRoute({
-    ...base,
-    method: 'patch',
-    path: `${PATH}/:sourceId`,
-    operationId: 'changeSource',
+    ...changing,
+    tags,
     summary: 'Change a source; null resets a setting to the default of the scheme. Rotating a secret takes two changes',
-    params: oneParams,
     body: SourceChangeBody,
-    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 200: { description: 'The source, without its secrets.', schema: SourceRow } },
-    errors: ['NOT_FOUND', 'UNKNOWN_CHANNEL'],
+    errors: ['UNKNOWN_CHANNEL'],
     async handler(context) {
       const { name, secrets, enabled } = context.body;
       const change = {
@@ -138,21 +143,13 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
       const record = alsoRecord(context, 'source.change', context.params.sourceId);
       const keepsNothing = context.body.keepRefusedHours === 0 || context.body.keepRefusedHours === null;
       const also = keepsNothing ? forgetting(context.params.sourceId, record) : record;
-      return {
-        status: 200,
-        body: sourceRowOf(await changeSource(ports, context.params, { change, also }), ports.publicUrl),
-      };
+      return found(await changeSource(ports, context.params, { change, also }));
     },
   });
   const remove = adminRoute({
-    ...base,
-    method: 'delete',
-    path: `${PATH}/:sourceId`,
-    operationId: 'deleteSource',
+    ...deleting,
+    tags,
     summary: 'Delete a source and its secrets; its records stay, further deliveries are 404',
-    params: oneParams,
-    responses: { 204: { description: 'Deleted, now or before.' } },
-    errors: ['NOT_FOUND'],
     async handler(context) {
       const { sourceId } = context.params;
       await deleteSource(ports, context.params, forgetting(sourceId, alsoRecord(context, 'source.delete', sourceId)));
@@ -160,17 +157,16 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     },
   });
   const test = adminRoute({
-    ...base,
+    ...changing,
+    tags,
     method: 'post',
-    path: `${PATH}/:sourceId/test`,
+    path: `${reading.path}/test`,
     operationId: 'testSource',
     summary: 'Sign a sample as the sender would and take it as any other delivery; the record that it writes stays',
-    params: oneParams,
     body: closedObject({}),
     bodyOptional: true,
-    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The answer that the sender would have received.', schema: TestAnswer } },
-    errors: ['NOT_FOUND', 'INVALID_STATE_TRANSITION'],
+    errors: ['INVALID_STATE_TRANSITION'],
     async handler(context) {
       const { networkId, sourceId } = context.params;
       await findSource(ports, networkId, sourceId);
@@ -184,49 +180,32 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
 }
 
 function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
+  const { found, page } = answers(ports);
   const list = adminRoute({
-    ...base,
-    method: 'get',
-    path: PATH,
-    operationId: 'listSources',
+    ...listing,
+    tags,
     summary: 'List sources, newest first',
-    params,
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(SourceRow) } },
-    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
     async handler({ params: { networkId }, query }) {
       await findNetwork(ports.networks, networkId);
-      const page = readPage(query, ports.cursors, ['sources', networkId]);
-      const after = page.after === undefined ? {} : { after: String(page.after) };
-      const rows = await ports.sources.list(networkId, { limit: page.limit + 1, ...after });
-      const position = ({ sourceId }: Source) => sourceId;
-      const item = (row: Source) => sourceRowOf(row, ports.publicUrl);
-      return { status: 200, body: page.answer(rows, { item, position }) };
+      return page(query, ['sources', networkId], ({ limit, after }) =>
+        ports.sources.list(networkId, { limit, ...(after === '' ? {} : { after }) }),
+      );
     },
   });
   const get = adminRoute({
-    ...base,
-    method: 'get',
-    path: `${PATH}/:sourceId`,
-    operationId: 'getSource',
+    ...reading,
+    tags,
     summary: 'Read a source',
-    params: oneParams,
-    responses: { 200: { description: 'The source, without its secrets.', schema: SourceRow } },
-    errors: ['NOT_FOUND'],
-    async handler({ params: { networkId, sourceId } }) {
-      return { status: 200, body: sourceRowOf(await findSource(ports, networkId, sourceId), ports.publicUrl) };
-    },
+    handler: async ({ params }) => found(await findSource(ports, params.networkId, params.sourceId)),
   });
   const deliveries = adminRoute({
-    ...base,
-    method: 'get',
-    path: `${PATH}/:sourceId/deliveries`,
+    ...reading,
+    tags,
+    path: `${reading.path}/deliveries`,
     operationId: 'listSourceDeliveries',
     summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
-    params: oneParams,
     query: listQuery(ADMIN_LIST_RANGE, {}),
     responses: { 200: { description: 'A page.', schema: listOf(DeliveryRow) } },
-    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
     async handler({ params: { networkId, sourceId }, query }) {
       await findSource(ports, networkId, sourceId);
       const page = readPage(query, ports.cursors, ['deliveries', sourceId]);

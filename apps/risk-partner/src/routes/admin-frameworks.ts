@@ -1,6 +1,6 @@
+import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { closedObject, lineOfText, listOf, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type } from '@sinclair/typebox';
 import { createFramework, type FrameworkPorts } from '../domain/manage-frameworks.ts';
@@ -23,63 +23,54 @@ const FrameworkRow = named(
   Type.Object({ ...members, requirements: Type.Array(named('Requirement', Type.Object({ id: Text, title: Text }))) }),
 );
 
+const { creating, listing, reading } = resourceRoutes({
+  name: 'Framework',
+  said: 'The framework.',
+  row: FrameworkRow,
+  path: '/admin/v1/orgs/:orgId/frameworks',
+  params: { orgId: IdText },
+  id: 'frameworkId',
+  idSchema: IdText,
+});
+
 export interface AdminFrameworksPorts extends FrameworkPorts {
   readonly cursors: CursorCodec;
 }
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-const ofOrg = Type.Object({ orgId: IdText });
-
 export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCaller>[] {
-  const path = '/admin/v1/orgs/:orgId/frameworks';
-  const create = adminRoute({
-    ...base,
-    method: 'post',
-    path,
-    operationId: 'createFramework',
-    summary: 'Create a framework with its requirements',
-    params: ofOrg,
-    body: FrameworkBody,
-    bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-    responses: { 201: { description: 'The framework.', schema: FrameworkRow } },
-    errors: ['ALREADY_EXISTS', 'PERSONAL_DATA_REFUSED'],
-    async handler(context) {
-      const made = await createFramework(ports, context.params.orgId, { body: context.body, by: context });
-      return { status: 201, body: made };
-    },
+  const { orgs, frameworks, cursors } = ports;
+  const { created, found, page } = rowAnswers({
+    rowOf: (row: { readonly id: string }) => row,
+    positionOf: ({ id }) => id,
+    cursors,
   });
-  const list = adminRoute({
-    ...base,
-    method: 'get',
-    path,
-    operationId: 'listFrameworks',
-    summary: 'List the frameworks of an organisation, oldest first',
-    params: ofOrg,
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(ListedFramework) } },
-    errors: [],
-    async handler({ params, query }) {
-      await findOrg(ports.orgs, params.orgId);
-      const page = readPage(query, ports.cursors, ['frameworks', params.orgId]);
-      const after = String(page.after ?? '');
-      const rows = await ports.frameworks.list(params.orgId, { limit: page.limit + 1, after });
-      return { status: 200, body: page.answer(rows, { item: (row) => row, position: ({ id }) => id }) };
-    },
-  });
-  const get = adminRoute({
-    ...base,
-    method: 'get',
-    path: `${path}/:frameworkId`,
-    operationId: 'getFramework',
-    summary: 'Read a framework with its requirements',
-    params: Type.Object({ orgId: IdText, frameworkId: IdText }),
-    responses: { 200: { description: 'The framework.', schema: FrameworkRow } },
-    errors: [],
-    async handler({ params }) {
-      const found = await ports.frameworks.find(params.orgId, params.frameworkId);
-      if (found === undefined) throw new AppError('NOT_FOUND', 'There is no such framework.');
-      return { status: 200, body: found };
-    },
-  });
-  return [create, list, get];
+  return [
+    adminRoute({
+      ...creating,
+      summary: 'Create a framework with its requirements',
+      body: FrameworkBody,
+      errors: ['ALREADY_EXISTS', 'PERSONAL_DATA_REFUSED'],
+      async handler(context) {
+        return created(await createFramework(ports, context.params.orgId, { body: context.body, by: context }));
+      },
+    }),
+    adminRoute({
+      ...listing,
+      summary: 'List the frameworks of an organisation, oldest first',
+      responses: { 200: { description: 'A page.', schema: listOf(ListedFramework) } },
+      async handler({ params: { orgId }, query }) {
+        await findOrg(orgs, orgId);
+        return page(query, ['frameworks', orgId], (after) => frameworks.list(orgId, after));
+      },
+    }),
+    adminRoute({
+      ...reading,
+      summary: 'Read a framework with its requirements',
+      async handler({ params }) {
+        const framework = await frameworks.find(params.orgId, params.frameworkId);
+        if (framework === undefined) throw new AppError('NOT_FOUND', 'There is no such framework.');
+        return found(framework);
+      },
+    }),
+  ];
 }

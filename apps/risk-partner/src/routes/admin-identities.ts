@@ -1,12 +1,14 @@
-import { AppError } from '@sealgate/errors';
 import {
-  ADMIN_BODY_MAX_BYTES,
   ADMIN_LIST_RANGE,
+  adminBase,
   adminRoute,
   OPERATORS_ONLY,
   readPage,
+  resourceRoutes,
+  rowAnswers,
   type AdminCaller,
 } from '@sealgate/admin-api';
+import { AppError } from '@sealgate/errors';
 import { closedObject, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
@@ -57,59 +59,48 @@ export interface AdminIdentityPorts extends IdentityPorts {
   readonly cursors: CursorCodec;
 }
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
+const { creating, listing, deleting } = resourceRoutes({
+  name: 'Identity',
+  plural: 'Identities',
+  said: 'The identity, or the invitation.',
+  row: IdentityRow,
+  path: '/admin/v1/orgs/:orgId/people/:personId/identities',
+  params: { orgId: IdText, personId: IdText },
+  id: 'identityId',
+  idSchema: IdText,
+});
 
 /** Identities of people at identity providers. */
 export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCaller>[] {
-  const path = '/admin/v1/orgs/:orgId/people/:personId/identities';
+  const { people, identities, cursors } = ports;
+  const { created, page } = rowAnswers({ rowOf: identityView, positionOf: ({ id }) => id, cursors });
   return [
     unlinkedRoute(ports),
     adminRoute({
-      ...base,
-      method: 'post',
-      path,
+      ...creating,
       operationId: 'addIdentity',
       summary: 'Link an identity to a person, or invite them by e-mail',
       description:
         'Either `issuer` and `subject` of their access tokens, or an `email`: the invitation is valid for 14 days, and the first token of a configured issuer with that verified address becomes the identity.',
-      params: ofPerson,
       body: closedObject({ issuer: Optional(Issuer), subject: Optional(Subject), email: Optional(Email) }),
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-      responses: { 201: { description: 'The identity, or the invitation.', schema: IdentityRow } },
       errors: ['ALREADY_EXISTS'],
       async handler(context) {
-        const identity = await addIdentity(ports, context.params, { identity: namedIn(context.body), by: context });
-        return { status: 201, body: identityView(identity) };
+        return created(await addIdentity(ports, context.params, { identity: namedIn(context.body), by: context }));
       },
     }),
     adminRoute({
-      ...base,
-      method: 'get',
-      path,
-      operationId: 'listIdentities',
+      ...listing,
       summary: 'List the identities and invitations of a person, oldest first',
-      params: ofPerson,
-      query: listQuery(ADMIN_LIST_RANGE, {}),
-      responses: { 200: { description: 'A page.', schema: listOf(IdentityRow) } },
-      errors: [],
-      async handler({ params, query }) {
-        const { orgId, personId } = params;
-        await findPerson(ports.people, orgId, personId);
-        const page = readPage(query, ports.cursors, ['identities', personId]);
-        const rows = await ports.identities.list(personId, { limit: page.limit + 1, after: String(page.after ?? '') });
-        return { status: 200, body: page.answer(rows, { item: identityView, position: ({ id }) => id }) };
+      async handler({ params: { orgId, personId }, query }) {
+        await findPerson(people, orgId, personId);
+        return page(query, ['identities', personId], (after) => identities.list(personId, after));
       },
     }),
     adminRoute({
-      ...base,
-      method: 'delete',
-      path: `${path}/:identityId`,
+      ...deleting,
       operationId: 'removeIdentity',
       summary: 'Remove an identity or an invitation; its tokens are refused from the next request on',
-      params: Type.Object({ orgId: IdText, personId: IdText, identityId: IdText }),
       responses: { 204: { description: 'Removed, now or earlier.' } },
-      errors: [],
       async handler(context) {
         const { identityId: id, ...person } = context.params;
         await removeIdentity(ports, person, { id, by: context });
@@ -121,7 +112,7 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
 
 function unlinkedRoute({ unlinked, cursors }: Pick<AdminIdentityPorts, 'unlinked' | 'cursors'>): Route<AdminCaller> {
   return adminRoute({
-    ...base,
+    ...adminBase,
     permit: OPERATORS_ONLY,
     method: 'get',
     path: '/admin/v1/identities/unlinked',

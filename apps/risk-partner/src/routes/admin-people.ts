@@ -1,5 +1,5 @@
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import {
   addPerson,
@@ -42,71 +42,45 @@ const PersonRow = named(
 
 export type AdminPeoplePorts = PeoplePorts & KeysPorts;
 
-const base = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
-const ofOrg = Type.Object({ orgId: IdText });
-const ofPerson = Type.Object({ orgId: IdText, personId: IdText });
+const { creating, listing, reading, changing, deleting } = resourceRoutes({
+  name: 'Person',
+  plural: 'People',
+  said: 'The person.',
+  row: PersonRow,
+  path: '/admin/v1/orgs/:orgId/people',
+  params: { orgId: IdText },
+  id: 'personId',
+  idSchema: IdText,
+});
 
 export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  return [...listRoutes(ports), ...personRoutes(ports), ...personKeyRoutes(ports)];
-}
-
-function listRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  const path = '/admin/v1/orgs/:orgId/people';
+  const { orgs, people, cursors } = ports;
+  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ id }) => id, cursors });
   return [
     adminRoute({
-      ...base,
-      method: 'post',
-      path,
+      ...creating,
       operationId: 'addPerson',
       summary: 'Add a person to an organisation',
-      params: ofOrg,
       body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(Scope) }),
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-      responses: { 201: { description: 'The person.', schema: PersonRow } },
-      errors: [],
       async handler(context) {
-        const person = await addPerson(ports, context.params.orgId, { person: context.body, by: context });
-        return { status: 201, body: rowOf(person) };
+        return created(await addPerson(ports, context.params.orgId, { person: context.body, by: context }));
       },
     }),
     adminRoute({
-      ...base,
-      method: 'get',
-      path,
-      operationId: 'listPeople',
+      ...listing,
       summary: 'List the people of an organisation, oldest first',
-      params: ofOrg,
-      query: listQuery(ADMIN_LIST_RANGE, {}),
-      responses: { 200: { description: 'A page.', schema: listOf(PersonRow) } },
-      errors: [],
-      async handler({ params, query }) {
-        await findOrg(ports.orgs, params.orgId);
-        const page = readPage(query, ports.cursors, ['people', params.orgId]);
-        const rows = await ports.people.list(params.orgId, { limit: page.limit + 1, after: String(page.after ?? '') });
-        return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ id }) => id }) };
+      async handler({ params: { orgId }, query }) {
+        await findOrg(orgs, orgId);
+        return page(query, ['people', orgId], (after) => people.list(orgId, after));
       },
     }),
-  ];
-}
-
-function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  const one = { ...base, path: '/admin/v1/orgs/:orgId/people/:personId', params: ofPerson } as const;
-  const row = { 200: { description: 'The person.', schema: PersonRow } };
-  return [
     adminRoute({
-      ...one,
-      method: 'get',
-      operationId: 'getPerson',
+      ...reading,
       summary: 'Read a person',
-      responses: row,
-      errors: [],
-      async handler({ params }) {
-        return { status: 200, body: rowOf(await findPerson(ports.people, params.orgId, params.personId)) };
-      },
+      handler: async ({ params }) => found(await findPerson(people, params.orgId, params.personId)),
     }),
     adminRoute({
-      ...one,
-      method: 'delete',
+      ...deleting,
       operationId: 'removePerson',
       summary: 'Remove a person; their keys end at once',
       responses: { 204: { description: 'Removed, now or earlier.' } },
@@ -118,38 +92,34 @@ function personRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
       },
     }),
     adminRoute({
-      ...one,
-      path: '/admin/v1/orgs/:orgId/people/:personId/roles',
+      ...changing,
       method: 'put',
+      path: `${reading.path}/roles`,
       operationId: 'setRoles',
       summary: 'Set the roles of a person',
       body: closedObject({ roles: Roles }),
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-      responses: row,
       errors: ['IN_USE'],
       async handler(context) {
         const { orgId, personId } = context.params;
         const { roles } = context.body;
-        return { status: 200, body: rowOf(await setRoles(ports, orgId, { personId, roles, by: context })) };
+        return found(await setRoles(ports, orgId, { personId, roles, by: context }));
       },
     }),
     adminRoute({
-      ...one,
-      path: '/admin/v1/orgs/:orgId/people/:personId/scope',
+      ...changing,
       method: 'put',
+      path: `${reading.path}/scope`,
       operationId: 'setScope',
       summary: 'Set which rows a person may see',
       body: Scope,
-      bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
-      responses: row,
-      errors: [],
       async handler(context) {
         const { orgId, personId } = context.params;
         const { departments = [], canReadSensitive = false, unrestricted = false } = context.body;
         const scope = { departments, canReadSensitive, unrestricted };
-        return { status: 200, body: rowOf(await setScope(ports, orgId, { personId, scope, by: context })) };
+        return found(await setScope(ports, orgId, { personId, scope, by: context }));
       },
     }),
+    ...personKeyRoutes(ports),
   ];
 }
 
