@@ -18,9 +18,7 @@ export {
   keyTerms,
   keyView,
   rotationTerms,
-  type KeyStore,
   type KeyView,
-  type ListedKey,
 } from './key-routes.ts';
 export { DeclaredLoss } from './ledger-loss.ts';
 export {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { ServerSecrets } from '@sealgate/auth';
+import { ServerSecrets, type ApiKeyRow, type KeyStore } from '@sealgate/auth';
 import { closedObject } from '@sealgate/http';
 import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
@@ -7,9 +7,9 @@ import { Type } from '@sinclair/typebox';
 import request from 'supertest';
 import { adminSurface, OPERATOR, VIEWER } from '../test/admin-surface.ts';
 import { adminRoute, type AdminCaller } from './admin-app.ts';
-import { keyRoutes, keyTerms, keyView, type KeyStore, type ListedKey } from './key-routes.ts';
+import { keyRoutes, keyTerms, keyView } from './key-routes.ts';
 
-type DeskKey = ListedKey & { readonly desk: string };
+type DeskKey = ApiKeyRow<string>;
 
 const now = () => Date.parse('2030-01-02T03:04:05.678Z');
 const PATH = '/admin/v1/desks/d1/keys';
@@ -31,21 +31,22 @@ beforeEach(() => {
   [rows, orders, log] = [[], [], []];
 });
 
-const store: KeyStore<DeskKey, string, 'tx'> = {
+const store: KeyStore<string, 'tx'> = {
   async mint({ ownerId, label, grants, expiresAt = null, ...order }, sql) {
     log.push(`mint in ${sql}`);
     orders.push({ ownerId, grants, ...order });
     const id = `key_${rows.length + 1}`;
     const times = { createdAt: new Date(now()), revokedAt: null, endsAt: null, lastUsedAt: null };
-    const row = { id, label, desk: ownerId, keyPrefix: `dk_${rows.length + 1}`, expiresAt, replaces: null, ...times };
+    const keyPrefix = `dk_${rows.length + 1}`;
+    const row = { id, familyId: id, label, ownerId, grants, keyPrefix, expiresAt, replaces: null, ...times };
     rows.unshift(row);
     return { ...row, rawKey: 'raw' };
   },
   async list(ownerId, { limit, after }) {
     const start = rows.findIndex(({ id }) => id === after?.id) + 1;
-    return rows.filter(({ desk }) => desk === ownerId).slice(start, start + limit);
+    return rows.filter((row) => row.ownerId === ownerId).slice(start, start + limit);
   },
-  get: async (ownerId, id) => rows.find((row) => row.desk === ownerId && row.id === id),
+  get: async (ownerId, id) => rows.find((row) => row.ownerId === ownerId && row.id === id),
   async revoke(_, id, sql) {
     log.push(`revoke in ${sql}`);
     if (id === 'key_old') return 'already';
@@ -56,7 +57,7 @@ const store: KeyStore<DeskKey, string, 'tx'> = {
 const of = keyRoutes({
   path: '/admin/v1/desks/:desk/keys',
   params: { desk: Type.String() },
-  view: keyView<DeskKey>({ members: { desk: Type.String() }, membersOf: ({ desk }) => ({ desk }) }),
+  view: keyView<string>({ members: { desk: Type.String() }, membersOf: ({ ownerId }) => ({ desk: ownerId }) }),
   store,
   audited: async ({ caller }: { readonly caller: AdminCaller }, work) => {
     const result = await work('tx', async (verb, { id, ownerId }) => {

@@ -1,3 +1,4 @@
+import type { ApiKeyRow, KeyPosition, KeyStore, MintedApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { instantText, lineOfText, named, orNull, type Reply } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
@@ -5,19 +6,6 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { readPage } from './admin-app.ts';
 import { resourceRoutes } from './resource-routes.ts';
-
-/** What every key has, whatever its surface. */
-export interface ListedKey {
-  readonly id: string;
-  readonly label: string;
-  readonly keyPrefix: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly replaces: string | null;
-  readonly revokedAt: Date | null;
-  readonly endsAt: Date | null;
-  readonly lastUsedAt: Date | null;
-}
 
 /** What a body asks of a new key, whatever its surface. */
 interface KeyTerms {
@@ -27,44 +15,20 @@ interface KeyTerms {
   readonly overlapSeconds?: number | undefined;
 }
 
-interface NewKey<Grants> {
-  readonly ownerId: string;
-  readonly label: string;
-  readonly grants: Grants;
-  readonly expiresAt?: Date;
-  readonly replaces?: string;
-  readonly overlapSeconds?: number;
-}
-
-interface KeyPosition {
-  readonly createdAt: Date;
-  readonly id: string;
-}
-
-/** The keys of a surface; `ApiKeys` of api-keys fits. `Sql` is a transaction. */
-export interface KeyStore<Key extends ListedKey, Grants, Sql> {
-  /** @throws AppError NOT_FOUND, ALREADY_EXISTS, LIMIT_REACHED. */
-  mint(key: NewKey<Grants>, sql: Sql): Promise<Key & { readonly rawKey: string }>;
-  /** Newest first. */
-  list(ownerId: string, page: { readonly limit: number; readonly after?: KeyPosition }): Promise<Key[]>;
-  get(ownerId: string, id: string): Promise<Key | undefined>;
-  revoke(ownerId: string, id: string, sql: Sql): Promise<'revoked' | 'already' | 'missing'>;
-}
-
 /** How a surface shows its keys. */
-export interface KeyView<Key extends ListedKey> {
+export interface KeyView<Grants> {
   readonly minted: TSchema;
-  readonly mintedOf: (key: Key & { readonly rawKey: string }) => object;
+  readonly mintedOf: (key: MintedApiKey<Grants>) => object;
   readonly row: TSchema;
-  readonly rowOf: (key: Key) => object;
+  readonly rowOf: (key: ApiKeyRow<Grants>) => object;
 }
 
-interface KeyRoutesOptions<Path extends string, Key extends ListedKey, Grants, Sql, Context> {
+interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context> {
   readonly path: Path;
   /** The parameters in `path`. */
   readonly params?: TProperties;
-  readonly view: KeyView<Key>;
-  readonly store: KeyStore<Key, Grants, Sql>;
+  readonly view: KeyView<Grants>;
+  readonly store: KeyStore<Grants, Sql, NewGrants>;
   /** Runs a change in one transaction, in which `record` writes its audit event. */
   readonly audited: <Result>(
     context: Context,
@@ -91,15 +55,15 @@ export const rotationTerms = {
 export const keyTerms = { expiresAt: Type.Optional(instantText()), ...rotationTerms };
 
 /** The view of a key that shows everything; `members` are those that only this surface has. */
-export function keyView<Key extends ListedKey>({
+export function keyView<Grants>({
   members,
   membersOf,
   rawKey = 'Shown only once.',
 }: {
   readonly members: TProperties;
-  readonly membersOf: (key: Key) => object;
+  readonly membersOf: (key: ApiKeyRow<Grants>) => object;
   readonly rawKey?: string;
-}): KeyView<Key> {
+}): KeyView<Grants> {
   const ends = 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.';
   const own = {
     label: Text,
@@ -110,7 +74,7 @@ export function keyView<Key extends ListedKey>({
     replaces: orNull(Text),
   };
   const ending = { revokedAt: orNull(Time), endsAt: orNull({ ...Time, description: ends }), lastUsedAt: orNull(Time) };
-  const ownOf = (key: Key) => ({
+  const ownOf = (key: ApiKeyRow<Grants>) => ({
     label: key.label,
     keyPrefix: key.keyPrefix,
     ...membersOf(key),
@@ -127,7 +91,7 @@ export function keyView<Key extends ListedKey>({
 }
 
 /** The end and the last use of a key as rows show them. */
-export function endingOf({ revokedAt, endsAt, lastUsedAt }: ListedKey) {
+export function endingOf({ revokedAt, endsAt, lastUsedAt }: ApiKeyRow<unknown>) {
   return { revokedAt: timeText(revokedAt), endsAt: timeText(endsAt), lastUsedAt: timeText(lastUsedAt) };
 }
 
@@ -145,8 +109,8 @@ export function afterKey(position: unknown): { readonly after?: KeyPosition } {
  * What the routes of the keys of a surface have in common: most fields of the four routes, and what their handlers do.
  * The surface adds summaries, access where it is not the admin listener's, and whose keys a request means.
  */
-export function keyRoutes<const Path extends string, Key extends ListedKey, Grants, Sql, Context>(
-  options: KeyRoutesOptions<Path, Key, Grants, Sql, Context>,
+export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Context>(
+  options: KeyRoutesOptions<Path, Grants, NewGrants, Sql, Context>,
 ) {
   const { path, params, view, store, audited, cursors, now } = options;
   const { creating, listing, reading, deleting } = resourceRoutes({
@@ -168,7 +132,7 @@ export function keyRoutes<const Path extends string, Key extends ListedKey, Gran
     /** @throws AppError INVALID_REQUEST if the key would never be valid; what the store throws. */
     async mint(
       context: Context,
-      key: KeyTerms & { readonly ownerId: string; readonly grants: Grants },
+      key: KeyTerms & { readonly ownerId: string; readonly grants: NewGrants },
     ): Promise<Reply> {
       const { ownerId, label, grants, expiresAt, replaces, overlapSeconds } = key;
       const order = {

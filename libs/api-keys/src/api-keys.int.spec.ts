@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { keyHashOf } from '@sealgate/auth';
+import { keyHashOf, type NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { testClock, testIds, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { apiKeyMigrations, apiKeys, liveKeyCondition, type ApiKeys, type NewApiKey } from './index.ts';
+import { apiKeyMigrations, apiKeys, liveKeyCondition, type ApiKeys } from './index.ts';
 
 interface Grants {
   readonly permissions?: readonly string[];
@@ -21,6 +21,7 @@ const key = (more: Partial<NewApiKey<Grants>> = {}): NewApiKey<Grants> => ({
   grants: {},
   ...more,
 });
+const mint = (made: NewApiKey<Grants>) => sql.transaction((transaction) => keys.mint(made, transaction));
 const codeOf = async (call: Promise<unknown>): Promise<string> => {
   const error: unknown = await call.then(
     () => undefined,
@@ -54,9 +55,7 @@ beforeEach(async () => {
 
 describe('mint', () => {
   it('returns the raw key once and stores only its hash', async () => {
-    const minted = await keys.mint(
-      key({ grants: { permissions: ['ingest:ping'] }, expiresAt: new Date('2027-01-01') }),
-    );
+    const minted = await mint(key({ grants: { permissions: ['ingest:ping'] }, expiresAt: new Date('2027-01-01') }));
     expect(minted).toEqual({
       id: 'key_000001',
       ownerId: 'acme',
@@ -82,7 +81,7 @@ describe('mint', () => {
 
   it('refuses an overlap that is not a whole number of seconds up to seven days', async () => {
     for (const overlapSeconds of [-1, 1.5, 604_801, NaN]) {
-      await expect(keys.mint(key({ overlapSeconds }))).rejects.toThrow('overlap');
+      await expect(mint(key({ overlapSeconds }))).rejects.toThrow('overlap');
     }
   });
 
@@ -101,14 +100,14 @@ describe('mint', () => {
     const then = new Date(clock.now() - DAY_MS);
     await sql.query({ text, values: ['live_', then, null, 199] });
     await sql.query({ text, values: ['dead_', then, then, 300] });
-    const last = await keys.mint(key({ label: 'the 200th' }));
-    expect(await codeOf(keys.mint(key()))).toBe('LIMIT_REACHED');
-    expect(await codeOf(keys.mint(key({ replaces: last.id, overlapSeconds: 1 })))).toBe('LIMIT_REACHED');
-    await keys.mint(key({ ownerId: 'other' }));
+    const last = await mint(key({ label: 'the 200th' }));
+    expect(await codeOf(mint(key()))).toBe('LIMIT_REACHED');
+    expect(await codeOf(mint(key({ replaces: last.id, overlapSeconds: 1 })))).toBe('LIMIT_REACHED');
+    await mint(key({ ownerId: 'other' }));
     expect(await keys.countLive('acme')).toBe(200);
-    await keys.mint(key({ replaces: last.id })); // The replaced key makes room.
-    await keys.revoke('acme', 'live_7');
-    await keys.mint(key());
+    await mint(key({ replaces: last.id })); // The replaced key makes room.
+    await keys.revoke('acme', 'live_7', sql);
+    await mint(key());
     expect(await keys.countLive('acme')).toBe(200);
   });
 
@@ -116,7 +115,7 @@ describe('mint', () => {
     const text = `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at)
       SELECT 'k' || n, 'acme', 'f', 'l', 'p', sha256(('k' || n)::bytea), '{}', $1 FROM generate_series(1, 195) n`;
     await sql.query({ text, values: [new Date(clock.now())] });
-    const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(keys.mint(key()))));
+    const codes = await Promise.all(Array.from({ length: 12 }, () => codeOf(mint(key()))));
     expect(codes.filter((code) => code === 'undefined')).toHaveLength(5);
     expect(codes.filter((code) => code === 'LIMIT_REACHED')).toHaveLength(7);
   });
@@ -124,16 +123,16 @@ describe('mint', () => {
 
 describe('rotation', () => {
   it('ends the old key at once without an overlap', async () => {
-    const old = await keys.mint(key());
-    const young = await keys.mint(key({ replaces: old.id }));
+    const old = await mint(key());
+    const young = await mint(key({ replaces: old.id }));
     expect(young).toMatchObject({ familyId: old.familyId, replaces: old.id });
     expect([await isLive(old.id), await isLive(young.id)]).toEqual([false, true]);
     expect(await keys.countLive('acme')).toBe(1);
   });
 
   it('keeps the old key for the overlap, to the millisecond', async () => {
-    const old = await keys.mint(key());
-    const young = await keys.mint(key({ replaces: old.id, overlapSeconds: 604_800 }));
+    const old = await mint(key());
+    const young = await mint(key({ replaces: old.id, overlapSeconds: 604_800 }));
     clock.advance(604_800_000 - 1);
     expect([await isLive(old.id), await isLive(young.id)]).toEqual([true, true]);
     clock.advance(1);
@@ -141,23 +140,23 @@ describe('rotation', () => {
   });
 
   it('keeps the family over several rotations', async () => {
-    const first = await keys.mint(key());
-    const second = await keys.mint(key({ replaces: first.id }));
-    const third = await keys.mint(key({ replaces: second.id, overlapSeconds: 60 }));
+    const first = await mint(key());
+    const second = await mint(key({ replaces: first.id }));
+    const third = await mint(key({ replaces: second.id, overlapSeconds: 60 }));
     expect([second.familyId, third.familyId]).toEqual([first.id, first.id]);
-    expect((await keys.mint(key())).familyId).not.toBe(first.id);
+    expect((await mint(key())).familyId).not.toBe(first.id);
   });
 
   it('shows as its end the earliest of expiry, end of the overlap and revocation', async () => {
     const endOf = async (id: string) => (await keys.list('acme', { limit: 10 })).find((one) => one.id === id)?.endsAt;
     const at = (ms: number) => new Date(clock.now() + ms);
-    const forever = await keys.mint(key());
+    const forever = await mint(key());
     expect(await endOf(forever.id)).toBeNull();
-    const young = await keys.mint(key({ replaces: forever.id, overlapSeconds: 60, expiresAt: at(30_000) }));
+    const young = await mint(key({ replaces: forever.id, overlapSeconds: 60, expiresAt: at(30_000) }));
     expect([await endOf(forever.id), await endOf(young.id)]).toEqual([at(60_000), at(30_000)]);
-    await keys.mint(key({ replaces: young.id, overlapSeconds: 60 }));
+    await mint(key({ replaces: young.id, overlapSeconds: 60 }));
     expect(await endOf(young.id)).toEqual(at(30_000));
-    await keys.revoke('acme', young.id);
+    await keys.revoke('acme', young.id, sql);
     expect(await endOf(young.id)).toEqual(at(0));
     expect([await isLive(forever.id), await isLive(young.id)]).toEqual([true, false]);
     clock.advance(60_000);
@@ -166,28 +165,28 @@ describe('rotation', () => {
 
   it('replaces a key once, also after its overlap', async () => {
     for (const overlapSeconds of [0, 60]) {
-      const old = await keys.mint(key());
-      await keys.mint(key({ replaces: old.id, overlapSeconds }));
-      expect(await codeOf(keys.mint(key({ replaces: old.id })))).toBe('ALREADY_EXISTS');
+      const old = await mint(key());
+      await mint(key({ replaces: old.id, overlapSeconds }));
+      expect(await codeOf(mint(key({ replaces: old.id })))).toBe('ALREADY_EXISTS');
     }
   });
 
   it('replaces a key once under concurrency', async () => {
-    const old = await keys.mint(key());
-    const tries = Array.from({ length: 6 }, () => codeOf(keys.mint(key({ replaces: old.id, overlapSeconds: 60 }))));
+    const old = await mint(key());
+    const tries = Array.from({ length: 6 }, () => codeOf(mint(key({ replaces: old.id, overlapSeconds: 60 }))));
     const codes = await Promise.all(tries);
     expect(codes.sort()).toEqual([...Array<string>(5).fill('ALREADY_EXISTS'), 'undefined']);
     expect(await keys.countLive('acme')).toBe(2);
   });
 
   it('replaces only a live key of the same owner', async () => {
-    const foreign = await keys.mint(key({ ownerId: 'other' }));
-    const revoked = await keys.mint(key());
-    await keys.revoke('acme', revoked.id);
-    const expired = await keys.mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
+    const foreign = await mint(key({ ownerId: 'other' }));
+    const revoked = await mint(key());
+    await keys.revoke('acme', revoked.id, sql);
+    const expired = await mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
     clock.advance(1_000);
     for (const replaces of ['key_999999', '', foreign.id, revoked.id, expired.id]) {
-      expect(await codeOf(keys.mint(key({ replaces })))).toBe('NOT_FOUND');
+      expect(await codeOf(mint(key({ replaces })))).toBe('NOT_FOUND');
     }
     expect(await isLive(foreign.id)).toBe(true);
   });
@@ -195,28 +194,28 @@ describe('rotation', () => {
 
 describe('revoke', () => {
   it('ends one key of a family only', async () => {
-    const old = await keys.mint(key());
-    const young = await keys.mint(key({ replaces: old.id, overlapSeconds: 60 }));
-    expect(await keys.revoke('acme', young.id)).toBe('revoked');
+    const old = await mint(key());
+    const young = await mint(key({ replaces: old.id, overlapSeconds: 60 }));
+    expect(await keys.revoke('acme', young.id, sql)).toBe('revoked');
     expect([await isLive(old.id), await isLive(young.id)]).toEqual([true, false]);
-    expect(await keys.revoke('acme', old.id)).toBe('revoked');
+    expect(await keys.revoke('acme', old.id, sql)).toBe('revoked');
     expect(await keys.countLive('acme')).toBe(0);
   });
 
   it('keeps the first revocation time, and reports a missing key', async () => {
-    const { id } = await keys.mint(key());
-    expect(await keys.revoke('other', id)).toBe('missing');
+    const { id } = await mint(key());
+    expect(await keys.revoke('other', id, sql)).toBe('missing');
     expect(await isLive(id)).toBe(true);
-    expect(await keys.revoke('acme', id)).toBe('revoked');
+    expect(await keys.revoke('acme', id, sql)).toBe('revoked');
     clock.advance(5_000);
-    expect(await keys.revoke('acme', id)).toBe('already');
+    expect(await keys.revoke('acme', id, sql)).toBe('already');
     expect((await keys.get('acme', id))?.revokedAt).toEqual(new Date('2026-01-01T00:00:00.000Z'));
-    expect(await keys.revoke('acme', 'key_999999')).toBe('missing');
+    expect(await keys.revoke('acme', 'key_999999', sql)).toBe('missing');
   });
 
   it('takes effect on a replica whose clock is behind', async () => {
-    const { id } = await keys.mint(key());
-    await keys.revoke('acme', id);
+    const { id } = await mint(key());
+    await keys.revoke('acme', id, sql);
     clock.advance(-60_000);
     expect(await isLive(id)).toBe(false);
   });
@@ -224,7 +223,7 @@ describe('revoke', () => {
 
 describe('expiry', () => {
   it('takes effect at the exact millisecond', async () => {
-    const { id } = await keys.mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
+    const { id } = await mint(key({ expiresAt: new Date(clock.now() + 1_000) }));
     clock.advance(999);
     expect(await isLive(id)).toBe(true);
     clock.advance(1);
@@ -234,13 +233,13 @@ describe('expiry', () => {
 
 describe('list', () => {
   it('holds live keys and those that ended in the last 30 days', async () => {
-    const revoked = await keys.mint(key({ label: 'revoked' }));
-    await keys.revoke('acme', revoked.id);
-    await keys.mint(key({ label: 'expires', expiresAt: new Date(clock.now() + DAY_MS) }));
-    const old = await keys.mint(key({ label: 'replaced' }));
-    await keys.mint(key({ label: 'live', replaces: old.id, overlapSeconds: 2 * 86_400 }));
-    await keys.mint(key({ label: 'far', expiresAt: new Date(clock.now() + 1_000 * DAY_MS) }));
-    await keys.mint(key({ ownerId: 'other', label: "another owner's" }));
+    const revoked = await mint(key({ label: 'revoked' }));
+    await keys.revoke('acme', revoked.id, sql);
+    await mint(key({ label: 'expires', expiresAt: new Date(clock.now() + DAY_MS) }));
+    const old = await mint(key({ label: 'replaced' }));
+    await mint(key({ label: 'live', replaces: old.id, overlapSeconds: 2 * 86_400 }));
+    await mint(key({ label: 'far', expiresAt: new Date(clock.now() + 1_000 * DAY_MS) }));
+    await mint(key({ ownerId: 'other', label: "another owner's" }));
     expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires', 'revoked']);
     clock.advance(30 * DAY_MS);
     expect(await labels()).toEqual(['far', 'live', 'replaced', 'expires']);
@@ -253,7 +252,7 @@ describe('list', () => {
 
   it('pages without gaps or duplicates, also within a millisecond', async () => {
     for (let count = 1; count <= 7; count += 1) {
-      await keys.mint(key({ label: String(count) }));
+      await mint(key({ label: String(count) }));
       if (count % 3 === 0) clock.advance(1);
     }
     const seen: string[] = [];
@@ -267,7 +266,7 @@ describe('list', () => {
   });
 
   it("does not find another owner's key", async () => {
-    const { id } = await keys.mint(key());
+    const { id } = await mint(key());
     expect(await keys.get('other', id)).toBeUndefined();
     expect(await keys.list('other', { limit: 10 })).toEqual([]);
   });

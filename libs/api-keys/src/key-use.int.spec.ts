@@ -31,7 +31,8 @@ beforeEach(async () => {
   clock = testClock('2026-01-01T00:00:00.000Z');
   const keys = apiKeys({ sql, schema: 'desk', prefix: 'gk_', now: clock.now, newId: testIds() });
   ids = [];
-  for (const label of ['a', 'b', 'c']) ids.push((await keys.mint({ ownerId: 'acme', label, grants: {} })).id);
+  for (const label of ['a', 'b', 'c'])
+    ids.push((await sql.transaction((tx) => keys.mint({ ownerId: 'acme', label, grants: {} }, tx))).id);
   failures.length = 0;
 });
 

@@ -1,5 +1,5 @@
-import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
-import type { KeyedHasher } from '@sealgate/auth';
+import type { ApiKeys } from '@sealgate/api-keys';
+import type { ApiKeyRow, KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Sql } from '@sealgate/storage';
 import {

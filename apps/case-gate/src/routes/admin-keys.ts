@@ -1,14 +1,6 @@
-import {
-  ADMIN_LIST_RANGE,
-  adminRoute,
-  keyRoutes,
-  keyTerms,
-  keyView,
-  type AdminCaller,
-  type KeyStore,
-} from '@sealgate/admin-api';
-import type { ApiKeyRow } from '@sealgate/api-keys';
+import { ADMIN_LIST_RANGE, adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
+import type { KeyStore } from '@sealgate/auth';
 import { closedObject, enumOf, listQuery, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { RecordingSql } from '../data/ledger-writer.ts';
@@ -23,14 +15,14 @@ const MintBody = closedObject({
   ...keyTerms,
 });
 
-const view = keyView<ApiKeyRow<KeyGrants>>({
+const view = keyView<KeyGrants>({
   members: { environment: Text, scopes: Texts },
   membersOf: ({ ownerId, grants }) => ({ environment: ownerId, scopes: grants.scopes }),
   rawKey: 'Returned only once.',
 });
 
 export interface AdminKeysPorts extends AdminPorts {
-  readonly keys: KeyStore<ApiKeyRow<KeyGrants>, readonly Scope[], RecordingSql>;
+  readonly keys: KeyStore<KeyGrants, RecordingSql, readonly Scope[]>;
   /** The environment of a key; undefined where there is no such key. */
   readonly environmentOfKey: (id: string) => Promise<string | undefined>;
 }

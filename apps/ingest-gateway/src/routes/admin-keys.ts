@@ -1,6 +1,6 @@
 import { adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
-import type { ApiKeyRow, ApiKeys, NewApiKey } from '@sealgate/api-keys';
 import type { AuditChange } from '@sealgate/audit';
+import type { KeyStore, NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { closedObject, enumOf, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
@@ -28,7 +28,7 @@ const MintBody = closedObject({
   limits: Type.Optional(LimitsBody),
 });
 
-const view = keyView<ApiKeyRow<KeyGrants>>({
+const view = keyView<KeyGrants>({
   members: {
     permissions: OrNull(Type.Array(Text)),
     allowedAssetTypes: OrNull(Type.Array(Text)),
@@ -49,7 +49,7 @@ export interface AdminKeysPorts {
   readonly networks: NetworkStore;
   /** Whether the network exists; if so, locks its row until the transaction ends. */
   readonly holdNetwork: (sql: Sql, networkId: string) => Promise<boolean>;
-  readonly keys: ApiKeys<KeyGrants>;
+  readonly keys: KeyStore<KeyGrants, Sql>;
   readonly cursors: CursorCodec;
   /** A key and its audit event are written in one transaction. */
   readonly inTransaction: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;

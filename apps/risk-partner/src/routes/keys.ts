@@ -8,10 +8,11 @@ import {
   type AdminCaller,
   type KeyView,
 } from '@sealgate/admin-api';
-import type { ApiKeyRow, ApiKeys } from '@sealgate/api-keys';
+import type { ApiKeyRow, KeyStore } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { closedObject, listQuery, named, orNull, routeFor, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
+import type { Sql } from '@sealgate/storage';
 import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
 import { adminEntry, findPerson, type AdminContext, type PeoplePorts } from '../domain/manage-orgs.ts';
@@ -38,7 +39,7 @@ const membersOf = ({ label, keyPrefix, createdAt }: ApiKeyRow<NoGrants>) => ({
   keyPrefix,
   createdAt: createdAt.toISOString(),
 });
-const view: KeyView<ApiKeyRow<NoGrants>> = {
+const view: KeyView<NoGrants> = {
   minted: named('MintedKey', Type.Object({ id: Text, rawKey: RawKey, ...members })),
   mintedOf: (key) => ({ id: key.id, rawKey: key.rawKey, ...membersOf(key) }),
   row: named('Key', Type.Object({ id: Text, ...members, ...ending })),
@@ -46,7 +47,7 @@ const view: KeyView<ApiKeyRow<NoGrants>> = {
 };
 
 export interface KeysPorts {
-  readonly keys: ApiKeys<NoGrants>;
+  readonly keys: KeyStore<NoGrants, Sql>;
   readonly cursors: CursorCodec;
   readonly runAudited: RunAudited;
   readonly now: () => number;
