@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { build, stop, type Metafile, type OutputFile } from 'esbuild';
 import { buildPages } from './build-pages.ts';
 import { billOfMaterials, bundledPackages, noticesOf, type PackagedOutputs } from './bundled-packages.ts';
-import { workspaceRoot } from './src/workspace.ts';
+import { appsWith, workspaceRoot } from './src/workspace.ts';
 
 /** Bundled CommonJS loads Node's modules through `require`, which an ES module does not have. */
 const banner = `import { createRequire as createRequireOfBundle } from 'node:module';
@@ -51,6 +51,7 @@ export async function bundleSurface(name: string, output?: string, mapsAt = outp
       join(app, 'src'),
       ...inputs,
       ...pages.inputs,
+      ...(existsSync(operationsOf(app)) ? appsWith(ADMIN_DOCUMENT).map(documentOf) : []),
       ...sets.values(),
       ...[...sets.values()].flatMap(filesIn),
     ];
@@ -82,7 +83,7 @@ async function runEsbuild(app: string, place: string): Promise<{ outputFiles: Ou
   }
 }
 
-const esbuild = (app: string, place: string) =>
+const esbuild = async (app: string, place: string) =>
   build({
     entryPoints: programsOf(join(app, 'src')),
     outdir: place,
@@ -97,7 +98,7 @@ const esbuild = (app: string, place: string) =>
     // V8 keeps the source text: minified, a process idles some MiB lower. Names stay, for stacks.
     minifyWhitespace: true,
     sourcemap: true,
-    define: buildDefinitions(),
+    define: await buildDefinitions(app),
     // Source maps contain positions, enough for stacks; the sources are not deployed.
     sourcesContent: false,
     legalComments: 'none', // THIRD-PARTY-NOTICES.txt has them in full.
@@ -107,13 +108,27 @@ const esbuild = (app: string, place: string) =>
     external,
   });
 
-/** Build information: the version of the workspace, and the commit from SEALGATE_COMMIT. */
-function buildDefinitions(): Record<string, string> {
+/**
+ * Build information: the version of the workspace, and the commit from SEALGATE_COMMIT. For a command that is made from
+ * OpenAPI documents (`src/operations.ts`), what it needs of them.
+ */
+async function buildDefinitions(app: string): Promise<Record<string, string>> {
   const { version } = JSON.parse(readFileSync(join(workspaceRoot, 'package.json'), 'utf8')) as { version: string };
   return {
     SEALGATE_BUILD_VERSION: JSON.stringify(version),
     SEALGATE_BUILD_COMMIT: JSON.stringify(process.env['SEALGATE_COMMIT'] ?? ''),
+    ...(existsSync(operationsOf(app)) ? { SEALGATE_ADMIN_OPERATIONS: await operationsIn(operationsOf(app)) } : {}),
   };
+}
+
+/** Made from the OpenAPI documents of all admin APIs. */
+const operationsOf = (app: string): string => join(app, 'src/operations.ts');
+const ADMIN_DOCUMENT = 'admin-openapi.json';
+const documentOf = (app: string): string => join(workspaceRoot, 'apps', app, ADMIN_DOCUMENT);
+
+async function operationsIn(file: string): Promise<string> {
+  const { operations } = (await import(pathToFileURL(file).href)) as { operations: unknown };
+  return JSON.stringify(operations);
 }
 
 const filesIn = (folder: string): string[] => readdirSync(folder).map((file) => join(folder, file));

@@ -105,7 +105,7 @@ export function apiPath(texts: TemplateStringsArray, ...values: readonly string[
   return texts.map((text, index) => `${text}${index < values.length ? segment(values[index] ?? '') : ''}`).join('');
 }
 
-function segment(value: string): string {
+export function segment(value: string): string {
   if (value === '') throw new UsageError('An id or name is empty.');
   if (value === '.' || value === '..') throw new UsageError(`"${value}" cannot be used as an id or name.`);
   if (!value.isWellFormed()) throw new UsageError('An id or name is not well-formed Unicode.');

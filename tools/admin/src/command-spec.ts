@@ -1,14 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { type ExitCode, UsageError } from './errors.ts';
+import type { ExitCode } from './errors.ts';
 import type { ConnectionOptions } from './find-connection.ts';
-import { isObject } from './json-object.ts';
-import { cellText, type Format } from './row-table.ts';
 import type { Session } from './session.ts';
 
-/** A command as data: mounted, documented and tested through the table of groups. */
-export interface CommandSpec<Options extends object = object> {
-  /** Its name and arguments, such as `get <networkId>`, with the name of a nested group before it. */
-  readonly usage: string;
+/** A command whose options and request are code. */
+export interface CodeCommand<Options extends object = object> {
   /** One sentence without a full stop, for lists of commands. */
   readonly summary: string;
   /** Further text of its `--help`. */
@@ -25,6 +21,12 @@ export interface CommandSpec<Options extends object = object> {
    * 0.
    */
   run(session: Session, args: readonly string[], options: Options): Promise<ExitCode | void>;
+}
+
+/** A command as it is mounted, documented and tested. */
+export interface CommandSpec<Options extends object = object> extends CodeCommand<Options> {
+  /** Its name and arguments, such as `get <networkId>`, with the name of a nested group before it. */
+  readonly usage: string;
 }
 
 /** A group of commands, and the surfaces that serve it. */
@@ -94,35 +96,3 @@ function timeoutSeconds(text: string): number {
   if (seconds >= 1 && seconds <= MAX_TIMEOUT_SECONDS) return seconds;
   throw new InvalidArgumentError(`It must be from 1 to ${MAX_TIMEOUT_SECONDS}.`);
 }
-
-export interface LimitOptions {
-  readonly rate?: number;
-  readonly burst?: number;
-}
-
-export function limitOptions(): Option[] {
-  return [
-    integerOption('--rate <n>', 'records per second; with --burst'),
-    integerOption('--burst <n>', 'burst of records; with --rate'),
-  ];
-}
-
-/** The limits for a request body; undefined without options. @throws UsageError for one without the other. */
-export function limitsOf({ rate, burst }: LimitOptions): { ratePerSecond: number; burst: number } | undefined {
-  if (rate === undefined && burst === undefined) return undefined;
-  if (rate === undefined || burst === undefined) throw new UsageError('--rate and --burst go together.');
-  return { ratePerSecond: rate, burst };
-}
-
-export const limitsText: Format = (value) => {
-  if (value === null) return 'default';
-  if (!isObject(value)) return cellText(value);
-  return `${cellText(value['ratePerSecond'])} records/s, ${cellText(value['burst'])} at once`;
-};
-
-export interface EnvironmentOptions {
-  readonly environment?: string;
-}
-
-/** The environment of a command; the API's default is `live`. */
-export const environmentOption = (): Option => new Option('--environment <name>', 'the environment (default: live)');

@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { acceptTimeline, describeServers, type ServerReport } from '@sealgate/storage';
-import { type CommandSpec, yesOption } from '../command-spec.ts';
+import { type CodeCommand, yesOption } from '../command-spec.ts';
 import { EXIT_CODES, UnreachableError, UsageError } from '../errors.ts';
+import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
 import { type Column, rowFields, RowTable } from '../row-table.ts';
 import type { Session } from '../session.ts';
@@ -50,8 +51,7 @@ async function serversOf(
 const tableOf = (servers: readonly ServerReport[]): string =>
   new RowTable(COLUMNS).lines(servers.map((server) => ({ ...server })));
 
-const servers: CommandSpec<UrlOptions> = {
-  usage: 'servers',
+const servers: CodeCommand<UrlOptions> = {
   summary: 'Ask each PostgreSQL server of the URL what it is: primary or standby, and its timeline',
   details:
     'Each promotion starts a new timeline. Of several primaries the services use the one with the newest timeline, and name the others in their log and readiness.',
@@ -65,8 +65,7 @@ const servers: CommandSpec<UrlOptions> = {
   },
 };
 
-const accept: CommandSpec<AcceptOptions> = {
-  usage: 'accept-timeline',
+const accept: CodeCommand<AcceptOptions> = {
   summary: 'Make a primary on an older timeline the one to use, after a restore that goes back on purpose',
   details:
     'It is written in the database of that primary, as the comment of the schema sealgate_timeline; no service has to run. Processes use the server within a second, keep the acceptance in Redis and STATE_DIR, and leave an event in their audit trail. All servers without it are refused from then on, whatever timeline they are on: what they hold and this one lacks is given up. Needs a role that may create a schema in the database, such as that of MIGRATION_DATABASE_URL.',
@@ -121,4 +120,9 @@ function chosenOf(found: readonly ServerReport[], wanted: string | undefined): S
   return only;
 }
 
-export const databaseCommands: readonly CommandSpec[] = [servers, accept];
+export const databaseGroup: GroupRows = {
+  name: 'database',
+  summary: 'The PostgreSQL servers of DATABASE_URL: which is the primary, and which timeline counts. Needs no service.',
+  surfaces: [],
+  commands: { servers, 'accept-timeline': accept },
+};

@@ -1,21 +1,16 @@
 import { type ArchivedRecord, ArchiveFileError, ArchiveFiles } from '@sealgate/ledger-embedded/archive-files';
 import { proveArchived } from '@sealgate/ledger-embedded/prove-archived';
 import { Option } from 'commander';
-import { apiPath } from '../admin-api.ts';
-import { type CommandSpec, integerOption, yesOption } from '../command-spec.ts';
+import type { CodeCommand } from '../command-spec.ts';
 import { EXIT_CODES, type ExitCode, UsageError } from '../errors.ts';
+import type { Row } from '../row-command.ts';
 import { rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
 
-interface ArchiveOptions {
-  readonly before?: number;
-  readonly olderThan?: number;
-}
-
 const MOST_STANDSTILLS = 10;
 
-export const archive: CommandSpec<ArchiveOptions> = {
-  usage: 'archive <channel>',
+export const archive: Row = {
+  operation: 'archiveRecords',
   summary: 'Move records of a channel from the database to the archive',
   details:
     'Processes with the archive (LEDGER_ARCHIVE_DIR) can still read, prove, audit and erase them; ids stay taken. Only whole tiles of 256 signed records are moved. A repeated run continues where the last one stopped, and signs the archive again.',
@@ -23,20 +18,15 @@ export const archive: CommandSpec<ArchiveOptions> = {
     'sealgate ledger archive acme.main --older-than 400',
     'sealgate ledger archive acme.main --before 1048576 --yes',
   ],
-  options: [
-    integerOption('--before <index>', 'the first index that stays in the database'),
-    integerOption('--older-than <days>', 'archive records older than this'),
-    yesOption(),
-  ],
-  run: async (session, [channel = ''], { before, olderThan }) => {
-    if ((before === undefined) === (olderThan === undefined))
-      throw new UsageError('Give either --before or --older-than.');
-    await session.confirm(`Move records of ${channel} out of the database?`);
-    const request = {
-      method: 'POST',
-      path: apiPath`/ledger/channels/${channel}/archive`,
-      body: before === undefined ? { olderThanDays: olderThan! } : { before },
-    } as const;
+  options: {
+    '--before <index>': 'the first index that stays in the database',
+    '--older-than <days>': { words: 'archive records older than this', sets: 'olderThanDays' },
+  },
+  complete: async (body) => {
+    if (Object.keys(body).length !== 1) throw new UsageError('Give either --before or --older-than.');
+  },
+  confirm: 'Move records of <channel> out of the database?',
+  run: async (session, request) => {
     let answer = await session.api.json(request);
     // One step may be delayed by an erasure of the same records. Many in a row have another cause.
     for (let standstills = 0; Number(answer.value['archived']) < Number(answer.value['until']);) {
@@ -57,8 +47,7 @@ export const archive: CommandSpec<ArchiveOptions> = {
 
 const RANGE = /^(\d{1,15})\.\.(\d{1,15})$/;
 
-export const fetch: CommandSpec<{ readonly dir: string }> = {
-  usage: 'fetch <channel> <wanted>',
+export const fetch: CodeCommand<{ readonly dir: string }> = {
   summary: 'Read records from the files of an archive, without a service: an id, or <index>..<index>',
   details:
     'For an id: receipt, data and proof, for `sealgate-verify receipt`. For indexes, inclusive: one record per line. An id is searched in every file. Signatures are not checked here: `sealgate-verify log` checks a whole archive, `sealgate-verify receipt` the output of this command.',

@@ -14,7 +14,7 @@ import {
   tileWidth,
 } from '@sealgate/merkle';
 import { Option } from 'commander';
-import type { CommandSpec } from '../command-spec.ts';
+import type { CodeCommand } from '../command-spec.ts';
 import { errorCode, EXIT_CODES, UnreachableError, UnwritableError, UsageError } from '../errors.ts';
 
 interface ExportOptions {
@@ -22,8 +22,7 @@ interface ExportOptions {
   readonly bearerFile?: string;
 }
 
-export const exportLog: CommandSpec<ExportOptions> = {
-  usage: 'export <url> <dir>',
+export const exportLog: CodeCommand<ExportOptions> = {
   summary: 'Copy a log to a folder for any file server: checkpoint, tiles and entries; a later run continues it',
   details:
     'URL is that of one log (C2SP tlog-tiles) that serves entries, such as https://peer.example.com/ledger/acme.main. Only checkpoint and entries are fetched; the tiles are built from them and must give the signed root. A log that does not extend the copy in the folder is rejected with exit code 1. The checkpoint is written last, so that an interrupted run leaves the earlier copy valid. Serve partial tiles and the checkpoint with a short cache lifetime, everything else as immutable.',

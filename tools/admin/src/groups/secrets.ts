@@ -3,8 +3,9 @@ import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope'
 import { generateNoteKey } from '@sealgate/merkle';
 import { Option } from 'commander';
 import { apiPath } from '../admin-api.ts';
-import type { CommandSpec } from '../command-spec.ts';
+import type { CodeCommand } from '../command-spec.ts';
 import { EXIT_CODES, UsageError } from '../errors.ts';
+import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
 import { printable, rowFields } from '../row-table.ts';
 
@@ -132,8 +133,7 @@ function kindOf(name: string): Kind {
   return kind;
 }
 
-const make: CommandSpec<NewOptions> = {
-  usage: 'new <kind>',
+const make: CodeCommand<NewOptions> = {
   summary: 'Generate a secret in the format of its variable; nothing is sent, and it is shown only once',
   details: `Kinds: ${kindNames}. Its public key or hash is printed with the variable it belongs to.`,
   examples: ['sealgate secrets new server-secret', 'sealgate secrets new ledger-signing-key --name ledger.example.com'],
@@ -149,8 +149,7 @@ const make: CommandSpec<NewOptions> = {
   },
 };
 
-const status: CommandSpec<{ readonly retire?: string }> = {
-  usage: 'status',
+const status: CodeCommand<{ readonly retire?: string }> = {
   summary: 'Show the server secrets of the processes, what needs each and until when, and the accepted tokens and keys',
   details:
     'For the surface of the admin API; tokens and keys by the first 8 digits of their hashes. Exit code 1 if a process lacks a needed secret or, with --retire, if the secret, token or key of that id cannot be removed yet.',
@@ -166,8 +165,7 @@ const status: CommandSpec<{ readonly retire?: string }> = {
   },
 };
 
-const rotate: CommandSpec = {
-  usage: 'rotate <kind>',
+const rotate: CodeCommand = {
   summary: 'Show the next step of a rotation of a secret; nothing is changed',
   details: `Kinds: ${kindNames}. For a server-secret it depends on the state of the surface's processes.`,
   examples: ['sealgate secrets rotate server-secret'],
@@ -185,7 +183,13 @@ const rotate: CommandSpec = {
   },
 };
 
-export const secretCommands: readonly CommandSpec[] = [make, status, rotate];
+export const secretsGroup: GroupRows = {
+  name: 'secrets',
+  summary:
+    'Secrets of the deployment: generate them, and rotate them without failed requests. Each surface has its own.',
+  surfaces: ['case-gate', 'ingest-gateway', 'ledger-peer', 'risk-partner'],
+  commands: { 'new <kind>': make, status, 'rotate <kind>': rotate },
+};
 
 /** Missing members count as empty: an admin API of another version may omit them. */
 function reportOf(value: JsonObject): Report {

@@ -1,139 +1,47 @@
-import type { JsonValue } from '@sealgate/json';
-import { Option } from 'commander';
-import { apiPath } from '../admin-api.ts';
-import {
-  type CommandSpec,
-  integerOption,
-  limitOptions,
-  type LimitOptions,
-  limitsOf,
-  limitsText,
-  listOption,
-  yesOption,
-} from '../command-spec.ts';
+import { LIMITS, networkLimitsText, PERIOD } from '../common-rows.ts';
 import { UsageError } from '../errors.ts';
-import { pathOfSource, refusalCommands } from './source-refusals.ts';
-import { given, isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
-import { pageOptions, type PageOptions, printList } from '../print-list.ts';
-import { cellText, type Column, type Format, grantText, printable, rowFields } from '../row-table.ts';
-import {
-  secretFrom,
-  secretOptions,
-  type SecretOptions,
-  signatureOptions,
-  type SignatureOptions,
-  signingOf,
-} from './source-signature.ts';
+import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
+import type { GroupRows } from '../groups.ts';
+import type { JsonMembers, OptionRows } from '../option-rows.ts';
+import type { Row } from '../row-command.ts';
+import { cellText, type Format, grantText, printable, rowFields } from '../row-table.ts';
+import { SECRET_FILE, secretFrom, SIGNATURE, withOthers } from './source-signature.ts';
 
 const secretIds: Format = (value) =>
   Array.isArray(value) ? value.map((one) => (isObject(one) ? textOf(one['id']) : '')).join(', ') : cellText(value);
 
-const COLUMNS: readonly Column[] = [
-  { title: 'SOURCE', member: 'sourceId' },
-  { title: 'NAME', member: 'name' },
-  { title: 'SCHEME', member: 'scheme' },
-  { title: 'SECRETS', member: 'secrets', format: secretIds },
-  { title: 'ENABLED', member: 'enabled' },
-  { title: 'CREATED', member: 'createdAt' },
-];
+const sourceText = (row: JsonObject): string =>
+  rowFields(row, { secrets: secretIds, allowedTypes: grantText, limits: networkLimitsText });
 
-const DELIVERY_COLUMNS: readonly Column[] = [
-  { title: 'AT', member: 'at' },
-  { title: 'OUTCOME', member: 'outcome' },
-  { title: 'CODE', member: 'code' },
-  { title: 'REASON', member: 'reason' },
-  { title: 'DELIVERIES', member: 'deliveries' },
-  { title: 'TYPES', member: 'types' },
-  { title: 'EVENT', member: 'eventId' },
-  { title: 'REQUEST', member: 'requestId' },
-];
-
-const FORMATS: Readonly<Record<string, Format>> = {
-  secrets: secretIds,
-  allowedTypes: grantText,
-  limits: (value) => (value === null ? "the network's" : limitsText(value)),
+const SETTINGS: OptionRows = {
+  '--channel <name>': "the channel of its records (default: the network's first)",
+  '--type <type>': 'the type of every record',
+  '--type-from <place>': 'source of the type: header:<name> or a JSON pointer',
+  '--delivery-id-from <place>': 'source of the delivery id',
+  '--id-from <place>': 'source of the record id, and of the delivery id where nothing else names it',
+  '--owner-from <place>': 'source of the record owner',
+  '--tolerance-seconds <n>': 'allowed clock skew of a signed timestamp (default: 300)',
+  '--allowed-type <type>': 'a type it may deliver (default: all)',
+  '--max-bytes <n>': 'the largest body, 1048576 to 26214400 (default: 1048576)',
+  '--keep-refused-hours <n>': 'keep refused deliveries, encrypted, to process them again (default: 0)',
+  '--settings <file>': { words: 'members as JSON, in place of options', sets: null },
+  ...SIGNATURE,
+  ...LIMITS,
 };
 
-const sourceText = (row: JsonObject): string => rowFields(row, FORMATS);
-
-interface SettingOptions extends LimitOptions, SignatureOptions {
-  readonly deliveryIdFrom?: string;
-  readonly channel?: string[];
-  readonly type?: string;
-  readonly typeFrom?: string;
-  readonly idFrom?: string;
-  readonly ownerFrom?: string;
-  readonly toleranceSeconds?: number;
-  readonly allowedType?: string[];
-  readonly maxBytes?: number;
-  readonly keepRefusedHours?: number;
+interface FileOptions {
   readonly settings?: string;
+  readonly secretId?: string;
+  readonly secretFile?: string;
 }
 
-const settingOptions = (): Option[] => [
-  listOption('--channel <name>', "the channel of its records (default: the network's first)"),
-  new Option('--type <type>', 'the type of every record'),
-  new Option('--type-from <place>', 'source of the type: header:<name> or a JSON pointer'),
-  new Option('--delivery-id-from <place>', 'source of the delivery id'),
-  new Option('--id-from <place>', 'source of the record id, and of the delivery id where nothing else names it'),
-  new Option('--owner-from <place>', 'source of the record owner'),
-  integerOption('--tolerance-seconds <n>', 'allowed clock skew of a signed timestamp (default: 300)'),
-  listOption('--allowed-type <type>', 'a type it may deliver (default: all)'),
-  integerOption('--max-bytes <n>', 'the largest body, 1048576 to 26214400 (default: 1048576)'),
-  integerOption('--keep-refused-hours <n>', 'keep refused deliveries, encrypted, to process them again (default: 0)'),
-  new Option('--settings <file>', 'members as JSON, in place of options'),
-  ...signatureOptions(),
-  ...limitOptions(),
-];
-
-function settingsOf(options: SettingOptions, before?: JsonObject): { [member: string]: JsonValue } {
-  const {
-    channel: channels,
-    type,
-    typeFrom,
-    deliveryIdFrom,
-    idFrom,
-    ownerFrom,
-    toleranceSeconds,
-    allowedType: allowedTypes,
-  } = options;
-  const further = options.settings === undefined ? {} : readJsonFile(options.settings);
-  if (!isObject(further)) throw new UsageError(`${options.settings ?? ''} is not a JSON object.`);
-  const { maxBytes, keepRefusedHours } = options;
-  const limits = limitsOf(options);
-  return {
-    ...further,
-    ...given({ channels, type, typeFrom, deliveryIdFrom, idFrom, ownerFrom, toleranceSeconds, allowedTypes, limits }),
-    ...signingOf(options, before),
-    ...given({ maxBytes, keepRefusedHours }),
-  };
+/** Options count more than the file. */
+function addSettings(body: JsonMembers, { settings }: FileOptions): void {
+  if (settings === undefined) return;
+  const further = readJsonFile(settings);
+  if (!isObject(further)) throw new UsageError(`${settings} is not a JSON object.`);
+  for (const [name, value] of Object.entries(further)) body[name] ??= value;
 }
-
-const shownOnce = (value: string): string => `
-  ${printable(value)}
-
-This is the only time that the secret is shown: give it to the sender now. Nobody can show it again.
-`;
-
-const list: CommandSpec<PageOptions> = {
-  usage: 'list <networkId>',
-  summary: 'List the sources of a network, newest first',
-  examples: ['sealgate sources list acme'],
-  options: pageOptions(),
-  run: (session, [networkId = ''], options) => {
-    const path = apiPath`/networks/${networkId}/sources`;
-    return printList(session, { path, columns: COLUMNS, none: 'The network has no sources.' }, options);
-  },
-};
-
-const get: CommandSpec = {
-  usage: 'get <networkId> <sourceId>',
-  summary: 'Read a source, without its secrets',
-  examples: ['sealgate sources get acme src_AAAAAAAAAAAAAAAAAAAAAA'],
-  run: async (session, [networkId = '', sourceId = '']) => {
-    session.show(await session.api.json({ method: 'GET', path: pathOfSource(networkId, sourceId) }), sourceText);
-  },
-};
 
 /** Senders whose scheme and settings the service knows. */
 const PRESETS = [
@@ -141,14 +49,8 @@ const PRESETS = [
   ...['gitlab', 'sendgrid', 'vercel', 'woocommerce', 'hookdeck', 'chargebee', 'postmark', 'deepgram', 'cursor'],
 ];
 
-interface CreateOptions extends SettingOptions, SecretOptions {
-  readonly name: string;
-  readonly preset?: string;
-  readonly scheme?: string;
-}
-
-const create: CommandSpec<CreateOptions> = {
-  usage: 'create <networkId>',
+const create: Row = {
+  operation: 'createSource',
   summary: 'Create a source; a generated secret is shown only once',
   details:
     'Give the sender url, and the secret; without url the gateway has no PUBLIC_URL: put its public address before path. With --secret-file no secret is\n' +
@@ -159,35 +61,40 @@ const create: CommandSpec<CreateOptions> = {
     "sealgate sources create acme --name Own --scheme hmac --signature-header X-Sig --signed '{timestamp}.{body}' --timestamp-header X-Time",
     'sealgate sources create acme --name Orders --scheme standard-webhooks --allowed-type order.paid --id-from /data/id',
   ],
-  options: [
-    new Option('--name <text>', 'a display name').makeOptionMandatory(),
-    new Option('--preset <sender>', `the sender: ${PRESETS.join(', ')}; or a scheme`).conflicts('scheme'),
-    new Option('--scheme <scheme>', 'standard-webhooks, github, stripe, shopify, slack, hmac or token'),
-    ...secretOptions(new Option('--secret-id <id>', 'the name of the secret').default('k1')),
-    ...settingOptions(),
-  ],
-  run: async (session, [networkId = ''], options) => {
-    const { name, preset, scheme, secretId = 'k1' } = options;
-    const sender = preset ?? scheme;
-    if (sender === undefined) throw new UsageError('Either --preset or --scheme is needed.');
-    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
-    const { value, isNew } = secretFrom(options, sender);
-    const secrets = [{ id: secretId, value }];
-    const body = { name, ...given({ preset, scheme }), secrets, ...settingsOf(options) };
-    const answer = await session.api.json({ method: 'POST', path: apiPath`/networks/${networkId}/sources`, body });
-    const shown = isNew ? shownOnce(value) : '';
-    session.show(answer, (row) => `The source was created.\n${shown}\n${sourceText(row)}`);
+  options: {
+    '--name <text>': 'a display name',
+    '--preset <sender>': { words: `the sender: ${PRESETS.join(', ')}; or a scheme`, conflicts: ['scheme'] },
+    '--scheme <scheme>': 'standard-webhooks, github, stripe, shopify, slack, hmac or token',
+    '--secret-id <id>': { words: 'the name of the secret', sets: null, default: 'k1' },
+    ...SECRET_FILE,
+    ...SETTINGS,
   },
+  complete: async (body, { session, given }) => {
+    const sender = body['preset'] ?? body['scheme'];
+    if (sender === undefined) throw new UsageError('Either --preset or --scheme is needed.');
+    const { value, shown } = secretOf(given, textOf(sender), session.json);
+    body['secrets'] = [{ id: textOf((given as FileOptions).secretId), value }];
+    addSettings(body, given);
+    return shown;
+  },
+  done: 'The source was created.',
 };
 
-interface ChangeOptions extends SettingOptions {
-  readonly name?: string;
-  readonly enable?: true;
-  readonly disable?: true;
+/** The secret, and what to print of it if it is new. */
+function secretOf(options: FileOptions, sender: string, isJson: boolean): { value: string; shown: string } {
+  if (isJson && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+  const { value, isNew } = secretFrom(options, sender);
+  if (!isNew) return { value, shown: '' };
+  const shown = `
+  ${printable(value)}
+
+This is the only time that the secret is shown: give it to the sender now. Nobody can show it again.
+`;
+  return { value, shown };
 }
 
-const change: CommandSpec<ChangeOptions> = {
-  usage: 'change <networkId> <sourceId>',
+const change: Row = {
+  operation: 'changeSource',
   summary: 'Change name or settings of a source, or enable or disable it',
   details:
     'A null member in the file of --settings is reset to the default of the scheme. With an option of the signature or\n' +
@@ -196,108 +103,141 @@ const change: CommandSpec<ChangeOptions> = {
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --disable',
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --allowed-type push --allowed-type release',
   ],
-  options: [
-    new Option('--name <text>', 'a display name'),
-    new Option('--enable', 'accept its deliveries'),
-    new Option('--disable', 'reject its deliveries with 404').conflicts('enable'),
-    ...settingOptions(),
-  ],
-  run: async (session, [networkId = '', sourceId = ''], options) => {
-    const { name, enable, disable } = options;
-    const path = pathOfSource(networkId, sourceId);
-    const isPartial = Object.keys(signingOf(options)).length > 0;
-    const before = isPartial ? (await session.api.json({ method: 'GET', path })).value : undefined;
-    const body = {
-      ...settingsOf(options, before),
-      ...given({ name, enabled: enable ?? (disable === true ? false : undefined) }),
-    };
-    if (Object.keys(body).length === 0) throw new UsageError('Nothing to change.');
-    const answer = await session.api.json({ method: 'PATCH', path, body });
-    session.show(answer, (row) => `The source was changed.\n\n${sourceText(row)}`);
+  options: {
+    '--name <text>': 'a display name',
+    '--enable': { words: 'accept its deliveries', sets: 'enabled', to: true },
+    '--disable': { words: 'reject its deliveries with 404', sets: 'enabled', to: false, conflicts: ['enable'] },
+    ...SETTINGS,
   },
+  complete: async (body, { session, given, path }) => {
+    if ('signature' in body || 'token' in body)
+      withOthers(body, (await session.api.json({ method: 'GET', path })).value);
+    addSettings(body, given);
+  },
+  unchanged: 'Nothing to change.',
+  done: 'The source was changed.',
 };
 
-const addSecret: CommandSpec<SecretOptions> = {
-  usage: 'add-secret <networkId> <sourceId>',
+const CHANGE_OF_SECRETS = 'Reads the source first, because a change lists all of its secrets.';
+
+const addSecret: Row = {
+  operation: 'changeSource',
   summary: 'Add a secret to a source; a generated one is shown only once',
-  details:
-    'To rotate a secret: add the new one, give it to the sender, wait until deliveries use it, then remove the old one.\n' +
-    'Reads the source first, because a change lists all of its secrets.',
+  details: `To rotate a secret: add the new one, give it to the sender, wait until deliveries use it, then remove the old one.\n${CHANGE_OF_SECRETS}`,
   readsFirst: true,
   examples: ['sealgate sources add-secret acme src_AAAAAAAAAAAAAAAAAAAAAA --secret-id k2'],
-  options: secretOptions(new Option('--secret-id <id>', 'the name of the secret').makeOptionMandatory()),
-  run: async (session, [networkId = '', sourceId = ''], options) => {
-    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
-    const path = pathOfSource(networkId, sourceId);
-    const { value: source } = await session.api.json({ method: 'GET', path });
-    const { value, isNew } = secretFrom(options, textOf(source['scheme']));
-    const secrets = [...idsOf(source), { id: options.secretId ?? '', value }];
-    const answer = await session.api.json({ method: 'PATCH', path, body: { secrets } });
-    const shown = isNew ? shownOnce(value) : '';
-    session.show(answer, (row) => `The secret was added.\n${shown}\n${sourceText(row)}`);
+  options: {
+    '--secret-id <id>': { words: 'the name of the secret', sets: null, required: true },
+    ...SECRET_FILE,
   },
+  complete: async (body, { session, given, path }) => {
+    const options: FileOptions = given;
+    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+    const { value: source } = await session.api.json({ method: 'GET', path });
+    const { value, shown } = secretOf(options, textOf(source['scheme']), session.json);
+    body['secrets'] = [...idsOf(source), { id: textOf(options.secretId), value }];
+    return shown;
+  },
+  done: 'The secret was added.',
 };
 
-const removeSecret: CommandSpec = {
-  usage: 'remove-secret <networkId> <sourceId> <secretId>',
+const removeSecret: Row = {
+  operation: 'changeSource',
   summary: 'Remove a secret from a source: deliveries signed with it are rejected from now on',
-  details: 'Reads the source first, because a change lists all of its secrets.',
+  details: CHANGE_OF_SECRETS,
   readsFirst: true,
   examples: ['sealgate sources remove-secret acme src_AAAAAAAAAAAAAAAAAAAAAA k1 --yes'],
-  options: [yesOption()],
-  run: async (session, [networkId = '', sourceId = '', secretId = '']) => {
-    const path = pathOfSource(networkId, sourceId);
-    const { value: source } = await session.api.json({ method: 'GET', path });
-    const secrets = idsOf(source);
+  options: {},
+  complete: async (body, { session, args: [, , secretId = ''], path }) => {
+    const secrets = idsOf((await session.api.json({ method: 'GET', path })).value);
     if (!secrets.some(({ id }) => id === secretId)) throw new UsageError(`The source has no secret ${secretId}.`);
-    await session.confirm(`Remove the secret ${secretId}? Deliveries signed with it are rejected.`);
-    const body = { secrets: secrets.filter(({ id }) => id !== secretId) };
-    const answer = await session.api.json({ method: 'PATCH', path, body });
-    session.show(answer, (row) => `The secret ${secretId} is gone.\n\n${sourceText(row)}`);
+    body['secrets'] = secrets.filter(({ id }) => id !== secretId);
   },
-};
-
-const deliveries: CommandSpec<PageOptions> = {
-  usage: 'deliveries <networkId> <sourceId>',
-  summary: 'List the outcomes of the last deliveries to a source, newest first',
-  examples: ['sealgate sources deliveries acme src_AAAAAAAAAAAAAAAAAAAAAA'],
-  options: pageOptions(),
-  run: (session, [networkId = '', sourceId = ''], options) => {
-    const path = `${pathOfSource(networkId, sourceId)}/deliveries`;
-    return printList(session, { path, columns: DELIVERY_COLUMNS, none: 'There are no recent deliveries.' }, options);
-  },
-};
-
-const test: CommandSpec = {
-  usage: 'test <networkId> <sourceId>',
-  summary: 'Sign and process a sample delivery; the record it writes stays',
-  examples: ['sealgate sources test acme src_AAAAAAAAAAAAAAAAAAAAAA'],
-  run: async (session, [networkId = '', sourceId = '']) => {
-    const path = `${pathOfSource(networkId, sourceId)}/test`;
-    const answer = await session.api.json({ method: 'POST', path, body: {} });
-    session.show(answer, (row) => rowFields(row));
-    return answer.value['status'] === 200 ? undefined : 1;
-  },
-};
-
-const remove: CommandSpec = {
-  usage: 'delete <networkId> <sourceId>',
-  summary: 'Delete a source and its secrets; its records stay',
-  examples: ['sealgate sources delete acme src_AAAAAAAAAAAAAAAAAAAAAA --yes'],
-  options: [yesOption()],
-  run: async (session, [networkId = '', sourceId = '']) => {
-    await session.confirm(`Delete the source ${sourceId}? Its sender then gets 404.`);
-    await session.api.nothing({ method: 'DELETE', path: pathOfSource(networkId, sourceId) });
-    session.say(`The source ${sourceId} is deleted. Its records stay in the ledger.`);
-  },
+  confirm: 'Remove the secret <secretId>? Deliveries signed with it are rejected.',
+  done: 'The secret <secretId> is gone.',
 };
 
 /** Secrets of a change: existing ones need no value. */
-function idsOf(source: JsonObject): { id: string; value?: string }[] {
+function idsOf(source: JsonObject): { id: string }[] {
   const secrets = source['secrets'];
   return Array.isArray(secrets) ? secrets.filter(isObject).map((one) => ({ id: textOf(one['id']) })) : [];
 }
 
-export const sourceCommands: readonly CommandSpec[] = [
-  ...[list, get, create, change, addSecret, removeSecret, deliveries, ...refusalCommands, test, remove],
-];
+/** The outcome of a delivery that was processed. */
+const isRefused: Row['exit'] = ({ status }) => (status === 200 ? undefined : 1);
+
+export const sources: GroupRows = {
+  name: 'sources',
+  summary: 'Sources of a network: senders of signed webhooks.',
+  surfaces: ['ingest-gateway'],
+  text: sourceText,
+  commands: {
+    'list <networkId>': {
+      operation: 'listSources',
+      summary: 'List the sources of a network, newest first',
+      columns: 'SOURCE sourceId, NAME name, SCHEME scheme, SECRETS secrets, ENABLED enabled, CREATED createdAt',
+      cells: { secrets: secretIds },
+      none: 'The network has no sources.',
+    },
+    'get <networkId> <sourceId>': {
+      operation: 'getSource',
+      summary: 'Read a source, without its secrets',
+    },
+    'create <networkId>': create,
+    'change <networkId> <sourceId>': change,
+    'add-secret <networkId> <sourceId>': addSecret,
+    'remove-secret <networkId> <sourceId> <secretId>': removeSecret,
+    'deliveries <networkId> <sourceId>': {
+      operation: 'listSourceDeliveries',
+      summary: 'List the outcomes of the last deliveries to a source, newest first',
+      columns:
+        'AT at, OUTCOME outcome, CODE code, REASON reason, DELIVERIES deliveries, TYPES types, EVENT eventId, REQUEST requestId',
+      none: 'There are no recent deliveries.',
+    },
+    'refused <networkId> <sourceId>': {
+      operation: 'listRefusedDeliveries',
+      details: 'The sender was told nothing but the status. SKEW: seconds by which the clock of the sender is ahead.',
+      examples: [
+        'sealgate sources refused acme src_AAAAAAAAAAAAAAAAAAAAAA',
+        'sealgate sources refused acme src_AAAAAAAAAAAAAAAAAAAAAA --reason clock-skew --all',
+      ],
+      options: {
+        '--code <code>': 'only with this problem code, such as PAYLOAD_TOO_LARGE',
+        '--reason <reason>': 'only for this reason, such as no-matching-secret',
+        ...PERIOD,
+      },
+      columns:
+        'REFUSED refusedId, AT at, CODE code, REASON reason, SKEW skewSeconds, HEADER header, POINTER pointer, DETAIL detail, ' +
+        'BYTES bodyBytes, DELIVERY deliveryId, KEPT UNTIL keptUntil, OUTCOME outcome',
+      none: 'There are no matching refusals.',
+    },
+    'refused-counts <networkId> <sourceId>': {
+      operation: 'countRefusedDeliveries',
+      examples: ['sealgate sources refused-counts acme src_AAAAAAAAAAAAAAAAAAAAAA --from 2030-01-01T00:00:00Z'],
+      columns: 'CODE code, REASON reason, DELIVERIES deliveries, LAST lastAt, SKEW lastSkewSeconds',
+      none: 'There are no refusals.',
+    },
+    'process <networkId> <sourceId> <refusedId>': {
+      operation: 'processRefusedDelivery',
+      details:
+        'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once,\n' +
+        'however often this is called and whatever its sender repeats: the first outcome is shown again. Only a source\n' +
+        'with --keep-refused-hours keeps deliveries, from then on.',
+      examples: ['sealgate sources process acme src_AAAAAAAAAAAAAAAAAAAAAA rfd_0190b6a7c0de7000800000000000000a --yes'],
+      confirm: 'Process the delivery <refusedId> again? The record that it writes stays.',
+      exit: isRefused,
+    },
+    'test <networkId> <sourceId>': {
+      operation: 'testSource',
+      summary: 'Sign and process a sample delivery; the record it writes stays',
+      exit: isRefused,
+    },
+    'delete <networkId> <sourceId>': {
+      operation: 'deleteSource',
+      summary: 'Delete a source and its secrets; its records stay',
+      examples: ['sealgate sources delete acme src_AAAAAAAAAAAAAAAAAAAAAA --yes'],
+      confirm: 'Delete the source <sourceId>? Its sender then gets 404.',
+      done: 'The source <sourceId> is deleted. Its records stay in the ledger.',
+    },
+  },
+};

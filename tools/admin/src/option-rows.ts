@@ -1,0 +1,202 @@
+import assert from 'node:assert';
+import type { JsonValue } from '@sealgate/json';
+import { Option } from 'commander';
+import { integerOption, listOption } from './command-spec.ts';
+import { ENVIRONMENT, EXPIRY, LABEL, PERIOD, REASON } from './common-rows.ts';
+import { UsageError } from './errors.ts';
+import { readJsonFile } from './json-object.ts';
+import type { Field, Fields, Operation } from './operations.ts';
+
+/** Options by their flags, such as `--label <text>`. A string is the words of one whose flag names what it sets. */
+export type OptionRows = Readonly<Record<string, string | OptionRow>>;
+
+/** What the document does not say of an option. */
+export interface OptionRow {
+  readonly words: string;
+  /**
+   * The parameter or member that it sets, or a path to it such as `limits.burst`; by default the one that its flag
+   * names, in the singular for a list. Null: none, because code reads it.
+   */
+  readonly sets?: string | null;
+  /** The value that it sets; by default that of the command line. */
+  readonly to?: JsonValue;
+  /** Needed here, although the document does not require it. */
+  readonly required?: true;
+  /** Offers the values of the document, and accepts no other. */
+  readonly choices?: true;
+  /** May be repeated; by default if it sets a list. */
+  readonly list?: true;
+  /** Shown in the help. */
+  readonly default?: string;
+  /** Names of options that cannot be given with it. */
+  readonly conflicts?: readonly string[];
+}
+
+/** The options of a command line by their names, as parsed by commander. */
+export type Given = Readonly<Record<string, unknown>>;
+
+export type JsonMembers = { [member: string]: JsonValue };
+
+const PLACEHOLDERS: Readonly<Record<Field['type'], string>> = {
+  ...{ string: 'text', time: 'time', integer: 'n', boolean: 'true|false', list: 'text', json: 'file' },
+};
+
+/** The options of an operation that has none in its row: one for each parameter and member, but pages have their own. */
+export function defaultOptions({ query, body = {} }: Operation, besides: readonly string[]): OptionRows {
+  // A member has the same name as a parameter only if it replaces it.
+  const fields = Object.entries({ ...body, ...query, ...body }).filter(
+    ([name]) => ![...besides, ...PAGE].includes(name),
+  );
+  return Object.fromEntries(
+    fields.map(([name, { type, description = `sets ${name}`, choices }]) => {
+      const flag = `--${plain(name, '-')} `;
+      const [known] = Object.entries(KNOWN).filter(([flags]) => flags.startsWith(flag));
+      const row = { words: description, sets: name };
+      return known ?? [`${flag}<${PLACEHOLDERS[type]}>`, choices === undefined ? row : { ...row, choices: true }];
+    }),
+  );
+}
+
+/** Options in the same words for every operation that has them. */
+const KNOWN: OptionRows = { ...ENVIRONMENT, ...PERIOD, ...REASON, ...LABEL, ...EXPIRY };
+
+const PAGE = ['limit', 'cursor'];
+
+/** An option, and what it sets. */
+interface Input {
+  readonly option: Option;
+  readonly part: 'query' | 'body';
+  /** Empty if code reads it. */
+  readonly path: readonly string[];
+  readonly field: Field | undefined;
+  readonly to: JsonValue | undefined;
+}
+
+/** The options of a command, and what they say of its request. */
+export class Inputs {
+  readonly #inputs: readonly Input[];
+  readonly #fields: Fields;
+
+  /** @throws AssertionError for an option that sets nothing of the operation. */
+  constructor(operation: Operation, rows: OptionRows) {
+    this.#fields = operation.body ?? {};
+    this.#inputs = Object.entries(rows).map(([flags, row]) =>
+      inputOf(operation, flags, typeof row === 'string' ? { words: row } : row),
+    );
+  }
+
+  get options(): Option[] {
+    return this.#inputs.map(({ option }) => option);
+  }
+
+  /** Only what was given. @throws UsageError for options that contradict each other, or lack another one. */
+  read(given: Given): { readonly query: Record<string, string>; readonly body: JsonMembers } {
+    const query: Record<string, string> = {};
+    const body: JsonMembers = {};
+    for (const input of this.#inputs) {
+      const value = valueOf(input, given);
+      if (value === undefined || input.path.length === 0) continue;
+      this.#rejectSecond(input, given);
+      if (input.part === 'query') query[input.path.join('.')] = String(value);
+      else setMember(body, input.path, value);
+    }
+    this.#rejectParts(body);
+    return { query, body };
+  }
+
+  #rejectSecond({ path }: Input, given: Given): void {
+    const flags = this.#flagsOf(path, (input) => valueOf(input, given) !== undefined);
+    if (flags.length > 1) throw new UsageError(`Give either ${flags.join(' or ')}.`);
+  }
+
+  /** Needed members that have no option of their own to be mandatory: objects are whole, and lists are said. */
+  #rejectParts(body: JsonMembers): void {
+    for (const [name, { required, members = {} }] of Object.entries(this.#fields)) {
+      const value = body[name];
+      const flags = this.#flagsOf([name], () => true);
+      if (required === true && value === undefined && flags.length > 1)
+        throw new UsageError(`Give either ${flags.join(' or ')}.`);
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+      const needed = Object.keys(members).filter((member) => members[member]?.required === true);
+      const own = needed.flatMap((member) => this.#flagsOf([name, member], () => true));
+      if (own.length > 0 && needed.some((member) => value[member] === undefined))
+        throw new UsageError(`${own.join(' and ')} go together.`);
+    }
+  }
+
+  #flagsOf(path: readonly string[], which: (input: Input) => boolean): string[] {
+    const same = this.#inputs.filter((input) => input.path.join('.') === path.join('.') && which(input));
+    return same.map(({ option }) => option.long ?? option.flags);
+  }
+}
+
+function inputOf(operation: Operation, flags: string, row: OptionRow): Input {
+  const name = row.sets === undefined ? new Option(flags).attributeName() : row.sets;
+  const found = name === null ? undefined : targetOf(operation, name.split('.'));
+  const { part = 'body', path = [], field } = found ?? {};
+  const option = optionOf(flags, row, field);
+  if (row.default !== undefined) option.default(row.default);
+  if (row.conflicts !== undefined) option.conflicts([...row.conflicts]);
+  const isWhole = path.length === 1 && row.to === undefined && field?.type !== 'list';
+  if (row.required === true || (isWhole && field?.required === true)) option.makeOptionMandatory();
+  return { option, part, path, field, to: row.to };
+}
+
+function optionOf(flags: string, { words, to, list, choices }: OptionRow, field: Field | undefined): Option {
+  if (to !== undefined) return new Option(flags, words);
+  if (list === true || field?.type === 'list') return listOption(flags, words);
+  if (field?.type === 'integer') return integerOption(flags, words);
+  const option = new Option(flags, words);
+  if (choices === true) option.choices(field?.choices ?? []);
+  return field?.type === 'boolean' && option.required ? option.choices(['true', 'false']) : option;
+}
+
+function targetOf({ query, body = {} }: Operation, names: readonly string[]): Pick<Input, 'part' | 'path' | 'field'> {
+  const [first = '', ...rest] = names;
+  const part = memberNamed(body, first) === undefined ? 'query' : 'body';
+  let fields = part === 'body' ? body : query;
+  let field: Field | undefined;
+  const path = [first, ...rest].map((name) => {
+    const member = memberNamed(fields, name);
+    assert(member !== undefined, `An option sets ${names.join('.')}, which the operation does not have.`);
+    field = fields[member];
+    fields = field?.members ?? {};
+    return member;
+  });
+  return { part, path, field };
+}
+
+/** The member that is named so in camelCase or snake_case, or a list of what is named. */
+export function memberNamed(fields: Fields, name: string): string | undefined {
+  const wanted = plain(name);
+  return Object.keys(fields).find((member) => plain(member) === wanted || plain(member) === `${wanted}s`);
+}
+
+/** The words of a name in lower case, with that between them. */
+function plain(name: string, between = ''): string {
+  return name
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    .replace(/^_/, '')
+    .replaceAll('_', between);
+}
+
+/** Undefined if the option was not given. */
+function valueOf({ option, field, to }: Input, given: Given): JsonValue | undefined {
+  const value = given[option.attributeName()] as JsonValue | undefined;
+  // Commander sets the name of `--no-name` to false, and to true without it.
+  const isGiven = option.negate ? value === false : value !== undefined && value !== false;
+  if (!isGiven) return undefined;
+  if (to !== undefined) return to;
+  if (field?.type === 'json') return readJsonFile(String(value));
+  return field?.type === 'boolean' && option.required ? value === 'true' : value;
+}
+
+function setMember(body: JsonMembers, [first = '', ...rest]: readonly string[], value: JsonValue): void {
+  if (rest.length === 0) {
+    body[first] = value;
+    return;
+  }
+  const inner = { ...(body[first] as JsonMembers | undefined) };
+  setMember(inner, rest, value);
+  body[first] = inner;
+}
