@@ -6,6 +6,7 @@ export interface Field {
   readonly type: 'string' | 'time' | 'integer' | 'boolean' | 'list' | 'json';
   readonly required?: true;
   readonly description?: string;
+  /** Of a list: those of its items. */
   readonly choices?: readonly string[];
   /** Of an object. */
   readonly members?: Fields;
@@ -124,7 +125,8 @@ function fieldOf(given: Schema, document: Document, required = false): Field {
   // Nullable: what is not null decides.
   const variant = schema.anyOf?.map((one) => resolved(one, document)).find(({ type }) => type !== 'null') ?? schema;
   const description = given.description ?? schema.description ?? variant.description;
-  const { enum: choices, properties } = variant;
+  const { items, properties } = variant;
+  const choices = (items === undefined ? variant : resolved(items, document)).enum;
   return {
     type: typeOf(variant, document),
     ...(required ? { required } : {}),

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { integerOption, listOption } from './command-spec.ts';
 import { ENVIRONMENT, EXPIRY, LABEL, PERIOD, REASON } from './common-rows.ts';
 import { UsageError } from './errors.ts';
-import { readJsonFile } from './json-object.ts';
+import { isObject, readJsonFile } from './json-object.ts';
 import type { Field, Fields, Operation } from './operations.ts';
 
 /** Options by their flags, such as `--label <text>`. A string is the words of one whose flag names what it sets. */
@@ -12,6 +12,7 @@ export type OptionRows = Readonly<Record<string, string | OptionRow>>;
 
 /** What the document does not say of an option. */
 export interface OptionRow {
+  /** `<choices>` in them are the values of the document. */
   readonly words: string;
   /**
    * The parameter or member that it sets, or a path to it such as `limits.burst`; by default the one that its flag
@@ -51,8 +52,8 @@ export function defaultOptions({ query, body = {} }: Operation, besides: readonl
     fields.map(([name, { type, description = `sets ${name}`, choices }]) => {
       const flag = `--${plain(name, '-')} `;
       const [known] = Object.entries(KNOWN).filter(([flags]) => flags.startsWith(flag));
-      const row = { words: description, sets: name };
-      return known ?? [`${flag}<${PLACEHOLDERS[type]}>`, choices === undefined ? row : { ...row, choices: true }];
+      const words = choices === undefined ? description : `${description}: <choices>`;
+      return known ?? [`${flag}<${PLACEHOLDERS[type]}>`, { words, sets: name }];
     }),
   );
 }
@@ -93,41 +94,35 @@ export class Inputs {
   read(given: Given): { readonly query: Record<string, string>; readonly body: JsonMembers } {
     const query: Record<string, string> = {};
     const body: JsonMembers = {};
-    for (const input of this.#inputs) {
+    const chosen = this.#inputs.filter((input) => input.path.length > 0 && isGiven(input, given));
+    for (const input of chosen) {
+      const flags = flagsOf(chosen, input.path);
+      if (flags.length > 1) throw new UsageError(`Give either ${flags.join(' or ')}.`);
       const value = valueOf(input, given);
-      if (value === undefined || input.path.length === 0) continue;
-      this.#rejectSecond(input, given);
       if (input.part === 'query') query[input.path.join('.')] = String(value);
       else setMember(body, input.path, value);
     }
-    this.#rejectParts(body);
+    for (const [name, field] of Object.entries(this.#fields)) this.#rejectPart(name, field, body[name]);
     return { query, body };
   }
 
-  #rejectSecond({ path }: Input, given: Given): void {
-    const flags = this.#flagsOf(path, (input) => valueOf(input, given) !== undefined);
-    if (flags.length > 1) throw new UsageError(`Give either ${flags.join(' or ')}.`);
+  /** A needed member with several options, of which none can be mandatory, and an object without a needed member. */
+  #rejectPart(name: string, { required, members = {} }: Field, value: JsonValue | undefined): void {
+    const flags = flagsOf(this.#inputs, [name]);
+    if (required === true && value === undefined && flags.length > 1)
+      throw new UsageError(`Give either ${flags.join(' or ')}.`);
+    if (!isObject(value)) return;
+    const needed = Object.keys(members).filter((member) => members[member]?.required === true);
+    const together = needed.flatMap((member) => flagsOf(this.#inputs, [name, member]));
+    if (together.length > 0 && needed.some((member) => value[member] === undefined))
+      throw new UsageError(`${together.join(' and ')} go together.`);
   }
+}
 
-  /** Needed members that have no option of their own to be mandatory: objects are whole, and lists are said. */
-  #rejectParts(body: JsonMembers): void {
-    for (const [name, { required, members = {} }] of Object.entries(this.#fields)) {
-      const value = body[name];
-      const flags = this.#flagsOf([name], () => true);
-      if (required === true && value === undefined && flags.length > 1)
-        throw new UsageError(`Give either ${flags.join(' or ')}.`);
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
-      const needed = Object.keys(members).filter((member) => members[member]?.required === true);
-      const own = needed.flatMap((member) => this.#flagsOf([name, member], () => true));
-      if (own.length > 0 && needed.some((member) => value[member] === undefined))
-        throw new UsageError(`${own.join(' and ')} go together.`);
-    }
-  }
-
-  #flagsOf(path: readonly string[], which: (input: Input) => boolean): string[] {
-    const same = this.#inputs.filter((input) => input.path.join('.') === path.join('.') && which(input));
-    return same.map(({ option }) => option.long ?? option.flags);
-  }
+/** The options that set this. */
+function flagsOf(inputs: readonly Input[], path: readonly string[]): string[] {
+  const same = inputs.filter((input) => input.path.join('.') === path.join('.'));
+  return same.map(({ option }) => option.long ?? option.flags);
 }
 
 function inputOf(operation: Operation, flags: string, row: OptionRow): Input {
@@ -142,13 +137,19 @@ function inputOf(operation: Operation, flags: string, row: OptionRow): Input {
   return { option, part, path, field, to: row.to };
 }
 
-function optionOf(flags: string, { words, to, list, choices }: OptionRow, field: Field | undefined): Option {
+function optionOf(flags: string, { words: given, to, list, choices }: OptionRow, field: Field | undefined): Option {
+  const words = given.replace('<choices>', () => listed(field?.choices ?? []));
   if (to !== undefined) return new Option(flags, words);
   if (list === true || field?.type === 'list') return listOption(flags, words);
   if (field?.type === 'integer') return integerOption(flags, words);
   const option = new Option(flags, words);
   if (choices === true) option.choices(field?.choices ?? []);
   return field?.type === 'boolean' && option.required ? option.choices(['true', 'false']) : option;
+}
+
+/** As in `a, b or c`. */
+function listed(names: readonly string[]): string {
+  return [...names.slice(0, -2), names.slice(-2).join(' or ')].join(', ');
 }
 
 function targetOf({ query, body = {} }: Operation, names: readonly string[]): Pick<Input, 'part' | 'path' | 'field'> {
@@ -180,12 +181,14 @@ function plain(name: string, between = ''): string {
     .replaceAll('_', between);
 }
 
-/** Undefined if the option was not given. */
-function valueOf({ option, field, to }: Input, given: Given): JsonValue | undefined {
-  const value = given[option.attributeName()] as JsonValue | undefined;
-  // Commander sets the name of `--no-name` to false, and to true without it.
-  const isGiven = option.negate ? value === false : value !== undefined && value !== false;
-  if (!isGiven) return undefined;
+/** Commander sets the name of `--no-name` to false, and to true without it. */
+function isGiven({ option }: Input, given: Given): boolean {
+  const value = given[option.attributeName()];
+  return option.negate ? value === false : value !== undefined && value !== false;
+}
+
+function valueOf({ option, field, to }: Input, given: Given): JsonValue {
+  const value = given[option.attributeName()] as JsonValue;
   if (to !== undefined) return to;
   if (field?.type === 'json') return readJsonFile(String(value));
   return field?.type === 'boolean' && option.required ? value === 'true' : value;

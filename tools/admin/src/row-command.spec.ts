@@ -118,7 +118,7 @@ describe('a row with nothing but its operation', () => {
     ]);
     expect(helpOf('decideCaseByOperator', 'decide <caseId>')).toEqual([
       '--policy-version <text> | sets policy_version | mandatory',
-      '--decision <text> | sets decision | approve | decline | refer',
+      '--decision <text> | sets decision: approve, decline or refer',
       '--reason-codes <text> | sets reason_codes (repeatable)',
       '--valid-until <time> | sets valid_until',
       '--decided-by <text> | sets decided_by',

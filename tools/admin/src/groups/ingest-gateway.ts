@@ -107,7 +107,7 @@ const keys: GroupRows = {
       ],
       options: {
         ...LABEL,
-        '--permission <name>': 'ingest:ping or ingest:write',
+        '--permission <name>': '<choices>',
         '--no-permissions': { words: 'without any permission', to: [] },
         '--asset-type <type>': { words: 'a type it may write; repeatable', sets: 'allowedAssetTypes' },
         '--no-asset-types': { words: 'it may write no type', sets: 'allowedAssetTypes', to: [] },

@@ -39,9 +39,7 @@ const scopeText: Format = (value) => {
 
 const personText = (row: JsonObject): string => rowFields(row, { scope: scopeText });
 
-const ROLE: OptionRows = {
-  '--role <name>': 'owner, admin, risk_manager, auditor, contributor, viewer or partner_read',
-};
+const ROLE: OptionRows = { '--role <name>': '<choices>' };
 
 /** The options of a scope; `within` is the path to its member, with a dot. */
 const scopeOptions = (within: string): OptionRows => ({

@@ -2,9 +2,11 @@ import { LIMITS, networkLimitsText, PERIOD } from '../common-rows.ts';
 import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import type { GroupRows } from '../groups.ts';
+import { operations } from '../operations.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
 import type { Row } from '../row-command.ts';
 import { cellText, type Format, grantText, printable, rowFields } from '../row-table.ts';
+import type { Session } from '../session.ts';
 import { SECRET_FILE, secretFrom, SIGNATURE, withOthers } from './source-signature.ts';
 
 const secretIds: Format = (value) =>
@@ -35,19 +37,18 @@ interface FileOptions {
   readonly secretFile?: string;
 }
 
-/** Options count more than the file. */
-function addSettings(body: JsonMembers, { settings }: FileOptions): void {
+/** Options count more than the file, but for these members. */
+function addSettings(body: JsonMembers, { settings }: FileOptions, replaced: readonly string[] = []): void {
   if (settings === undefined) return;
   const further = readJsonFile(settings);
   if (!isObject(further)) throw new UsageError(`${settings} is not a JSON object.`);
-  for (const [name, value] of Object.entries(further)) body[name] ??= value;
+  for (const [name, value] of Object.entries(further))
+    if (replaced.includes(name) || body[name] === undefined) body[name] = value;
 }
 
-/** Senders whose scheme and settings the service knows. */
-const PRESETS = [
-  ...['clerk', 'resend', 'orb', 'openai', 'replicate', 'supabase', 'paddle', 'elevenlabs', 'webflow', 'grafana'],
-  ...['gitlab', 'sendgrid', 'vercel', 'woocommerce', 'hookdeck', 'chargebee', 'postmark', 'deepgram', 'cursor'],
-];
+/** Senders whose scheme and settings the service knows: a preset is one of them, or a scheme. */
+const { preset, scheme } = operations['ingest-gateway']?.['createSource']?.body ?? {};
+const SENDERS = preset?.choices?.filter((name) => scheme?.choices?.includes(name) !== true) ?? [];
 
 const create: Row = {
   operation: 'createSource',
@@ -63,8 +64,8 @@ const create: Row = {
   ],
   options: {
     '--name <text>': 'a display name',
-    '--preset <sender>': { words: `the sender: ${PRESETS.join(', ')}; or a scheme`, conflicts: ['scheme'] },
-    '--scheme <scheme>': 'standard-webhooks, github, stripe, shopify, slack, hmac or token',
+    '--preset <sender>': { words: `the sender: ${SENDERS.join(', ')}; or a scheme`, conflicts: ['scheme'] },
+    '--scheme <scheme>': '<choices>',
     '--secret-id <id>': { words: 'the name of the secret', sets: null, default: 'k1' },
     ...SECRET_FILE,
     ...SETTINGS,
@@ -72,17 +73,22 @@ const create: Row = {
   complete: async (body, { session, given }) => {
     const sender = body['preset'] ?? body['scheme'];
     if (sender === undefined) throw new UsageError('Either --preset or --scheme is needed.');
-    const { value, shown } = secretOf(given, textOf(sender), session.json);
+    rejectHidden(session, given);
+    const { value, shown } = secretOf(given, textOf(sender));
     body['secrets'] = [{ id: textOf((given as FileOptions).secretId), value }];
-    addSettings(body, given);
+    addSettings(body, given, ['name', 'preset', 'scheme', 'secrets']);
     return shown;
   },
   done: 'The source was created.',
 };
 
+/** JSON is the answer of the API, which has no secret: a generated one would be lost. */
+function rejectHidden({ json }: Session, { secretFile }: FileOptions): void {
+  if (json && secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+}
+
 /** The secret, and what to print of it if it is new. */
-function secretOf(options: FileOptions, sender: string, isJson: boolean): { value: string; shown: string } {
-  if (isJson && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+function secretOf(options: FileOptions, sender: string): { value: string; shown: string } {
   const { value, isNew } = secretFrom(options, sender);
   if (!isNew) return { value, shown: '' };
   const shown = `
@@ -132,9 +138,9 @@ const addSecret: Row = {
   },
   complete: async (body, { session, given, path }) => {
     const options: FileOptions = given;
-    if (session.json && options.secretFile === undefined) throw new UsageError('--json needs --secret-file.');
+    rejectHidden(session, options);
     const { value: source } = await session.api.json({ method: 'GET', path });
-    const { value, shown } = secretOf(options, textOf(source['scheme']), session.json);
+    const { value, shown } = secretOf(options, textOf(source['scheme']));
     body['secrets'] = [...idsOf(source), { id: textOf(options.secretId), value }];
     return shown;
   },
