@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/admin/v1`, built with `apiPath`. */
+  /** Below `/admin/v1`; values in it are each a `segment`. */
   readonly path: string;
   /** Undefined parameters are omitted. */
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -97,14 +97,9 @@ function changes({ method }: Call): boolean {
 }
 
 /**
- * A path below `/admin/v1` with each value as one encoded segment: apiPath`/networks/${networkId}/keys`. @throws
- * UsageError for a value that cannot be a segment: URLs drop `.` and `..`, encoded or not, so the request would go to
- * another path.
+ * A value as one segment of a path. @throws UsageError for one that cannot be a segment: URLs drop `.` and `..`, encoded
+ * or not, so the request would go to another path.
  */
-export function apiPath(texts: TemplateStringsArray, ...values: readonly string[]): string {
-  return texts.map((text, index) => `${text}${index < values.length ? segment(values[index] ?? '') : ''}`).join('');
-}
-
 export function segment(value: string): string {
   if (value === '') throw new UsageError('An id or name is empty.');
   if (value === '.' || value === '..') throw new UsageError(`"${value}" cannot be used as an id or name.`);

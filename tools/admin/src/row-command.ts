@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { segment, type Call, type JsonAnswer } from './admin-api.ts';
 import { type CommandSpec, yesOption } from './command-spec.ts';
 import { type ExitCode, UsageError } from './errors.ts';
@@ -85,19 +86,18 @@ export function rowCommand(
   row: Row,
   { name: group, usage, surfaces: [surface = ''], text = rowFields }: Place,
 ): CommandSpec<Given> {
-  const { details, readsFirst, columns, confirm } = row;
+  const { columns, confirm } = row;
   const operation = operations[surface]?.[row.operation];
-  if (operation === undefined) throw new Error(`The admin API of ${surface} has no ${row.operation}.`);
+  assert(operation !== undefined, `The admin API of ${surface} has no ${row.operation}.`);
   const names = [...usage.matchAll(/<(\w+)>/g)].map(([, name = '']) => name);
   const members = membersOf(operation, names);
   const inputs = new Inputs(operation, row.options ?? defaultOptions(operation, [...members.keys()]));
   const isPaged = columns !== undefined && 'cursor' in operation.query;
   return {
+    ...row,
     usage,
     summary: row.summary ?? operation.summary,
     examples: row.examples ?? [`sealgate ${group} ${filled(usage, SAMPLES)}`],
-    ...(details === undefined ? {} : { details }),
-    ...(readsFirst === undefined ? {} : { readsFirst }),
     options: [...inputs.options, ...(confirm === undefined ? [] : [yesOption()]), ...(isPaged ? pageOptions() : [])],
     run: async (session, args, given) => {
       const path = pathOf(operation, args);

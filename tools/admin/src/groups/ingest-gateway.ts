@@ -1,4 +1,3 @@
-import type { GroupRows } from '../groups.ts';
 import {
   EXPIRY,
   LABEL,
@@ -10,9 +9,10 @@ import {
   PERIOD,
   successorOf,
 } from '../common-rows.ts';
+import type { GroupRows } from '../groups.ts';
+import type { JsonObject } from '../json-object.ts';
 import type { OptionRows } from '../option-rows.ts';
 import { cellText, countText, type Format, grantText, rowFields } from '../row-table.ts';
-import type { JsonObject } from '../json-object.ts';
 import { sources } from './sources.ts';
 
 const surfaces = ['ingest-gateway'];

@@ -1,4 +1,4 @@
-import { apiPath } from '../admin-api.ts';
+import { segment } from '../admin-api.ts';
 import { EXIT_CODES } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { Row } from '../row-command.ts';
@@ -28,8 +28,7 @@ export const audit: Row = {
   },
   run: async (session, request, [channel = ''], given) => {
     const { id, detach } = given as AuditOptions;
-    const find = (auditId: string) =>
-      session.api.json({ method: 'GET', path: `${request.path}${apiPath`/${auditId}`}` });
+    const find = (auditId: string) => session.api.json({ method: 'GET', path: `${request.path}/${segment(auditId)}` });
     let answer = id === undefined ? await session.api.json(request) : await find(id);
     const auditId = String(answer.value['auditId']);
     if (detach === true) {

@@ -1,6 +1,6 @@
 import { receiptLogProof } from '@sealgate/envelope';
 import { Option } from 'commander';
-import { apiPath } from '../admin-api.ts';
+import { segment } from '../admin-api.ts';
 import type { CodeCommand } from '../command-spec.ts';
 import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
@@ -38,7 +38,7 @@ const proof: CodeCommand<{ readonly format: 'json' | 'tlog-proof' }> = {
     new Option('--tlog-proof', 'the same as --format tlog-proof').implies({ format: 'tlog-proof' }),
   ],
   run: async (session, [channel = '', recordId = ''], { format }) => {
-    const path = apiPath`/ledger/channels/${channel}/records/${recordId}/proof`;
+    const path = `/ledger/channels/${segment(channel)}/records/${segment(recordId)}/proof`;
     const { text } = await session.api.json({ method: 'GET', path });
     if (format === 'json') session.print(withLineFeed(text));
     else session.print(receiptLogProof(JSON.parse(text) as Parameters<typeof receiptLogProof>[0]));

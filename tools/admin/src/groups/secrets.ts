@@ -2,7 +2,6 @@ import { hash, randomBytes } from 'node:crypto';
 import { documentSigner, generateDocumentKey, jwksOf } from '@sealgate/envelope';
 import { generateNoteKey } from '@sealgate/merkle';
 import { Option } from 'commander';
-import { apiPath } from '../admin-api.ts';
 import type { CodeCommand } from '../command-spec.ts';
 import { EXIT_CODES, UsageError } from '../errors.ts';
 import type { GroupRows } from '../groups.ts';
@@ -156,7 +155,7 @@ const status: CodeCommand<{ readonly retire?: string }> = {
   examples: ['sealgate secrets status', 'sealgate secrets status --retire s1'],
   options: [new Option('--retire <id>', 'check whether this secret, token or key can be removed')],
   run: async (session, _args, { retire }) => {
-    const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
+    const answer = await session.api.json({ method: 'GET', path: '/secrets' });
     const report = reportOf(answer.value);
     const faults = retire === undefined ? faultsOf(report) : reasonsToKeep(report, retire);
     const variable = report.accepted.find(({ id }) => id === retire)?.variable ?? 'SERVER_SECRETS';
@@ -177,7 +176,7 @@ const rotate: CodeCommand = {
       session.print(session.json ? `${JSON.stringify({ kind, steps })}\n` : text);
       return;
     }
-    const answer = await session.api.json({ method: 'GET', path: apiPath`/secrets` });
+    const answer = await session.api.json({ method: 'GET', path: '/secrets' });
     const next = nextStep(reportOf(answer.value));
     session.print(session.json ? `${JSON.stringify({ kind, next })}\n` : `${printable(next)}\n`);
   },

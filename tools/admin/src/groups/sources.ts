@@ -1,7 +1,7 @@
 import { LIMITS, networkLimitsText, PERIOD } from '../common-rows.ts';
 import { UsageError } from '../errors.ts';
-import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import type { GroupRows } from '../groups.ts';
+import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import { operations } from '../operations.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
 import type { Row } from '../row-command.ts';
