@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { listAll, type Members } from './harness/admin-client.ts';
 import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { sender } from './harness/sender.ts';
 
@@ -13,7 +13,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 describe('The admin API', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 

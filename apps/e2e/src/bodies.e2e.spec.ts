@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { rawExchange } from './harness/http-exchange.ts';
 import { boundMs } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
@@ -15,7 +15,7 @@ describe('Bodies', () => {
   let rawKey: string;
   let from: Sender;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   beforeEach(async () => {
     networkId = await setup.newNetwork();

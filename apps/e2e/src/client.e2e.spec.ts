@@ -12,7 +12,7 @@ import {
   type ProvedRecord,
 } from '@sealgate/client';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 
@@ -34,7 +34,7 @@ function losingAnswers(times: number): { fetch: Fetch; sent: Request[] } {
 describe('a sender with the client', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop(), setupTimeoutMs);
 

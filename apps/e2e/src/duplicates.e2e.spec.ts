@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, expectProblem } from '@sealgate/testing';
 import { ledgerSize } from './harness/admin-client.ts';
 import { expectWritten } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { inParallel } from './harness/in-parallel.ts';
 import { boundMs, scaled } from './harness/scale.ts';
@@ -18,7 +18,7 @@ describeWithRedis('The same request sent twice concurrently, to two processes', 
   let networkId: string;
   let targets: readonly [Sender, Sender];
   beforeAll(async () => {
-    setup = await contractSetup({ gateways: 2 });
+    setup = await sharedSetup();
     // The first requests run uncompiled code; warm-up is not the subject here.
     await useNetwork();
     await sendAll({ count: 500, isTwice: () => true });

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { peerSetup, type PeerSetup } from './harness/peer-setup.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
@@ -71,7 +71,7 @@ let riskKey: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sealgate-foreign-clients-'));
   postgres = [await throwawayPostgres(), await throwawayPostgres()];
-  gateway = await contractSetup();
+  gateway = await sharedSetup();
   peer = await peerSetup();
   gate = await gateSetup({ postgres: postgres[0]! });
   risk = await riskSetup(postgres[1]!);

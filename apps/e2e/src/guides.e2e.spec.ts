@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import {
   guideFolder,
   hasPython,
@@ -32,7 +32,7 @@ describe('the guide for senders', () => {
   let setup: ContractSetup;
   let env: Record<string, string>;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
     const SEALGATE_NETWORK = await setup.newNetwork();
     const { rawKey } = await setup.newKey(SEALGATE_NETWORK);
     env = { SEALGATE_URL: setup.gateway.public.origin, SEALGATE_KEY: rawKey, SEALGATE_NETWORK };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
 import { expectCommonHeaders, expectWritten, limitsOf } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer, HeaderLines } from './harness/http-exchange.ts';
 import { sender } from './harness/sender.ts';
 import type { MintedKey } from './harness/installation.ts';
@@ -11,7 +11,7 @@ describe('Keys', () => {
   let networkId: string;
   let key: MintedKey;
   beforeAll(async () => {
-    setup = await contractSetup({ gateways: 2 });
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   beforeEach(async () => {
     networkId = await setup.newNetwork();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
 import { expectWritten, limitsOf } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { describeWithRedis } from '@sealgate/testing';
@@ -11,7 +11,7 @@ const batch = (count: number): { assets: object[] } => ({ assets: Array.from({ l
 describe('Limits', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 
@@ -107,7 +107,7 @@ describe('Limits', () => {
 describeWithRedis('Limits over two processes', () => {
   let setup: ContractSetup;
   beforeAll(async () => {
-    setup = await contractSetup({ gateways: 2 });
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@sealgate/testing';
 import { expectCommonHeaders, expectWritten, limitsOf } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { sender, type Sending } from './harness/sender.ts';
 
@@ -65,7 +65,7 @@ describe('A request with two faults is refused for the one that comes first', ()
   let setup: ContractSetup;
   let roomyNetwork: string;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
     roomyNetwork = await setup.newNetwork();
   }, setupTimeoutMs);
   afterAll(() => setup.stop());

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { openBrowser } from './console/open-browser.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
@@ -96,7 +96,7 @@ beforeAll(async () => {
   await npm('install', `./${String(tarball)}`);
 }, 2 * setupTimeoutMs);
 beforeAll(async () => {
-  setup = await contractSetup();
+  setup = await sharedSetup();
   const SEALGATE_NETWORK = await setup.newNetwork();
   const { rawKey } = await setup.newKey(SEALGATE_NETWORK);
   env = { SEALGATE_URL: setup.gateway.public.origin, SEALGATE_KEY: rawKey, SEALGATE_NETWORK };

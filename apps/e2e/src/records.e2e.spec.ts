@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { expectProblem, until } from '@sealgate/testing';
 import { ledgerSize, type Members } from './harness/admin-client.ts';
 import { expectCommonHeaders, expectWritten, limitsOf, type WriteAnswer } from './harness/answers.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { sender, type Sender, type Sending } from './harness/sender.ts';
 
 const uuid = (version: number): RegExp =>
@@ -13,7 +13,7 @@ describe('Records', () => {
   let networkId: string;
   let from: Sender;
   beforeAll(async () => {
-    setup = await contractSetup();
+    setup = await sharedSetup();
   }, setupTimeoutMs);
   beforeEach(async () => {
     networkId = await setup.newNetwork({ channels: ['main', 'audit', 'beta'] });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
 import { ledgerSize } from './harness/admin-client.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import {
   deliveredBy,
   githubHeaders,
@@ -16,7 +16,7 @@ import {
 
 let setup: ContractSetup;
 beforeAll(async () => {
-  setup = await contractSetup({ gateways: 2 });
+  setup = await sharedSetup();
 }, setupTimeoutMs);
 afterAll(() => setup.stop());
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { verify } from './harness/verifier.ts';
 import { deliveredBy, sendGithub } from './harness/webhook-sender.ts';
 
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 let setup: ContractSetup;
 beforeAll(async () => {
-  setup = await contractSetup();
+  setup = await sharedSetup();
 }, setupTimeoutMs);
 afterAll(() => setup.stop());
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
-import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { deliveriesOf, githubSource, newSecret, newSource } from './harness/webhook-sender.ts';
 
 let setup: ContractSetup;
 beforeAll(async () => {
-  setup = await contractSetup();
+  setup = await sharedSetup();
 }, setupTimeoutMs);
 afterAll(() => setup.stop());
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { redisAvailable, throwawayPostgres, throwawayRedis } from '@sealgate/testing';
 import { install, type InstallOptions, type Installation } from './installation.ts';
 
@@ -31,6 +32,29 @@ export async function contractSetup(options: Omit<InstallOptions, 'postgres' | '
     throw error;
   }
 }
+
+let shared: Promise<ContractSetup> | undefined;
+
+/**
+ * Two gateways that the stories of a process share: for stories that use networks of their own, and neither stop a
+ * gateway nor read what all networks add to. It ends with the process of the tests.
+ */
+export async function sharedSetup(): Promise<ContractSetup> {
+  shared ??= contractSetup({ gateways: 2 });
+  const setup = await shared;
+  return {
+    ...setup,
+    stop: () => {
+      for (const gateway of setup.gateways) {
+        gateway.release();
+        gateway.expectDeclaredCodes();
+      }
+      return Promise.resolve();
+    },
+  };
+}
+
+process.once('disconnect', () => void shared?.then((setup) => rmSync(setup.folder, { recursive: true, force: true })));
 
 /** Timeout for starting what a test file needs. */
 export const setupTimeoutMs = 120_000;

@@ -21,10 +21,12 @@ export interface Gateway {
   /** Kills it with SIGKILL, like a crash of the machine. */
   kill(): Promise<void>;
   /**
-   * Asks it to stop, and returns its exit code once it has (null: it had to be killed). Rejects where it has sent a
-   * code that its description does not list for that route.
+   * Asks it to stop, and returns its exit code once it has (null: it had to be killed). Rejects as
+   * `expectDeclaredCodes` throws.
    */
   stop(): Promise<number | null>;
+  /** Throws where it has sent a code that its description does not list for that route. */
+  expectDeclaredCodes(): void;
   /** Its log over all its starts. */
   logText(): string;
   /** Closes the connections to it. */
@@ -61,6 +63,11 @@ export async function prepareGateway({
   const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   const logText = (): string => readFileSync(logFile, 'utf8');
 
+  const expectDeclaredCodes = (): void => {
+    const undeclared = logText().match(/.*"undeclared_error_code".*/g);
+    if (undeclared !== null) throw new Error(`It sent codes that it does not declare:\n${undeclared.join('\n')}`);
+  };
+
   const isReady = async (): Promise<boolean> => {
     const { status } = await clients.ops.send({ path: '/health/ready', timeoutMs: 2_000 });
     return status === 200;
@@ -85,6 +92,8 @@ export async function prepareGateway({
         stdio: ['ignore', log, log],
       });
       closeSync(log);
+      // A shared process outlives the file of tests that started it.
+      child.unref();
       guard(child);
       await until(async () => !isRunning() || (await isReady()), {
         timeoutMs: readyTimeoutMs,
@@ -99,10 +108,10 @@ export async function prepareGateway({
       const timer = setTimeout(() => child?.kill('SIGKILL'), stopTimeoutMs);
       await ended(child, 'SIGTERM');
       clearTimeout(timer);
-      const undeclared = logText().match(/.*"undeclared_error_code".*/g);
-      if (undeclared !== null) throw new Error(`It sent codes that it does not declare:\n${undeclared.join('\n')}`);
+      expectDeclaredCodes();
       return child?.exitCode ?? null;
     },
+    expectDeclaredCodes,
     logText,
     release: () => {
       for (const client of Object.values(clients)) client.close();
