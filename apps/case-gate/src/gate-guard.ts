@@ -2,7 +2,14 @@ import { BoundedMap, type LastUsedWriter } from '@sealgate/api-keys';
 import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
-import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
+import {
+  admissionOf,
+  fullState,
+  rateLimitHeaders,
+  type AddressLimiter,
+  type LimitStore,
+  type Policy,
+} from '@sealgate/rate-limits';
 import type { CallerLookups, FoundCaller } from './data/caller-lookups.ts';
 import type { GateCaller } from './domain/key-grants.ts';
 import type { EntryIds } from './domain/check-entry.ts';
@@ -48,10 +55,7 @@ const MAX_REMEMBERED = 10_000;
 /** Bearer authentication with gk_ keys, and two rate limits for each key: one for the API, one for the gate. */
 export function gateAccess(ports: GateGuardPorts): GateAccess {
   const { limits, policies, addresses, gateLookups, apiLookups, lastUsed, gateDeadlineMs, now } = ports;
-  const limiters = {
-    api: requestLimiter(limits, { name: 'key', ...policies.api }, now),
-    gate: requestLimiter(limits, { name: 'key', ...policies.gate }, now),
-  };
+  const policyOf = ({ bucket }: GateCaller): Policy => ({ name: 'key', ...policies[bucket] });
   const seen = new BoundedMap<string, true>(MAX_REMEMBERED);
   let last: PresentedKey | undefined;
 
@@ -84,8 +88,11 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
       return callerOf(found, 'api');
     },
     permits: ({ scopes }, permission) => scopes.some((scope) => scope === permission),
-    charge: ({ bucket, keyId }, _cost, exchange) => limiters[bucket].admit(`${bucket}:key:${keyId}`, exchange),
-    lastLimits: ({ bucket }) => limiters[bucket].fullHeaders,
+    charge: async (caller, cost) => {
+      const bucket = `${caller.bucket}:key:${caller.keyId}`;
+      return admissionOf(await limits.charge([{ bucket, policy: policyOf(caller) }], cost));
+    },
+    lastLimits: (caller) => rateLimitHeaders(fullState(policyOf(caller))),
     failedAuthentication: (request, exchange) =>
       addresses.refuse(exchange, request.clientAddress, presentedBy(request).keyHash === undefined),
     describe: ({ keyId }) => ({ keyId }),

@@ -2,6 +2,8 @@ import { keyHashOf } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Admission, AuthRequest, Guard, RateLimitHeaders } from '@sealgate/http';
 import {
+  admissionOf,
+  fullState,
   rateLimitHeaders,
   type AddressLimiter,
   type LimitState,
@@ -68,17 +70,16 @@ export function ingestGuard(ports: IngestGuardPorts): IngestGuard {
     async charge(caller, cost): Promise<Admission> {
       const state = await ports.limits.charge(bucketsOf(caller, ports.defaultLimits), cost);
       remember(lastStates, caller.keyId, { state, untilMs: ports.now() + state.resetSeconds * 1000 });
-      return { admitted: state.admitted, headers: rateLimitHeaders(state), retryAfterSeconds: state.retryAfterSeconds };
+      return admissionOf(state);
     },
     lastLimits(caller): RateLimitHeaders | undefined {
       // No limits are disclosed to callers that may not be the sender: refusals here precede the signature check.
       if (caller.source !== undefined) return undefined;
-      const full = fullState(caller, ports.defaultLimits);
       const last = lastStates.get(caller.keyId);
       // The last state is stale if the limits have changed since, or if its reset time has passed.
       const isCurrent =
         last !== undefined && isPolicyOf(caller, ports.defaultLimits, last.state.policy) && ports.now() < last.untilMs;
-      return rateLimitHeaders(isCurrent ? last.state : full);
+      return rateLimitHeaders(isCurrent ? last.state : fullState(tighterOf(caller, ports.defaultLimits)));
     },
     refused(caller, error) {
       const state = ports.refusals.decide([{ bucket: caller.keyId, policy: REFUSAL_POLICY }], 1);
@@ -152,10 +153,9 @@ function isPolicyOf(caller: IngestCaller, defaults: Limits, { name, ratePerSecon
   );
 }
 
-function fullState(caller: IngestCaller, defaults: Limits): LimitState {
+function tighterOf(caller: IngestCaller, defaults: Limits): Policy {
   const [network, key] = policiesOf(caller, defaults);
-  const policy = key.burst < network.burst ? key : network;
-  return { admitted: true, policy, remaining: policy.burst, resetSeconds: 0, retryAfterSeconds: 0 };
+  return key.burst < network.burst ? key : network;
 }
 
 function remember<State>(states: Map<string, State>, keyId: string, state: State): void {

@@ -13,7 +13,7 @@ function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
   const limits = memoryLimits({ now });
   const addresses = addressLimiter({ limits, listener: 'peer', now });
   const log = { rate: { ratePerSecond: 1000, burst: 2000 }, isOpen: (channel: string) => channel === 'acme.open' };
-  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, log, now });
+  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, log });
 }
 
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({
@@ -41,12 +41,12 @@ describe('the guard of the peer', () => {
 
   it('has a rate limit bucket for each key', async () => {
     const caller = await guard.authenticate(request(key));
-    expect(await guard.charge(caller, 1, testExchange())).toMatchObject({
+    expect(await guard.charge(caller, 1)).toMatchObject({
       admitted: true,
       headers: { RateLimit: '"key";r=1;t=1' },
     });
-    expect((await guard.charge(caller, 1, testExchange())).admitted).toBe(true);
-    expect(await guard.charge(caller, 1, testExchange())).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
+    expect((await guard.charge(caller, 1)).admitted).toBe(true);
+    expect(await guard.charge(caller, 1)).toMatchObject({ admitted: false, retryAfterSeconds: 1 });
   });
 
   it('limits by address without keys, with an IPv6 /64 as one address', async () => {
@@ -58,7 +58,7 @@ describe('the guard of the peer', () => {
     ]);
     expect(one?.bucket).toBe(neighbour?.bucket);
     expect(one?.bucket).not.toBe(other?.bucket);
-    expect((await open.charge(one, 1, testExchange())).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
+    expect((await open.charge(one, 1)).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
   });
 
   it.each(['/checkpoint', '/tile/0/000', '/tile/entries/000', '/e1/tile/0/000', ''])(
@@ -67,7 +67,7 @@ describe('the guard of the peer', () => {
       const bearer = { ...request(undefined), path: `/ledger/acme.main${rest}`, header: bearerOf(key) };
       const caller = await guard.authenticate(bearer);
       expect(caller.familyId).toBe(hash('sha256', key, 'hex').slice(0, 16));
-      expect((await guard.charge(caller, 1, testExchange())).headers['RateLimit-Policy']).toBe('"key";q=2000;w=2');
+      expect((await guard.charge(caller, 1)).headers['RateLimit-Policy']).toBe('"key";q=2000;w=2');
       expect(guard.lastLimits?.(caller)?.['RateLimit-Policy']).toBe('"key";q=2000;w=2');
       expect(caller.bucket).not.toBe((await guard.authenticate(request(key))).bucket);
     },
@@ -84,7 +84,7 @@ describe('the guard of the peer', () => {
   it('serves only a public log without a key, limited by address', async () => {
     const at = (path: string, presented?: string) => guard.authenticate({ ...request(presented), path });
     const caller = await at('/ledger/acme.open/tile/0/000');
-    expect((await guard.charge(caller, 1, testExchange())).headers['RateLimit-Policy']).toBe('"address";q=2000;w=2');
+    expect((await guard.charge(caller, 1)).headers['RateLimit-Policy']).toBe('"address";q=2000;w=2');
     expect(await at('/ledger/acme%2Eopen/checkpoint', 'x'.repeat(32))).toEqual(caller);
     for (const path of [
       '/ledger/acme.main/checkpoint',

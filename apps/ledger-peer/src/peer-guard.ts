@@ -1,6 +1,14 @@
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
-import { clientNetwork, requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
+import {
+  admissionOf,
+  clientNetwork,
+  fullState,
+  rateLimitHeaders,
+  type AddressLimiter,
+  type LimitStore,
+  type Policy,
+} from '@sealgate/rate-limits';
 import { ConfiguredKeys } from './api-keys.ts';
 import type { PeerCaller } from './domain/caller.ts';
 
@@ -12,8 +20,6 @@ export interface PeerGuardPorts {
   readonly rate: Rate;
   /** Reads of the public log have their own buckets. */
   readonly log: { readonly rate: Rate; readonly isOpen: (channel: string) => boolean };
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 interface Rate {
@@ -28,13 +34,11 @@ const ANYBODY = 'anybody';
  * Authentication of surface C: `X-Api-Key` if keys are configured; for checkpoints, tiles and entries of the log also
  * the same key as a bearer token, or no key if the channel's log is public. Each request costs 1.
  */
-export function peerGuard({ keys, limits, addresses, rate, log, now }: PeerGuardPorts): Guard<PeerCaller> {
-  const limitersOf = (name: 'address' | 'key') => ({
-    calls: requestLimiter(limits, { name, ...rate }, now),
-    log: requestLimiter(limits, { name, ...log.rate }, now),
+export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts): Guard<PeerCaller> {
+  const policyOf = ({ familyId, limit }: PeerCaller): Policy => ({
+    name: familyId === ANYBODY ? 'address' : 'key',
+    ...(limit === 'log' ? log.rate : rate),
   });
-  const [ofAddresses, ofKeys] = [limitersOf('address'), limitersOf('key')];
-  const limiterOf = ({ familyId, limit }: PeerCaller) => (familyId === ANYBODY ? ofAddresses : ofKeys)[limit];
   return {
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<PeerCaller> {
@@ -49,8 +53,9 @@ export function peerGuard({ keys, limits, addresses, rate, log, now }: PeerGuard
       return { familyId: ANYBODY, bucket: `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit };
     },
     permits: () => true,
-    charge: (caller, _cost, exchange) => limiterOf(caller).admit(caller.bucket, exchange),
-    lastLimits: (caller) => limiterOf(caller).fullHeaders,
+    charge: async (caller, cost) =>
+      admissionOf(await limits.charge([{ bucket: caller.bucket, policy: policyOf(caller) }], cost)),
+    lastLimits: (caller) => rateLimitHeaders(fullState(policyOf(caller))),
     failedAuthentication: (request, exchange) =>
       addresses.refuse(exchange, request.clientAddress, !ConfiguredKeys.mayBe(presentedKey(request))),
     describe: ({ familyId }) => ({ keyId: familyId }),

@@ -63,7 +63,6 @@ function conformingApp(port: number, keyHash: Buffer): App {
     limits,
     addresses: addressLimiter({ limits, listener: 'risk', now }),
     keyLimits: { ratePerSecond: 1_000_000, burst: 1_000_000 },
-    now,
   });
   const nothing = () => undefined;
   const log = { error: nothing, warn: nothing, info: nothing, debug: nothing, requests: { write: nothing } };

@@ -2,7 +2,7 @@ import { bearerToken, keyHashOf } from '@sealgate/auth';
 import { isRefused, isTokenForm, notesOf, type AccessToken, type AccessTokens } from '@sealgate/identity';
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
-import { requestLimiter, type AddressLimiter, type LimitStore } from '@sealgate/rate-limits';
+import { admissionOf, type AddressLimiter, type LimitStore, type Policy } from '@sealgate/rate-limits';
 import type { RiskCaller } from './domain/caller.ts';
 import { signIn, type SignInPorts } from './domain/identities.ts';
 import { mayDo } from './domain/permissions.ts';
@@ -25,8 +25,6 @@ export interface RiskGuardPorts {
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly keyLimits: { readonly ratePerSecond: number; readonly burst: number };
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /**
@@ -34,7 +32,7 @@ export interface RiskGuardPorts {
  * issuer. One rate-limit bucket per key, and one per signed-in person.
  */
 export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
-  const limiter = requestLimiter(ports.limits, { name: 'key', ...ports.keyLimits }, ports.now);
+  const policy: Policy = { name: 'key', ...ports.keyLimits };
   return {
     challenge: 'Bearer',
     async authenticate(request: AuthRequest): Promise<RiskCaller> {
@@ -48,8 +46,10 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       return caller;
     },
     permits: ({ roles }, permission) => mayDo(roles, permission),
-    charge: ({ credential, personId }, _cost, exchange) =>
-      limiter.admit(credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`, exchange),
+    charge: async ({ credential, personId }, cost) => {
+      const bucket = credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`;
+      return admissionOf(await ports.limits.charge([{ bucket, policy }], cost));
+    },
     failedAuthentication: (request, exchange) =>
       ports.addresses.refuse(exchange, request.clientAddress, isMalformed(ports, presentedBy(request))),
     describe: ({ credential, orgId }) => (credential.kind === 'key' ? { keyId: credential.id, orgId } : { orgId }),

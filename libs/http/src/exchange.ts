@@ -251,7 +251,7 @@ export class Exchange implements AnyContext {
     const admission =
       this.#paid?.cost === cost
         ? this.#paid.admission
-        : await inSpan({ name: 'charge' }, () => this.guard.charge(this.caller, cost, this));
+        : await inSpan({ name: 'charge' }, () => this.guard.charge(this.caller, cost));
     const { admitted, headers, retryAfterSeconds } = admission;
     if (admitted && this.isProvisional) this.#paid = { cost, admission };
     this.wasCharged = true;

@@ -22,7 +22,7 @@ export interface RateLimitHeaders {
   readonly RateLimit: string;
 }
 
-/** Request and response, for Express middleware such as a rate limiter. */
+/** Request and response, for the middleware that counts failed authentications. */
 interface HttpPair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -68,7 +68,7 @@ export interface Guard<Caller> {
   /** Whether the caller has the permission. Pure: no I/O, no charge. */
   permits(caller: Caller, permission: string): boolean;
   /** Takes the cost from all of the caller's buckets, or from none. */
-  charge(caller: Caller, cost: number, exchange: HttpPair): Promise<Admission>;
+  charge(caller: Caller, cost: number): Promise<Admission>;
   /** Limit headers for a known caller that was not charged. */
   lastLimits?(caller: Caller): RateLimitHeaders | undefined;
   /** Called with every uncharged refusal of a known caller; may return RATE_LIMITED in its place. */

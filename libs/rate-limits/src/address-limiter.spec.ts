@@ -29,7 +29,7 @@ describe('addressLimiter', () => {
     expect(await limiter.refuse(testExchange(), '192.0.2.1', false)).toMatchObject({
       code: 'RATE_LIMITED',
       retryAfterSeconds: 1,
-      headers: { 'RateLimit-Policy': '"address";q=100;w=5', RateLimit: '"address";r=0;t=1' },
+      headers: { 'RateLimit-Policy': '"address";q=100;w=5', RateLimit: '"address";r=0;t=1', 'Retry-After': '1' },
     });
     clock.advance(1000);
     expect(await failMany(150, '192.0.2.1')).toBe(20);
@@ -64,6 +64,17 @@ describe('addressLimiter', () => {
     await failMany(100, '192.0.2.1');
     const admin = addressLimiter({ limits: inner, listener: 'ingest-admin', now: clock.now });
     expect(await admin.refuse(testExchange(), '192.0.2.1', false)).toBeUndefined();
+  });
+
+  it('rejects if the shared limits reject, and leaves the answer to its caller', async () => {
+    const error = new Error('store');
+    const { now } = testClock();
+    const limiter = addressLimiter({ limits: { charge: () => Promise.reject(error) }, listener: 'ingest', now });
+    const exchange = testExchange();
+    await expect(limiter.refuse(exchange, '192.0.2.1', false)).rejects.toBe(error);
+    for (let count = 0; count < 105; count += 1) await limiter.refuse(exchange, '192.0.2.1', true);
+    expect(exchange.response.getHeaderNames()).toEqual([]);
+    expect(exchange.response.headersSent).toBe(false);
   });
 
   it('treats an IPv6 /64 as one client', async () => {

@@ -1,12 +1,22 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '@sealgate/errors';
-import { ipKeyGenerator } from 'express-rate-limit';
+import type { Request, Response } from 'express';
+import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
+import { GcraStore } from './gcra-store.ts';
 import { rateLimitHeaders, type Charge, type LimitStore, type Policy } from './limits.ts';
 import { memoryLimits } from './memory-limits.ts';
-import { requestLimiter, type HttpPair } from './request-limiter.ts';
 
 /** Limit on failed authentications per client address. */
 const ADDRESS_POLICY: Policy = { name: 'address', ratePerSecond: 20, burst: 100 };
+/** Maximum addresses kept in this process. */
+const MAX_ADDRESSES = 50_000;
+
+/** A request and its response, of Express or of Node. */
+interface HttpPair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
 
 export interface AddressLimiter {
   /**
@@ -31,30 +41,54 @@ export function addressLimiter(options: {
   readonly listener: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Default: `ADDRESS_POLICY`. */
-  readonly policy?: Policy;
-  /** Maximum addresses kept in this process. Default: 50,000. */
-  readonly maxAddresses?: number;
 }): AddressLimiter {
-  const { limits, listener, now, policy = ADDRESS_POLICY, maxAddresses = 50_000 } = options;
-  const inProcess = memoryLimits({ now, maxBuckets: maxAddresses });
+  const { limits, listener, now } = options;
+  const inProcess = memoryLimits({ now, maxBuckets: MAX_ADDRESSES });
   const both: LimitStore = {
     charge: (charges: readonly Charge[], cost: number) => {
       const state = inProcess.decide(charges, cost);
       return state.admitted ? limits.charge(charges, cost) : Promise.resolve(state);
     },
   };
-  const wellFormed = requestLimiter(both, policy, now);
-  const malformed = requestLimiter(inProcess, policy, now);
+  const buckets = new WeakMap<IncomingMessage, string>();
+  // The answer is left to the caller. The library's own headers follow an older draft and hash the address; its
+  // validations concern `request.ip`, which is not used.
+  const limiterOver = (counted: LimitStore) =>
+    rateLimit({
+      store: new GcraStore(counted, ADDRESS_POLICY, now),
+      limit: ADDRESS_POLICY.burst,
+      keyGenerator: (request) => buckets.get(request) ?? '',
+      handler: (request: LimitedRequest, _response, next) => next(refusalUntil(request.rateLimit?.resetTime, now())),
+      standardHeaders: false,
+      legacyHeaders: false,
+      validate: false,
+    });
+  const wellFormed = limiterOver(both);
+  const malformed = limiterOver(inProcess);
   return {
-    async refuse(exchange, address, isMalformed) {
-      const bucket = `${listener}:address:${clientNetwork(address)}`;
-      const state = await (isMalformed ? malformed : wellFormed).charge(bucket, exchange);
-      if (state.admitted) return undefined;
-      const refusal = { retryAfterSeconds: state.retryAfterSeconds, headers: { ...rateLimitHeaders(state) } };
-      return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', refusal);
+    refuse({ request, response }, address, isMalformed) {
+      buckets.set(request, `${listener}:address:${clientNetwork(address)}`);
+      const limiter = isMalformed ? malformed : wellFormed;
+      return new Promise((resolve, reject) => {
+        void limiter(request as Request, response as Response, (error?: unknown) => {
+          if (error === undefined || error instanceof AppError) resolve(error);
+          else reject(error);
+        });
+      });
     },
   };
+}
+
+/** The request with what the library has put on it, under its default name. */
+type LimitedRequest = Request & { readonly rateLimit?: { readonly resetTime?: Date } };
+
+function refusalUntil(resetTime: Date | undefined, nowMs: number): AppError {
+  const seconds = Math.max(1, Math.ceil(((resetTime?.getTime() ?? nowMs) - nowMs) / 1000));
+  const state = { admitted: false, policy: ADDRESS_POLICY, remaining: 0, resetSeconds: seconds };
+  return new AppError('RATE_LIMITED', 'Too many failed authentications from this address.', {
+    retryAfterSeconds: seconds,
+    headers: { ...rateLimitHeaders({ ...state, retryAfterSeconds: seconds }) },
+  });
 }
 
 /**

@@ -140,6 +140,31 @@ function policyHeader({ name, ratePerSecond, burst }: Policy): string {
   return text;
 }
 
+/** Outcome of a charge in the form that guards return. */
+interface Admission {
+  readonly admitted: boolean;
+  readonly headers: RateLimitHeaders;
+  /** Seconds until the same charge could be admitted; 0 if it was. */
+  readonly retryAfterSeconds: number;
+}
+
+export function admissionOf(state: LimitState): Admission {
+  return {
+    admitted: state.admitted,
+    headers: rateLimitHeaders(state),
+    retryAfterSeconds: state.retryAfterSeconds,
+  };
+}
+
+/** The state of a full bucket, for the headers of an answer to a known caller that was not charged. */
+export const fullState = (policy: Policy): LimitState => ({
+  admitted: true,
+  policy,
+  remaining: policy.burst,
+  resetSeconds: 0,
+  retryAfterSeconds: 0,
+});
+
 /** `shared`: Redis decides for all replicas. `local`: this process decides, at its share of the rate. */
 type LimitsState = 'shared' | 'local';
 

@@ -76,7 +76,6 @@ export function testApp({
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate,
       log: { rate, isOpen: () => isOpen },
-      now: Date.now,
     }),
     routes,
   });
