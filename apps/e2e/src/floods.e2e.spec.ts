@@ -13,8 +13,8 @@ import { sender } from './harness/sender.ts';
 
 const MEBIBYTE = 1_048_576;
 const floodTimeoutMs = 90_000;
-/** A connection that accepts no data for this long is closed. */
-const stalledMs = 10_000;
+/** Unread answers of one connection; with more it is closed. */
+const ALLOWED = 64;
 
 /** Unauthenticated connections on which `text` is written and nothing is ever read. */
 async function strangers(origin: string, count: number, text: (index: number) => string | Buffer): Promise<Socket[]> {
@@ -73,10 +73,7 @@ describeOnLinux('Pipelined requests whose answers are not read', () => {
         const attackers = await strangers(setup.gateway[listener].origin, 25, () => request.repeat(3000));
         expect(await slowestOther(ops)).toBeLessThan(boundMs(2000));
         const grownBytes = (await resident.stop()) - idleBytes;
-        if (request.includes('/metrics')) {
-          // Their answers fill the socket buffers.
-          await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: stalledMs + boundMs(3000) });
-        }
+        await until(() => openSockets(pid) <= idleSockets + 5, { timeoutMs: boundMs(3000) });
         for (const socket of attackers) socket.destroy();
         return grownBytes;
       };
@@ -87,7 +84,7 @@ describeOnLinux('Pipelined requests whose answers are not read', () => {
   );
 
   it(
-    'leave normal pipelines unaffected: thousands of answers, in order',
+    'leave normal pipelines unaffected: thousands of answers, in order, to a client that reads them',
     async () => {
       const networkId = await setup.newNetwork();
       const { rawKey } = await setup.newKey(networkId);
@@ -95,11 +92,18 @@ describeOnLinux('Pipelined requests whose answers are not read', () => {
       const request = (id: number) =>
         `POST /${networkId} HTTP/1.1\r\nHost: a\r\nX-Request-Id: n${id}\r\nX-Api-Key: ${rawKey}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${ping.length}\r\n\r\n${ping}`;
-      const [socket] = await strangers(setup.gateway.public.origin, 1, () =>
-        Array.from({ length: 3000 }, (_, id) => request(id)).join(''),
-      );
+      const requests = Array.from({ length: 3000 }, (_, id) => request(id));
+      const [socket] = await strangers(setup.gateway.public.origin, 1, () => requests.splice(0, ALLOWED).join(''));
       let text = '';
-      socket!.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).resume();
+      let answers = 0;
+      socket!
+        .on('data', (chunk: Buffer) => {
+          text += chunk.toString('latin1');
+          const read = text.split('HTTP/1.1 200 OK\r\n').length - 1;
+          if (read > answers) socket!.write(requests.splice(0, read - answers).join(''));
+          answers = read;
+        })
+        .resume();
       await until(() => text.includes('X-Request-Id: n2999\r\n'), { timeoutMs: boundMs(20_000) });
       socket!.destroy();
       const ids = [...text.matchAll(/HTTP\/1\.1 200 OK\r\n(?:[^\r]+\r\n)*?X-Request-Id: n(\d+)\r\n/g)];

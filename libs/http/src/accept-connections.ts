@@ -1,35 +1,18 @@
 import { IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
 import { expireBody, markAwaitingContinue } from './read-body.ts';
 
-/** Concurrent requests of one connection, including those whose answers the client has not read yet. */
-const MAX_CONCURRENT = 16;
-
-/** Further requests of one connection that are parsed before its parser is stopped. */
-const MAX_PARSED = 16;
-
-/** Queued requests of all connections of a listener; a connection that exceeds it is destroyed. */
-const MAX_QUEUED = 4096;
-
-/** Chunk size for a connection whose parser was stopped before. It holds about 50 minimal requests. */
-const SLICE_BYTES = 1024;
-
-/** Node drops headers beyond this number of names and values, so the head of such a request cannot be rebuilt. */
-const MAX_RAW_HEADERS = 2000;
-
-/** Connections whose parser must stop at the request after this one. */
-const stopping = new WeakMap<Socket, IncomingMessage>();
+/** Requests of one connection that are unanswered, or whose answers the client has not read yet. */
+const MAX_UNREAD = 64;
 
 /**
- * Node parses a whole read of up to 64 KiB at once: about 2,600 minimal requests, which then take 4 MB. Its parser
- * stops only at a request that upgrades its connection, so the first excess request claims to be one. Real upgrade
- * requests are not treated as such: nothing here supports upgrades.
+ * Node parses a whole read of up to 64 KiB at once, also after the socket is destroyed: about 2,600 minimal requests,
+ * which then take 4 MB. Its parser stops only at a request that upgrades its connection, so a request after that claims
+ * to be one. Real upgrade requests are not treated as such: nothing here supports upgrades.
  */
-class PipelinedMessage extends IncomingMessage {
+class StoppableMessage extends IncomingMessage {
   get upgrade(): boolean {
-    const last = stopping.get(this.socket);
-    return this.method === 'CONNECT' || (last !== undefined && last !== this);
+    return this.method === 'CONNECT' || this.socket.destroyed;
   }
 
   /** Node assigns it from the headers; ignored. */
@@ -38,7 +21,7 @@ class PipelinedMessage extends IncomingMessage {
 
 /**
  * Options for the HTTP server of an app. Late bodies are answered with a problem if `attachTo` is used; late headers
- * are refused by Node's parser. `attachTo` also refuses requests without Host, within the limit of concurrent answers.
+ * are refused by Node's parser. `attachTo` also refuses requests without Host, with the common headers.
  */
 export const SERVER_OPTIONS = {
   headersTimeout: 10_000,
@@ -48,7 +31,7 @@ export const SERVER_OPTIONS = {
   // Room for an access token of 16 KiB beside the other headers.
   maxHeaderSize: 32_768,
   requireHostHeader: false,
-  IncomingMessage: PipelinedMessage,
+  IncomingMessage: StoppableMessage,
 } as const;
 
 /** Default time after which a client that reads nothing is disconnected. */
@@ -56,11 +39,6 @@ export const SLOW_READER_MS = 10_000;
 
 /** A connection has stalled if its unsent bytes are unchanged for this many checks. */
 const STALLED_AFTER_CHECKS = 10;
-
-/** Node removes these listeners with the parser, though pending answers still need them. */
-const KEPT_EVENTS = ['close', 'drain', 'error', 'timeout'] as const;
-
-type Listener = (...values: unknown[]) => void;
 
 /** Status lines for errors of Node's HTTP parser; all others are a 400. */
 const STATUS_LINES: ReadonlyMap<string, string> = new Map([
@@ -71,7 +49,7 @@ const STATUS_LINES: ReadonlyMap<string, string> = new Map([
 
 /**
  * Handles what a plain request listener never sees: 408 for slow bodies, 100 Continue only once a body is wanted, and
- * refusals of Node's parser with the common headers. It also bounds pipelined requests of a connection.
+ * refusals of Node's parser with the common headers. It also closes connections whose answers are not read.
  */
 export function acceptConnections(
   server: Server,
@@ -79,20 +57,20 @@ export function acceptConnections(
   { constantHeaders, slowReaderMs }: { readonly constantHeaders: readonly string[]; readonly slowReaderMs: number },
 ): void {
   const refusal = (status: string) => `HTTP/1.1 ${status}\r\n${headerLines(constantHeaders)}\r\n`;
-  const pipelines = new Pipelines(server, (request, response) => {
+  const connections = new Connections();
+  const take = (request: IncomingMessage, response: ServerResponse) => {
+    if (!connections.accept(request, response)) return;
     if (hasHost(request)) listener(request, response);
     else response.writeHead(400, [...constantHeaders, ...EMPTY_AND_CLOSE]).end();
-  });
-  const take = (_request: IncomingMessage, response: ServerResponse) => pipelines.take(response);
-  server.on('close', pipelines.watch(slowReaderMs));
+  };
+  server.on('close', connections.watch(slowReaderMs));
   server.on('request', take);
-  server.on('checkContinue', (request: IncomingMessage, response) => {
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     markAwaitingContinue(request);
-    pipelines.take(response);
+    take(request, response);
   });
   // Ignore an unknown Expect, as RFC 9110 section 10.1.1 allows.
   server.on('checkExpectation', take);
-  server.on('upgrade', (request: IncomingMessage, _socket: Socket, rest: Buffer) => pipelines.stopped(request, rest));
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     socket.end(refusal('405 Method Not Allowed'));
     socket.destroySoon();
@@ -117,72 +95,33 @@ function headerLines(constantHeaders: readonly string[]): string {
   return lines;
 }
 
-/** RFC 9112 section 3.2. Checked here and not by Node, whose check ignores the limit on pipelined requests. */
+/** RFC 9112 section 3.2. Checked here and not by Node, whose refusal lacks the common headers. */
 function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host !== undefined || httpVersion !== '1.1';
 }
 
 /** State of one connection. */
-class Pipeline {
-  readonly waiting: ServerResponse[] = [];
-  atOnce = 0;
-  isRefilling = false;
-  /** The parser is stopped, and resumes when all parsed requests are answered. */
-  isStopped = false;
-  /** It was restarted, and is parsed in slices. */
-  isSliced = false;
-  kept: (readonly [event: (typeof KEPT_EVENTS)[number], listener: Listener])[] = [];
-  unsent = 0;
+class Connection {
+  unread = 0;
+  unsentBytes = 0;
   checksUnchanged = 0;
 }
 
 /**
- * Sits between Node's server and an app and bounds the memory of one connection: a limited number of pipelined requests
- * run concurrently, reading pauses while more are queued, and clients that do not read their answers are disconnected.
- * Node keeps answers in order.
+ * Bounds the memory of a connection: one whose client has too many answers to read, or reads none for a while, is
+ * closed. Node keeps pipelined answers in order, and reads no further requests while the answers fill its buffers.
  */
-class Pipelines {
-  readonly #pipelines = new Map<Socket, Pipeline>();
-  readonly #server: Server;
-  readonly #listener: RequestListener;
-  #waiting = 0;
+class Connections {
+  readonly #connections = new Map<Socket, Connection>();
 
-  constructor(server: Server, listener: RequestListener) {
-    this.#server = server;
-    this.#listener = listener;
-  }
-
-  /** Dispatches a request, at once or when earlier ones are answered. */
-  take(response: ServerResponse): void {
-    const { socket } = response.req;
-    // Node keeps parsing data already read after the socket is destroyed.
-    if (socket.destroyed) return;
-    const pipeline = this.#pipelines.get(socket) ?? this.#follow(socket);
-    if (pipeline.atOnce < MAX_CONCURRENT && pipeline.waiting.length === 0) {
-      this.#begin(pipeline, response);
-    } else if (this.#waiting < MAX_QUEUED) {
-      pipeline.waiting.push(response);
-      this.#waiting += 1;
-      socket.pause();
-      if (pipeline.waiting.length >= MAX_PARSED && !pipeline.isSliced) stopAfter(response.req, pipeline);
-    } else {
-      socket.destroy();
-    }
-  }
-
-  /** Takes over a connection whose parser stopped at this request; `rest` is the data after its head. */
-  stopped(request: IncomingMessage, rest: Buffer): void {
-    const { socket } = request;
-    const pipeline = this.#pipelines.get(socket);
-    if (pipeline === undefined || socket.destroyed || request.rawHeaders.length >= MAX_RAW_HEADERS) {
-      socket.destroy();
-      return;
-    }
-    pipeline.isStopped = true;
-    pipeline.kept = pipeline.kept.filter(([event, listener]) => !socket.listeners(event).includes(listener));
-    for (const [event, listener] of pipeline.kept) socket.on(event, listener);
-    socket.pause();
-    socket.unshift(Buffer.concat([headOf(request), rest]));
+  /** Counts a request until its answer is sent. False: its connection is closed, and nothing can be answered. */
+  accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (socket.destroyed) return false;
+    const connection = this.#connections.get(socket) ?? this.#follow(socket);
+    connection.unread += 1;
+    response.on('close', () => (connection.unread -= 1));
+    if (connection.unread > MAX_UNREAD) socket.destroy();
+    return !socket.destroyed;
   }
 
   /**
@@ -191,100 +130,25 @@ class Pipelines {
    */
   watch(stallMs: number): () => void {
     const timer = setInterval(() => {
-      for (const [socket, pipeline] of this.#pipelines) if (hasStalled(socket, pipeline)) socket.destroy();
+      for (const [socket, connection] of this.#connections) if (hasStalled(socket, connection)) socket.destroy();
     }, stallMs / STALLED_AFTER_CHECKS).unref();
     return () => clearInterval(timer);
   }
 
-  #follow(socket: Socket): Pipeline {
-    const pipeline = new Pipeline();
-    this.#pipelines.set(socket, pipeline);
-    socket.once('close', () => {
-      this.#pipelines.delete(socket);
-      this.#waiting -= pipeline.waiting.length;
-      pipeline.waiting.length = 0;
-    });
-    // Node resumes the socket whenever a request has been read completely.
-    socket.on('resume', () => {
-      if (pipeline.waiting.length > 0 || pipeline.isStopped) socket.pause();
-    });
-    return pipeline;
-  }
-
-  #begin(pipeline: Pipeline, response: ServerResponse): void {
-    pipeline.atOnce += 1;
-    response.on('close', () => {
-      pipeline.atOnce -= 1;
-      if (pipeline.waiting.length === 0 && !pipeline.isStopped) return;
-      if (pipeline.isRefilling) return;
-      pipeline.isRefilling = true;
-      // Yield to the event loop, so that a long pipeline does not delay other requests.
-      setImmediate(() => this.#refill(pipeline, response.req.socket));
-    });
-    this.#listener(response.req, response);
-  }
-
-  #refill(pipeline: Pipeline, socket: Socket): void {
-    pipeline.isRefilling = false;
-    const next = pipeline.waiting.splice(0, MAX_CONCURRENT - pipeline.atOnce);
-    this.#waiting -= next.length;
-    for (const response of next) this.#begin(pipeline, response);
-    if (pipeline.waiting.length > 0 || socket.destroyed) return;
-    if (!pipeline.isStopped) {
-      stopping.delete(socket);
-      socket.resume();
-      // Restart only when all answers are sent: Node orders the answers of a connection, and treats this as a new one.
-    } else if (pipeline.atOnce === 0) this.#restart(pipeline, socket);
-  }
-
-  /** Passes the connection to Node again, now in slices: slower, but Node can stop between slices. */
-  #restart(pipeline: Pipeline, socket: Socket): void {
-    for (const [event, listener] of pipeline.kept) socket.off(event, listener);
-    pipeline.kept = [];
-    pipeline.isStopped = false;
-    pipeline.isSliced = true;
-    stopping.delete(socket);
-    socket.setTimeout(0);
-    this.#server.emit('setSecureContext' in this.#server ? 'secureConnection' : 'connection', socket);
-    const [parse] = socket.listeners('data');
-    if (parse === undefined) return;
-    socket.off('data', parse as Listener);
-    // Socket's own `on` would reset Node's flow-control state for this connection.
-    Readable.prototype.on.call(socket, 'data', (chunk: Buffer) => {
-      for (let from = 0; from < chunk.length && socket.writable; from += SLICE_BYTES) {
-        if (pipeline.waiting.length > 0 || socket.isPaused()) {
-          // Node resumes the socket at the end of each request.
-          socket.pause();
-          socket.unshift(chunk.subarray(from));
-          return;
-        }
-        parse(chunk.subarray(from, from + SLICE_BYTES));
-      }
-    });
-    socket.resume();
+  #follow(socket: Socket): Connection {
+    const connection = new Connection();
+    this.#connections.set(socket, connection);
+    socket.once('close', () => this.#connections.delete(socket));
+    return connection;
   }
 }
 
-function stopAfter(request: IncomingMessage, pipeline: Pipeline): void {
-  const { socket } = request;
-  stopping.set(socket, request);
-  pipeline.kept = KEPT_EVENTS.flatMap((event) =>
-    socket.listeners(event).map((listener) => [event, listener as Listener] as const),
-  );
-}
-
-function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
-  let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) head += `${rawHeaders[i]}:${rawHeaders[i + 1]}\r\n`;
-  return Buffer.from(`${head}\r\n`, 'latin1');
-}
-
-function hasStalled(socket: Socket, pipeline: Pipeline): boolean {
+function hasStalled(socket: Socket, connection: Connection): boolean {
   const unsent = unsentBytes(socket);
-  const isUnchanged = unsent > 0 && unsent === pipeline.unsent;
-  pipeline.unsent = unsent;
-  pipeline.checksUnchanged = isUnchanged ? pipeline.checksUnchanged + 1 : 0;
-  return pipeline.checksUnchanged >= STALLED_AFTER_CHECKS;
+  const isUnchanged = unsent > 0 && unsent === connection.unsentBytes;
+  connection.unsentBytes = unsent;
+  connection.checksUnchanged = isUnchanged ? connection.checksUnchanged + 1 : 0;
+  return connection.checksUnchanged >= STALLED_AFTER_CHECKS;
 }
 
 /** Bytes not yet taken by the kernel. A large answer is one write, whose progress only the handle shows. */
