@@ -6,7 +6,7 @@ import {
   type AdminStatePorts,
   type AdminSignIn,
 } from '@sealgate/admin-api';
-import { createApp, type App, type AppBase, type Route } from '@sealgate/http';
+import { createApp, type App, type AppBase, type AppOptions, type Route } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
@@ -42,7 +42,11 @@ export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
  * JSON, number of assets (`routes/assets.ts`), shape (the library), idempotency, mapping, the write
  * (`domain/answer-sync.ts`).
  */
-export function publicApp(base: AppBase, guard: PeerGuardPorts, ports: PublicPorts): App {
+export function publicApp(
+  base: AppBase & Pick<AppOptions<PeerCaller>, 'bodyTurns'>,
+  guard: PeerGuardPorts,
+  ports: PublicPorts,
+): App {
   return createApp({ ...base, head: true, compress: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
 }
 

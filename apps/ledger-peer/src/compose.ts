@@ -123,12 +123,11 @@ function publicAppOf(
     maxBytes: CURSOR_MAX_BYTES,
     sentIn: 'body',
   });
-  return publicApp(appBase, guard, {
+  return publicApp({ ...appBase, bodyTurns }, guard, {
     assets: {
       answerSync: answer,
       reading: { ledger: ledger.assets, mappings, log: ledger.log, cursors },
       bodyMaxBytes,
-      bodyTurns,
       nextTurn: () => nextTurn(),
     },
     jobs: { jobs },

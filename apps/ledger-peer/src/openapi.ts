@@ -1,5 +1,5 @@
 import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
-import { BodyTurns, openApi, type OpenApiDocument } from '@sealgate/http';
+import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 
@@ -16,7 +16,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
     description:
       'Writes domain assets to the chaincode mapped for their types, and serves the public log to verify them. Responses of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and proofs are over the uncompressed content.',
     routes: publicRoutes({
-      assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608, bodyTurns: NO_TURNS }),
+      assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608 }),
       jobs: noPorts(),
       publicLog: noPorts(),
       health: noPorts<PublicPorts['health']>({ metrics: METRICS_TEXT }),
@@ -26,8 +26,6 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
     publicUrl,
   });
 }
-
-const NO_TURNS = new BodyTurns({ atOnceBytes: 0, waitingBytes: 0, waitMs: 0 });
 
 const METRICS_TEXT = {
   contentType: 'text/plain; version=0.0.4; charset=utf-8',

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
-import { BodyTurns } from '@sealgate/http';
 import { embeddedLedger, type EmbeddedLedger, type Integrator } from '@sealgate/ledger-embedded';
 import { generateNoteKey } from '@sealgate/merkle';
 import { cursorCodec } from '@sealgate/paging';
@@ -54,7 +53,6 @@ beforeAll(async () => {
         reading,
         answerSync: () => Promise.reject(new Error('Nothing is written here.')),
         bodyMaxBytes: 65_536,
-        bodyTurns: new BodyTurns({ atOnceBytes: 65_536, waitingBytes: 65_536, waitMs: 1000 }),
         nextTurn: () => Promise.resolve(),
       }),
       ...publicLogRoutes({ log, mappings, isOpen: () => false, showsEntries: () => true }),

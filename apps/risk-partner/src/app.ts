@@ -15,13 +15,13 @@ import { adminPeopleRoutes, type AdminPeoplePorts } from './routes/admin-people.
  * rules.
  */
 export function publicApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
-  const guard = riskGuard(guardPorts);
+  const guard = riskGuard({ ...guardPorts, mcpSignIn: ports.mcpSignIn });
   return createApp({ ...base, head: true, compress: true, guard, routes: publicRoutes(ports, guard) });
 }
 
 /** The MCP route alone, for a listener of its own. */
 export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicPorts): App {
-  const guard = riskGuard(guardPorts);
+  const guard = riskGuard({ ...guardPorts, mcpSignIn: ports.mcpSignIn });
   const routes = publicRoutes(ports, guard).filter(({ tags }) => tags?.includes('tools') === true);
   return createApp({ ...base, head: true, compress: true, guard, routes });
 }

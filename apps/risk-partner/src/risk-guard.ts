@@ -6,7 +6,7 @@ import { admissionOf, type AddressLimiter, type LimitStore, type Policy } from '
 import type { RiskCaller } from './domain/caller.ts';
 import { signIn, type SignInPorts } from './domain/identities.ts';
 import { mayDo } from './domain/permissions.ts';
-import { MCP_PATH } from './routes/mcp.ts';
+import { MCP_PATH, metadataUrl, type McpSignIn } from './routes/mcp.ts';
 import { ORGANIZATIONS_PATH } from './routes/whoami.ts';
 
 export interface RiskGuardPorts {
@@ -24,6 +24,8 @@ export interface RiskGuardPorts {
   readonly touchKey: (keyId: string) => void;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
+  /** Named in a 401 of the tools. Undefined: only API keys are accepted there. */
+  readonly mcpSignIn?: McpSignIn | undefined;
   readonly keyLimits: { readonly ratePerSecond: number; readonly burst: number };
 }
 
@@ -32,9 +34,11 @@ export interface RiskGuardPorts {
  * issuer. One rate-limit bucket per key, and one per signed-in person.
  */
 export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
+  const toolMetadata = ports.mcpSignIn && metadataUrl(ports.mcpSignIn);
   const policy: Policy = { name: 'key', ...ports.keyLimits };
   return {
     challenge: 'Bearer',
+    resourceMetadata: (path) => (path === MCP_PATH ? toolMetadata : undefined),
     async authenticate(request: AuthRequest): Promise<RiskCaller> {
       const presented = presentedBy(request);
       const keyHash = keyHashOf('svc_', presented);

@@ -68,14 +68,13 @@ describe('BodyTurns', () => {
       path: '/large',
       body: Type.Object({ text: Type.String() }),
       bodyMaxBytes: 1_000_000,
-      bodyTurns,
       handler: async ({ body }) => {
         // While this one is processed, no other large body is admitted.
         const other = await bodyTurns.take(200_000).catch((error: unknown) => error);
         return { status: 200, body: { length: body.text.length, other: String(other) } };
       },
     });
-    const { app } = testSurface([route]);
+    const { app } = testSurface([route], { bodyTurns });
     const send = (body: object) => request(app).post('/large').send(body);
     const text = 'x'.repeat(150_000);
     expect((await send({ text })).body).toEqual({

@@ -25,7 +25,7 @@ export function checkShape(exchange: Exchange, mounted: MountedRoute): void {
   }
   if (checkBody !== undefined) faults = [...faults, ...checkBody(exchange.body, exchange.rawBody.length)];
   if (faults.length > 0) {
-    throw besideCursor(exchange, faults) ?? shapeError(faults, mounted.route.pagedBy === 'body' ? 'body' : 'query');
+    throw besideCursor(exchange, faults) ?? shapeError(faults, mounted.pagedBy);
   }
   if (checkParams !== undefined && checkParams(exchange.params, 0).length > 0) throw notFound();
 }

@@ -4,6 +4,7 @@ import { type Log, type RequestLog, withSpan } from '@sealgate/observability';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
 import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-connections.ts';
+import type { BodyTurns } from './body-turns.ts';
 import { areNames, type CompileTime } from './check-shape.ts';
 import { Compression } from './content-coding.ts';
 import { Exchange, type RoutedRequest } from './exchange.ts';
@@ -33,6 +34,8 @@ export interface AppOptions<Caller> {
   readonly head: boolean;
   /** Compress answers above 1,024 bytes for clients that accept it. */
   readonly compress?: boolean;
+  /** A JSON body above 16,384 bytes waits for its turn to be parsed and handled. Absent: it waits for nothing. */
+  readonly bodyTurns?: BodyTurns;
   /** Close a connection whose client reads nothing of its answers for this long; default 10 s. */
   readonly slowReaderMs?: number;
   /** Default `at-start`, so that tests fail on a schema that does not compile; services use `at-first-use`. */
@@ -69,6 +72,7 @@ export interface AppServices {
   readonly constantHeaders: readonly string[];
   /** Undefined: answers are never compressed. */
   readonly compression: Compression | undefined;
+  readonly bodyTurns: BodyTurns | undefined;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
@@ -229,6 +233,7 @@ function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppSe
     requests: log.requests,
     constantHeaders: securityHeaders(),
     compression: options.compress === true ? new Compression() : undefined,
+    bodyTurns: options.bodyTurns,
     now,
     newId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,

@@ -45,6 +45,8 @@ export type RequestNotes = Partial<
 export interface Guard<Caller> {
   /** The scheme of `WWW-Authenticate` on every 401. */
   readonly challenge: 'Bearer' | 'ApiKey';
+  /** URL of the protected resource metadata of a path, named in its 401 (RFC 9728 section 5.1). */
+  resourceMetadata?(path: string): string | undefined;
   /**
    * Authenticates the caller. Throws AppError UNAUTHENTICATED (its detail is replaced, so that all failures look alike)
    * or UNAVAILABLE when the key store is unreachable.

@@ -36,6 +36,8 @@ export interface MountedRoute extends PathRules {
   readonly knownParameters: ReadonlySet<string> | undefined;
   /** Undefined: any JSON value is accepted, or there is no body. */
   readonly checkBody: Validator | undefined;
+  /** Where `limit` and `cursor` are sent. */
+  readonly pagedBy: 'query' | 'body';
   readonly meter: Meter;
   /** The codes documented in OpenAPI; others cause a warning. */
   readonly errorCodes: ReadonlySet<ErrorCode>;
@@ -61,6 +63,7 @@ function mountRoute(
     checkQuery: querySchema && compiler.compile(querySchema, 'query'),
     knownParameters: query === 'ignored' ? undefined : parameterNames(querySchema),
     checkBody: typeof body === 'object' ? compiler.compile(body, 'body') : undefined,
+    pagedBy: typeof body === 'object' && body['properties']?.cursor !== undefined ? 'body' : 'query',
     meter,
     errorCodes: errorCodesOf(route),
   };

@@ -61,9 +61,10 @@ export function refusalHeaders(exchange: Exchange, error: AppError): Readonly<Re
   if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
   // A route that authenticates its callers itself sets its own challenge.
   if (error.code === 'UNAUTHENTICATED' && headers['WWW-Authenticate'] === undefined) {
-    const metadata = exchange.mounted?.route.resourceMetadata;
+    const { guard } = exchange.services;
+    const metadata = guard?.resourceMetadata?.(exchange.path);
     headers['WWW-Authenticate'] =
-      `${exchange.services.guard?.challenge ?? 'Bearer'} realm="sealgate"` +
+      `${guard?.challenge ?? 'Bearer'} realm="sealgate"` +
       (metadata === undefined ? '' : `, resource_metadata="${metadata}"`);
   }
   return headers;
@@ -100,7 +101,6 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     // An unknown Content-Encoding is a 415, even if `wrongMediaType` is set.
     ...(body === undefined ? [] : OF_BODIES),
     ...(route.wrongMediaType === undefined ? [] : [route.wrongMediaType]),
-    ...when(route.bodyTurns !== undefined, 'OVERLOADED'),
     ...when(typeof body === 'object', 'INVALID_REQUEST'),
     ...queryCodes(route),
     ...when(pathNames(route.path).length > 0, 'NOT_FOUND'),

@@ -151,7 +151,7 @@ function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Pr
   exchange.record.bytesIn = bytes.length;
   const { body } = mounted.route;
   if (body === 'bytes' || (bytes.length > 0 && body === 'json-bytes')) return undefined;
-  if (bytes.length > LARGE_BODY_BYTES) return parseLarge(exchange, mounted, bytes);
+  if (bytes.length > LARGE_BODY_BYTES) return parseLarge(exchange, bytes);
   if (bytes.length > 0) {
     exchange.body = parseStrict(bytes);
   } else if (mounted.route.bodyOptional === true) {
@@ -164,8 +164,8 @@ function parseBody(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Pr
   return undefined;
 }
 
-async function parseLarge(exchange: Exchange, mounted: MountedRoute, bytes: Buffer): Promise<void> {
-  exchange.endTurn = await mounted.route.bodyTurns?.take(bytes.length);
+async function parseLarge(exchange: Exchange, bytes: Buffer): Promise<void> {
+  exchange.endTurn = await exchange.services.bodyTurns?.take(bytes.length);
   exchange.body = await parseStrictInTurns(bytes, () => nextTurn());
 }
 

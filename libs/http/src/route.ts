@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppError, ErrorCode, Problem } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { TObject, TSchema } from '@sinclair/typebox';
-import type { BodyTurns } from './body-turns.ts';
 import type { AuthRequest, RequestNotes } from './guard.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
@@ -91,7 +90,10 @@ interface RouteDefinition<
   Prefetched = unknown,
 > {
   readonly method: Method;
-  /** Literal segments, `:name` for one segment, `*name` for the rest. Case-sensitive, no trailing slash. */
+  /**
+   * Literal segments, `:name` for one segment, `*name` for the rest. Case-sensitive, no trailing slash. On a raw route
+   * the rest is not decoded or checked, and not in `params`: its handler reads it from `path`.
+   */
   readonly path: Path;
   readonly operationId: string;
   readonly summary: string;
@@ -102,11 +104,6 @@ interface RouteDefinition<
    * slashes in a parameter. Routing uses `path` alone.
    */
   readonly describedAs?: readonly DescribedPath[];
-  /**
-   * The rest of the path is not decoded or checked; the handler reads it from `path`. For proxies, and for addresses
-   * that only a page interprets.
-   */
-  readonly restAsSent?: true;
   readonly permit: Access;
   /** Further authentication schemes that the guard accepts on this path. Documentation only. */
   readonly otherAccess?: readonly ('Bearer' | 'nobody')[];
@@ -118,7 +115,10 @@ interface RouteDefinition<
   readonly params?: TObject;
   /** Absent: every query parameter is refused. `ignored`: the query is not read. Values are strings. */
   readonly query?: Query;
-  /** Absent: the body is not read. */
+  /**
+   * Absent: the body is not read. The members `limit` and `cursor` of a body with a `cursor` are refused as INVALID_LIMIT
+   * and INVALID_CURSOR, like those of a query.
+   */
   readonly body?: Body;
   /** Limit on the decoded size. Required if there is a body. */
   readonly bodyMaxBytes?: number;
@@ -157,10 +157,6 @@ interface RouteDefinition<
    * A fault of the body is kept and reported when its turn comes, so the order of refusals stays the same.
    */
   readonly prefetch?: Prefetch<Caller, Prefetched>;
-  /** Shared by routes with large bodies: a body above 16,384 bytes waits for its turn to be parsed and handled. */
-  readonly bodyTurns?: BodyTurns;
-  /** `body`: members `limit` and `cursor` are refused as INVALID_LIMIT and INVALID_CURSOR, like those of a query. */
-  readonly pagedBy?: 'body';
   /** Refusals by content that precede validation of the shape. Throws AppError. */
   inspect?(body: JsonValue): void;
   /** Headers that the handler reads: name and description. They are optional and unchecked. Documentation only. */
@@ -177,8 +173,6 @@ interface RouteDefinition<
   precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
   /** Answers echo X-Request-Id unchanged, up to 1 KiB; logs use a generated id if it is not plain. */
   readonly echoesRequestId?: true;
-  /** URL of the protected resource metadata, named in a 401 (RFC 9728 section 5.1). */
-  readonly resourceMetadata?: string;
   /** Decorates every refusal on the path, for every method: returns the document to send. */
   problem?(problem: Problem, error: AppError): Problem;
   /** The members that `problem` adds, as a named object for OpenAPI. */

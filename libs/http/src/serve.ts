@@ -76,7 +76,7 @@ function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boo
 async function run(exchange: Exchange, mounted: MountedRoute): Promise<void> {
   const { route } = mounted;
   enter(exchange);
-  exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.restAsSent });
+  exchange.params = pathValuesOf(exchange.request.params, { withoutRest: route.raw });
   const early = route.prefetch === undefined ? undefined : await readEarly(exchange, mounted);
   if (route.confirmsCaller === true && exchange.recallCaller()) return runProvisionally(exchange, mounted);
   if (!mounted.isOpen) await exchange.authenticate(early);

@@ -170,7 +170,6 @@ describe('the body of a list', () => {
     ...plain,
     method: 'post',
     path: '/list',
-    pagedBy: 'body',
     body: closedObject({
       type: Type.String(),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),

@@ -117,7 +117,6 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
         charge: 'none',
         idempotency: 'none',
         params: closedObject({ surface: SurfaceName }),
-        restAsSent: true,
         query: 'ignored',
         requestHeaders: { 'X-Sealgate-Console': '`1`: required for changes.' },
         responses: { 200: { description: 'The response of the surface, with any status.' } },

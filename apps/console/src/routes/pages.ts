@@ -63,7 +63,6 @@ export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<Consol
       path: '/*page',
       operationId: 'page',
       summary: 'A page of the console',
-      restAsSent: true,
       responses: { 200: { description: 'A page.', contentType: 'text/html' } },
       errors: ['NOT_FOUND'],
       raw: true,

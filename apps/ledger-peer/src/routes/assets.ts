@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { type BodyTurns, closedObject, lineOfText, named, type Reply, type Route, routeFor } from '@sealgate/http';
+import { closedObject, lineOfText, named, type Reply, type Route, routeFor } from '@sealgate/http';
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
@@ -88,7 +88,6 @@ export interface AssetsPorts {
   readonly answerSync: AnswerSync;
   readonly reading: ReadAssetsPorts;
   readonly bodyMaxBytes: number;
-  readonly bodyTurns: BodyTurns;
   /** Resolves in a later turn of the event loop. */
   readonly nextTurn: () => Promise<void>;
 }
@@ -98,7 +97,7 @@ export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
   return [syncRoute(ports), queryRoute(ports), readRoute(ports)];
 }
 
-function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPorts): Route<PeerCaller> {
+function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<PeerCaller> {
   return route({
     method: 'post',
     path: '/api/assets',
@@ -112,7 +111,6 @@ function syncRoute({ answerSync, bodyMaxBytes, bodyTurns, nextTurn }: AssetsPort
     idempotency: 'in-transaction',
     body: SyncBody,
     bodyMaxBytes,
-    bodyTurns,
     requestHeaders: { Prefer: '`respond-async` (RFC 7240): return a job at once, and write afterwards.' },
     inspect: refuseLargeBatch,
     responses: {
@@ -169,7 +167,7 @@ function replyOf({ status, body, jobId, isAsync, replayed }: SyncAnswer): Reply 
   return { status, body, headers };
 }
 
-function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<PeerCaller> {
+function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
   return route({
     method: 'post',
     path: '/api/assets/query',
@@ -182,10 +180,8 @@ function queryRoute({ reading, bodyMaxBytes, bodyTurns }: AssetsPorts): Route<Pe
     idempotency: 'none',
     body: QueryBody,
     bodyMaxBytes,
-    bodyTurns,
-    pagedBy: 'body',
     responses: { 200: { description: 'A page.', schema: Page } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', ...OUTAGES],
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', 'OVERLOADED', ...OUTAGES],
     async handler({ body: { type, limit = QUERY_LIMIT.default, cursor } }) {
       return { status: 200, body: await queryAssets(reading, { type, limit, cursor }) };
     },

@@ -10,7 +10,7 @@ const route = routeFor<RiskCaller>();
 export const MCP_PATH = '/mcp';
 
 /** Protected resource metadata of the tools (RFC 9728). */
-interface McpSignIn {
+export interface McpSignIn {
   /** The audience to ask for (RFC 8707): the public URL of `/mcp`. */
   readonly resource: string;
   readonly issuers: readonly string[];
@@ -34,7 +34,6 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
   const mcp = route({
     method: 'post',
     path: MCP_PATH,
-    ...(mcpSignIn === undefined ? {} : { resourceMetadata: metadataUrl(mcpSignIn) }),
     operationId: 'mcp',
     summary: 'The tool protocol (MCP, streamable HTTP)',
     description:
@@ -76,7 +75,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /** The path is appended to the well-known path (RFC 9728, section 3.1). */
-function metadataUrl({ resource }: McpSignIn): string {
+export function metadataUrl({ resource }: McpSignIn): string {
   const { origin, pathname } = new URL(resource);
   return `${origin}${METADATA_PATH}${pathname}`;
 }
