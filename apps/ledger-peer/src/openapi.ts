@@ -2,6 +2,7 @@ import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
 import { openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
+import { channelOfLog } from './peer-guard.ts';
 
 const VERSION = '1.0.0';
 
@@ -23,6 +24,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
       descriptions: noPorts<PublicPorts['descriptions']>({ describe: () => publicDescription(publicUrl) }),
     }),
     securityScheme: 'ApiKey',
+    otherAccess: (path) => (channelOfLog(path) === undefined ? [] : ['Bearer', 'nobody']),
     publicUrl,
   });
 }

@@ -76,7 +76,7 @@ function presentedKey(request: AuthRequest): string {
  * The channel of a path to checkpoint, tiles, entries or logs. Proofs of a record contain its salt, so they are
  * excluded.
  */
-function channelOfLog(path: string): string | undefined {
+export function channelOfLog(path: string): string | undefined {
   const [, channel, rest] = /^\/ledger\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
   if (channel === undefined || rest === 'records') return undefined;
   try {

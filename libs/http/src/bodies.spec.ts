@@ -17,7 +17,12 @@ const echo = testRoute({
   handler: ({ rawBody }) => ({ status: 200, body: rawBody, contentType: 'application/json' }),
 });
 
-const suffixed = testRoute({ ...echo, operationId: 'suffixed', path: '/suffixed', jsonSuffix: true });
+const suffixed = testRoute({
+  ...echo,
+  operationId: 'suffixed',
+  path: '/suffixed',
+  mediaTypes: ['application/json', '+json'],
+});
 
 const optional = testRoute({
   ...plain,

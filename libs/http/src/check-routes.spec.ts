@@ -52,6 +52,11 @@ describe('the start of an app', () => {
       'POST /x: prefetch needs a body and a guard',
       { ...fine, method: 'post', body: 'strict-json', bodyMaxBytes: 1, prefetch: () => undefined },
     ],
+    ['POST /x: a body of bytes needs mediaTypes', { ...fine, method: 'post', body: 'bytes', bodyMaxBytes: 1 }],
+    [
+      'POST /x: mediaTypes of JSON are application/json and +json',
+      { ...fine, method: 'post', body: 'strict-json', bodyMaxBytes: 1, mediaTypes: ['text/plain'] },
+    ],
     ['GET x: the path must begin with a slash', { ...fine, path: 'x' }],
     ['GET /x/: the path has a segment that is not allowed: ""', { ...fine, path: '/x/' }],
     ['GET /x//y: the path has a segment that is not allowed: ""', { ...fine, path: '/x//y' }],
@@ -86,7 +91,7 @@ describe('the start of an app', () => {
     const problems = twice.map((route) => ({
       ...route,
       admit: undefined,
-      problem: (problem: object) => ({ ...problem }),
+      problem: { decorate: (problem: object) => ({ ...problem }) },
     }));
     expect(faultsOf(...problems)).toContain('- /x: a path has one problem at most');
   });

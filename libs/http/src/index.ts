@@ -1,10 +1,11 @@
 export {
   route,
   routeFor,
-  type DescribedPath,
+  type Description,
   type HandlerContext,
   type Method,
   type PrefetchBody,
+  type ProblemDecoration,
   type Reply,
   type Route,
 } from './route.ts';
@@ -17,7 +18,7 @@ export {
   type RequestNotes,
 } from './guard.ts';
 export { createApp, type App, type AppBase, type AppOptions } from './create-app.ts';
-export { utf8MediaType } from './read-body.ts';
+export { isJsonMediaType, utf8MediaType } from './read-body.ts';
 export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
 export type { Meters } from './mount.ts';
 export {

@@ -5,6 +5,7 @@ import { SchemaCompiler, type Validator } from './check-shape.ts';
 import type { AppOptions } from './create-app.ts';
 import { comparePaths, pathFault, pathNames, pathTemplate } from './paths.ts';
 import { errorCodesOf } from './problems.ts';
+import { JSON_SUFFIX } from './read-body.ts';
 import type { AnyRoute } from './route.ts';
 
 /** Metrics of one route. */
@@ -193,15 +194,16 @@ function canRestart({ permit, prefetch, raw }: AnyRoute): boolean {
 }
 
 function bodyFaults(route: AnyRoute): (string | undefined)[] {
-  const { body, bodyMaxBytes = 0 } = route;
+  const { body, bodyMaxBytes = 0, mediaTypes } = route;
   const isBounded = Number.isSafeInteger(bodyMaxBytes) && bodyMaxBytes > 0;
   return [
     faultWhen(body !== undefined && !isBounded, 'bodyMaxBytes is missing'),
     faultWhen(body !== undefined && WITHOUT_BODY.has(route.method), 'bodies of GET, DELETE and OPTIONS are not read'),
     faultWhen(body === undefined && route.bodyOptional !== undefined, 'bodyOptional needs a body'),
+    faultWhen(body === 'bytes' && mediaTypes === undefined, 'a body of bytes needs mediaTypes'),
     faultWhen(
-      (body === 'bytes') !== (route.mediaTypes !== undefined),
-      'mediaTypes is for a body of bytes, and needed there',
+      body !== 'bytes' && mediaTypes?.every(isJsonType) === false,
+      'mediaTypes of JSON are application/json and +json',
     ),
     faultWhen(
       route.prefetch !== undefined && (body === undefined || route.permit === 'open'),
@@ -214,6 +216,8 @@ function bodyFaults(route: AnyRoute): (string | undefined)[] {
     ),
   ];
 }
+
+const isJsonType = (type: string): boolean => type === 'application/json' || type === JSON_SUFFIX;
 
 function needsParsed({ bodyOptional, prefetch, inspect }: AnyRoute): boolean {
   return bodyOptional !== undefined || prefetch !== undefined || inspect !== undefined;

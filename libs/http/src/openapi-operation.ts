@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { CATALOGUE, type ErrorCode, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import type { Components } from './openapi.ts';
 import { pathTemplate } from './paths.ts';
 import { codesName, errorCodesOf, readsIdempotencyKey } from './problems.ts';
+import { JSON_SUFFIX } from './read-body.ts';
 import type { AnyRoute, ResponseSpec } from './route.ts';
 import { DECIMAL_KEYWORD, enumOf, type JsonObject, named, nameOf } from './schemas.ts';
 
@@ -20,7 +21,7 @@ const HEADERS = {
 type HeaderName = keyof typeof HEADERS;
 
 /** The operation object of one route. Shared parts are added to the components. */
-export function operationOf(route: AnyRoute, securityScheme: string, components: Components): JsonObject {
+export function operationOf(route: AnyRoute, security: readonly string[], components: Components): JsonObject {
   const { summary, description, operationId, tags } = route;
   const isOpen = route.permit === 'open';
   return {
@@ -28,7 +29,7 @@ export function operationOf(route: AnyRoute, securityScheme: string, components:
     summary,
     ...(description !== undefined && { description }),
     ...(tags !== undefined && { tags: [...tags] }),
-    security: isOpen ? [] : [{ [securityScheme]: [] }, ...(route.otherAccess ?? []).map(accessOf)],
+    security: isOpen ? [] : security.map(accessOf),
     ...(typeof route.charge === 'number' && { 'x-charge': route.charge }),
     parameters: [
       ...pathParameters(route, components),
@@ -139,23 +140,23 @@ function headerParameters(route: AnyRoute, components: Components): JsonObject[]
 
 function requestBodyOf(route: AnyRoute, components: Components): JsonObject {
   if (route.body === undefined) return {};
-  const schema = components.body(describedBody(route), `${pascalCase(route.operationId)}Request`);
+  const schema = components.body(
+    typeof route.body === 'object' ? route.body : Type.Unknown(),
+    `${pascalCase(route.operationId)}Request`,
+  );
   const counted =
     route.body === 'bytes' ? 'as sent: Content-Encoding is not decoded' : 'counted after Content-Encoding is decoded';
   const size = `At most ${route.bodyMaxBytes} bytes, ${counted}.`;
+  const { mediaTypes = ['application/json'] } = route;
+  const types = mediaTypes.filter((type) => type !== JSON_SUFFIX);
+  const isSuffixed = types.length < mediaTypes.length;
   return {
     requestBody: {
-      description: route.jsonSuffix === true ? `${size} Any media type that ends in \`+json\` is accepted too.` : size,
+      description: isSuffixed ? `${size} Any media type that ends in \`+json\` is accepted too.` : size,
       required: route.bodyOptional !== true,
-      content: Object.fromEntries((route.mediaTypes ?? ['application/json']).map((type) => [type, { schema }])),
+      content: Object.fromEntries(types.map((type) => [type, { schema }])),
     },
   };
-}
-
-function describedBody({ body, bodyForms = [] }: AnyRoute): TSchema {
-  const [form, ...others] = bodyForms;
-  if (form !== undefined) return others.length === 0 ? form : Type.Union([...bodyForms]);
-  return typeof body === 'object' ? body : Type.Unknown();
 }
 
 function responsesOf(route: AnyRoute, components: Components): JsonObject {
@@ -233,7 +234,7 @@ function refusalOf(
 }
 
 function problemOf(
-  { operationId, problemMembers }: AnyRoute,
+  { operationId, problem: decoration }: AnyRoute,
   codes: readonly ErrorCode[],
   components: Components,
 ): { readonly name: string; readonly schema: JsonObject } {
@@ -241,10 +242,10 @@ function problemOf(
   const name = codesName(codes).map(pascalCase).join('Or');
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: [...codes] } } };
   const problem = components.add('schemas', `${name}Problem`, { allOf: [base, narrowed] });
-  if (problemMembers === undefined) return { name, schema: problem };
-  const given = nameOf(problemMembers);
-  assert(given !== undefined, `${operationId}: problemMembers has no name.`);
-  const members = components.schema(problemMembers);
+  if (decoration?.members === undefined) return { name, schema: problem };
+  const given = nameOf(decoration.members);
+  assert(given !== undefined, `${operationId}: the members that problem adds have no name.`);
+  const members = components.schema(decoration.members);
   const schema = components.add('schemas', `${name}${given.name}Problem`, { allOf: [problem, members] });
   return { name: `${name}${given.name}`, schema };
 }

@@ -34,9 +34,10 @@ const ingest = testRoute({
     200: { description: 'Written.', schema: closedObject({}) },
     503: { description: 'Plain.', contentType: 'text/plain', otherTypes: ['text/html'] },
   },
-  wrongMediaType: 'INVALID_HEADER',
-  problem: (problem) => ({ ...problem, decision: false }),
-  problemMembers: named('Refusal', Type.Object({ decision: Type.Literal(false) })),
+  problem: {
+    members: named('Refusal', Type.Object({ decision: Type.Literal(false) })),
+    decorate: (problem) => ({ ...problem, decision: false }),
+  },
   errors: ['LEDGER_UNAVAILABLE', 'IDEMPOTENCY_KEY_REQUIRED', 'PRECONDITION_REQUIRED'],
   handler: () => ({ status: 200 }),
 });
@@ -50,18 +51,19 @@ const forms = testRoute({
   path: '/forms',
   body: 'json-bytes',
   bodyMaxBytes: 10,
-  jsonSuffix: true,
-  bodyForms: [Ping, named('Other', Type.Unsafe({ type: ['array', 'null'] }))],
+  mediaTypes: ['application/json', '+json'],
+  describedAs: [{ body: Type.Union([Ping, named('Other', Type.Unsafe({ type: ['array', 'null'] }))]) }],
   handler: () => ({ status: 200 }),
 });
 
-const { jsonSuffix: _, ...unsuffixed } = forms;
 const form = testRoute({
-  ...unsuffixed,
+  ...plain,
   operationId: 'form',
+  method: 'post',
   path: '/form',
   body: Type.Unknown(),
-  bodyForms: [Ping],
+  bodyMaxBytes: 10,
+  describedAs: [{ body: Ping }],
   handler: () => ({ status: 200 }),
 });
 
@@ -250,7 +252,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(both)).toEqual(['text/plain', 'text/html', 'application/problem+json']);
   });
 
-  it('describes members added to problems, and the 415 of Content-Encoding even with wrongMediaType', () => {
+  it('describes members added to problems, and the 415 of a body', () => {
     const path = '/{networkId}/{rest}';
     expect(component(problemOf(path, 'post', '415').allOf[0])).toMatchObject({
       allOf: [{}, { properties: { code: { enum: ['UNSUPPORTED_MEDIA_TYPE'] } } }],
@@ -263,8 +265,8 @@ describe('the OpenAPI document', () => {
       },
       Refusal: { properties: { decision: { const: false } } },
     });
-    const unnamed = { ...ingest, problemMembers: Type.Object({}) };
-    expect(() => openApi({ ...about, routes: [unnamed] })).toThrow('ingest: problemMembers has no name.');
+    const unnamed = { ...ingest, problem: { ...ingest.problem!, members: Type.Object({}) } };
+    expect(() => openApi({ ...about, routes: [unnamed] })).toThrow('ingest: the members that problem adds have no');
   });
 
   it('lists the headers of each answer', () => {

@@ -14,6 +14,8 @@ export interface OpenApiOptions {
   readonly routes: readonly AnyRoute[];
   /** Authentication of routes that are not open. */
   readonly securityScheme: 'Bearer' | 'ApiKey';
+  /** What the guard accepts besides on a path. Absent: nothing. */
+  readonly otherAccess?: (path: string) => readonly ('Bearer' | 'nobody')[];
   /** Base URL without trailing slash. Absent: relative to where the document is served. */
   readonly publicUrl?: string | undefined;
 }
@@ -32,15 +34,16 @@ const SECURITY_SCHEMES = {
  * @throws Error if two different components of one kind share a name, or the document breaks one of `documentFaults`.
  */
 export function openApi(options: OpenApiOptions): OpenApiDocument {
-  const { title, version, description, routes, securityScheme, publicUrl = '/' } = options;
+  const { title, version, description, routes, securityScheme, otherAccess, publicUrl = '/' } = options;
   const components = new Components();
   const paths: Record<string, Record<string, JsonObject>> = {};
+  const schemes = new Set([securityScheme]);
   for (const route of routes.flatMap(describedRoutes)) {
+    const access = [securityScheme, ...(otherAccess?.(route.path) ?? [])];
+    for (const scheme of access) if (scheme !== 'nobody') schemes.add(scheme);
     const item = (paths[pathTemplate(route.path)] ??= {});
-    item[route.method] = operationOf(route, securityScheme, components);
+    item[route.method] = operationOf(route, access, components);
   }
-  const others = routes.flatMap(({ otherAccess = [] }) => otherAccess.filter((scheme) => scheme !== 'nobody'));
-  const schemes = [...new Set([securityScheme, ...others])];
   shareParameters(
     Object.values(paths).flatMap((item) => Object.values(item)),
     components,
@@ -52,7 +55,7 @@ export function openApi(options: OpenApiOptions): OpenApiDocument {
     paths,
     components: {
       ...components.json(),
-      securitySchemes: Object.fromEntries(schemes.map((scheme) => [scheme, { ...SECURITY_SCHEMES[scheme] }])),
+      securitySchemes: Object.fromEntries([...schemes].map((scheme) => [scheme, { ...SECURITY_SCHEMES[scheme] }])),
     },
   };
   const faults = documentFaults(document);

@@ -21,7 +21,6 @@ const base = {
   method: 'post',
   permit: 'things:read',
   body: closedObject({ name: Type.String() }),
-  wrongMediaType: 'INVALID_HEADER',
   inspect: (body: unknown) => {
     if ('secret' in (body as object)) throw new AppError('VAULT_BYTES_NOT_ALLOWED', 'No secrets.');
   },
@@ -75,7 +74,7 @@ describe('a route with prefetch', () => {
   it.each([
     ['broken JSON', 'application/json', '{', 'INVALID_JSON'],
     ['a body too large', 'application/json', `{"name":"${'x'.repeat(100)}"}`, 'PAYLOAD_TOO_LARGE'],
-    ['another media type', 'text/plain', '{}', 'INVALID_HEADER'],
+    ['another media type', 'text/plain', '{}', 'UNSUPPORTED_MEDIA_TYPE'],
   ])('reports a fault of the body after authentication: %s', async (_, type, body, code) => {
     const { app, seen } = surface();
     const send = (key: string) =>

@@ -45,10 +45,10 @@ function warnUndeclared(exchange: Exchange, { code }: AppError): void {
 export function renderProblem(exchange: Exchange, error: AppError): string {
   const made = problemOf(error, exchange.requestId);
   const problem = exchange.span === undefined ? made : { ...made, traceId: exchange.span.traceId };
-  const decorate = exchange.mounted?.problem;
-  if (decorate === undefined) return JSON.stringify(problem);
+  const decoration = exchange.mounted?.problem;
+  if (decoration === undefined) return JSON.stringify(problem);
   try {
-    return JSON.stringify(decorate(problem, error));
+    return JSON.stringify(decoration.decorate(problem, error));
   } catch (bug) {
     logBug(exchange, bug);
     return JSON.stringify(problem);
@@ -98,9 +98,7 @@ export function errorCodesOf(route: AnyRoute): ReadonlySet<ErrorCode> {
     ...OF_ANY_ROUTE,
     ...(permit === 'open' ? [] : OF_CALLERS),
     ...when(permit !== 'open' && permit !== 'authenticated', 'FORBIDDEN'),
-    // An unknown Content-Encoding is a 415, even if `wrongMediaType` is set.
     ...(body === undefined ? [] : OF_BODIES),
-    ...(route.wrongMediaType === undefined ? [] : [route.wrongMediaType]),
     ...when(typeof body === 'object', 'INVALID_REQUEST'),
     ...queryCodes(route),
     ...when(pathNames(route.path).length > 0, 'NOT_FOUND'),

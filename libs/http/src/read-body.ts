@@ -119,9 +119,12 @@ function bodyRequestOf(exchange: Exchange): BodyRequest<unknown> {
   };
 }
 
-function isJson({ request }: Exchange, { jsonSuffix }: AnyRoute): boolean {
+/** Stands for all types that end in it, in `mediaTypes` of a route. */
+export const JSON_SUFFIX = '+json';
+
+function isJson({ request }: Exchange, { mediaTypes }: AnyRoute): boolean {
   const contentType = request.headers['content-type'];
-  return contentType !== undefined && isJsonMediaType(contentType, jsonSuffix);
+  return contentType !== undefined && isJsonMediaType(contentType, mediaTypes?.includes(JSON_SUFFIX));
 }
 
 /** A chunked body may be empty, and an empty body needs no media type: refuse the media type at its first byte. */
@@ -139,8 +142,8 @@ async function requireEmpty(exchange: Exchange, { route }: MountedRoute): Promis
 
 function requireJson(exchange: Exchange, route: AnyRoute): void {
   if (isJson(exchange, route)) return;
-  const types = route.jsonSuffix === true ? 'application/json or a type that ends in +json,' : 'application/json';
-  throw new AppError(route.wrongMediaType ?? 'UNSUPPORTED_MEDIA_TYPE', `The body must be sent as ${types} in UTF-8.`);
+  const orSuffix = route.mediaTypes?.includes(JSON_SUFFIX) === true ? ' or a type that ends in +json,' : '';
+  throw new AppError('UNSUPPORTED_MEDIA_TYPE', `The body must be sent as application/json${orSuffix} in UTF-8.`);
 }
 
 /** Larger bodies are parsed over several turns of the event loop. */

@@ -66,7 +66,7 @@ describe('refusals', () => {
       method: 'post',
       path: '/x',
       permit: 'authenticated',
-      problem: (problem) => ({ ...problem, decision: 'deny' }),
+      problem: { decorate: (problem) => ({ ...problem, decision: 'deny' }) },
       handler: () => ({ status: 200, body: { decision: 'allow' } }),
     });
     const { app } = testSurface([gate]);
@@ -94,7 +94,7 @@ describe('refusals', () => {
       method: 'post',
       path: '/x',
       permit: 'authenticated',
-      problem: (problem) => ({ ...problem, ...decorate() }),
+      problem: { decorate: (problem) => ({ ...problem, ...decorate() }) },
       handler: () => ({ status: 200 }),
     });
     const surface = testSurface([gate]);

@@ -19,12 +19,14 @@ export interface ResponseSpec {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One form of a path in OpenAPI syntax: `/files/{folder}/{name}`. */
-export interface DescribedPath {
-  readonly path: string;
-  readonly operationId: string;
-  readonly summary: string;
-  readonly params: TObject;
+/** What the document says of a route in place of its own members. */
+export interface Description {
+  /** In OpenAPI syntax: `/files/{folder}/{name}`. */
+  readonly path?: string;
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly params?: TObject;
+  readonly body?: TSchema;
 }
 
 /** The required permission, or `open` (no key), `authenticated` (any key), `byHandler` (depends on the body). */
@@ -76,6 +78,20 @@ export interface BodyShare {
   release(): void;
 }
 
+/** A request after authentication. */
+interface Precheck<Caller, Params> {
+  readonly caller: Caller;
+  readonly params: Params;
+  readonly request: AuthRequest;
+}
+
+export interface ProblemDecoration {
+  /** The members that it adds, as a named object for OpenAPI. */
+  readonly members?: TObject;
+  /** Returns the document to send. */
+  decorate(problem: Problem, error: AppError): Problem;
+}
+
 /**
  * The definition of a route. Access, cost and idempotency have no defaults: leaving one out is a type error and
  * prevents the start.
@@ -100,13 +116,11 @@ interface RouteDefinition<
   readonly description?: string;
   readonly tags?: readonly string[];
   /**
-   * For paths with `*name`: the forms of the rest, each documented as its own operation, because clients percent-encode
-   * slashes in a parameter. Routing uses `path` alone.
+   * What OpenAPI says in place of the members used here: a body whose schema is less specific, or the forms of a path
+   * with `*name`, each as its own operation, because clients percent-encode slashes in a parameter.
    */
-  readonly describedAs?: readonly DescribedPath[];
+  readonly describedAs?: readonly Description[];
   readonly permit: Access;
-  /** Further authentication schemes that the guard accepts on this path. Documentation only. */
-  readonly otherAccess?: readonly ('Bearer' | 'nobody')[];
   /** Cost of each call, charged before permissions are checked. */
   readonly charge: number | 'none' | 'byHandler';
   /** `of-content`: what is sent names itself, so the header Idempotency-Key is not read. */
@@ -133,14 +147,11 @@ interface RouteDefinition<
   readonly bodyOptional?: true;
   /** From the end of the headers to the last byte of the body. Absent: the server's request timeout. */
   readonly bodyTimeoutMs?: number;
-  /** Also accept media types that end in `+json`, as webhooks send them. */
-  readonly jsonSuffix?: true;
-  /** The media types in OpenAPI for a `bytes` body. */
+  /**
+   * Absent: `application/json`, to which `+json` adds all types that end in it. Of a `bytes` body: documentation, and
+   * required.
+   */
   readonly mediaTypes?: readonly string[];
-  /** Forms of the body in OpenAPI, each named, where `body` is less specific. */
-  readonly bodyForms?: readonly TSchema[];
-  /** Code for a body that is not sent as `application/json`. Absent: UNSUPPORTED_MEDIA_TYPE. */
-  readonly wrongMediaType?: ErrorCode;
   /**
    * The handler works with a recently looked-up caller (`lately` of the guard): before an effect it confirms the
    * caller, in the effect's own transaction (`callerIsConfirmed`) or by a look-up (`confirmCaller`). If the caller has
@@ -169,14 +180,12 @@ interface RouteDefinition<
    * headers are added to every answer to the request, refusals included; a refusal thrown here carries its own.
    */
   admit?(request: AuthRequest): Readonly<Record<string, string>> | void;
-  /** Refusals that need neither body nor I/O, right after authentication and `permit`. */
-  precheck?(request: { readonly caller: CallerOf<Caller, Access>; readonly params: PathParams<Path> }): void;
+  /** Refusals that need neither body nor I/O, right after authentication and `permit`. Throws AppError. */
+  precheck?(checked: Precheck<CallerOf<Caller, Access>, PathParams<Path>>): void;
   /** Answers echo X-Request-Id unchanged, up to 1 KiB; logs use a generated id if it is not plain. */
   readonly echoesRequestId?: true;
-  /** Decorates every refusal on the path, for every method: returns the document to send. */
-  problem?(problem: Problem, error: AppError): Problem;
-  /** The members that `problem` adds, as a named object for OpenAPI. */
-  readonly problemMembers?: TObject;
+  /** Decorates every refusal on the path, for every method. */
+  readonly problem?: ProblemDecoration;
   /** The handler writes to `response` itself; the common headers are already set. */
   readonly raw?: Raw;
   handler(
@@ -194,7 +203,7 @@ export interface AnyRoute extends Omit<
 > {
   bodyMaxBytesOf?(caller: unknown): number;
   shareBody?(request: BodyRequest<unknown>): BodyShare;
-  precheck?(request: { readonly caller: unknown; readonly params: unknown }): void;
+  precheck?(checked: Precheck<unknown, unknown>): void;
   handler(context: AnyContext): Reply | void | Promise<Reply | void>;
 }
 

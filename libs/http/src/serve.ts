@@ -113,7 +113,7 @@ async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody
   const { route, cost, permission } = mounted;
   if (cost !== undefined) await exchange.takeCharge(cost);
   if (permission !== undefined) exchange.requirePermission(permission);
-  route.precheck?.({ caller: exchange.caller, params: exchange.params });
+  route.precheck?.({ caller: exchange.caller, params: exchange.params, request: exchange.view });
   requireSingleHeaders(exchange);
   if (early?.fault !== undefined) throw early.fault;
   if (route.body !== undefined) {

@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { enumOf, named, routeFor, type Route } from '@sealgate/http';
+import { enumOf, isJsonMediaType, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import {
@@ -17,7 +17,6 @@ import {
   GATE_BODY_TIMEOUT_MS,
   isSmallContext,
   requireSmallContext,
-  FalseMembers,
   falseProblem,
   type GatePorts,
 } from './gate.ts';
@@ -99,11 +98,17 @@ const base = {
   idempotency: 'none',
   bodyMaxBytes: BODY_MAX_BYTES,
   bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
-  wrongMediaType: 'INVALID_HEADER',
+  precheck: refuseOtherMediaType,
   echoesRequestId: true,
   problem: falseProblem,
-  problemMembers: FalseMembers,
 } as const;
+
+/** AuthZEN knows no 415. The library refuses a repeated header. */
+function refuseOtherMediaType({ request }: { readonly request: AuthRequest }): void {
+  const [type = '', ...more] = request.header('content-type');
+  if (more.length > 0 || isJsonMediaType(type)) return;
+  throw new AppError('INVALID_HEADER', 'The body must be sent as application/json in UTF-8.');
+}
 
 /** AuthZEN 1.0 endpoints, which decide by the same core as `/v1/gate/check`. */
 export function authzenRoutes(ports: GatePorts): Route<GateCaller>[] {
@@ -129,7 +134,7 @@ export function authzenRoutes(ports: GatePorts): Route<GateCaller>[] {
     operationId: 'evaluateAccesses',
     summary: 'AuthZEN access evaluations, 1 to 50, with defaults and the three semantics',
     body: EvaluationsBody,
-    bodyForms: [AccessEvaluations],
+    describedAs: [{ body: AccessEvaluations }],
     prefetch: (request, { value, readAtMs }) =>
       ports.lookUpEntries(request, { entries: entriesOf(questionsOf(value)), readAtMs }),
     responses: { 200: { description: 'Decisions in order, up to where the semantic stops.', schema: Decisions } },

@@ -1,5 +1,5 @@
 import { AppError, type Problem } from '@sealgate/errors';
-import { closedObject, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
+import { closedObject, named, routeFor, type AuthRequest, type ProblemDecoration, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import {
   checkEntry,
@@ -76,8 +76,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
     bodyMaxBytes: CHECK_MAX_BYTES,
     bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
     prefetch: (request, { value, readAtMs }) => ports.lookUpEntries(request, { entries: entriesOf(value), readAtMs }),
-    problem: denyProblem,
-    problemMembers: DenyMembers,
+    problem: { members: DenyMembers, decorate: denyProblem },
     responses: {
       200: { description: 'The decision. It is valid now only and must not be reused.', schema: CheckAnswer },
     },
@@ -153,7 +152,7 @@ const DenyMembers = named(
 );
 
 /** The same for AuthZEN. */
-export const FalseMembers = named(
+const FalseMembers = named(
   'AccessDenial',
   Type.Object({ decision: Type.Literal(false), context: Type.Object(reasons) }),
 );
@@ -170,7 +169,10 @@ function denyProblem(problem: Problem, error: AppError): Problem {
 }
 
 /** The same for AuthZEN. */
-export function falseProblem(problem: Problem, error: AppError): Problem {
-  const context = { reason_codes: [reasonOf(error)], fail_closed: error.status >= 500 };
-  return { ...problem, decision: false, context };
-}
+export const falseProblem: ProblemDecoration = {
+  members: FalseMembers,
+  decorate(problem, error) {
+    const context = { reason_codes: [reasonOf(error)], fail_closed: error.status >= 500 };
+    return { ...problem, decision: false, context };
+  },
+};

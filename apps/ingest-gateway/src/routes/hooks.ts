@@ -85,9 +85,11 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
       const flooded = ports.refuseFlooded(path);
       if (flooded !== undefined) throw flooded;
     },
-    problem(problem, error) {
-      ports.onRefusal(error.code);
-      return problem;
+    problem: {
+      decorate(problem, error) {
+        ports.onRefusal(error.code);
+        return problem;
+      },
     },
     async handler(context) {
       const { rawBody, requestId } = context;

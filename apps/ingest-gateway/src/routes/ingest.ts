@@ -71,8 +71,8 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     query: 'ignored',
     confirmsCaller: true,
     body: 'json-bytes',
-    jsonSuffix: true,
-    bodyForms: bodyForms(ports.limits),
+    mediaTypes: ['application/json', '+json'],
+    describedAs: [{ body: documentedBody(ports.limits) }],
     bodyMaxBytes: ports.bodyMaxBytes,
     bodyMaxBytesOf: ({ grants }) =>
       mayUse(grants, 'ingest:write') ? ports.bodyMaxBytes : Math.min(PING_MAX_BYTES, ports.bodyMaxBytes),
@@ -95,9 +95,11 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
       if (params.networkId !== caller.networkId) throw new AppError('FORBIDDEN', 'The key is not for this network.');
       if (caller.grants.permissions?.length === 0) throw new AppError('FORBIDDEN', 'The key has no permission.');
     },
-    problem(problem, error) {
-      ports.onRefusal(error.code);
-      return problem;
+    problem: {
+      decorate(problem, error) {
+        ports.onRefusal(error.code);
+        return problem;
+      },
     },
     async handler(context) {
       const { caller, rawBody, requestId } = context;
@@ -145,7 +147,7 @@ export function servedAgain(error: unknown): never {
 }
 
 /** The four forms of a body, only for the OpenAPI description: `read-submission.ts` does the parsing and checks. */
-function bodyForms({ maxBatchRecords }: SubmissionLimits): readonly TSchema[] {
+function documentedBody({ maxBatchRecords }: SubmissionLimits): TSchema {
   const { idMaxCodePoints, typeMaxCodePoints, ownerMaxCodePoints, maxChannels } = RECORD_LIMITS;
   const Ping = named(
     'Ping',
@@ -204,5 +206,5 @@ function bodyForms({ maxBatchRecords }: SubmissionLimits): readonly TSchema[] {
       { additionalProperties: false, description: 'Records that are written together.' },
     ),
   );
-  return [Ping, IngestRecord, IngestBatch, BareJson];
+  return Type.Union([Ping, IngestRecord, IngestBatch, BareJson]);
 }

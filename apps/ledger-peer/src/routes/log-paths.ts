@@ -1,4 +1,4 @@
-import { lineOfText, type DescribedPath } from '@sealgate/http';
+import { lineOfText, type Description } from '@sealgate/http';
 import { Type, type TProperties } from '@sinclair/typebox';
 
 export const Name = lineOfText({ min: 1, max: 1024 });
@@ -24,14 +24,14 @@ export const OF_EPOCH: LogPlace = {
 /**
  * Paths of tiles by the number of groups in their index, so that generated clients need no slash inside a parameter.
  */
-export const tileForms = (place: LogPlace): readonly DescribedPath[] => {
+export const tileForms = (place: LogPlace): readonly Description[] => {
   const level = Type.Integer({ minimum: 0, maximum: 63 });
   return [0, 1, 2].flatMap((further) =>
     forms(place, further, { path: 'tile/{level}', params: { level }, name: 'Tile', of: 'tile of the Merkle tree' }),
   );
 };
 
-export const bundleForms = (place: LogPlace): readonly DescribedPath[] =>
+export const bundleForms = (place: LogPlace): readonly Description[] =>
   [0, 1, 2].flatMap((further) =>
     forms(place, further, { path: 'tile/entries', params: {}, name: 'Entries', of: 'bundle of entries of the log' }),
   );
@@ -43,7 +43,7 @@ interface Tiled {
   readonly of: string;
 }
 
-function forms(place: LogPlace, further: number, { path: of, params: its, name, of: what }: Tiled): DescribedPath[] {
+function forms(place: LogPlace, further: number, { path: of, params: its, name, of: what }: Tiled): Description[] {
   const groups = Array.from({ length: further }, (_, at) => `x${at + 1}`);
   const log = place.path.replace(/:(\w+)/g, '{$1}');
   const path = [`${log}/${of}`, ...groups.map((group) => `{${group}}`), '{n}'].join('/');

@@ -13,8 +13,6 @@ import { Proof, Receipt } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
-/** Media types of tiles, notes and proofs. */
-const ofLog = { ...base, otherAccess: ['Bearer', 'nobody'] } as const;
 const Logs = named(
   'ChannelLogs',
   Type.Object({
@@ -80,7 +78,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
   // Shared caches respect Authorization, but do not know our key header.
   const cachedBy = (channel: string, howLong: string) => `${isOpen(channel) ? 'public' : 'private'}, ${howLong}`;
   const logs = route({
-    ...ofLog,
+    ...base,
     path: '/ledger/:channel',
     operationId: 'getLogs',
     summary: 'List the logs of a channel: each declared loss starts a new one',
@@ -99,7 +97,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     },
   });
   const declaration = route({
-    ...ofLog,
+    ...base,
     path: '/ledger/:channel/:epoch/declaration',
     operationId: 'getDeclaration',
     summary: 'The declared loss before this epoch, for the offline verifier',
@@ -130,7 +128,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
   ].flatMap(({ name, operationId, summary, read, ...more }) =>
     [OF_CHANNEL, OF_EPOCH].map(({ path, params, suffix, of }) =>
       route({
-        ...ofLog,
+        ...base,
         ...more,
         path: `${path}/${name}`,
         operationId: `${operationId}${suffix}`,
@@ -158,7 +156,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
   );
   const tiles = [OF_CHANNEL, OF_EPOCH].map((place) =>
     route({
-      ...ofLog,
+      ...base,
       path: `${place.path}/tile/*tile`,
       operationId: `getTile${place.suffix}`,
       summary: `Hashes of the Merkle tree${place.of} (C2SP tlog-tiles)`,
@@ -189,7 +187,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
   );
   const entries = [OF_CHANNEL, OF_EPOCH].map((place) =>
     route({
-      ...ofLog,
+      ...base,
       path: `${place.path}/tile/entries/*bundle`,
       operationId: `getEntries${place.suffix}`,
       summary: `Preimages of the leaves of the Merkle tree${place.of} (C2SP tlog-tiles)`,

@@ -44,7 +44,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     idempotency: 'none',
     query: 'ignored',
     body: 'strict-json',
-    bodyForms: [JsonRpc],
+    describedAs: [{ body: JsonRpc }],
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: {
       200: { description: 'A JSON-RPC response.', schema: JsonRpc },
