@@ -299,7 +299,7 @@ describe('a route with a body limit per caller', () => {
     permit: 'authenticated',
     body: 'strict-json',
     bodyMaxBytes: MAX_BYTES,
-    bodyMaxBytesOf: ({ name }) => (name === 'poor' ? 10 : MAX_BYTES),
+    bodyTerms: ({ caller }) => (caller.name === 'poor' ? { maxBytes: 10 } : {}),
     handler: () => ({ status: 200 }),
   });
   it('refuses a body too large for its caller', async () => {

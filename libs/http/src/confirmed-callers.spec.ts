@@ -195,7 +195,8 @@ describe('a refusal of a provisional caller', () => {
 
   it("by the caller's body limit waits for a look-up while the body can still be read", async () => {
     const members = {
-      bodyMaxBytesOf: ({ permissions }: VersionedCaller) => (permissions.includes('things:write') ? 100 : 10),
+      bodyTerms: ({ caller }: { readonly caller: VersionedCaller }) =>
+        caller.permissions.includes('things:write') ? {} : { maxBytes: 10 },
     };
     const written: number[] = [];
     remembered = { ...known, permissions: [] };

@@ -42,5 +42,5 @@ export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } 
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
 export { BodyTurns } from './body-turns.ts';
-export type { BodyRequest, BodyShare } from './route.ts';
+export type { BodyRequest, BodyShare, BodyTerms } from './route.ts';
 export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

@@ -52,7 +52,7 @@ function surface({ hold = Promise.resolve() }: { readonly hold?: Promise<void> }
     operationId: 'large',
     path: '/large',
     bodyMaxBytes: 262_144,
-    bodyTimeoutMs: 200,
+    bodyTerms: () => ({ timeoutMs: 200 }),
     prefetch,
     handler: async ({ body }) => ({ status: 200, body: { length: body.name.length } }),
   });

@@ -5,7 +5,7 @@ import { type JsonValue, parseStrict, parseStrictInTurns } from '@sealgate/json'
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
 import { type Exchange, headerValues } from './exchange.ts';
 import type { MountedRoute } from './mount.ts';
-import type { AnyRoute, BodyRequest, BodyShare, PrefetchBody } from './route.ts';
+import type { AnyRoute, BodyRequest, BodyShare, BodyTerms, PrefetchBody } from './route.ts';
 
 /** The outcome of `readEarly`. */
 export interface EarlyBody extends PrefetchBody {
@@ -46,7 +46,7 @@ export async function readEarly(exchange: Exchange, mounted: MountedRoute): Prom
 export function readOnce(exchange: Exchange, mounted: MountedRoute): Promise<void> | undefined {
   const { route } = mounted;
   if (exchange.bodyReading === 'done') return undefined;
-  const maxBytes = exchange.isProvisional ? route.bodyMaxBytesOf?.(exchange.caller) : undefined;
+  const maxBytes = exchange.isProvisional ? termsOf(exchange, route).maxBytes : undefined;
   // A body refused for its size cannot be read later, so confirm the caller first, unless it certainly fits.
   if (maxBytes !== undefined && maxBytes < (route.bodyMaxBytes ?? 0) && !fits(exchange.request, maxBytes)) {
     return exchange.confirmCaller().then(() => readOnce(exchange, mounted));
@@ -83,18 +83,19 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
     exchange.body = {};
     return undefined;
   }
+  const terms = termsOf(exchange, route);
   if (route.bodyOptional === true && !isJson(exchange, route) && request.headers['transfer-encoding'] !== undefined) {
-    return requireEmpty(exchange, mounted);
+    return requireEmpty(exchange, mounted, terms);
   }
   const isRaw = route.body === 'bytes';
   if (!isRaw) requireJson(exchange, route);
-  const maxBytes = bodyMaxBytesOf(exchange, route);
+  const { maxBytes = route.bodyMaxBytes ?? 0, timeoutMs } = terms;
   const encoding = isRaw ? undefined : request.headers['content-encoding'];
   const coding = encoding === undefined ? 'identity' : contentCodingOf(encoding);
-  const share = route.shareBody?.(bodyRequestOf(exchange));
+  const share = terms.share?.();
   // Its turn ends with the request.
   if (share !== undefined) exchange.endTurn = () => share.release();
-  const limits = { namedMaxBytes: maxBytes, timeoutMs: route.bodyTimeoutMs, share };
+  const limits = { namedMaxBytes: maxBytes, timeoutMs, share };
   if (coding !== 'identity') {
     const encoded = readBody(request, response, { ...limits, maxBytes: maxEncodedBytes(maxBytes) });
     return Promise.resolve(encoded)
@@ -106,8 +107,10 @@ function takeBody(exchange: Exchange, mounted: MountedRoute): Promise<void> | un
   return parseBody(exchange, mounted, bytes);
 }
 
-const bodyMaxBytesOf = ({ caller }: Exchange, route: AnyRoute): number =>
-  route.bodyMaxBytesOf?.(caller) ?? route.bodyMaxBytes ?? 0;
+const NO_TERMS: BodyTerms = {};
+
+const termsOf = (exchange: Exchange, route: AnyRoute): BodyTerms =>
+  route.bodyTerms?.(bodyRequestOf(exchange)) ?? NO_TERMS;
 
 function bodyRequestOf(exchange: Exchange): BodyRequest<unknown> {
   const length = exchange.request.headers['content-length'];
@@ -128,9 +131,9 @@ function isJson({ request }: Exchange, { mediaTypes }: AnyRoute): boolean {
 }
 
 /** A chunked body may be empty, and an empty body needs no media type: refuse the media type at its first byte. */
-async function requireEmpty(exchange: Exchange, { route }: MountedRoute): Promise<void> {
+async function requireEmpty(exchange: Exchange, { route }: MountedRoute, { timeoutMs }: BodyTerms): Promise<void> {
   const { request, response } = exchange;
-  const limits = { maxBytes: 0, namedMaxBytes: route.bodyMaxBytes ?? 0, timeoutMs: route.bodyTimeoutMs };
+  const limits = { maxBytes: 0, namedMaxBytes: route.bodyMaxBytes ?? 0, timeoutMs };
   try {
     await readBody(request, response, limits);
   } catch (error) {

@@ -68,13 +68,22 @@ export interface BodyRequest<Caller> {
   header(name: string): string | undefined;
 }
 
+export interface BodyTerms {
+  /** A lower limit for a caller with few permissions, so that bodies it may not send are not read. */
+  readonly maxBytes?: number;
+  /** From the end of the headers to the last byte of the body. Absent: the server's request timeout. */
+  readonly timeoutMs?: number;
+  /** Called once, when the body begins to be read. May throw AppError to refuse it. */
+  share?(): BodyShare;
+}
+
 /** What the body of one request takes of a resource that all bodies share. */
 export interface BodyShare {
   /** Called with the number of bytes that have arrived so far. Throws AppError to refuse the rest. */
   arrived(bytes: number): void;
   /** Called with what refuses a body that has not all arrived, to give its place to another; undefined afterwards. */
   onCut?(cut: ((error: AppError) => void) | undefined): void;
-  /** Called once or more. */
+  /** Called once or more when the request has ended, however it ended. */
   release(): void;
 }
 
@@ -136,17 +145,10 @@ interface RouteDefinition<
   readonly body?: Body;
   /** Limit on the decoded size. Required if there is a body. */
   readonly bodyMaxBytes?: number;
-  /** A lower limit for callers with few permissions, so that bodies they may not send are not read. */
-  bodyMaxBytesOf?(caller: CallerOf<Caller, Access>): number;
-  /**
-   * Called before a body of `bytes` is read; its share is told of every byte that arrives, and released when the request
-   * has ended, however it ended. Both may throw AppError to refuse the body.
-   */
-  shareBody?(request: BodyRequest<CallerOf<Caller, Access>>): BodyShare;
+  /** Further terms on which the body of a request is read. Called once or more before it is read. */
+  bodyTerms?(request: BodyRequest<CallerOf<Caller, Access>>): BodyTerms;
   /** An absent body, including an empty chunked one, is read as `{}` and needs no Content-Type. */
   readonly bodyOptional?: true;
-  /** From the end of the headers to the last byte of the body. Absent: the server's request timeout. */
-  readonly bodyTimeoutMs?: number;
   /**
    * Absent: `application/json`, to which `+json` adds all types that end in it. Of a `bytes` body: documentation, and
    * required.
@@ -197,12 +199,8 @@ interface RouteDefinition<
 export type AnyContext = HandlerContext<unknown, unknown, unknown, unknown, unknown>;
 
 /** A route with erased types, as the library mounts it. */
-export interface AnyRoute extends Omit<
-  RouteDefinition<unknown>,
-  'handler' | 'precheck' | 'bodyMaxBytesOf' | 'shareBody'
-> {
-  bodyMaxBytesOf?(caller: unknown): number;
-  shareBody?(request: BodyRequest<unknown>): BodyShare;
+export interface AnyRoute extends Omit<RouteDefinition<unknown>, 'handler' | 'precheck' | 'bodyTerms'> {
+  bodyTerms?(request: BodyRequest<unknown>): BodyTerms;
   precheck?(checked: Precheck<unknown, unknown>): void;
   handler(context: AnyContext): Reply | void | Promise<Reply | void>;
 }

@@ -27,7 +27,7 @@ const hasty = testRoute({
   path: '/hasty',
   body: 'strict-json',
   bodyMaxBytes: 1000,
-  bodyTimeoutMs: 30,
+  bodyTerms: () => ({ timeoutMs: 30 }),
   handler: () => ({ status: 200 }),
 });
 

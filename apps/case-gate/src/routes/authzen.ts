@@ -14,10 +14,10 @@ import { BODY_MAX_BYTES, Text } from '../schemas.ts';
 import {
   areIds,
   CONTEXT_MAX_BYTES,
-  GATE_BODY_TIMEOUT_MS,
   isSmallContext,
   requireSmallContext,
   falseProblem,
+  gateBodyTerms,
   type GatePorts,
 } from './gate.ts';
 
@@ -97,7 +97,7 @@ const base = {
   charge: 1,
   idempotency: 'none',
   bodyMaxBytes: BODY_MAX_BYTES,
-  bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
+  bodyTerms: gateBodyTerms,
   precheck: refuseOtherMediaType,
   echoesRequestId: true,
   problem: falseProblem,

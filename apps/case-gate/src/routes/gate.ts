@@ -1,5 +1,13 @@
 import { AppError, type Problem } from '@sealgate/errors';
-import { closedObject, named, routeFor, type AuthRequest, type ProblemDecoration, type Route } from '@sealgate/http';
+import {
+  closedObject,
+  named,
+  routeFor,
+  type AuthRequest,
+  type BodyTerms,
+  type ProblemDecoration,
+  type Route,
+} from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import {
   checkEntry,
@@ -47,7 +55,8 @@ export const CONTEXT_MAX_BYTES = 4096;
 /** Leaves room for the largest context, however it is escaped. */
 const CHECK_MAX_BYTES = 16_384;
 /** A slower body is a 408, independent of the gate's deadline. */
-export const GATE_BODY_TIMEOUT_MS = 2000;
+const BODY_TERMS = { timeoutMs: 2000 };
+export const gateBodyTerms = (): BodyTerms => BODY_TERMS;
 
 /**
  * Looks up the key of a request and the facts about these entries in one round trip.
@@ -74,7 +83,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
     idempotency: 'none',
     body: CheckBody,
     bodyMaxBytes: CHECK_MAX_BYTES,
-    bodyTimeoutMs: GATE_BODY_TIMEOUT_MS,
+    bodyTerms: gateBodyTerms,
     prefetch: (request, { value, readAtMs }) => ports.lookUpEntries(request, { entries: entriesOf(value), readAtMs }),
     problem: { members: DenyMembers, decorate: denyProblem },
     responses: {

@@ -59,8 +59,13 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
     body: 'bytes',
     mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'text/plain'],
     bodyMaxBytes: ports.mostBytes,
-    bodyMaxBytesOf: (caller) => ports.readMaxBytes(sourceOf(caller).source),
-    shareBody: (request) => ports.shareBody({ ...request, caller: sourceOf(request.caller) }),
+    bodyTerms(request) {
+      const caller = sourceOf(request.caller);
+      return {
+        maxBytes: ports.readMaxBytes(caller.source),
+        share: () => ports.shareBody({ ...request, caller }),
+      };
+    },
     responses: {
       200: {
         description:

@@ -57,6 +57,7 @@ export interface IngestPorts {
 
 /** `POST /{networkId}`: a ping, a record, a batch or bare JSON. The order of the checks is part of the contract. */
 export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
+  const pingMaxBytes = Math.min(PING_MAX_BYTES, ports.bodyMaxBytes);
   const ingest = route({
     method: 'post',
     path: '/:networkId',
@@ -74,8 +75,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
     mediaTypes: ['application/json', '+json'],
     describedAs: [{ body: documentedBody(ports.limits) }],
     bodyMaxBytes: ports.bodyMaxBytes,
-    bodyMaxBytesOf: ({ grants }) =>
-      mayUse(grants, 'ingest:write') ? ports.bodyMaxBytes : Math.min(PING_MAX_BYTES, ports.bodyMaxBytes),
+    bodyTerms: ({ caller: { grants } }) => (mayUse(grants, 'ingest:write') ? {} : { maxBytes: pingMaxBytes }),
     responses: { 200: { description: 'Written, or written before: each record with its receipt.', schema: Answer } },
     errors: [
       'INVALID_REQUEST',
