@@ -41,12 +41,6 @@ export function timePositionOf(after: unknown): TimePosition | undefined {
   return { at: new Date(at), id };
 }
 
-/** The members that are not undefined, as `exactOptionalPropertyTypes` requires. */
-export function definedOf<Of extends object>(members: Of): { [Name in keyof Of]?: Exclude<Of[Name], undefined> } {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as { [Name in keyof Of]?: Exclude<Of[Name], undefined> };
-}
-
 export function dateOf(text: string | undefined): Date | undefined {
   return text === undefined ? undefined : instantOf(text);
 }

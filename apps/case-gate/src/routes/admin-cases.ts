@@ -1,5 +1,6 @@
 import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
 import type { CaseFile, PackPorts } from '../domain/assessor-pack.ts';
@@ -12,7 +13,6 @@ import {
   EnvironmentQuery,
   environmentOf,
   environmentQuery,
-  definedOf,
   timePosition,
   timePositionOf,
   type AdminPorts,
@@ -130,7 +130,7 @@ function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
       const { status, subject_ref: subjectRef, created_from: from, created_to: to, order = 'newest' } = query;
       const listed = [status, subjectRef, from, to].map((filter) => filter ?? '');
       const page = readPage(query, ports.cursors, ['cases', environment, ...listed, order]);
-      const filters = definedOf({ status, subjectRef, from: dateOf(from), to: dateOf(to) });
+      const filters = defined({ status, subjectRef, from: dateOf(from), to: dateOf(to) });
       const after = timePositionOf(page.after);
       const rows = await ports.listCases({ environment, ...filters }, { order, limit: page.limit + 1, after });
       const position = (row: CaseRecord) => timePosition(row.createdAt, row.caseId);

@@ -2,6 +2,7 @@ import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
 import { instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import type { DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
@@ -10,7 +11,6 @@ import {
   dateOf,
   environmentOf,
   environmentQuery,
-  definedOf,
   timePosition,
   timePositionOf,
   type AdminPorts,
@@ -99,7 +99,7 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       const listed = [subjectRef, venueId, decision, from, to, reasonCode, keyId].map((filter) => filter ?? '');
       const page = readPage(query, ports.cursors, ['decisions', environment, ...listed]);
       const equal = { subjectRef, venueId, decision, reasonCode, keyId };
-      const filters = definedOf({ ...equal, from: dateOf(from), to: dateOf(to) });
+      const filters = defined({ ...equal, from: dateOf(from), to: dateOf(to) });
       const before = timePositionOf(page.after);
       const rows = await ports.decisions.list({ environment, ...filters }, { limit: page.limit + 1, before });
       const position = (row: LoggedDecision) => timePosition(row.evaluatedAt, row.decisionId);

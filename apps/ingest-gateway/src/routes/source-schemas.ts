@@ -1,4 +1,5 @@
 import { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import { Type, type Static, type TProperties } from '@sinclair/typebox';
 import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
 import { DEFAULT_MAX_BYTES, MOST_BYTES } from '../domain/body-budget.ts';
@@ -271,13 +272,6 @@ function givenSignature(given: Static<typeof Signature>): Partial<SignatureForm>
 
 function givenToken({ header, ...rest }: Static<typeof Token>): Partial<TokenPlace> {
   return defined({ ...rest, header: header?.toLowerCase() });
-}
-
-/** Without undefined members, for `exactOptionalPropertyTypes`. */
-function defined<Value extends object>(value: Value): { [Name in keyof Value]?: Exclude<Value[Name], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
-    [Name in keyof Value]?: Exclude<Value[Name], undefined>;
-  };
 }
 
 function placeOf(place: string | null | undefined): string | null | undefined {

@@ -1,4 +1,5 @@
-import { defined, timeText, type FilteredDoc, type Kind } from './resource.ts';
+import { defined } from '@sealgate/json';
+import { timeText, type FilteredDoc, type Kind } from './resource.ts';
 
 export const CRITICALITIES = ['low', 'medium', 'high', 'critical'] as const;
 export const ASSET_STATUSES = ['planned', 'active', 'retired'] as const;

@@ -1,4 +1,5 @@
-import { defined, normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { defined } from '@sealgate/json';
+import { normalTime, timeText, type Doc, type Kind } from './resource.ts';
 
 export const CONTROL_STATUSES = ['draft', 'planned', 'implemented', 'not_applicable', 'retired'] as const;
 export const TEST_RESULTS = ['passed', 'failed', 'inconclusive'] as const;

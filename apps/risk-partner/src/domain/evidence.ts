@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
-import type { JsonValue } from '@sealgate/json';
-import { defined, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { defined, type JsonValue } from '@sealgate/json';
+import { normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
 
 export const EVIDENCE_KINDS = ['document', 'test_result', 'attestation', 'link', 'log_extract'] as const;
 

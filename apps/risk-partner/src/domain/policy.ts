@@ -1,5 +1,5 @@
-import { sha256 } from '@sealgate/json';
-import { defined, normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { defined, sha256 } from '@sealgate/json';
+import { normalTime, timeText, type Doc, type Kind } from './resource.ts';
 
 export const POLICY_STATUSES = ['draft', 'in_review', 'approved', 'retired'] as const;
 

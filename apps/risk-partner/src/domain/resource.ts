@@ -75,12 +75,3 @@ export const timeText = (ms: number): string => new Date(ms).toISOString();
 export function normalTime<Time extends string | null | undefined>(time: Time): Time {
   return (typeof time === 'string' ? instantOf(time).toISOString() : time) as Time;
 }
-
-/** The defined members: a change leaves the others as they are. */
-export function defined<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  // Undefined members were filtered out.
-  return Object.fromEntries(entries) as { [Name in keyof Members]?: Exclude<Members[Name], undefined> };
-}

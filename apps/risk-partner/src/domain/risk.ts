@@ -1,5 +1,6 @@
+import { defined } from '@sealgate/json';
 import { AppError } from '@sealgate/errors';
-import { defined, normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
 
 export const RISK_STATUSES = ['identified', 'assessed', 'in_treatment', 'accepted', 'closed', 'archived'] as const;
 export const LEVELS = ['low', 'medium', 'high', 'critical'] as const;
