@@ -33,6 +33,12 @@ export interface RoutedRequest extends IncomingMessage {
 
 const NO_BODY = Buffer.alloc(0);
 
+/** How often a handler has decided on permission and cost itself. */
+export class HandlerCalls {
+  permit = 0;
+  charge = 0;
+}
+
 /**
  * One request in an app: the context of its handler, and the state of the steps before and after it, which are in
  * `serve.ts`.
@@ -59,8 +65,9 @@ export class Exchange implements AnyContext {
   limits: RateLimitHeaders | undefined = undefined;
   /** Headers from `admit` of the path, for every answer. */
   pathHeaders: Readonly<Record<string, string>> | undefined = undefined;
-  permitCalls = 0;
-  chargeCalls = 0;
+  /** The value of X-Request-Id in the answer. */
+  echoedRequestId: string;
+  calls = new HandlerCalls();
   wasCharged = false;
   /** Releases the share of a large body in `bodyTurns`. */
   endTurn: (() => void) | undefined = undefined;
@@ -81,6 +88,7 @@ export class Exchange implements AnyContext {
       durationMs: 0,
       requestId: requestIdOf(headerOf(request, 'x-request-id'), services),
     };
+    this.echoedRequestId = this.requestId;
     const traceparent = headerOf(request, 'traceparent');
     // Without tracing, build nothing that only a span needs.
     this.span = spanChannel.hasSubscribers ? requestSpan(request, mounted, traceparent) : undefined;
@@ -90,12 +98,6 @@ export class Exchange implements AnyContext {
 
   get requestId(): string {
     return this.record.requestId;
-  }
-
-  /** The value of X-Request-Id in the answer. */
-  get echoedRequestId(): string {
-    if (this.mounted?.route.echoesRequestId !== true) return this.requestId;
-    return exactRequestId(headerValues(this.request.rawHeaders, 'x-request-id')) ?? this.requestId;
   }
 
   get method(): string {
@@ -207,8 +209,8 @@ export class Exchange implements AnyContext {
   permit(permission: string): void {
     if (this.mounted?.route.permit !== 'byHandler')
       throw new Error('Only a route whose permit is byHandler decides it.');
-    this.permitCalls += 1;
-    if (this.permitCalls > 1) throw new Error('The handler called permit() twice.');
+    this.calls.permit += 1;
+    if (this.calls.permit > 1) throw new Error('The handler called permit() twice.');
     this.requirePermission(permission);
   }
 
@@ -219,8 +221,8 @@ export class Exchange implements AnyContext {
   async charge(cost: number): Promise<void> {
     if (this.mounted?.route.charge !== 'byHandler')
       throw new Error('Only a route whose charge is byHandler decides it.');
-    this.chargeCalls += 1;
-    if (this.chargeCalls > 1) throw new Error('The handler called charge() twice.');
+    this.calls.charge += 1;
+    if (this.calls.charge > 1) throw new Error('The handler called charge() twice.');
     await this.takeCharge(cost);
   }
 
@@ -353,16 +355,4 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
  */
 function requestIdOf(header: string | undefined, { newId }: AppServices): string {
   return header !== undefined && REQUEST_ID.test(header) ? header : newId('req_');
-}
-
-/** All characters Node allows in a header; bytes above ASCII appear as one character each. */
-const ANY_REQUEST_ID = /^[\t\x20-\x7e\x80-\xff]{1,1024}$/;
-
-/**
- * The caller's X-Request-Id unchanged, for routes whose protocol requires an echo. Used only in that header. Undefined
- * if it is absent, repeated, or longer than 1 KiB.
- */
-function exactRequestId(headerValues: readonly string[]): string | undefined {
-  const [value] = headerValues;
-  return value !== undefined && headerValues.length === 1 && ANY_REQUEST_ID.test(value) ? value : undefined;
 }

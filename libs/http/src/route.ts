@@ -179,13 +179,12 @@ interface RouteDefinition<
   readonly errors: readonly ErrorCode[];
   /**
    * Refusals by path, before method and authentication (by Origin, for example), for every method of the path. Returned
-   * headers are added to every answer to the request, refusals included; a refusal thrown here carries its own.
+   * headers are added to every answer to the request, refusals included; a refusal thrown here carries its own. An
+   * X-Request-Id is sent in place of the usual one, and not logged.
    */
   admit?(request: AuthRequest): Readonly<Record<string, string>> | void;
   /** Refusals that need neither body nor I/O, right after authentication and `permit`. Throws AppError. */
   precheck?(checked: Precheck<CallerOf<Caller, Access>, PathParams<Path>>): void;
-  /** Answers echo X-Request-Id unchanged, up to 1 KiB; logs use a generated id if it is not plain. */
-  readonly echoesRequestId?: true;
   /** Decorates every refusal on the path, for every method. */
   readonly problem?: ProblemDecoration;
   /** The handler writes to `response` itself; the common headers are already set. */

@@ -1,9 +1,9 @@
 import { AppError, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
-import type { JsonValue } from '@sealgate/json';
+import { defined, type JsonValue } from '@sealgate/json';
 import type { RequestRecord, Span } from '@sealgate/observability';
 import { checkShape, notFound, pathValuesOf } from './check-shape.ts';
 import { type AnswerCoding, encodingFor } from './content-coding.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, HandlerCalls } from './exchange.ts';
 import { CallerChangedError, type RateLimitHeaders } from './guard.ts';
 import type { MountedRoute } from './mount.ts';
 import { refusalHeaders, refusalOf, renderProblem } from './problems.ts';
@@ -62,7 +62,11 @@ async function answerFailure(exchange: Exchange, error: unknown): Promise<void> 
 function enter(exchange: Exchange): void {
   const { refusesPlainHttpFrom } = exchange.services;
   if (refusesPlainHttpFrom !== undefined) requireTls(exchange, refusesPlainHttpFrom);
-  exchange.pathHeaders = exchange.mounted?.admit?.(exchange.view) ?? undefined;
+  const headers = exchange.mounted?.admit?.(exchange.view);
+  if (headers === undefined) return;
+  const { 'X-Request-Id': echoed = exchange.requestId, ...others } = headers;
+  exchange.echoedRequestId = echoed;
+  exchange.pathHeaders = others;
 }
 
 function requireTls(exchange: Exchange, isTrustedProxy: (address: string) => boolean): void {
@@ -90,8 +94,7 @@ async function runProvisionally(exchange: Exchange, mounted: MountedRoute): Prom
   } catch (error) {
     if (!(await shouldRestart(exchange, error))) throw error;
   }
-  exchange.permitCalls = 0;
-  exchange.chargeCalls = 0;
+  exchange.calls = new HandlerCalls();
   await runAs(exchange, mounted, undefined);
 }
 
@@ -319,10 +322,10 @@ function pushHeaders(list: string[], headers: Readonly<Record<string, string>>, 
 function requirePermitAndCharge(exchange: Exchange, status: number): void {
   if (status < 200 || status > 299) return;
   const route = exchange.mounted?.route;
-  if (route?.permit === 'byHandler' && exchange.permitCalls !== 1) {
+  if (route?.permit === 'byHandler' && exchange.calls.permit !== 1) {
     throw new Error('The handler reached its reply without having called permit().');
   }
-  if (route?.charge === 'byHandler' && exchange.chargeCalls !== 1) {
+  if (route?.charge === 'byHandler' && exchange.calls.charge !== 1) {
     throw new Error('The handler reached its reply without having called charge().');
   }
 }
@@ -345,13 +348,14 @@ function finishRecord(exchange: Exchange, status: number): void {
 
 /** OpenTelemetry semantic conventions: only a 5xx marks a server span as failed. */
 function endSpan(span: Span, { route, status, code, records, replayed, outcome }: RequestRecord): void {
-  span.set({
+  const attributes = {
     'http.response.status_code': status,
-    ...(route === 'none' ? {} : { 'http.route': route }),
-    ...(code === undefined ? {} : { 'sealgate.problem.code': code }),
-    ...(records === undefined ? {} : { 'sealgate.records': records }),
-    ...(replayed === undefined ? {} : { 'sealgate.replayed': replayed }),
-    ...(outcome === undefined ? {} : { 'sealgate.outcome': outcome }),
-  });
+    'http.route': route === 'none' ? undefined : route,
+    'sealgate.problem.code': code,
+    'sealgate.records': records,
+    'sealgate.replayed': replayed,
+    'sealgate.outcome': outcome,
+  };
+  span.set(defined(attributes));
   span.end(status >= 500 ? (code ?? String(status)) : undefined);
 }

@@ -99,9 +99,18 @@ const base = {
   bodyMaxBytes: BODY_MAX_BYTES,
   bodyTerms: gateBodyTerms,
   precheck: refuseOtherMediaType,
-  echoesRequestId: true,
+  admit: echoRequestId,
   problem: falseProblem,
 } as const;
+
+/** All characters Node allows in a header; bytes above ASCII appear as one character each. */
+const ANY_REQUEST_ID = /^[\t\x20-\x7e\x80-\xff]{1,1024}$/;
+
+/** AuthZEN requires an unchanged echo. A repeated or longer id is replaced, like everywhere. */
+export function echoRequestId(request: Pick<AuthRequest, 'header'>): Readonly<Record<string, string>> {
+  const [id, ...more] = request.header('x-request-id');
+  return id !== undefined && more.length === 0 && ANY_REQUEST_ID.test(id) ? { 'X-Request-Id': id } : {};
+}
 
 /** AuthZEN knows no 415. The library refuses a repeated header. */
 function refuseOtherMediaType({ request }: { readonly request: AuthRequest }): void {
