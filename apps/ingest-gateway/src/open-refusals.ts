@@ -31,7 +31,9 @@ export function openRefusals(
   const { config, sql, now, log, metrics, counters, counts, newId, own } = options;
   const box = config.serverSecrets.sealing('kept deliveries');
   const writer = refusalWriter({
-    ...{ sql, box, newId },
+    sql,
+    box,
+    newId,
     onDropped: (what, count) => counters.refusalsDropped(what, count),
     onFailure: (error) => log.warn('refusals_failed', { reason: String(error) }),
   });

@@ -50,7 +50,7 @@ describe('slow clients', () => {
     expect(surface.records).toMatchObject([{ status: 408, code: 'REQUEST_TIMEOUT', route: '/echo' }]);
   });
 
-  it('get it sooner with bodyTimeoutMs', async () => {
+  it('get it sooner with a timeout of the route', async () => {
     listening = await listen(testSurface([hasty]).app);
     expectProblem(parseAnswer(await sendRaw(listening.port, `${head('/hasty')}{"a"`)), 'REQUEST_TIMEOUT');
   });

@@ -1,6 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import { closedObject, lineOfText, named, type Reply, type Route, routeFor } from '@sealgate/http';
-import type { JsonValue } from '@sealgate/json';
+import { defined, type JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
 import type { PeerCaller } from '../domain/caller.ts';
@@ -55,7 +55,9 @@ const QueryBody = closedObject({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: QUERY_LIMIT.max, default: QUERY_LIMIT.default })),
   cursor: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: 4096, pattern: '^[A-Za-z0-9_-]+$' },
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^[A-Za-z0-9_-]+$',
       description: 'nextCursor of the previous page.',
     }),
   ),
@@ -159,11 +161,11 @@ function refuseLargeBatch(body: JsonValue): void {
 }
 
 function replyOf({ status, body, jobId, isAsync, replayed }: SyncAnswer): Reply {
-  const headers = {
-    ...(status === 202 ? { Location: `/api/jobs/${jobId}` } : {}),
-    ...(isAsync ? { 'Preference-Applied': 'respond-async' } : {}),
-    ...(replayed ? { 'Idempotent-Replayed': 'true' } : {}),
-  };
+  const headers = defined({
+    Location: status === 202 ? `/api/jobs/${jobId}` : undefined,
+    'Preference-Applied': isAsync ? 'respond-async' : undefined,
+    'Idempotent-Replayed': replayed ? 'true' : undefined,
+  });
   return { status, body, headers };
 }
 
