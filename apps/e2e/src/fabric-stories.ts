@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { bulkStory } from './fabric-bulk.ts';
 import { chaosStory } from './fabric-chaos.ts';
 import { contentionStories } from './fabric-contention.ts';
 import { crashStories } from './fabric-crashes.ts';
@@ -38,6 +39,7 @@ function peerStories(networkOf: () => FabricNetwork): void {
     }, setupTimeoutMs);
     afterAll(() => stage?.stop(), setupTimeoutMs);
 
+    bulkStory(stageOf);
     foreignStories(stageOf);
     contentionStories(stageOf);
     outageStories(stageOf);

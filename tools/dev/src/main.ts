@@ -27,7 +27,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'soak:gate': async (parameters) => (await import('./checks/run-soak.ts')).runSoak(parameters),
   'soak:failover': async (parameters) => (await import('./checks/run-soak.ts')).runFailovers(parameters),
   'soak:restore': async (parameters) => (await import('./checks/run-soak.ts')).runRestores(parameters),
-  tour: async (parameters) => (await import('./tour/run-tour.ts')).runTour(parameters),
   'request-files': async (parameters) => (await import('./request-files.ts')).countRequestFiles(parameters),
   /** Builds `dist` of an app; `client`: the published package. */
   async bundle(names) {
@@ -65,9 +64,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'fabric:up': tool('fabric-devnet', 'up'),
   'fabric:down': tool('fabric-devnet', 'down'),
   'fabric:status': tool('fabric-devnet', 'status'),
-  'fabric:demo': async (parameters) => (await import('./run-fabric-demo.ts')).runFabricDemo(parameters),
-  'mcp:inspect': tool('mcp-check', 'inspect'),
-  'mcp:conformance': tool('mcp-check', 'conformance'),
 };
 
 const usage: Command = () => {

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { workspaceRoot } from './options.ts';
 import type { NetworkStatus } from './status.ts';
 import type { UpResult } from './up.ts';
 
@@ -19,15 +17,8 @@ export function upScreen({ plan, contracts, wasUp }: UpResult, seconds: number):
     '',
     ...organizations.map(({ connectionFile }) => `  FABRIC_CONFIG=${connectionFile}`),
     '',
-    `Write a thousand assets through the ledger peer, and read them back: npm run fabric:demo${at(folders.data)}`,
-    '',
     `Keys, blocks and logs are in ${folders.data}. Next: npm run fabric:status, npm run fabric:down.`,
   ].join('\n');
-}
-
-/** The --data option for following commands, unless it is the default folder. */
-function at(data: string): string {
-  return data === join(workspaceRoot, '.sealgate/fabric') ? '' : ` -- --data ${data}`;
 }
 
 /** One line for each program, below the state of the network. */
