@@ -1,6 +1,6 @@
 import type { LocalPostgres } from '@sealgate/local-services';
 import type { BenchOptions } from './bench-options.ts';
-import type { Generator } from './load/generator-process.ts';
+import type { Generator } from './load/generator.ts';
 import type { Machine } from './machine.ts';
 
 /** Input of every section. */
@@ -17,6 +17,8 @@ export interface BenchContext {
   readonly generator: Generator;
   /** Released when the run ends, in any case. A section has a stack of its own for its own resources. */
   readonly stack: ReleaseStack;
+  /** A pause after each round, so that a server's background work (integrating, logging) does not affect the next. */
+  readonly settle: () => Promise<unknown>;
   /** Prints one line of progress. */
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;

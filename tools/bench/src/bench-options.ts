@@ -2,18 +2,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const sectionNames = [
-  'throughput',
-  'spread',
-  'ledger',
-  'bodies',
-  'peer',
-  'gate',
-  'reads',
-  'sources',
-  'log',
-  'profile',
-  'pair',
-] as const;
+  ...(['throughput', 'spread', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'sources', 'profile', 'pair'] as const),
+];
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -22,7 +12,7 @@ export interface BenchOptions {
   readonly roundMs: number;
   readonly warmUpMs: number;
   readonly connections: number;
-  /** Records in the ledger that is reopened, proved from and audited; also the number of assets listed. */
+  /** Of the ledger that is reopened, proved from and audited; also the number of assets listed. */
   readonly ledgerRecords: number;
   readonly proofs: number;
   /** How often each hostile body is sent. */
@@ -44,10 +34,10 @@ export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
   --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources,
-                     log, profile, pair
+                     profile, pair
                      (default: throughput, ledger and bodies)
   --against DIR      measure a built checkout beside this one (the section pair), and without --sections only that
-  --profile          CPU profile of the gateway; without --sections, only that
+  --profile          CPU profiles of the gateway, as files; without --sections, only that
   --rounds N         rounds of the throughput table (default 5)
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { canonical } from '@sealgate/json';
 
 /** The size of the record in every row of the table. */
-export const recordBytes = 255;
+const recordBytes = 255;
 
 export const batchRecords = 100;
 

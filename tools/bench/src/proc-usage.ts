@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { LoadResult, Usage } from './load/load-plan.ts';
 
 /** A process whose cost is counted. `family`: with its children, those that ended meanwhile included (PostgreSQL). */
 export interface WatchedProcess {
@@ -51,19 +50,9 @@ function machineBusyMs(): number | undefined {
   return (user + nice + system + irq + softIrq + stolen) * tickMs();
 }
 
-/** Current resident set size in bytes. Linux only; elsewhere undefined. */
-export function rssBytesOf(pid: number): number | undefined {
-  return statusKibibytes(pid, 'VmRSS');
-}
-
 /** Peak resident set size. Linux only; elsewhere undefined. */
 export function peakRssBytesOf(pid: number): number | undefined {
-  return statusKibibytes(pid, 'VmHWM');
-}
-
-function statusKibibytes(pid: number, member: string): number | undefined {
-  const text = readText(`/proc/${pid}/status`);
-  const found = text === undefined ? null : new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(text);
+  const found = /^VmHWM:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`) ?? '');
   return found === null ? undefined : Number(found[1]) * 1_024;
 }
 
@@ -84,39 +73,37 @@ function readText(file: string): string | undefined {
   }
 }
 
-const sampleEveryMs = 100;
-
-export interface UsageWatch {
-  end(): Pick<LoadResult, 'usage' | 'generatorCpuMs' | 'otherCpuMs'>;
+/** CPU time in a measured time; null where the system does not report it. */
+export interface Usage {
+  /** Of the watched processes, by name. */
+  readonly cpuMs: Readonly<Record<string, number | null>>;
+  /** Of this process. */
+  readonly generatorCpuMs: number;
+  /** Of everything else on this machine. */
+  readonly otherCpuMs: number | null;
 }
 
-/** Measures processes from now on, and this one; those of one name together, with the memory of the largest. */
+export interface UsageWatch {
+  end(): Usage;
+}
+
+/** Measures processes from now on, and this one; those of one name together. */
 export function watchUsage(watched: readonly WatchedProcess[]): UsageWatch {
-  const peaks = new Map<string, number>();
-  const sample = (): void => {
-    for (const { name, pid } of watched) peaks.set(name, Math.max(peaks.get(name) ?? 0, rssBytesOf(pid) ?? 0));
-  };
-  const timer = setInterval(sample, sampleEveryMs).unref();
   const before = watched.map(cpuMsOf);
   const machineBefore = machineBusyMs();
   const own = process.cpuUsage();
   return {
     end() {
       const { user, system } = process.cpuUsage(own);
-      clearInterval(timer);
-      sample();
       const generatorCpuMs = (user + system) / 1_000;
-      const usage: Record<string, Usage> = {};
+      const cpuMs: Record<string, number | null> = {};
       for (const [position, process] of watched.entries()) {
-        const { name } = process;
-        const cpuMs = difference(cpuMsOf(process), before[position]);
-        const together = cpuMs === null ? null : cpuMs + (usage[name]?.cpuMs ?? 0);
-        usage[name] = { cpuMs: together, rssBytes: peaks.get(name) || null };
+        const spent = difference(cpuMsOf(process), before[position]);
+        cpuMs[process.name] = spent === null ? null : spent + (cpuMs[process.name] ?? 0);
       }
-      const known = Object.values(usage).reduce((sum, { cpuMs }) => sum + (cpuMs ?? 0), generatorCpuMs);
+      const known = Object.values(cpuMs).reduce<number>((sum, spent) => sum + (spent ?? 0), generatorCpuMs);
       const all = difference(machineBusyMs(), machineBefore);
-      const otherCpuMs = all === null ? null : Math.max(0, all - known);
-      return { usage, generatorCpuMs, otherCpuMs };
+      return { cpuMs, generatorCpuMs, otherCpuMs: all === null ? null : Math.max(0, all - known) };
     },
   };
 }

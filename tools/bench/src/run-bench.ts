@@ -1,17 +1,17 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { findRedisServer, removeCluster, startPostgres, startRedis } from '@sealgate/local-services';
 import type { BenchContext, ReleaseStack } from './bench-context.ts';
 import type { BenchOptions, SectionName } from './bench-options.ts';
-import { buildSurfaces, type MeasuredSurface } from './gateway/build-gateway.ts';
-import { readSettings } from './gateway/durable-settings.ts';
-import { startGenerator } from './load/generator-process.ts';
+import { buildSurfaces, type MeasuredSurface } from './surfaces/build-surfaces.ts';
+import { readSettings } from './surfaces/durable-settings.ts';
+import { startGenerator } from './load/generator.ts';
 import { describeMachine } from './machine.ts';
 import { renderReport, type RunFacts, type SectionReport } from './report.ts';
 import { gateSection } from './sections/gate.ts';
 import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
-import { logSection } from './sections/log.ts';
 import { peerSection } from './sections/peer.ts';
 import { pairSection } from './sections/pair.ts';
 import { profileSection } from './sections/profile.ts';
@@ -29,7 +29,6 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   gate: gateSection,
   reads: readsSection,
   sources: sourcesSection,
-  log: logSection,
   profile: profileSection,
   pair: pairSection,
 };
@@ -47,6 +46,8 @@ const postgresSettings = {
 
 /** Redis holds only copies, so evicting the oldest is safe. Every installation sets a bound. */
 const redisArguments = ['--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru'];
+
+const settleMs = 500;
 
 interface BenchRun {
   readonly options: BenchOptions;
@@ -76,17 +77,17 @@ export async function runBench(run: BenchRun): Promise<{ text: string; trusted: 
   return { text, trusted: reports.every(({ withheld }) => withheld.length === 0) };
 }
 
-/** Sections measure the gateway, except those of the peer, the gate and surface A; that of the log measures two. */
-function measuredBy(names: readonly SectionName[]): MeasuredSurface[] {
-  if (names.includes('pair')) return ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'];
-  const gateway = names.some((name) => name !== 'peer' && name !== 'gate' && name !== 'reads');
-  return [
-    ...(gateway ? (['ingest-gateway'] as const) : []),
-    ...(names.includes('peer') || names.includes('log') ? (['ledger-peer'] as const) : []),
-    ...(names.includes('gate') ? (['case-gate'] as const) : []),
-    ...(names.includes('reads') ? (['risk-partner'] as const) : []),
-  ];
-}
+/** The surfaces of a section; the gateway, unless it is listed. */
+const surfacesOf: Partial<Record<SectionName, readonly MeasuredSurface[]>> = {
+  peer: ['ledger-peer'],
+  gate: ['case-gate'],
+  reads: ['risk-partner'],
+  pair: ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'],
+};
+
+const measuredBy = (names: readonly SectionName[]): MeasuredSurface[] => [
+  ...new Set(names.flatMap((name) => surfacesOf[name] ?? ['ingest-gateway' as const])),
+];
 
 async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise<BenchContext> {
   const folder = join(options.dataFolder, `run-${process.pid}`);
@@ -108,7 +109,8 @@ async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise
   const redis = await prepareRedis(folder, stack);
   const generator = startGenerator();
   stack.own('the load generator', () => generator.stop());
-  return { options, folder, machine, settings, postgres, redis, generator, stack, tell, signal };
+  const settle = (): Promise<void> => delay(settleMs);
+  return { options, folder, machine, settings, postgres, redis, generator, stack, settle, tell, signal };
 }
 
 async function prepareRedis(folder: string, stack: ReleaseStack): Promise<BenchContext['redis']> {

@@ -4,154 +4,61 @@ import { decimals, wholeNumber } from './text-table.ts';
 interface Target {
   readonly name: string;
   readonly limit: number;
-  readonly aim?: number;
+  readonly aim: number | undefined;
   readonly better: 'higher' | 'lower';
   readonly show: (value: number) => string;
 }
 
-const milliseconds = (value: number): string => `${decimals(value, 1)} ms`;
+const of =
+  (better: Target['better']) =>
+  (limit: number, show: Target['show'], name: string, aim?: number): Target => ({ name, limit, aim, better, show });
+const atLeast = of('higher');
+const atMost = of('lower');
+
+const ms = (value: number): string => `${decimals(value, 1)} ms`;
+const us = (value: number): string => `${wholeNumber(value)} us`;
+const mebibytes = (value: number): string => `${wholeNumber(value)} MiB`;
+const recordsPerSecond = (value: number): string => `${wholeNumber(value)} records/s`;
 const ratio = (value: number): string => decimals(value, 2);
 
-export const targets = {
-  singlesOfExpress: {
-    name: 'single records with Redis, requests/s against bare Express',
-    limit: 0.33,
-    aim: 0.4,
-    better: 'higher',
-    show: ratio,
-  },
-  singlesOfExpressWithoutRedis: {
-    name: 'single records without Redis, requests/s against bare Express',
-    limit: 0.36,
-    aim: 0.4,
-    better: 'higher',
-    show: ratio,
-  },
-  singlesOfPackages: {
-    name: 'single records, requests/s against Express with five packages',
-    limit: 0.65,
-    aim: 0.75,
-    better: 'higher',
-    show: ratio,
-  },
-  singleCpu: {
-    name: 'CPU of all servers for a single record',
-    limit: 165,
-    aim: 140,
-    better: 'lower',
-    show: (microseconds) => `${wholeNumber(microseconds)} us`,
-  },
-  batchRecords: {
-    name: 'durable records/s in batches of 100',
-    limit: 60_000,
-    aim: 75_000,
-    better: 'higher',
-    show: wholeNumber,
-  },
-  memory: {
-    name: 'most memory of the gateway under that load',
-    limit: 300,
-    better: 'lower',
-    show: (mebibytes) => `${wholeNumber(mebibytes)} MiB`,
-  },
-  reopen: { name: 'reopening the ledger', limit: 2_000, better: 'lower', show: milliseconds },
-  proof: { name: 'proof of any record, p99', limit: 5, better: 'lower', show: milliseconds },
-  audit: {
-    name: 'full audit',
-    limit: 250_000,
-    better: 'higher',
-    show: (records) => `${wholeNumber(records)} records/s`,
-  },
-  peerAssets: {
-    name: 'assets/s of the ledger peer on the embedded ledger, batches of 100',
-    limit: 30_000,
-    better: 'higher',
-    show: wholeNumber,
-  },
-  peerTransactions: {
-    name: 'transactions/s of the ledger peer against the direct client',
-    limit: 0.95,
-    better: 'higher',
-    show: ratio,
-  },
-  gateOfExpress: {
-    name: 'gate checks, requests/s against bare Express',
-    limit: 0.42,
-    aim: 0.5,
-    better: 'higher',
-    show: ratio,
-  },
-  gateColdOfExpress: {
-    name: 'gate checks of cold subjects only, requests/s against bare Express',
-    limit: 0.25,
-    better: 'higher',
-    show: ratio,
-  },
-  gateLatency: { name: 'gate checks at a fixed rate, p99', limit: 5, better: 'lower', show: milliseconds },
-  gateWorstAnswer: { name: 'worst answer of the gate in an outage', limit: 300, better: 'lower', show: milliseconds },
-  gateWrongAllows: { name: 'allows of the gate in an outage', limit: 0, better: 'lower', show: wholeNumber },
-  gateNotReady: { name: 'readiness of the gate says 503 after', limit: 1_000, better: 'lower', show: milliseconds },
-  gateReturn: { name: 'first allow of the gate after an outage', limit: 100, better: 'lower', show: milliseconds },
-  readsOfExpress: {
-    name: 'pages of 100 assets, requests/s against bare Express',
-    limit: 0.25,
-    aim: 0.3,
-    better: 'higher',
-    show: ratio,
-  },
-  readsByMcp: {
-    name: 'the same pages by MCP, requests/s against REST',
-    limit: 0.6,
-    better: 'higher',
-    show: ratio,
-  },
-  readsLatency: { name: 'pages of 100 assets at a fixed rate, p99', limit: 25, better: 'lower', show: milliseconds },
-  readsFarPage: { name: 'p50 of a far page against that of page 1', limit: 1.1, better: 'lower', show: ratio },
-  deliveryCpu: {
-    name: 'CPU of all servers for a signed delivery, against a single record with a key',
-    limit: 1.15,
-    better: 'lower',
-    show: ratio,
-  },
-  deliveriesTwice: {
-    name: 'deliveries that come twice, requests/s against single records',
-    limit: 0.9,
-    better: 'higher',
-    show: ratio,
-  },
-  forgedOfExpress: {
-    name: 'forged deliveries refused, requests/s against bare Express',
-    limit: 0.5,
-    better: 'higher',
-    show: ratio,
-  },
-  monitorLeaves: {
-    name: 'entries a second that the monitor reads and checks',
-    limit: 50_000,
-    better: 'higher',
-    show: wholeNumber,
-  },
-  tilesServed: {
-    name: 'tiles a second without 429, under the default bucket of one reader',
-    limit: 1_000,
-    better: 'higher',
-    show: wholeNumber,
-  },
-  witnessedAppends: {
-    name: 'appends/s with a witness against none',
-    limit: 0.97,
-    better: 'higher',
-    show: ratio,
-  },
-  witnessedCpu: {
-    name: 'CPU of all servers for an append with a witness against none',
-    limit: 1.03,
-    better: 'lower',
-    show: ratio,
-  },
-  openers: { name: 'half a million openers refused', limit: 100, better: 'lower', show: milliseconds },
-  stall: { name: 'longest stall that a body causes', limit: 50, better: 'lower', show: milliseconds },
-} as const satisfies Record<string, Target>;
+const targets = {
+  singlesOfExpress: atLeast(0.33, ratio, 'single records with Redis, requests/s against bare Express', 0.4),
+  singlesOfExpressWithoutRedis: atLeast(
+    0.36,
+    ratio,
+    'single records without Redis, requests/s against bare Express',
+    0.4,
+  ),
+  singlesOfPackages: atLeast(0.65, ratio, 'single records, requests/s against Express with five packages', 0.75),
+  singleCpu: atMost(165, us, 'CPU of all servers for a single record', 140),
+  batchRecords: atLeast(60_000, wholeNumber, 'durable records/s in batches of 100', 75_000),
+  memory: atMost(300, mebibytes, 'most memory of the gateway under that load'),
+  reopen: atMost(2_000, ms, 'reopening the ledger'),
+  proof: atMost(5, ms, 'proof of any record, p99'),
+  audit: atLeast(250_000, recordsPerSecond, 'full audit'),
+  peerAssets: atLeast(30_000, wholeNumber, 'assets/s of the ledger peer on the embedded ledger, batches of 100'),
+  peerTransactions: atLeast(0.95, ratio, 'transactions/s of the ledger peer against the direct client'),
+  gateOfExpress: atLeast(0.42, ratio, 'gate checks, requests/s against bare Express', 0.5),
+  gateColdOfExpress: atLeast(0.25, ratio, 'gate checks of cold subjects only, requests/s against bare Express'),
+  gateLatency: atMost(5, ms, 'gate checks at a fixed rate, p99'),
+  gateWorstAnswer: atMost(300, ms, 'worst answer of the gate in an outage'),
+  gateWrongAllows: atMost(0, wholeNumber, 'allows of the gate in an outage'),
+  gateNotReady: atMost(1_000, ms, 'readiness of the gate says 503 after'),
+  gateReturn: atMost(100, ms, 'first allow of the gate after an outage'),
+  readsOfExpress: atLeast(0.25, ratio, 'pages of 100 assets, requests/s against bare Express', 0.3),
+  readsByMcp: atLeast(0.6, ratio, 'the same pages by MCP, requests/s against REST'),
+  readsLatency: atMost(25, ms, 'pages of 100 assets at a fixed rate, p99'),
+  readsFarPage: atMost(1.1, ratio, 'p50 of a far page against that of page 1'),
+  deliveryCpu: atMost(1.15, ratio, 'CPU of all servers for a signed delivery, against a single record with a key'),
+  deliveriesTwice: atLeast(0.9, ratio, 'deliveries that come twice, requests/s against single records'),
+  forgedOfExpress: atLeast(0.5, ratio, 'forged deliveries refused, requests/s against bare Express'),
+  monitorLeaves: atLeast(50_000, wholeNumber, 'entries a second that the monitor reads and checks'),
+  tilesServed: atLeast(1_000, wholeNumber, 'tiles a second without 429, under the default bucket of one reader'),
+  witnessedAppends: atLeast(0.97, ratio, 'appends/s with a witness against none'),
+  witnessedCpu: atMost(1.03, ratio, 'CPU of all servers for an append with a witness against none'),
+  openers: atMost(100, ms, 'half a million openers refused'),
+  stall: atMost(50, ms, 'longest stall that a body causes'),
+} satisfies Record<string, Target>;
 
 /** A number to compare with a target; undefined where it was not measured, or is withheld. */
 export interface Finding {
@@ -161,7 +68,7 @@ export interface Finding {
   readonly of?: string;
 }
 
-export type Verdict = 'met' | 'met, below the aim' | 'MISSED' | 'withheld';
+type Verdict = 'met' | 'met, below the aim' | 'MISSED' | 'withheld';
 
 export function verdictOn({ target, value }: Finding): Verdict {
   const { limit, better, aim }: Target = targets[target];

@@ -1,18 +1,17 @@
-import type { WatchedProcess } from '../proc-usage.ts';
+import type { Usage, WatchedProcess } from '../proc-usage.ts';
 
-/** One round of load: every connection has one request in flight; all requests are the same except for their key. */
+/** One round of load: every connection has one request in flight. */
 export interface LoadPlan {
-  readonly port: number;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** `{key}` in it is replaced by the request's key. */
-  readonly body: string;
-  /** Instead of `path` and `body`: each connection sends these in its own random order, without Idempotency-Key. */
+  /** Connection n sends to the n-th of them, in turn. */
+  readonly destinations: readonly Destination[];
+  /** Of every request; `{key}` in it, and in a header, is replaced by the request's key. */
+  readonly body?: string;
+  /** Instead of `body`: each connection sends these in its own random order, without Idempotency-Key. */
   readonly requests?: readonly PlannedRequest[];
-  /** Instead of `body`: connection n sends the n-th of them, in turn. */
-  readonly bodies?: readonly string[];
-  /** With `bodies`: the connections send all of them in turn, starting with this one, so that none repeats soon. */
-  readonly firstBody?: number;
+  /** With `requests`: the connections send all of them in turn, starting with this one, so that none repeats soon. */
+  readonly firstRequest?: number;
+  /** The status of an answer that counts; default 200. */
+  readonly expects?: readonly number[];
   /** A text that every answer must contain; answers without it count as `unlike`, not as succeeded. */
   readonly mustSay?: string;
   /**
@@ -27,8 +26,6 @@ export interface LoadPlan {
   /** This many consecutive connections send the same keys in the same order, each of them once; default 1. */
   readonly connectionsPerKey?: number;
   readonly connections: number;
-  /** Instead of `port`, `path` and `headers`: connection n sends to the n-th of them, in turn. */
-  readonly destinations?: readonly Destination[];
   /**
    * Ends after this time; requests in flight then are awaited and not measured. Or ends after this number of requests,
    * or as many as can be sent in `sendForMs`; then all of them are measured, to the last answer.
@@ -38,7 +35,12 @@ export interface LoadPlan {
   readonly watch: readonly WatchedProcess[];
 }
 
-export type Destination = Pick<LoadPlan, 'port' | 'path' | 'headers'>;
+export interface Destination {
+  readonly port: number;
+  /** Not of `requests`, which have their own. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 export interface PlannedRequest {
   readonly method: 'GET' | 'POST';
@@ -46,19 +48,12 @@ export interface PlannedRequest {
   readonly body?: string;
 }
 
-export interface Usage {
-  /** CPU time in the measured time; null where the system does not report it. */
-  readonly cpuMs: number | null;
-  /** The maximum seen while the load ran. */
-  readonly rssBytes: number | null;
-}
-
-export interface LoadResult {
+export interface LoadResult extends Usage {
   /** Length of the measured time. */
   readonly measuredMs: number;
-  /** Answers of 200 in the measured time, from which rates are computed. */
+  /** Expected answers in the measured time, from which rates are computed. */
   readonly measured: number;
-  /** All answers of 200, including those after the measured time: what the ledger must contain. */
+  /** All expected answers, including those after the measured time: what the ledger must contain. */
   readonly succeeded: number;
   /** Other answers, by status. */
   readonly refused: Readonly<Record<string, number>>;
@@ -71,9 +66,4 @@ export interface LoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly largestMs: number;
-  readonly usage: Readonly<Record<string, Usage>>;
-  /** The generator's own CPU time in the measured time. */
-  readonly generatorCpuMs: number;
-  /** CPU time of everything else on this machine meanwhile; null where the system does not report it. */
-  readonly otherCpuMs: number | null;
 }

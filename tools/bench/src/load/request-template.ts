@@ -12,7 +12,7 @@ export class RequestTemplate {
     port,
     path,
     headers,
-    body,
+    body = '',
     keyPrefix,
     sendsKey = true,
   }: {
@@ -21,7 +21,7 @@ export class RequestTemplate {
     /** `{key}` in a value is replaced by the request's key. */
     readonly headers: Readonly<Record<string, string>>;
     /** `{key}` in it is replaced by the request's key, so that ids in it are unique. */
-    readonly body: string;
+    readonly body?: string;
     /** Visible ASCII. A key is this prefix and a number of nine digits. */
     readonly keyPrefix: string;
     /** False: no Idempotency-Key is sent. */

@@ -25,6 +25,7 @@ class Round {
   readonly #sockets: Socket[] = [];
   readonly #sends: ((dueAt?: number) => void)[] = [];
   readonly #openLoop: OpenLoop | undefined;
+  readonly #expected: readonly number[];
   readonly #latencies = new LatencyHistogram();
   readonly #refused: Record<string, number> = {};
   #toSend: number;
@@ -38,15 +39,15 @@ class Round {
 
   constructor(plan: LoadPlan) {
     this.#plan = plan;
+    this.#expected = plan.expects ?? [200];
     this.#toSend = 'requests' in plan.until ? plan.until.requests : Number.POSITIVE_INFINITY;
     this.#openLoop = plan.perSecond === undefined ? undefined : new OpenLoop(plan.perSecond, this.#toSend);
   }
 
   open(number: number): Promise<void> {
-    const { destinations = [], mustSay } = this.#plan;
-    const plan = { ...this.#plan, ...destinations[number % destinations.length] };
-    const { port } = plan;
-    const requests = requestsOf(plan, number);
+    const { destinations, mustSay } = this.#plan;
+    const { port } = destinations[number % destinations.length]!;
+    const requests = requestsOf(this.#plan, number);
     const reader = new ResponseReader(mustSay);
     let sentAt = 0;
     let waiting = false;
@@ -162,7 +163,7 @@ class Round {
     this.#inFlight -= 1;
     if (this.#measuring) this.#latencies.record(latencyMs);
     if (!says) this.#unlike += 1;
-    else if (status === 200) this.#succeeded += 1;
+    else if (this.#expected.includes(status)) this.#succeeded += 1;
     else this.#refused[status] = (this.#refused[status] ?? 0) + 1;
   }
 

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalPostgres } from '@sealgate/local-services';
-import type { GatewaySite } from '../gateway/gateway-site.ts';
+import { childrenOf } from '../proc-usage.ts';
+import type { Site } from '../surfaces/site.ts';
 
 /** A fault that makes the gate's database unavailable. Each undoes itself, once. */
 export interface Fault {
@@ -12,7 +12,7 @@ export interface Fault {
 }
 
 interface FaultTargets {
-  readonly site: GatewaySite;
+  readonly site: Site;
   /** The server that runs now. */
   readonly postgres: () => LocalPostgres;
   /** Starts it again at the same address. */
@@ -71,21 +71,4 @@ function refused({ site }: FaultTargets): Fault {
     await delay(1);
   };
   return { name: 'its connections refused', begin, end: () => limit(-1) };
-}
-
-/** Uses /proc, which exists on Linux only. */
-function childrenOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => parentOf(name) === pid)
-    .map(Number);
-}
-
-function parentOf(name: string): number {
-  try {
-    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return 0; // It has ended meanwhile.
-  }
 }

@@ -2,131 +2,167 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { removeCluster, startPostgres, type LocalPostgres } from '@sealgate/local-services';
-import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
-import { makeDoor, prepareGateSite, type GateDoor } from '../gateway/gate-site.ts';
-import type { Gateway } from '../gateway/gateway-process.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
+import type { ReportTable } from '../report.ts';
+import type { RowLoad } from '../rows/row.ts';
+import { ALLOW, checksOf, prepareGateSite } from '../surfaces/gate-site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
+import type { Finding } from '../targets.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
 import { gateFaults, type Fault } from './gate-faults.ts';
-import { monotonicMs, startProber, type ProbedCheck } from './gate-prober.ts';
+import { withStack } from './table-section.ts';
+
+interface Outages {
+  readonly tables: readonly ReportTable[];
+  readonly findings: readonly Finding[];
+  readonly notes: readonly string[];
+  readonly withheld: readonly string[];
+}
 
 /** The gate's answers while its database was unavailable; times are milliseconds. */
-export interface OutageResult {
+interface Outage {
   readonly name: string;
-  /** Sent and answered within it. */
-  readonly answers: number;
-  readonly wrongAllows: number;
-  /** Missing answers, and answers within it that were not explicitly deny. */
-  readonly unclear: number;
-  /** Over every check that was in flight at any moment of it. */
+  /** Denials that were sent and answered within it. */
+  readonly denials: number;
+  /** Other answers within it: any of them could let somebody in. */
+  readonly others: number;
+  readonly unanswered: number;
+  /** Checks in flight when it began included. */
   readonly worstAnswerMs: number;
-  /** From its beginning to the first 503 of the readiness route; NaN where none came. */
+  /** From its beginning to the first 503 of the readiness route; infinite where none came. */
   readonly notReadyAfterMs: number;
-  /** From its end to the first allow; NaN where none came. */
+  /** From its end to the first allow; infinite where none came. */
   readonly firstAllowMs: number;
 }
 
+const DENY = '"decision":"deny","allow":false';
+const doors = 16;
 const awayMs = 2_000;
-const aroundMs = 500;
+/** Checks that are in flight when the fault begins. */
+const beginningMs = 1_000;
+const beginsAfterMs = 400;
 const patienceMs = 10_000;
-const subjects = 16;
+/** An outage with fewer checks proves nothing. */
+const fewestAnswers = 20;
 
-/** Makes a gate's database unavailable by each fault, while doors keep asking. None where there is no /proc. */
-export async function measureOutages(context: BenchContext): Promise<OutageResult[]> {
-  if (!existsSync('/proc/self/stat')) return [];
-  const stack = releaseStack();
-  context.stack.own('the gate of the outages', async () => void (await stack.releaseAll()));
-  try {
-    return await measure(context, stack);
-  } finally {
-    await stack.releaseAll();
+/** Makes a gate's database unavailable by each fault, while doors keep asking. Nothing where there is no /proc. */
+export async function measureOutages(context: BenchContext): Promise<Outages> {
+  if (!existsSync('/proc/self/stat')) {
+    const notes = ['This system has no /proc to freeze processes: the outages are missing.'];
+    return { tables: [], findings: [], notes, withheld: [] };
   }
+  return outagesReport(await withStack(context, (stack) => measure(context, stack)));
 }
 
-async function measure(context: BenchContext, stack: ReleaseStack): Promise<OutageResult[]> {
-  const server = await ownServer(context, stack);
-  const own = { ...context, postgres: server.first };
-  const site = await prepareGateSite(own, { name: 'gate_outages', redisUrl: context.redis?.url, stack });
-  const gateway = await site.start();
-  const door = await makeDoor({ site, gateway }, subjects);
-  const results: OutageResult[] = [];
-  for (const fault of gateFaults({ site, postgres: server.current, restart: server.restart })) {
-    context.signal.throwIfAborted();
-    context.tell(`Outage: ${fault.name}`);
-    results.push(await during({ gateway, door, stack }, fault));
-  }
-  return results;
-}
-
-/** A server that may be broken: nothing else in this run uses it. */
-async function ownServer({ folder }: BenchContext, stack: ReleaseStack) {
+async function measure(context: BenchContext, stack: ReleaseStack): Promise<Outage[]> {
+  const { folder } = context;
   const dataDirectory = join(folder, 'postgres-outages');
+  // A server that may be broken: nothing else in this run uses it.
   const start = (port?: number): Promise<LocalPostgres> =>
     startPostgres({ dataDirectory, removeWithOwner: folder, ...(port === undefined ? {} : { port }) });
   stack.own('the data of the outages', () => removeCluster(dataDirectory));
-  const first = await start();
-  let running = first;
-  stack.own('the PostgreSQL of the outages', () => running.stop('immediate'));
-  const restart = async (): Promise<void> => {
-    running = await start(first.port);
-  };
-  return { first, current: () => running, restart };
+  let postgres = await start();
+  stack.own('the PostgreSQL of the outages', () => postgres.stop('immediate'));
+  const restart = async (): Promise<void> => void (postgres = await start(postgres.port));
+  const site = await prepareGateSite({ ...context, postgres }, { name: 'gate_outages', stack });
+  const gate = await site.start();
+  const checks = await checksOf(gate, doors);
+  const outages: Outage[] = [];
+  for (const fault of gateFaults({ site, postgres: () => postgres, restart })) {
+    context.signal.throwIfAborted();
+    context.tell(`Outage: ${fault.name}`);
+    outages.push(await during({ context, gate, checks, stack }, fault));
+  }
+  return outages;
 }
 
-interface Met {
-  readonly gateway: Gateway;
-  readonly door: GateDoor;
-  readonly stack: ReleaseStack;
-}
-
-async function during({ gateway, door, stack }: Met, fault: Fault): Promise<OutageResult> {
-  const prober = startProber({ port: gateway.port, door });
-  await allowBy(prober.checks, monotonicMs());
-  await delay(aroundMs);
-  const beganAt = monotonicMs();
+async function during(
+  { context, gate, checks, stack }: { context: BenchContext; gate: Surface; checks: RowLoad; stack: ReleaseStack },
+  fault: Fault,
+): Promise<Outage> {
+  const ask = (durationMs: number, more: Partial<LoadPlan> = {}): Promise<LoadResult> =>
+    context.generator.run({
+      ...{ ...checks, connections: doors, keyPrefix: 'none', until: { durationMs }, watch: [] },
+      ...more,
+    });
+  await untilAllowed(gate, checks);
   let ended: Promise<void> | undefined;
   const end = (): Promise<void> => (ended ??= fault.end());
-  stack.own('the doors', () => prober.stop());
   stack.own(fault.name, end); // In any case nothing stays frozen or locked.
+  const meeting = ask(beginningMs, { mustSay: '"decision":' });
+  await delay(beginsAfterMs);
+  const beganAt = performance.now();
   await fault.begin();
-  const awayAt = monotonicMs();
-  const notReadyAt = await firstNotReady(gateway);
-  await delay(Math.max(0, awayAt + awayMs - monotonicMs()));
-  const returningAt = monotonicMs();
+  const notReadyAt = firstNotReady(gate);
+  const met = await meeting;
+  const within = await ask(awayMs, { mustSay: DENY, expects: [200, 503] });
+  const notReadyAfterMs = (await notReadyAt) - beganAt;
   await end();
-  const returnedAt = monotonicMs();
-  const allowedAt = await allowBy(prober.checks, returningAt);
-  await delay(aroundMs);
-  await prober.stop();
-  const { checks } = prober;
-  const within = checks.filter(({ startedAt, endedAt }) => startedAt >= awayAt && endedAt <= returningAt);
-  const met = checks.filter(({ startedAt, endedAt }) => endedAt >= beganAt && startedAt <= returnedAt);
+  const returnedAt = performance.now();
+  const sum = (counts: LoadResult['refused']): number => Object.values(counts).reduce((all, count) => all + count, 0);
   return {
     name: fault.name,
-    answers: within.length,
-    wrongAllows: within.filter(({ said }) => said === 'allow').length,
-    unclear: met.filter(({ said }) => said === 'unclear').length,
-    worstAnswerMs: Math.max(...met.map(({ startedAt, endedAt }) => endedAt - startedAt)),
-    notReadyAfterMs: notReadyAt - beganAt,
-    firstAllowMs: Math.max(0, allowedAt - returnedAt),
+    denials: within.succeeded,
+    others: within.unlike + sum(within.refused),
+    unanswered: met.unanswered + met.unlike + within.unanswered,
+    worstAnswerMs: Math.max(met.largestMs, within.largestMs),
+    notReadyAfterMs,
+    firstAllowMs: (await untilAllowed(gate, checks)) - returnedAt,
   };
 }
 
-/** The time of the first allow after `since`; NaN where none comes. */
-async function allowBy(checks: readonly ProbedCheck[], since: number): Promise<number> {
-  for (const endAt = monotonicMs() + patienceMs; monotonicMs() < endAt; await delay(1)) {
-    const first = checks.find(({ said, endedAt }) => said === 'allow' && endedAt >= since);
-    if (first !== undefined) return first.endedAt;
-  }
-  return Number.NaN;
+/** The moment of the first allow; infinite where none comes. */
+async function untilAllowed({ port }: Surface, { destinations, requests }: RowLoad): Promise<number> {
+  const [{ path, headers } = destinations[0]!] = destinations;
+  return firstMoment(async () => {
+    const body = requests?.[0]?.body ?? '';
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body });
+    return (await answer.text()).includes(ALLOW);
+  });
 }
 
-/** The time of the first 503 of the readiness route; NaN where none comes. */
-async function firstNotReady({ opsUrl }: Gateway): Promise<number> {
-  for (const endAt = monotonicMs() + patienceMs; monotonicMs() < endAt; await delay(1)) {
-    const answer = await fetch(`${opsUrl}/health/ready`, { signal: AbortSignal.timeout(patienceMs) }).catch(
-      () => undefined,
-    );
-    await answer?.arrayBuffer();
-    if (answer?.status === 503) return monotonicMs();
-  }
-  return Number.NaN;
+/** The moment of the first 503 of the readiness route; infinite where none comes. */
+const firstNotReady = ({ opsUrl }: Surface): Promise<number> =>
+  firstMoment(async () => {
+    const answer = await fetch(`${opsUrl}/health/ready`);
+    await answer.arrayBuffer();
+    return answer.status === 503;
+  });
+
+async function firstMoment(isSo: () => Promise<boolean>): Promise<number> {
+  for (const endAt = performance.now() + patienceMs; performance.now() < endAt; await delay(1))
+    if (await isSo()) return performance.now();
+  return Number.POSITIVE_INFINITY;
+}
+
+function outagesReport(outages: readonly Outage[]): Outages {
+  return {
+    tables: [
+      {
+        columns: [
+          { name: 'outage' },
+          ...['denials', 'other answers', 'worst answer ms', 'not ready after ms', 'first allow after ms'].map(right),
+        ],
+        rows: outages.map((one) => [
+          one.name,
+          ...[one.denials, one.others].map(wholeNumber),
+          ...[one.worstAnswerMs, one.notReadyAfterMs, one.firstAllowMs].map((ms) => decimals(ms, 1)),
+        ]),
+      },
+    ],
+    findings: outages.flatMap(({ name: of, ...one }): Finding[] => [
+      { target: 'gateWrongAllows', value: one.others, of },
+      { target: 'gateWorstAnswer', value: one.worstAnswerMs, of },
+      { target: 'gateNotReady', value: one.notReadyAfterMs, of },
+      { target: 'gateReturn', value: one.firstAllowMs, of },
+    ]),
+    notes: [
+      'An outage lasts two seconds or more, during which sixteen doors keep sending checks; the worst answer includes checks in flight when it began. Any answer within it that does not say deny counts as an allow.',
+    ],
+    withheld: outages.flatMap(({ name, denials, unanswered }) => [
+      ...(denials < fewestAnswers ? [`${name}: only ${denials} checks were sent and answered within it.`] : []),
+      ...(unanswered > 0 ? [`${name}: ${unanswered} checks had no answer of the gate.`] : []),
+    ]),
+  };
 }

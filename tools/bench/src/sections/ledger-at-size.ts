@@ -1,74 +1,71 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { releaseStack, type BenchContext } from '../bench-context.ts';
+import type { BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords } from '../bodies.ts';
-import { askAdmin, countRecords, makeSender, type Sender } from '../gateway/gateway-admin.ts';
-import type { Gateway } from '../gateway/gateway-process.ts';
-import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
 import { median, quantile } from '../median.ts';
 import type { SectionReport } from '../report.ts';
-import { decimals, wholeNumber } from '../text-table.ts';
+import { askAdmin, countRecords, makeSender, type Sender } from '../surfaces/admin.ts';
+import { prepareSite, type Site } from '../surfaces/site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
+import { decimals, right, wholeNumber } from '../text-table.ts';
+import { withStack } from './table-section.ts';
 
 interface AtSize {
   readonly context: BenchContext;
-  readonly site: GatewaySite;
+  readonly site: Site;
   readonly sender: Sender;
   readonly records: number;
 }
 
 /** Fills a ledger through the gateway, then reopens it, proves records and audits it. */
-export async function ledgerAtSize(context: BenchContext): Promise<SectionReport> {
-  const stack = releaseStack();
-  context.stack.own('the filled ledger', async () => void (await stack.releaseAll()));
-  const records = context.options.ledgerRecords;
-  const site = await prepareSite(context, { name: 'at_size', redisUrl: context.redis?.url, stack });
-  const first = await site.start();
-  const sender = await makeSender({ site, gateway: first }, 'at-size');
-  const atSize: AtSize = { context, site, sender, records };
-  const filledMs = await fill(atSize, first);
-  const { gateway, ...reopened } = await reopen(atSize, first);
-  const proofMs = await prove(atSize, gateway);
-  const auditMs = await audit(atSize, gateway);
-  await stack.releaseAll();
-  return reportOf(atSize, { filledMs, ...reopened, proofMs, auditMs });
+export function ledgerAtSize(context: BenchContext): Promise<SectionReport> {
+  return withStack(context, async (stack) => {
+    const records = context.options.ledgerRecords;
+    const site = await prepareSite(context, { name: 'at_size', stack });
+    const first = await site.start();
+    const sender = await makeSender(first, 'at-size');
+    const atSize: AtSize = { context, site, sender, records };
+    const filledMs = await fill(atSize, first);
+    const { gateway, ...reopened } = await reopen(atSize, first);
+    const proofMs = await prove(atSize, gateway);
+    return reportOf(records, { filledMs, ...reopened, proofMs, auditMs: await audit(atSize, gateway) });
+  });
 }
 
-async function fill({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number> {
+async function fill({ context, site, sender, records }: AtSize, gateway: Surface): Promise<number> {
   context.tell(`Filling a ledger with ${wholeNumber(records)} records`);
   const startedAt = performance.now();
   const { succeeded } = await context.generator.run({
-    ...{ port: gateway.port, path: sender.path, headers: sender.headers, body: batchBody(batchRecords), watch: [] },
+    ...{ destinations: [sender], body: batchBody(batchRecords), watch: [] },
     keyPrefix: `fill-${randomBytes(6).toString('hex')}`,
     connections: context.options.connections,
     until: { requests: records / batchRecords },
   });
   const filledMs = performance.now() - startedAt;
-  const inLedger = await countRecords(site, sender.channel);
+  const inLedger = await countRecords(site, [sender.channel]);
   if (succeeded * batchRecords !== records || inLedger !== records)
     throw new Error(`Filling the ledger failed: it holds ${inLedger} of ${records} records.`);
-  await untilSigned({ site, gateway }, sender.channel, records);
+  await untilSigned(gateway, sender.channel, records);
   return filledMs;
 }
 
 const signedWithinMs = 60_000;
 
 /** Waits until the tree contains every record, so that no background work is left. */
-async function untilSigned(
-  of: { site: GatewaySite; gateway: Gateway },
-  channel: string,
-  records: number,
-): Promise<void> {
+async function untilSigned(gateway: Surface, channel: string, records: number): Promise<void> {
   const endAt = performance.now() + signedWithinMs;
   for (;;) {
-    const note = await askAdmin(of, { method: 'GET', path: `/ledger/channels/${channel}/checkpoint`, expect: 200 });
-    if (Number(note.split('\n')[1]) >= records) return;
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    const response = await fetch(`${gateway.adminUrl}/admin/v1/ledger/channels/${channel}/checkpoint`, { headers });
+    const [, size] = (await response.text()).split('\n');
+    if (response.status === 200 && Number(size) >= records) return; // Before the first checkpoint it is a 404.
     if (performance.now() > endAt) throw new Error('The checkpoint did not cover the ledger in time.');
     await delay(100);
   }
 }
 
 interface Reopened {
-  readonly gateway: Gateway;
+  readonly gateway: Surface;
   /** From the start of the process to its first healthy answer, once for each kind of previous exit. */
   readonly readyMs: readonly number[];
   /** From the start of the process to the first acknowledged write. */
@@ -76,7 +73,7 @@ interface Reopened {
 }
 
 /** After clean stops and kills, in turn: the cost of a restart must not depend on the previous exit. */
-async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promise<Reopened> {
+async function reopen({ context, site, sender }: AtSize, opened: Surface): Promise<Reopened> {
   context.tell('Reopening it');
   let gateway = opened;
   const readyMs: number[] = [];
@@ -101,42 +98,36 @@ async function reopen({ context, site, sender }: AtSize, opened: Gateway): Promi
 const unmeasuredProofs = 200;
 
 /** Proofs of records from the whole log, one after another, over the admin API: the latency for one person. */
-async function prove({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number[]> {
+async function prove({ context, site, sender }: AtSize, gateway: Surface): Promise<number[]> {
   context.tell('Proving records');
-  const ids = await randomIds(site, sender.channel, { records, count: context.options.proofs + unmeasuredProofs });
+  const ids = await randomIds(site, sender.channel, context.options.proofs + unmeasuredProofs);
   const times: number[] = [];
   for (const id of ids) {
     const path = `/ledger/channels/${sender.channel}/records/${encodeURIComponent(id)}/proof`;
     const startedAt = performance.now();
-    const text = await askAdmin({ site, gateway }, { method: 'GET', path, expect: 200 });
+    const text = await askAdmin(gateway, { method: 'GET', path });
     times.push(performance.now() - startedAt);
     if (!text.includes('"inclusionPath"')) throw new Error(`The proof of ${id} holds no path.`);
   }
   return times.slice(unmeasuredProofs);
 }
 
-async function randomIds(
-  { sql }: GatewaySite,
-  channel: string,
-  { records, count }: { records: number; count: number },
-): Promise<string[]> {
+async function randomIds({ sql }: Site, channel: string, count: number): Promise<string[]> {
   const rows = await sql.query<{ id: string }>({
-    text: `SELECT r.id FROM generate_series(1, $3::int) n
-             CROSS JOIN LATERAL (SELECT floor(random() * $2 + n * 0)::bigint AS idx) p
-             JOIN ledger.channels c ON c.channel = $1
-             JOIN ledger.records r ON r.channel_id = c.channel_id AND r.idx = p.idx`,
-    values: [channel, records, count],
+    text: `SELECT id FROM ledger.records JOIN ledger.channels USING (channel_id)
+            WHERE channels.channel = $1 ORDER BY random() LIMIT $2`,
+    values: [channel, count],
   });
   return rows.map(({ id }) => id);
 }
 
 /** Once: it reads every record from disk or cache as the fill has left them. */
-async function audit({ context, site, sender, records }: AtSize, gateway: Gateway): Promise<number> {
+async function audit({ context, sender, records }: AtSize, gateway: Surface): Promise<number> {
   context.tell('Auditing it');
   const path = `/ledger/channels/${sender.channel}/audit`;
   const startedAt = performance.now();
   const report: { ok: boolean; size: number; problem: string | null } = JSON.parse(
-    await askAdmin({ site, gateway }, { method: 'POST', path, expect: 200 }),
+    await askAdmin(gateway, { method: 'POST', path, expect: 200 }),
   );
   const auditMs = performance.now() - startedAt;
   if (!report.ok || report.size < records)
@@ -150,7 +141,7 @@ interface Numbers extends Omit<Reopened, 'gateway'> {
   readonly auditMs: number;
 }
 
-function reportOf({ records }: AtSize, numbers: Numbers): SectionReport {
+function reportOf(records: number, numbers: Numbers): SectionReport {
   const { filledMs, readyMs, writtenMs, proofMs, auditMs } = numbers;
   const perSecond = (milliseconds: number): string => `${wholeNumber((records * 1_000) / milliseconds)} records/s`;
   const ms = (value: number): string => `${decimals(value, 1)} ms`;
@@ -158,7 +149,7 @@ function reportOf({ records }: AtSize, numbers: Numbers): SectionReport {
     title: `A ledger of ${wholeNumber(records)} records`,
     tables: [
       {
-        columns: [{ name: 'what' }, { name: 'median', right: true }, { name: 'worst or p99', right: true }],
+        columns: [{ name: 'what' }, right('median'), right('worst or p99')],
         rows: [
           ['filled in batches, start to last answer', perSecond(filledMs), '-'],
           ['reopened: process start until ready', ms(median(readyMs)), ms(Math.max(...readyMs))],

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
-import { assetsBody, batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
-import { fillAssets } from '../gateway/fill-assets.ts';
-import { makeDoor, prepareGateSite } from '../gateway/gate-site.ts';
-import { makeSender } from '../gateway/gateway-admin.ts';
-import type { Gateway } from '../gateway/gateway-process.ts';
-import { prepareSite } from '../gateway/gateway-site.ts';
-import { preparePeerSite } from '../gateway/peer-site.ts';
-import { prepareRiskSite } from '../gateway/risk-site.ts';
-import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
-import { median } from '../median.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import type { SectionReport } from '../report.ts';
-import { startEchoServer } from '../servers/echo-server.ts';
-import { decimals, right, wholeNumber } from '../text-table.ts';
+import { measureRows } from '../rows/measure-rows.ts';
+import type { Row, RowLoad } from '../rows/row.ts';
+import { rowsReport } from '../rows/rows-report.ts';
+import { beside, ratioOf } from '../rows/summarise.ts';
+import { echoRow, EXPRESS } from '../servers/echo-server.ts';
+import { makeSender } from '../surfaces/admin.ts';
+import { fillAssets } from '../surfaces/fill-assets.ts';
+import { checksOf, prepareGateSite } from '../surfaces/gate-site.ts';
+import { preparePeerSite } from '../surfaces/peer-site.ts';
+import { firstPage, pageItems, prepareRiskSite } from '../surfaces/risk-site.ts';
+import { prepareSite, type Site } from '../surfaces/site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
 import { workspaceRoot } from '../workspace-root.ts';
-import { runRounds, warmUpRows, type LoadedRow, type Pace } from './run-rows.ts';
-import { firstPage, pageItems } from './reads-walk.ts';
-import { beside, ratioTo, summarise, whyWithheld, type RowSummary } from './summarise-row.ts';
-
-/** One line of the table: a request of a surface, built from one of the checkouts. */
-interface PairRow extends LoadedRow {
-  readonly plan: Omit<LoadPlan, 'until' | 'connections' | 'keyPrefix'>;
-}
+import { withStack } from './table-section.ts';
 
 const assets = 10_000;
 const subjects = 64;
@@ -34,153 +26,82 @@ const noise = 0.05;
  * The surfaces as built here beside those of another checkout, round by round in turn: whether a change costs anything.
  * Every process has a database of its own. Written records are not counted; the other sections do that.
  */
-export async function pairSection(context: BenchContext): Promise<SectionReport> {
+export function pairSection(context: BenchContext): Promise<SectionReport> {
   const { against } = context.options;
   assert(against !== undefined, 'The options require it for this section.');
-  const stack = releaseStack();
-  context.stack.own('the surfaces of both checkouts', async () => void (await stack.releaseAll()));
-  context.tell('Starting the surfaces of both checkouts');
-  const express = await expressRow(context, stack);
-  const before = await surfaceRows(context, stack, { checkout: against, name: 'before' });
-  const after = await surfaceRows(context, stack, { checkout: workspaceRoot, name: 'after' });
-  const rows = [express, ...before.flatMap((row, place) => [row, after[place]!])];
-  const run = ({ plan }: PairRow, pace: Pace): Promise<LoadResult> =>
-    context.generator.run({
-      ...{ ...plan, ...pace, connections: context.options.connections },
-      keyPrefix: `pair-${randomBytes(6).toString('hex')}`,
+  return withStack(context, async (stack) => {
+    context.tell('Starting the surfaces of both checkouts');
+    const before = await surfaceRows(context, stack, { checkout: against, when: 'before' });
+    const after = await surfaceRows(context, stack, { checkout: workspaceRoot, when: 'after' });
+    const pairs = before.flatMap((row, place) => {
+      const { ratios, ...other } = after[place]!;
+      return [row, { ...other, ratios: { ...ratios, 'after / before': row.name } }];
     });
-  await warmUpRows(context, rows, run);
-  await runRounds(context, rows, run);
-  await stack.releaseAll();
-  return pairReport(context, express, before, after);
-}
-
-async function expressRow(context: BenchContext, stack: ReleaseStack): Promise<PairRow> {
-  const server = await startEchoServer('express-echo', join(context.folder, 'express-echo.log'));
-  stack.own('Express', () => server.stop());
-  return {
-    name: 'Express 5 echo',
-    plan: {
-      ...{ port: server.port, path: '/bench', body: recordBody(), watch: [{ name: 'server', pid: server.pid }] },
-      headers: { 'Content-Type': 'application/json' },
-    },
-    ...{ warmUpRequests: warmUpRequests.single, warmUps: [], rounds: [] },
-  };
+    const measured = await measureRows(context, [await echoRow(context, stack), ...pairs]);
+    const [express, ...summaries] = measured.all.map(({ summary }) => summary);
+    const slower = summaries.filter(
+      (summary, place) => place % 2 === 1 && !(ratioOf(summary, summaries[place - 1]!) >= 1 - noise),
+    );
+    const verdict =
+      slower.length === 0
+        ? `No surface is slower by more than ${100 * noise} %.`
+        : `Slower by more than ${100 * noise} %: ${slower.map(({ name }) => name).join('; ')}.`;
+    return rowsReport(context, {
+      title: 'Before and after',
+      measured: { server: measured },
+      notes: [
+        `"After" is this checkout, "before" is ${against}.`,
+        `${beside(express!)}.`,
+        ...(measured.withheld.length === 0 ? [verdict] : []),
+      ],
+    });
+  });
 }
 
 async function surfaceRows(
   context: BenchContext,
   stack: ReleaseStack,
-  { checkout, name }: { checkout: string; name: string },
-): Promise<PairRow[]> {
-  const of = { checkout, redisUrl: context.redis?.url, stack };
-  const ingest = await prepareSite(context, { name: `d_${name}`, ...of });
-  const gateway = await ingest.start();
-  const single = await makeSender({ site: ingest, gateway }, 'pair-single');
-  const batch = await makeSender({ site: ingest, gateway }, 'pair-batch');
-  const gateSite = await prepareGateSite(context, { name: `b_${name}`, ...of });
-  const gate = await gateSite.start();
-  const door = await makeDoor({ site: gateSite, gateway: gate }, subjects);
-  const risk = await prepareRiskSite(context, { name: `a_${name}`, ...of });
-  await fillAssets(risk, assets);
-  const peerSite = await preparePeerSite(context, { name: `c_${name}`, channel: 'pair.main', checkout, stack });
-  const peer = await peerSite.start();
+  { checkout, when }: { checkout: string; when: 'before' | 'after' },
+): Promise<Row[]> {
+  const siteOf = (surface: string) => ({ name: `${surface}_${when}`, checkout, stack });
   const row = (
-    title: string,
-    { pid, port }: Gateway,
-    plan: Pick<LoadPlan, 'path' | 'headers'> & Partial<LoadPlan>,
+    name: string,
+    { site, surface }: { site: Site; surface: Surface },
+    load: RowLoad,
     warmUp = warmUpRequests.single,
-  ): PairRow => ({
-    name: `${title}, ${name}`,
-    plan: {
-      ...{ port, body: '', ...plan },
-      watch: [
-        { name: 'server', pid },
-        { name: 'postgres', pid: context.postgres.pid, family: true },
-      ],
-    },
-    ...{ warmUpRequests: warmUp, warmUps: [], rounds: [] },
+  ): Row => ({
+    name: `${name}, ${when}`,
+    ...{ watch: site.watch(surface), load, warmUpRequests: warmUp, ratios: { 'of Express': EXPRESS } },
   });
-  const page = { method: 'GET', path: firstPage } as const;
+  const ingest = await prepareSite(context, siteOf('d'));
+  const gateway = { site: ingest, surface: await ingest.start() };
+  const gateSite = await prepareGateSite(context, siteOf('b'));
+  const gate = { site: gateSite, surface: await gateSite.start() };
+  const risk = await prepareRiskSite(context, siteOf('a'));
+  await fillAssets(risk, assets);
+  const peerSite = await preparePeerSite(context, { ...siteOf('c'), channel: 'pair.main' });
+  const peer = { site: peerSite, surface: await peerSite.start() };
+  // A check that was late on a busy machine is denied: an answer like any other here.
+  const { mustSay: _allow, ...checks } = await checksOf(gate.surface, subjects);
+  const [single, batch] = [
+    await makeSender(gateway.surface, 'pair-single'),
+    await makeSender(gateway.surface, 'pair-batch'),
+  ];
   return [
-    row('D, single records', gateway, { ...single, body: recordBody() }),
-    row(`D, batches of ${batchRecords}`, gateway, { ...batch, body: batchBody(batchRecords) }, warmUpRequests.batch),
-    row('B, gate checks', gate, { ...door, sendsKey: false }),
+    row('D, single records', gateway, { destinations: [single], body: recordBody() }),
+    row(
+      `D, batches of ${batchRecords}`,
+      gateway,
+      { destinations: [batch], body: batchBody(batchRecords) },
+      warmUpRequests.batch,
+    ),
+    row('B, gate checks', gate, { ...checks, expects: [200, 503] }),
     row(
       `A, pages of ${pageItems}`,
-      risk.surface,
-      { path: firstPage, headers: { Authorization: `Bearer ${risk.keys.partner}` }, requests: [page] },
+      { site: risk, surface: risk.surface },
+      risk.reads([{ method: 'GET', path: firstPage }]),
       warmUpRequests.single / 4,
     ),
-    row('C, single assets', peer, {
-      path: '/api/assets',
-      headers: { 'Content-Type': 'application/json', 'X-Api-Key': peerSite.key },
-      ...{ body: assetsBody(1, 'pair'), sendsKey: false },
-    }),
+    row('C, single assets', peer, peerSite.assets(peer.surface, 1, 'pair')),
   ];
-}
-
-function pairReport(
-  context: BenchContext,
-  express: PairRow,
-  before: readonly PairRow[],
-  after: readonly PairRow[],
-): SectionReport {
-  const summaryOf = (row: PairRow): RowSummary =>
-    summarise({ ...row, kind: 'spread', recordsPerRequest: 0 }, undefined);
-  const yardstick = summaryOf(express);
-  const pairs = before.map((row, place) => ({ row, other: after[place]! }));
-  const withheld = whyWithheld({
-    rows: [yardstick, ...[...before, ...after].map(summaryOf)],
-    ledgered: [],
-    machine: context.machine,
-  });
-  const isValid = withheld.length === 0;
-  const cells = (summary: RowSummary, change: string): string[] => [
-    summary.name,
-    wholeNumber(summary.requestsPerSecond),
-    decimals(isValid ? ratioTo(yardstick, summary) : undefined, 3),
-    decimals(summary.serverUs, 1),
-    decimals(summary.postgresUs, 1),
-    decimals(summary.p99Ms, 1),
-    change,
-  ];
-  const ratios = pairs.map(({ row, other }) => ratioOfRounds(row, other));
-  const slower = pairs.filter((_, place) => !(ratios[place]! >= 1 - noise)).map(({ other }) => other.name);
-  const verdict =
-    slower.length === 0
-      ? `No surface is slower by more than ${100 * noise} %.`
-      : `Slower by more than ${100 * noise} %: ${slower.join('; ')}.`;
-  return {
-    title: 'Before and after',
-    tables: [
-      {
-        columns: [
-          { name: 'server' },
-          ...['requests/s', 'of Express', 'CPU us', 'PostgreSQL us', 'p99 ms', 'after / before'].map(right),
-        ],
-        rows: [
-          cells(yardstick, ''),
-          ...pairs.flatMap(({ row, other }, place) => [
-            cells(summaryOf(row), ''),
-            cells(summaryOf(other), decimals(isValid ? ratios[place] : undefined, 3)),
-          ]),
-        ],
-      },
-    ],
-    notes: [
-      `"After" is this checkout, "before" is ${context.options.against}. The last column is the median over the rounds of requests/s after, divided by that of the round just before.`,
-      `${beside('Beside Express', yardstick)}. Other processes used ${decimals(100 * yardstick.otherShare, 0)} % of the cores.`,
-      ...(isValid ? [verdict] : []),
-    ],
-    findings: [],
-    withheld,
-    measured: [express, ...before, ...after],
-  };
-}
-
-/** Each round has the same load of the machine as the one of the other checkout beside it. */
-function ratioOfRounds(before: PairRow, after: PairRow): number {
-  const perSecond = ({ measured, measuredMs }: LoadResult): number => measured / measuredMs;
-  return median(after.rounds.map((round, number) => perSecond(round) / perSecond(before.rounds[number]!)));
 }

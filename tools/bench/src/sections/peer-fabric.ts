@@ -1,14 +1,11 @@
-import { createPrivateKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, credentials } from '@grpc/grpc-js';
-import { connect, hash } from '@hyperledger/fabric-gateway';
 import { down, findFabricCommands, freePortBase, MissingCommandsError, up } from '@sealgate/fabric-devnet';
-import { readConnectionFile, signLowS } from '@sealgate/ledger-fabric';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import { openContract } from '../servers/fabric-contract.ts';
 
 /** A real network of this run. */
-export interface BenchFabric {
+interface BenchFabric {
   readonly connectionFile: string;
   /** The channel that requires the endorsement of both organisations. */
   readonly fabricChannel: 'both';
@@ -57,25 +54,11 @@ function patientConnection(data: string): string {
 }
 
 const pageSize = 1000;
-const maxMessageBytes = 100 * 1024 * 1024;
 
 /** Number of records of a type in the channel, from the contract's own query. */
-export async function countOnFabric({ connectionFile, fabricChannel }: BenchFabric, type: string): Promise<number> {
-  const { peers, mspId, certFile, keyFile } = readConnectionFile(connectionFile);
-  const peer = peers[0]!;
-  const client = new Client(peer.endpoint, credentials.createSsl(readFileSync(peer.tlsCaFile ?? '')), {
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc.ssl_target_name_override': peer.serverNameOverride ?? '',
-  });
-  const key = createPrivateKey(readFileSync(keyFile));
-  const gateway = connect({
-    client,
-    identity: { mspId, credentials: readFileSync(certFile) },
-    hash: hash.none,
-    signer: (message) => Promise.resolve(signLowS(key, message)),
-  });
+export async function countOnFabric(network: BenchFabric, type: string): Promise<number> {
+  const { contract, close } = openContract(network.connectionFile, network.fabricChannel);
   try {
-    const contract = gateway.getNetwork(fabricChannel).getContract('records');
     let count = 0;
     let bookmark = '';
     do {
@@ -86,7 +69,6 @@ export async function countOnFabric({ connectionFile, fabricChannel }: BenchFabr
     } while (bookmark !== '');
     return count;
   } finally {
-    gateway.close();
-    client.close();
+    close();
   }
 }

@@ -1,141 +1,118 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
-import { assetBytes } from '../bodies.ts';
-import { countRecords } from '../gateway/gateway-admin.ts';
-import { preparePeerSite } from '../gateway/peer-site.ts';
-import type { ReportTable, SectionReport } from '../report.ts';
-import { startDirectClient } from '../servers/direct-client.ts';
-import type { DirectKind } from '../servers/fabric-direct-plan.ts';
-import type { Finding } from '../targets.ts';
-import { countOnFabric, fabricForBench, type BenchFabric } from './peer-fabric.ts';
-import { findingsOf, summarisePeer, tableOf, type PeerSummary } from './peer-report.ts';
-import { directRow, peerRow, type PeerRow } from './peer-rows.ts';
+import { join } from 'node:path';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import { assetBytes, recordsArgument } from '../bodies.ts';
+import { startGenerator } from '../load/generator.ts';
+import type { SectionReport } from '../report.ts';
+import { measureRows, type MeasuredRows } from '../rows/measure-rows.ts';
+import type { Row } from '../rows/row.ts';
+import { rowsReport } from '../rows/rows-report.ts';
+import { ratioOf } from '../rows/summarise.ts';
+import { writes } from '../surfaces/admin.ts';
+import { preparePeerSite } from '../surfaces/peer-site.ts';
+import { countOnFabric, fabricForBench } from './peer-fabric.ts';
+import { withStack } from './table-section.ts';
 
 const channel = 'bench.main';
-const settleMs = 500;
 const batch = 100;
+const highestInFlight = 200;
 /**
  * Transactions of a five-second round on Fabric, by assets and transactions in flight; scaled for other lengths. A
  * round of a number ends when its last transaction is in a block: with a hundred assets and two hundred in flight a
  * transaction takes longer than a timed round, which would end before its first one.
  */
 const roundsOnFabric = [
-  { assets: 1, inFlight: 1, transactions: 40, lasts: 1 },
-  { assets: 1, inFlight: 50, transactions: 800, lasts: 1 },
-  // The CPU cost of a submit is taken from this one; V8 is still compiling during its first thousands.
-  { assets: 1, inFlight: 200, transactions: 1_600, lasts: 3 },
-  { assets: batch, inFlight: 1, transactions: 10, lasts: 1 },
-  { assets: batch, inFlight: 50, transactions: 100, lasts: 1 },
-  { assets: batch, inFlight: 200, transactions: 200, lasts: 1 },
+  { assets: 1, inFlight: 1, transactions: 40 },
+  { assets: 1, inFlight: 50, transactions: 800 },
+  // Longer than a round: the CPU cost of a submit is taken from this one.
+  { assets: 1, inFlight: highestInFlight, transactions: 4_800, sendForMs: 15_000 },
+  { assets: batch, inFlight: 1, transactions: 10 },
+  { assets: batch, inFlight: 50, transactions: 100 },
+  { assets: batch, inFlight: highestInFlight, transactions: 200 },
 ] as const;
-const countedForMs = 5_000;
-/** Warm-up share of a round; a round that lasts longer runs in full. */
-const warmUpShare = 1 / 3;
+const roundMs = 5_000;
 /** Share of the requested rounds: there are many rows. */
 const roundsShare = 0.6;
 
 /** The ledger peer: on the embedded ledger, and beside Fabric's own client where there is a real network. */
-export async function peerSection(context: BenchContext): Promise<SectionReport> {
-  const stack = releaseStack();
-  context.stack.own('the ledger peers', async () => void (await stack.releaseAll()));
-  const embedded = await onEmbedded(context, stack);
-  const network = await fabricForBench(context, stack);
-  const fabric = 'missing' in network ? [] : await onFabric(context, stack, network);
-  await stack.releaseAll();
-  const summaries = [...embedded, ...fabric];
-  const withheld = summaries.flatMap(whyWithheld);
-  const tables: ReportTable[] = [tableOf('on the embedded ledger', embedded)];
-  if (fabric.length > 0) tables.push(tableOf('on a Fabric network', fabric));
-  const findings: Finding[] = withheld.length > 0 ? [] : findingsOf(embedded, fabric);
-  return {
-    title: 'The ledger peer',
-    tables,
-    notes: [
-      `A request is one transaction, of assets with ${assetBytes} bytes of data and new ids. CPU us is user and system time of the client process for each transaction: of the ledger peer, of a program that uses Fabric's own client with one CommitStatus call per transaction, as its guide shows, or of one that uses the ledger peer's driver.`,
-      ...('missing' in network ? [network.missing] : [network.says]),
-      ...(withheld.length === 0 ? ['Every acknowledged asset was counted in the ledger, once.'] : []),
-    ],
-    findings,
-    withheld,
-    measured: summaries,
-  };
-}
-
-async function onEmbedded(context: BenchContext, stack: ReleaseStack): Promise<PeerSummary[]> {
-  const site = await preparePeerSite(context, { name: 'peer_embedded', channel, stack });
-  const address = { peer: await site.start(), key: site.key };
-  const row = (assets: number) =>
-    peerRow(context, address, {
-      ...{ name: 'ledger peer', assets, inFlight: context.options.connections, type: `embedded-${assets}` },
-      warmUp: warmUpShare,
-      round: { durationMs: context.options.roundMs },
+export function peerSection(context: BenchContext): Promise<SectionReport> {
+  return withStack(context, async (stack) => {
+    const embedded = await measureRows(context, await embeddedRows(context, stack));
+    const { fabric, said } = await onFabric(context, stack);
+    return rowsReport(context, {
+      title: 'The ledger peer',
+      measured: { 'on the embedded ledger': embedded, ...(fabric && { 'on a Fabric network': fabric }) },
+      notes: [
+        `A request is one transaction, of assets with ${assetBytes} bytes of data and new ids. Every acknowledged asset was counted in the ledger, once, unless ratios are withheld.`,
+        said,
+      ],
     });
-  const rows = [row(1), row(batch)];
-  await runRows(context, rows);
-  const inLedger = await countRecords(site, channel);
-  const acknowledged = rows.reduce((sum, { all, assets }) => sum + assets * succeeded(all), 0);
-  // Both wrote to one channel, so the counts are right for both or for neither.
-  return rows.map((each) => summarisePeer(each, inLedger === acknowledged ? assetsOf(each) : inLedger));
+  });
 }
 
-async function onFabric(context: BenchContext, stack: ReleaseStack, network: BenchFabric): Promise<PeerSummary[]> {
+async function embeddedRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
+  const row = async (assets: number): Promise<Row> => {
+    const own = `bench.embedded-${assets}`;
+    const site = await preparePeerSite(context, { name: `peer_embedded_${assets}`, channel: own, stack });
+    const peer = await site.start();
+    return {
+      name: `ledger peer, ${assets} assets a transaction`,
+      watch: site.watch(peer),
+      ...{ load: site.assets(peer, assets, 'bench'), warmUpRequests: 1_000 },
+      ...writes(site, [own], assets),
+      findings: ({ recordsPerSecond: value }) => (assets === batch ? [{ target: 'peerAssets', value }] : []),
+    };
+  };
+  return [await row(1), await row(batch)];
+}
+
+async function onFabric(
+  context: BenchContext,
+  stack: ReleaseStack,
+): Promise<{ readonly fabric?: MeasuredRows; readonly said: string }> {
+  const network = await fabricForBench(context, stack);
+  if ('missing' in network) return { said: network.missing };
   const { connectionFile, fabricChannel } = network;
   const site = await preparePeerSite(context, { name: 'peer_fabric', channel, fabricConfig: connectionFile, stack });
-  const address = { peer: await site.start(), key: site.key };
-  const { ownerUrl: databaseUrl } = site;
-  const direct = (kind: DirectKind) => {
-    const client = startDirectClient();
-    stack.own(`the client without HTTP (${kind})`, () => client.stop());
-    return { client, plan: { connectionFile, fabricChannel, kind, databaseUrl }, prefix: `${channel}/` };
-  };
-  const [sdk, native, driver] = [direct('sdk'), direct('native'), direct('driver')];
-  const { roundMs } = context.options;
-  const rows = roundsOnFabric.flatMap(({ assets, inFlight, transactions, lasts }) => {
-    const requests = Math.ceil((transactions * lasts * roundMs) / countedForMs);
-    const warmUp = Math.min(1, warmUpShare * lasts);
-    const shape = { assets, inFlight, warmUp, round: { requests, sendForMs: lasts * roundMs } };
-    const typeOf = (client: string): string => `${client}-${assets}-${inFlight}`;
+  const peer = await site.start();
+  const program = join(import.meta.dirname, '../servers/fabric-direct.ts');
+  const direct = startGenerator(program, [connectionFile, fabricChannel]);
+  stack.own("Fabric's own client", () => direct.stop());
+  const rows = roundsOnFabric.flatMap(({ assets, inFlight, transactions, ...more }): Row[] => {
+    const shape = `${assets} assets, ${inFlight} in flight`;
+    const scale = context.options.roundMs / roundMs;
+    const requests = Math.ceil(transactions * scale);
+    const directName = `direct client, ${shape}`;
+    const rowOf = (name: string, type: string): Pick<Row, 'name' | 'until' | 'warmUpRequests' | 'proof'> => ({
+      ...{ name, warmUpRequests: Math.ceil(requests / 3) },
+      until: { requests, sendForMs: ('sendForMs' in more ? more.sendForMs : roundMs) * scale },
+      proof: async (answers) => {
+        const inLedger = await countOnFabric(network, `${channel}/${type}`);
+        return inLedger === answers * assets
+          ? []
+          : [`${answers * assets} assets were acknowledged, the ledger holds ${inLedger}.`];
+      },
+    });
+    const [directType, peerType] = [`direct-${assets}-${inFlight}`, `peer-${assets}-${inFlight}`];
+    // The ledger peer adds this prefix to types and ids on a shared channel.
+    const argument = recordsArgument(assets, { type: `${channel}/${directType}`, idPrefix: `${channel}/` });
     return [
-      directRow(sdk, { ...shape, name: 'direct client, SDK signer', type: typeOf('sdk') }),
-      directRow(native, { ...shape, name: 'direct client, native signer', type: typeOf('native') }),
-      peerRow(context, address, { ...shape, name: 'ledger peer', type: typeOf('peer') }),
-      directRow(driver, { ...shape, name: 'its driver alone, without HTTP', type: typeOf('driver') }),
+      {
+        ...rowOf(directName, directType),
+        ...{ generator: direct, watch: [{ name: 'server', pid: direct.pid }], recordsPerRequest: assets },
+        load: { destinations: [], body: argument, connections: inFlight },
+      },
+      {
+        ...rowOf(`ledger peer, ${shape}`, peerType),
+        ...{ watch: [{ name: 'server', pid: peer.pid }], recordsPerRequest: assets },
+        load: { ...site.assets(peer, assets, peerType), connections: inFlight },
+        ratios: { 'of direct': directName },
+        findings: (self, of) =>
+          inFlight === highestInFlight
+            ? [{ target: 'peerTransactions', value: ratioOf(self, of(directName)), of: shape }]
+            : [],
+      },
     ];
   });
-  await runRows(context, rows);
-  const summaries: PeerSummary[] = [];
-  for (const each of rows) summaries.push(summarisePeer(each, await countOnFabric(network, `${channel}/${each.type}`)));
-  return summaries;
-}
-
-/** Round by round in turn, so that other load of the machine affects all of them. */
-async function runRows({ options, tell, signal }: BenchContext, rows: readonly PeerRow[]): Promise<void> {
-  const run = async (row: PeerRow, share: number) => {
-    signal.throwIfAborted();
-    const round = await row.run(share);
-    row.all.push(round);
-    await delay(settleMs);
-    return round;
-  };
-  for (const row of rows) {
-    tell(`Warming up: ${row.name}, ${row.assets} assets, ${row.inFlight} in flight`);
-    await run(row, row.warmUp);
-  }
-  const rounds = Math.ceil(options.rounds * roundsShare);
-  for (let number = 1; number <= rounds; number += 1) {
-    tell(`Round ${number} of ${rounds}`);
-    for (const row of rows) row.rounds.push(await run(row, 1));
-  }
-}
-
-const succeeded = (rounds: PeerRow['all']): number => rounds.reduce((sum, round) => sum + round.succeeded, 0);
-const assetsOf = ({ all, assets }: PeerRow): number => succeeded(all) * assets;
-
-function whyWithheld({ name, type, refused, firstProblem, acknowledged, inLedger }: PeerSummary): string[] {
-  const reasons: string[] = [];
-  if (refused > 0) reasons.push(`${name} (${type}): ${refused} transactions failed (${firstProblem ?? 'refused'}).`);
-  if (inLedger !== acknowledged) {
-    reasons.push(`${name} (${type}): ${acknowledged} assets were acknowledged, the ledger holds ${inLedger}.`);
-  }
-  return reasons;
+  const rounds = Math.ceil(context.options.rounds * roundsShare);
+  return { fabric: await measureRows(context, rows, rounds), said: network.says };
 }

@@ -1,163 +1,82 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import type { SourceMapPayload } from 'node:module';
-import { dirname, join } from 'node:path';
-import { releaseStack, type BenchContext } from '../bench-context.ts';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
-import { programOf, type MeasuredSurface } from '../gateway/build-gateway.ts';
-import { askAdmin, makeSender, type Sender } from '../gateway/gateway-admin.ts';
-import type { Gateway } from '../gateway/gateway-process.ts';
-import { prepareSite, type GatewaySite } from '../gateway/gateway-site.ts';
-import type { LoadResult } from '../load/load-plan.ts';
-import { warmUp } from '../load/warm-up.ts';
-import {
-  frameLocator,
-  summariseProfile,
-  type Cost,
-  type CpuProfile,
-  type ProfileSummary,
-} from '../profile/cpu-profile.ts';
-import type { ReportTable, SectionReport } from '../report.ts';
-import { decimals, wholeNumber } from '../text-table.ts';
-import { workspaceRoot } from '../workspace-root.ts';
+import type { LoadPlan } from '../load/load-plan.ts';
+import type { SectionReport } from '../report.ts';
+import type { RowLoad } from '../rows/row.ts';
+import { askAdmin, makeSender } from '../surfaces/admin.ts';
+import { checksOf, prepareGateSite } from '../surfaces/gate-site.ts';
+import { prepareSite } from '../surfaces/site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
+import { right, wholeNumber } from '../text-table.ts';
+import { withStack } from './table-section.ts';
 
-const shownModules = 20;
-const shownFunctions = 25;
-const mebibyte = 1024 * 1024;
+/** Writes a V8 CPU profile of a surface's main thread while it does some work. */
+type Profile = (surface: Surface, what: string, work: () => Promise<number>) => Promise<void>;
 
-/** The profile of one kind of work. */
-export interface Profiled extends ProfileSummary {
-  readonly what: string;
-  /** The unit by which times are divided. */
-  readonly unit: 'request' | 'record';
-  readonly count: number;
-  readonly memory: NodeJS.MemoryUsage;
+/**
+ * Profiles of the gateway's main thread for the developer tools of a browser: single records and batches once it is
+ * warm, and an audit; with the section `gate`, also of a gate's checks.
+ */
+export function profileSection(context: BenchContext): Promise<SectionReport> {
+  return withStack(context, async (stack) => {
+    const folder = join(context.options.dataFolder, 'profiles');
+    mkdirSync(folder, { recursive: true });
+    const rows: string[][] = [];
+    const profile: Profile = async (surface, what, work) => {
+      context.tell(`Profiling: ${what}`);
+      const file = join(folder, `${what.replaceAll(' ', '-')}.cpuprofile`);
+      rows.push([what, wholeNumber(await surface.profile(file, work)), file]);
+    };
+    await profileGateway(context, stack, profile);
+    if (context.options.sections.includes('gate')) await profileGate(context, stack, profile);
+    return {
+      title: 'Profiles of the main thread',
+      tables: [{ columns: [{ name: 'work' }, right('requests or records'), { name: 'file' }], rows }],
+      notes: [
+        'The developer tools of a browser open these files, and find the sources by the maps beside the bundles.',
+      ],
+      ...{ findings: [], withheld: [], measured: rows },
+    };
+  });
 }
 
-interface ProfiledProcess {
-  readonly context: BenchContext;
-  readonly gateway: Gateway;
-  readonly surface?: MeasuredSurface;
-}
-
-interface Profiling extends ProfiledProcess {
-  readonly site: GatewaySite;
-  readonly sender: Sender;
-}
-
-/** Profiles the gateway's main thread: single records and batches once it is warm, and an audit. */
-export async function profileSection(context: BenchContext): Promise<SectionReport> {
-  const stack = releaseStack();
-  context.stack.own('the profiled gateway', async () => void (await stack.releaseAll()));
-  const site = await prepareSite(context, { name: 'profiled', redisUrl: context.redis?.url, stack });
+async function profileGateway(context: BenchContext, stack: ReleaseStack, profile: Profile): Promise<void> {
+  const site = await prepareSite(context, { name: 'profiled', stack });
   const gateway = await site.start();
-  const sender = await makeSender({ site, gateway }, 'profiled');
-  const profiling: Profiling = { context, site, gateway, sender };
-  const profiled = [
-    await profileLoad(profiling, { what: 'single records', body: recordBody(), warmUpBy: warmUpRequests.single }),
-    await profileLoad(profiling, {
-      what: `batches of ${batchRecords}`,
-      body: batchBody(batchRecords),
-      warmUpBy: warmUpRequests.batch,
-    }),
-    await profileAudit(profiling),
-  ];
-  await stack.releaseAll();
-  return reportOf(profiled);
-}
-
-interface ProfiledLoad {
-  readonly what: string;
-  readonly body: string;
-  readonly warmUpBy: number;
-}
-
-async function profileLoad(profiling: Profiling, { what, body, warmUpBy }: ProfiledLoad): Promise<Profiled> {
-  const { context, gateway, sender } = profiling;
-  const { options, generator, signal } = context;
-  const load = (durationMs: number): Promise<LoadResult> =>
-    generator.run({
-      ...{ port: gateway.port, path: sender.path, headers: sender.headers, body, watch: [] },
-      keyPrefix: `profile-${randomBytes(6).toString('hex')}`,
-      connections: options.connections,
-      until: { durationMs },
-    });
-  await warmUp(() => load(options.warmUpMs), { requests: warmUpBy, signal });
-  const work = async (): Promise<number> => (await load(options.roundMs)).succeeded;
-  return profile(profiling, { what, unit: 'request', work });
-}
-
-/** Audits all that the previous loads have written. */
-function profileAudit(profiling: Profiling): Promise<Profiled> {
-  const { site, gateway, sender } = profiling;
-  const path = `/ledger/channels/${sender.channel}/audit`;
-  const work = async (): Promise<number> => {
-    const report: { size: number } = JSON.parse(
-      await askAdmin({ site, gateway }, { method: 'POST', path, expect: 200 }),
-    );
+  const sender = await makeSender(gateway, 'profiled');
+  const [single, batch] = [recordBody(), batchBody(batchRecords)];
+  await profile(gateway, 'single records', await warmLoad(context, { destinations: [sender], body: single }));
+  await profile(gateway, 'batches', await warmLoad(context, { destinations: [sender], body: batch }));
+  await profile(gateway, 'full audit', async () => {
+    const path = `/ledger/channels/${sender.channel}/audit`;
+    const report: { size: number } = JSON.parse(await askAdmin(gateway, { method: 'POST', path, expect: 200 }));
     return report.size;
+  });
+}
+
+async function profileGate(context: BenchContext, stack: ReleaseStack, profile: Profile): Promise<void> {
+  const site = await prepareGateSite(context, { name: 'profiled_gate', stack });
+  const gate = await site.start();
+  await profile(gate, 'gate checks', await warmLoad(context, await checksOf(gate, context.options.connections)));
+}
+
+/** Warms up, and returns the work of one round; it resolves to the number of answers. */
+async function warmLoad({ generator, options }: BenchContext, load: RowLoad): Promise<() => Promise<number>> {
+  const run = async (until: LoadPlan['until']): Promise<number> => {
+    const keyPrefix = `profile-${randomBytes(6).toString('hex')}`;
+    const { succeeded } = await generator.run({
+      ...load,
+      connections: options.connections,
+      keyPrefix,
+      watch: [],
+      until,
+    });
+    return succeeded;
   };
-  return profile(profiling, { what: 'full audit', unit: 'record', work });
-}
-
-/** `work` returns the amount done. The default surface is the gateway. */
-export async function profile(
-  { context, gateway, surface = 'ingest-gateway' }: ProfiledProcess,
-  { what, unit, work }: Pick<Profiled, 'what' | 'unit'> & { work: () => Promise<number> },
-): Promise<Profiled> {
-  context.tell(`Profiling: ${what}`);
-  const file = join(context.folder, `${what.replaceAll(' ', '-')}.cpuprofile`);
-  const { result, memory } = await gateway.profile(file, work);
-  const recorded: CpuProfile = JSON.parse(readFileSync(file, 'utf8'));
-  const bundle = programOf(surface);
-  const readMap = (program: string): SourceMapPayload => JSON.parse(readFileSync(`${program}.map`, 'utf8'));
-  const parts = readdirSync(dirname(bundle)).filter((name) => name.endsWith('.js.map'));
-  const chunks = new Map(
-    parts.map((name) => join(dirname(bundle), name.slice(0, -4))).map((file) => [file, readMap(file)]),
-  );
-  const locate = frameLocator({ bundle, map: readMap(bundle), chunks, root: workspaceRoot });
-  return { ...summariseProfile(recorded, locate), what, unit, count: result, memory };
-}
-
-function reportOf(profiled: readonly Profiled[]): SectionReport {
-  return {
-    title: "Where the gateway's main thread spends its time",
-    tables: profiled.flatMap(costTables),
-    notes: [
-      ...profiled.map(summaryLine),
-      'A function is shown with its self time. A module also includes the Node and native code that it called (a hash, a system call); modules of Node are the work of the event loop itself. (program) is native code outside of any function, (garbage collector) its part on the main thread. Other threads and PostgreSQL are in the throughput table.',
-    ],
-    findings: [],
-    withheld: [],
-    measured: profiled,
-  };
-}
-
-/** By module and by function, most expensive first. */
-export function costTables(one: Profiled): ReportTable[] {
-  return [
-    costTable(one, { title: `${one.what}: module`, costs: one.modules.slice(0, shownModules) }),
-    costTable(one, { title: `${one.what}: function`, costs: one.functions.slice(0, shownFunctions) }),
-  ];
-}
-
-export function summaryLine({ what, unit, count, busyUs, memory }: Profiled): string {
-  const mebibytes = (bytes: number): string => `${wholeNumber(bytes / mebibyte)} MiB`;
-  const { rss, heapTotal, heapUsed, external } = memory;
-  const time = `${wholeNumber(count)} ${unit}s, ${decimals(busyUs / count, 1)} us each on the main thread, profiler included`;
-  return `${what}: ${time}; memory at the end ${mebibytes(rss)}, including heap ${mebibytes(heapTotal)} (${mebibytes(heapUsed)} used) and external buffers ${mebibytes(external)}.`;
-}
-
-function costTable(
-  { busyUs, unit, count }: Profiled,
-  { title, costs }: { title: string; costs: readonly Cost[] },
-): ReportTable {
-  return {
-    columns: [{ name: title }, { name: 'share', right: true }, { name: `us per ${unit}`, right: true }],
-    rows: costs.map(({ name, microseconds }) => [
-      name,
-      `${decimals((microseconds * 100) / busyUs, 1)} %`,
-      decimals(microseconds / count, 2),
-    ]),
-  };
+  const isBatch = load.body !== undefined && load.body.length > recordBody().length;
+  await run({ requests: isBatch ? warmUpRequests.batch : warmUpRequests.single });
+  return () => run({ durationMs: options.roundMs });
 }

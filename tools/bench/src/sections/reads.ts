@@ -1,56 +1,141 @@
-import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
-import { fillAssets } from '../gateway/fill-assets.ts';
-import { prepareRiskSite, type RiskSite } from '../gateway/risk-site.ts';
-import type { LoadResult } from '../load/load-plan.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import type { PlannedRequest } from '../load/load-plan.ts';
 import type { SectionReport } from '../report.ts';
-import { coldPages } from './reads-cold.ts';
-import { planOfPages, readCounts, type ReadCounts } from './reads-plan.ts';
-import { readsReport, summariseReads } from './reads-report.ts';
-import { readRows, type ReadRow } from './reads-rows.ts';
-import { readPage, walkAll } from './reads-walk.ts';
-import { runRounds, runSteadily, warmUpRows, type Pace } from './run-rows.ts';
+import { measureRows } from '../rows/measure-rows.ts';
+import type { Row, RowLoad } from '../rows/row.ts';
+import { rowsReport } from '../rows/rows-report.ts';
+import { beside, ratioOf } from '../rows/summarise.ts';
+import { startEchoServer } from '../servers/echo-server.ts';
+import { durabilityFaults } from '../surfaces/durable-settings.ts';
+import { fillAssets } from '../surfaces/fill-assets.ts';
+import { firstPage, pageItems, prepareRiskSite, type RiskSite } from '../surfaces/risk-site.ts';
+import { wholeNumber } from '../text-table.ts';
+import { withStack } from './table-section.ts';
 
-/** Pages per second of the fixed-rate part. */
-const pagesPerSecond = 200;
-const coldRounds = { normal: 400, quick: 50 };
+/** The fixed rate, in pages. */
+const perSecond = 200;
+const PAGE = 'Express 5, the same page by res.json';
+const REST = 'partner API';
+const FIRST = 'partner API, page 1, one connection';
 
-/** The partner list of surface A at size: every page beside bare Express, at a fixed rate, and in any order. */
-export async function readsSection(context: BenchContext): Promise<SectionReport> {
-  const { generator, options } = context;
-  const stack = releaseStack();
-  context.stack.own('surface A', async () => void (await stack.releaseAll()));
-  const { site, fillMs } = await filledSite(context, stack);
-  context.tell('Walking over every page');
-  const walk = await walkAll(context, site, options.ledgerRecords);
-  const plan = await planOfPages(site.sql, () => readPage(site, walk.cursors[0]));
-  const rows = await readRows(context, { site, walk, stack });
-  const runRow = ({ plan: sent }: ReadRow, pace: Pace): Promise<LoadResult> =>
-    generator.run({ ...sent, ...pace, connections: options.connections });
-  await warmUpRows(context, rows, runRow);
-  const before = await readCounts(site.sql); // Counters of earlier reads are flushed by then.
-  context.tell('Reading near and far pages, each over a connection of its own');
-  const rounds = options.quick ? coldRounds.quick : coldRounds.normal;
-  const cold = await coldPages(site, { cursors: walk.cursors, rounds, signal: context.signal });
-  await runRounds(context, rows, runRow);
-  await runSteadily(context, rows, { perSecond: pagesPerSecond, what: 'pages', runRow });
-  const counts = difference(await readCounts(site.sql), before);
-  const summaries = rows.map(summariseReads);
-  await stack.releaseAll();
-  const coldReads = rounds * cold.length;
-  return readsReport(context, { site, fillMs, walk, plan, counts, coldReads, cold, rows, summaries });
+/** The partner list of surface A at size: every page beside bare Express, at a fixed rate, and near beside far. */
+export function readsSection(context: BenchContext): Promise<SectionReport> {
+  const { options, tell } = context;
+  return withStack(context, async (stack) => {
+    const site = await prepareRiskSite(context, { name: 'reads', stack });
+    tell(`Making an organisation of ${options.ledgerRecords} assets`);
+    await fillAssets(site, options.ledgerRecords);
+    tell('Walking over every page');
+    const walk = await walkAll(context, site);
+    const faults = [
+      ...durabilityFaults(site.settings),
+      ...(walk.items === options.ledgerRecords
+        ? []
+        : [`The pages have ${walk.items} assets, and there are ${options.ledgerRecords}.`]),
+    ];
+    const measured = await measureRows(context, await readRows(context, { site, walk, stack }));
+    const pages = wholeNumber(walk.cursors.length);
+    return rowsReport(context, {
+      title: `Lists of ${wholeNumber(options.ledgerRecords)} assets`,
+      measured: { server: measured },
+      notes: [
+        `Pages of ${pageItems} in random order out of all ${pages}, each of which was read once before. Express answers each with the same page of ${wholeNumber(Buffer.byteLength(walk.firstPage))} bytes, as an object by \`res.json\`.`,
+      ],
+      withheld: faults,
+    });
+  });
 }
 
-async function filledSite(context: BenchContext, stack: ReleaseStack): Promise<{ site: RiskSite; fillMs: number }> {
-  const { ledgerRecords: assets } = context.options;
-  const site = await prepareRiskSite(context, { name: 'reads', redisUrl: context.redis?.url, stack });
-  context.tell(`Making an organisation of ${assets} assets`);
-  const startedAt = performance.now();
-  await fillAssets(site, assets);
-  return { site, fillMs: performance.now() - startedAt };
+interface Walk {
+  /** Of every page; undefined: the first. */
+  readonly cursors: readonly (string | undefined)[];
+  readonly items: number;
+  /** The text of the first page. */
+  readonly firstPage: string;
 }
 
-const difference = (after: ReadCounts, before: ReadCounts): ReadCounts => ({
-  sequentialScans: after.sequentialScans - before.sequentialScans,
-  indexScans: after.indexScans - before.indexScans,
-  entries: after.entries - before.entries,
-});
+/** Reads the whole list, for the cursors. */
+async function walkAll({ signal }: BenchContext, { surface, keys }: RiskSite): Promise<Walk> {
+  const cursors: (string | undefined)[] = [];
+  let [items, first] = [0, ''];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const path = pathOf(cursor);
+    const headers = { authorization: `Bearer ${keys.partner}` };
+    const response = await fetch(`http://127.0.0.1:${surface.port}${path}`, { headers, signal });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`GET ${path} answered ${response.status}: ${text.slice(0, 400)}`);
+    const page: { items: unknown[]; pagination: { nextCursor: string | null } } = JSON.parse(text);
+    cursors.push(cursor);
+    items += page.items.length;
+    first ||= text;
+    cursor = page.pagination.nextCursor;
+  }
+  return { cursors, items, firstPage: first };
+}
+
+const pathOf = (cursor: string | undefined): string =>
+  cursor === undefined ? firstPage : `${firstPage}&cursor=${cursor}`;
+
+const pageRequest = (cursor: string | undefined): PlannedRequest => ({ method: 'GET', path: pathOf(cursor) });
+
+/** The tool of MCP that lists the same page. */
+function toolCall(cursor: string | undefined): PlannedRequest {
+  const params = { name: 'list_assets', arguments: { limit: pageItems, ...(cursor === undefined ? {} : { cursor }) } };
+  return {
+    method: 'POST',
+    path: '/mcp',
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  };
+}
+
+async function readRows(
+  context: BenchContext,
+  { site, walk, stack }: { site: RiskSite; walk: Walk; stack: ReleaseStack },
+): Promise<Row[]> {
+  const { cursors } = walk;
+  const pageFile = join(context.folder, 'reads-express-page.json');
+  writeFileSync(pageFile, walk.firstPage);
+  const express = await startEchoServer('express-page', pageFile);
+  stack.own('Express', () => express.stop());
+  const pages = site.reads(cursors.map(pageRequest));
+  const mcpHeaders = { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json' };
+  const row = (name: string, load: RowLoad, more: Partial<Row> = {}): Row => {
+    return { name, load, watch: site.watch(site.surface), warmUpRequests: 5_000, ...more };
+  };
+  const lastPage = cursors.length;
+  return [
+    row(
+      PAGE,
+      { ...pages, destinations: [{ ...pages.destinations[0]!, port: express.port }] },
+      {
+        watch: [{ name: 'server', pid: express.pid }],
+        ...{ warmUpRequests: 20_000, ratios: { 'of Express': PAGE } },
+      },
+    ),
+    row(REST, pages, {
+      ratios: { 'of Express': PAGE },
+      findings: (self, of) => [{ target: 'readsOfExpress', value: ratioOf(self, of(PAGE)), of: beside(of(PAGE)) }],
+    }),
+    row('tool list_assets (MCP)', site.reads(cursors.map(toolCall), mcpHeaders), {
+      ratios: { 'of Express': PAGE },
+      findings: (self, of) => [{ target: 'readsByMcp', value: ratioOf(self, of(REST)) }],
+    }),
+    row(`partner API, ${perSecond} each second`, pages, {
+      perSecond,
+      findings: ({ p99Ms }) => [{ target: 'readsLatency', value: p99Ms }],
+    }),
+    row(FIRST, { ...site.reads([pageRequest(undefined)]), connections: 1 }, { warmUpRequests: 0 }),
+    row(
+      `partner API, page ${wholeNumber(lastPage)}, one connection`,
+      { ...site.reads([pageRequest(cursors.at(-1))]), connections: 1 },
+      {
+        warmUpRequests: 0,
+        findings: ({ p50Ms }, of) => [
+          { target: 'readsFarPage', value: p50Ms / of(FIRST).p50Ms, of: `page ${wholeNumber(lastPage)}` },
+        ],
+      },
+    ),
+  ];
+}

@@ -1,53 +1,132 @@
-import { randomBytes } from 'node:crypto';
-import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-context.ts';
-import { countRecords } from '../gateway/gateway-admin.ts';
-import type { LoadResult } from '../load/load-plan.ts';
-import type { SectionReport } from '../report.ts';
-import { runRounds, warmUpRows, type Pace } from './run-rows.ts';
-import { peakMebibytesOf, summarise, whyWithheld, type Ledgered, type RowSummary } from './summarise-row.ts';
-import { throughputReport } from './throughput-report.ts';
-import { startRows, startSpreadRows, type Row } from './throughput-rows.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
+import type { Row } from '../rows/row.ts';
+import { beside, cpuUsOf, ratioOf } from '../rows/summarise.ts';
+import { echoRow, EXPRESS } from '../servers/echo-server.ts';
+import { makeSender, writes, type Sender } from '../surfaces/admin.ts';
+import { prepareSite } from '../surfaces/site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
+import { tableSection } from './table-section.ts';
 
-/** Every server of the table under the same load. */
-export const throughput = (context: BenchContext): Promise<SectionReport> =>
-  measure(context, { title: 'Throughput', start: startRows });
+const PACKAGES = 'Express 5 + five packages, no work';
+const written = 'Every acknowledged record was counted in the ledger, once.';
 
-/** The gateway under other shapes of load. */
-export const spread = (context: BenchContext): Promise<SectionReport> =>
-  measure(context, { title: 'Many connections, several channels, two replicas', start: startSpreadRows });
+/** The gateway beside its yardsticks, with Redis where available, and without. */
+export const throughput = tableSection({
+  title: 'Throughput',
+  rows: async (context, stack) => [
+    ...(await yardsticks(context, stack)),
+    ...(context.redis === undefined ? [] : await gatewayRows(context, stack, true)),
+    ...(await gatewayRows(context, stack, false)),
+  ],
+  notes: [
+    'Each request has a record of 255 bytes (a batch 100 of them) and a new Idempotency-Key. Limits per network and per key are on but unreachably high; each request is logged to a file.',
+    written,
+  ],
+});
 
-async function measure(
-  context: BenchContext,
-  { title, start }: { title: string; start: (context: BenchContext, stack: ReleaseStack) => Promise<Row[]> },
-): Promise<SectionReport> {
-  const stack = releaseStack();
-  context.stack.own('the servers of the table', async () => void (await stack.releaseAll()));
-  const { tell } = context;
-  tell('Starting the servers of the table');
-  const rows = await start(context, stack);
-  const run = (row: Row, pace: Pace): Promise<LoadResult> => runRow(context, row, pace);
-  await warmUpRows(context, rows, run);
-  await runRounds(context, rows, run);
-  tell('Counting what the ledgers hold');
-  const summaries: RowSummary[] = [];
-  const ledgered: Ledgered[] = [];
-  for (const row of rows) {
-    const summary = summarise(row, peakMebibytesOf(row));
-    summaries.push(summary);
-    if (row.kept === undefined) continue;
-    const { site, channels } = row.kept;
-    ledgered.push({ ...summary, inLedger: await countRecords(site, ...channels), settings: site.settings });
-  }
-  await stack.releaseAll();
-  const withheld = whyWithheld({ rows: summaries, ledgered, machine: context.machine });
-  return throughputReport({ title, context, summaries, withheld, rows });
+async function yardsticks(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
+  const ratios = { 'of Express': EXPRESS, 'of Express + five': PACKAGES };
+  return [
+    await echoRow(context, stack, { name: 'node:http echo', program: 'node-echo', ratios }),
+    await echoRow(context, stack, { ratios }),
+    await echoRow(context, stack, { name: PACKAGES, program: 'express-packages', ratios }),
+  ];
 }
 
-function runRow({ generator, options }: BenchContext, row: Row, pace: Pace) {
-  const { destinations, connections = options.connections, body, watch } = row;
-  return generator.run({
-    ...{ ...destinations[0]!, destinations, connections, body, watch },
-    keyPrefix: `bench-${randomBytes(6).toString('hex')}`,
-    ...pace,
+/** Both rows of one gateway. Each has a channel of its own, so that its records can be counted. */
+async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: boolean): Promise<Row[]> {
+  const which = redis ? 'with Redis' : 'without Redis';
+  const site = await prepareSite(context, { name: which.replace(' ', '_').toLowerCase(), redis, stack });
+  const gateway = await site.start();
+  const singles = await makeSender(gateway, 'singles');
+  const batches = await makeSender(gateway, 'batches');
+  return [
+    {
+      name: `gateway, single records, ${which}`,
+      watch: site.watch(gateway),
+      load: { destinations: [singles], body: recordBody() },
+      warmUpRequests: warmUpRequests.single,
+      ...writes(site, [singles.channel]),
+      ratios: { 'of Express': EXPRESS, 'of Express + five': PACKAGES },
+      findings: (self, of) => [
+        {
+          target: redis ? 'singlesOfExpress' : 'singlesOfExpressWithoutRedis',
+          value: ratioOf(self, of(EXPRESS)),
+          of: beside(of(EXPRESS)),
+        },
+        {
+          target: 'singlesOfPackages',
+          value: ratioOf(self, of(PACKAGES)),
+          of: `${which}; ${beside(of(EXPRESS))}`,
+        },
+        { target: 'singleCpu', value: cpuUsOf(self), of: which },
+      ],
+    },
+    {
+      name: `gateway, batches of ${batchRecords}, ${which}`,
+      watch: site.watch(gateway),
+      load: { destinations: [batches], body: batchBody(batchRecords) },
+      warmUpRequests: warmUpRequests.batch,
+      ...writes(site, [batches.channel], batchRecords),
+      // Both rows are of one process, whose peak covers single records too.
+      findings: ({ recordsPerSecond, peakMebibytes }) => [
+        { target: 'batchRecords', value: recordsPerSecond, of: which },
+        { target: 'memory', value: peakMebibytes, of: which },
+      ],
+    },
+  ];
+}
+
+const manyConnections = 256;
+const MANY = `Express 5 echo, ${manyConnections} connections`;
+const channels = 4;
+
+/**
+ * Single records under other shapes of load, beside Express: many connections, several channels (whose heads are locked
+ * separately), and two replicas on one database. With Redis where available.
+ */
+export const spread = tableSection({
+  title: 'Many connections, several channels, two replicas',
+  rows: spreadRows,
+  notes: [`Single records of 255 bytes. ${written}`],
+});
+
+async function spreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
+  const express = await echoRow(context, stack);
+  const site = await prepareSite(context, { name: 'spread', stack });
+  const gateway = await site.start();
+  const replicas = [gateway, await site.start()];
+  const senders: Sender[] = [];
+  for (let number = 1; number <= 3 + channels; number += 1) senders.push(await makeSender(gateway, `spread-${number}`));
+  const [one, many, shared, ...apart] = senders;
+  const row = (name: string, to: readonly Sender[], { on = [gateway], ...more }: Shape = {}): Row => ({
+    name,
+    watch: site.watch(...on),
+    load: {
+      destinations: to.flatMap((sender) => on.map(({ port }) => ({ ...sender, port }))),
+      body: recordBody(),
+      ...more,
+    },
+    warmUpRequests: warmUpRequests.single,
+    ...writes(
+      site,
+      to.map(({ channel }) => channel),
+    ),
+    ratios: { 'of Express': more.connections === undefined ? EXPRESS : MANY },
   });
+  const connections = manyConnections;
+  return [
+    express,
+    { ...express, name: MANY, load: { ...express.load, connections }, ratios: { 'of Express': MANY } },
+    row('gateway', [one!]),
+    row(`gateway, ${manyConnections} connections`, [many!], { connections }),
+    row(`gateway, ${channels} channels at once`, apart),
+    row('two replicas of the gateway, one channel', [shared!], { on: replicas }),
+  ];
+}
+
+interface Shape {
+  readonly on?: readonly Surface[];
+  readonly connections?: number;
 }

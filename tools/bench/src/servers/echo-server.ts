@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import type { Listening } from './tell-parent.ts';
+import type { BenchContext, ReleaseStack } from '../bench-context.ts';
+import { recordBody, warmUpRequests } from '../bodies.ts';
+import type { Row } from '../rows/row.ts';
 
 export type EchoName = 'node-echo' | 'express-echo' | 'express-packages' | 'express-page';
 
@@ -14,15 +16,15 @@ const startWithinMs = 20_000;
 
 /** Starts one of the yardstick servers in a process of its own under this same Node; `file` is its log, or its page. */
 export async function startEchoServer(name: EchoName, file: string): Promise<EchoServer> {
-  const child = fork(join(import.meta.dirname, `${name}.ts`), [file], {
+  const child = fork(join(import.meta.dirname, 'echo.ts'), [name, file], {
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const { port } = await new Promise<Listening>((resolve, reject) => {
+  const port = await new Promise<number>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${name} did not start in time.`)), startWithinMs);
-    child.once('message', (message: Listening) => {
+    child.once('message', (listening: { readonly port: number }) => {
       clearTimeout(timer);
-      resolve(message);
+      resolve(listening.port);
     });
     child.once('exit', (code) => reject(new Error(`${name} ended with exit code ${code} before it listened.`)));
   });
@@ -32,5 +34,26 @@ export async function startEchoServer(name: EchoName, file: string): Promise<Ech
     stop: () => {
       if (child.connected) child.disconnect();
     },
+  };
+}
+
+/** The row with which every section compares. */
+export const EXPRESS = 'Express 5 echo';
+
+/** A row of a yardstick under the load of single records with a key, or under the given one. */
+export async function echoRow(
+  context: BenchContext,
+  stack: ReleaseStack,
+  { name = EXPRESS, program = 'express-echo', ...more }: Partial<Row> & { program?: EchoName } = {},
+): Promise<Row> {
+  const server = await startEchoServer(program, join(context.folder, `${program}.log`));
+  stack.own(name, () => server.stop());
+  const headers = { 'Content-Type': 'application/json', 'X-Api-Key': `ingest_${'A'.repeat(43)}` };
+  return {
+    name,
+    watch: [{ name: 'server', pid: server.pid }],
+    load: { body: recordBody(), destinations: [{ port: server.port, path: '/bench', headers }] },
+    ...{ warmUpRequests: warmUpRequests.single, ratios: { 'of Express': EXPRESS } },
+    ...more,
   };
 }

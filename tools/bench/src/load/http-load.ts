@@ -1,0 +1,4 @@
+import { serveLoad } from './generator.ts';
+import { runLoad } from './run-load.ts';
+
+serveLoad(runLoad);

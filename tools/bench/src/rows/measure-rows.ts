@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import type { BenchContext } from '../bench-context.ts';
+import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
+import { peakRssBytesOf } from '../proc-usage.ts';
+import type { Row, Summary } from './row.ts';
+import { summarise } from './summarise.ts';
+
+/** A row with the results of all of its rounds. */
+interface RowRounds {
+  readonly row: Row;
+  readonly warmUps: LoadResult[];
+  readonly rounds: LoadResult[];
+}
+
+export interface MeasuredRows {
+  readonly all: readonly (RowRounds & { readonly summary: Summary })[];
+  /** The reasons to withhold ratios and verdicts, as sentences; none if every number is valid. */
+  readonly withheld: readonly string[];
+}
+
+/** On a slow machine warming up ends after this many rounds. */
+const mostWarmUps = 10;
+const mebibyte = 1024 * 1024;
+
+/**
+ * Warms up every row, then runs the rounds in turn, so that other load of the machine affects all rows. Then asks every
+ * row for the proof of its answers.
+ */
+export async function measureRows(
+  context: BenchContext,
+  rows: readonly Row[],
+  rounds = context.options.rounds,
+): Promise<MeasuredRows> {
+  const { options, signal, tell, machine } = context;
+  const all = rows.map((row): RowRounds => ({ row, warmUps: [], rounds: [] }));
+  for (const one of all) {
+    tell(`Warming up: ${one.row.name}`);
+    await warmUp(context, one);
+  }
+  for (let round = 1; round <= rounds; round += 1) {
+    tell(`Round ${round} of ${rounds}`);
+    for (const one of all) {
+      signal.throwIfAborted();
+      one.rounds.push(await send(context, one, paceOf(one.row, options.roundMs)));
+    }
+  }
+  tell('Checking what was written');
+  const withheld: string[] = [];
+  if (machine.inMemory) withheld.push('The data is in memory: nothing is durable there. Choose a disk with --data.');
+  for (const one of all) withheld.push(...(await faultsOf(one)));
+  const peak = ({ watch }: Row): number => (peakRssBytesOf(watch[0]?.pid ?? 0) ?? Number.NaN) / mebibyte;
+  return { all: all.map((one) => ({ ...one, summary: summarise(one, peak(one.row)) })), withheld };
+}
+
+type Pace = Pick<LoadPlan, 'until' | 'perSecond'>;
+
+function paceOf({ until, perSecond }: Row, durationMs: number): Pace {
+  if (perSecond === undefined) return { until: until ?? { durationMs } };
+  return { perSecond, until: { requests: Math.ceil((perSecond * durationMs) / 1_000) } };
+}
+
+/**
+ * Sends until so many requests were answered that V8 has compiled the hot code: before that a server is slower than in
+ * production.
+ */
+async function warmUp(context: BenchContext, one: RowRounds): Promise<void> {
+  const { until, warmUpRequests } = one.row;
+  const pace = { until: until === undefined ? { durationMs: context.options.warmUpMs } : { requests: warmUpRequests } };
+  while (answersOf(one) < warmUpRequests && one.warmUps.length < mostWarmUps) {
+    context.signal.throwIfAborted();
+    one.warmUps.push(await send(context, one, pace));
+  }
+}
+
+async function send({ generator, options, settle }: BenchContext, one: RowRounds, pace: Pace): Promise<LoadResult> {
+  const { load, watch, generator: own = generator } = one.row;
+  const result = await own.run({
+    ...{ connections: options.connections, ...load, ...pace, watch },
+    keyPrefix: `bench-${randomBytes(6).toString('hex')}`,
+    ...(load.firstRequest === undefined ? {} : { firstRequest: load.firstRequest + answersOf(one) }),
+  });
+  await settle();
+  return result;
+}
+
+const roundsOf = ({ warmUps, rounds }: RowRounds): LoadResult[] => [...warmUps, ...rounds];
+const answersOf = (one: RowRounds): number => roundsOf(one).reduce((sum, { succeeded }) => sum + succeeded, 0);
+
+/** A speed counts only if no request was cheap because it was refused, and the row proves what it has done. */
+async function faultsOf(one: RowRounds): Promise<string[]> {
+  const all = roundsOf(one);
+  const sum = (value: (round: LoadResult) => number): number => all.reduce((total, round) => total + value(round), 0);
+  const refused = sum((round) => Object.values(round.refused).reduce((total, count) => total + count, 0));
+  const [unlike, unanswered] = [sum((round) => round.unlike), sum((round) => round.unanswered)];
+  const problem = all.find(({ firstProblem }) => firstProblem !== null)?.firstProblem ?? 'they were late';
+  const { name, proof } = one.row;
+  return [
+    ...(refused > 0 ? [`${refused} answers had another status.`] : []),
+    ...(unlike > 0 ? [`${unlike} answers were not the expected ones.`] : []),
+    ...(unanswered > 0 ? [`${unanswered} requests had no answer (${problem}).`] : []),
+    ...((await proof?.(answersOf(one))) ?? []),
+  ].map((fault) => `${name}: ${fault}`);
+}

@@ -1,0 +1,54 @@
+import type { Generator } from '../load/generator.ts';
+import type { LoadPlan } from '../load/load-plan.ts';
+import type { WatchedProcess } from '../proc-usage.ts';
+import type { Finding } from '../targets.ts';
+
+/** One line of a table, as data: a server, its load, and the proof that its answers count. */
+export interface Row {
+  readonly name: string;
+  /** `server` is measured, all processes of that name together; the others are its dependencies. */
+  readonly watch: readonly WatchedProcess[];
+  readonly load: RowLoad;
+  /** Sends the load; default: the generator of the run. */
+  readonly generator?: Generator;
+  /** Default: the length of a round of the run. */
+  readonly until?: LoadPlan['until'];
+  /** Rounds at this rate, independent of the answers; latency counts from the due time. */
+  readonly perSecond?: number;
+  /** Number of answers after which the hot code is compiled. */
+  readonly warmUpRequests: number;
+  /** Default: 0, nothing is stored. */
+  readonly recordsPerRequest?: number;
+  /** Columns of ratios, such as `of Express`, each with the name of the row to compare with. */
+  readonly ratios?: Readonly<Record<string, string>>;
+  /** Returns the reasons why the answers do not count, as sentences. `answers`: the expected ones, of every round. */
+  readonly proof?: (answers: number) => Promise<readonly string[]>;
+  /** Numbers to compare with targets; `of` returns the summary of another row. */
+  readonly findings?: (self: Summary, of: (name: string) => Summary) => readonly Finding[];
+}
+
+/** The load of every round of a row. */
+export type RowLoad = Omit<LoadPlan, 'connections' | 'keyPrefix' | 'perSecond' | 'until' | 'watch'> & {
+  /** Default: the number of the run. */
+  readonly connections?: number;
+};
+
+/** The medians of the rounds of a row. Microseconds are CPU time per request; NaN where a value is not reported. */
+export interface Summary {
+  readonly name: string;
+  /** Requests per second of each round. */
+  readonly speeds: readonly number[];
+  readonly requestsPerSecond: number;
+  /** 0 where nothing is stored. */
+  readonly recordsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly serverUs: number;
+  readonly postgresUs: number;
+  readonly redisUs: number;
+  readonly generatorUs: number;
+  /** The share of all cores used by other processes. */
+  readonly otherShare: number;
+  /** Peak memory of the server process. */
+  readonly peakMebibytes: number;
+}

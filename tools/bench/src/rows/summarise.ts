@@ -1,0 +1,42 @@
+import { cpus } from 'node:os';
+import type { LoadResult } from '../load/load-plan.ts';
+import { median } from '../median.ts';
+import { decimals } from '../text-table.ts';
+import type { Row, Summary } from './row.ts';
+
+const cores = cpus().length;
+
+interface Results {
+  readonly row: Pick<Row, 'name' | 'recordsPerRequest'>;
+  readonly rounds: readonly LoadResult[];
+}
+
+export function summarise({ row, rounds }: Results, peakMebibytes: number): Summary {
+  const of = (value: (round: LoadResult) => number): number => median(rounds.map(value));
+  const cpuUs = (process: string): number =>
+    of(({ cpuMs, measured }) => ((cpuMs[process] ?? Number.NaN) * 1_000) / measured);
+  const speeds = rounds.map(({ measured, measuredMs }) => (measured * 1_000) / measuredMs);
+  return {
+    ...{ name: row.name, speeds, requestsPerSecond: median(speeds), peakMebibytes },
+    recordsPerSecond: median(speeds) * (row.recordsPerRequest ?? 0),
+    p50Ms: of(({ p50Ms }) => p50Ms),
+    p99Ms: of(({ p99Ms }) => p99Ms),
+    serverUs: cpuUs('server'),
+    postgresUs: cpuUs('postgres'),
+    redisUs: cpuUs('redis'),
+    generatorUs: of(({ generatorCpuMs, measured }) => (generatorCpuMs * 1_000) / measured),
+    otherShare: of(({ otherCpuMs, measuredMs }) => (otherCpuMs ?? Number.NaN) / (measuredMs * cores)),
+  };
+}
+
+/** The median of the ratios of neighbouring rounds: both had the same other load of the machine. */
+export function ratioOf(one: Pick<Summary, 'speeds'>, other: Pick<Summary, 'speeds'>): number {
+  return median(one.speeds.map((speed, round) => speed / (other.speeds[round] ?? Number.NaN)));
+}
+
+/** CPU time of all processes for one request, except the load generator; unreported values count as zero. */
+export const cpuUsOf = ({ serverUs, postgresUs, redisUs }: Summary): number =>
+  [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);
+
+/** The yardstick's own cost: the cost of a socket varies by two between machines, so a ratio alone means little. */
+export const beside = ({ serverUs }: Summary): string => `Express at ${decimals(serverUs, 1)} us of CPU a request`;

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { generateDocumentKey } from '@sealgate/envelope';
+import type { BenchContext } from '../bench-context.ts';
+import type { PlannedRequest } from '../load/load-plan.ts';
+import type { RowLoad } from '../rows/row.ts';
+import { askAdmin } from './admin.ts';
+import { outOfReach, prepareSite, type Site, type SiteOptions } from './site.ts';
+import type { Surface } from './surface-process.ts';
+
+/** The case gate as installed: limits on but unreachably high, its log of decisions on. */
+export function prepareGateSite(context: BenchContext, options: SiteOptions): Promise<Site> {
+  const env = {
+    ...outOfReach,
+    DOCUMENT_SIGNING_KEY: generateDocumentKey(),
+    GATE_RATE_PER_SECOND: '1000000',
+    GATE_RATE_BURST: '1000000',
+  };
+  return prepareSite(context, { ...options, surface: 'case-gate', env });
+}
+
+/** The whole answer that lets a subject in. */
+export const ALLOW = '"decision":"allow","allow":true';
+const scopes = ['case:write', 'case:decide', 'case:override', 'case:seal', 'gate:check'];
+const policyVersion = 'bench-1';
+const venueId = 'hall';
+const atOnce = 8;
+
+/** A venue's checks, in turn about subjects that were created, decided and sealed over the API: each may enter. */
+export async function checksOf(gate: Surface, subjects: number): Promise<RowLoad> {
+  const post = (path: string, body: unknown): Promise<string> => askAdmin(gate, { method: 'POST', path, body });
+  await post('/venues', { venue_id: venueId, name: 'Hall' });
+  await post('/policies', { policy_version: policyVersion, status: 'active' });
+  const { rawKey }: { rawKey: string } = JSON.parse(
+    await post('/keys', { label: 'bench', environment: 'live', scopes }),
+  );
+  const refs = Array.from({ length: subjects }, () => `subj_${randomBytes(12).toString('hex')}`);
+  for (let first = 0; first < subjects; first += atOnce)
+    await Promise.all(refs.slice(first, first + atOnce).map((ref) => seal(gate, rawKey, ref)));
+  const path = '/v1/gate/check';
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${rawKey}` };
+  const requests = refs.map((ref): PlannedRequest => {
+    return { method: 'POST', path, body: JSON.stringify({ subject_ref: ref, venue_id: venueId }) };
+  });
+  return { destinations: [{ port: gate.port, path, headers }], requests, firstRequest: 0, mustSay: ALLOW };
+}
+
+async function seal({ port }: Surface, rawKey: string, subjectRef: string): Promise<void> {
+  const post = async (path: string, idempotencyKey: string, body?: unknown): Promise<{ case_id: string }> => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/cases${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${rawKey}`,
+        'idempotency-key': idempotencyKey,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    if (response.status !== 201) throw new Error(`POST /v1/cases${path} answered ${await response.text()}`);
+    return (await response.json()) as { case_id: string };
+  };
+  const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: [venueId] });
+  await post(`/${caseId}/decide`, 'decide', { policy_version: policyVersion, decision: 'approve' });
+  await post(`/${caseId}/seal`, `${caseId}:${policyVersion}`);
+}
+
+/** Subjects that only give the tables a size: without the gate's MAC they cannot be checked. */
+export async function fillTables({ sql }: Site, rows: number): Promise<void> {
+  const subject = `'live', 'subj_' || md5(n::text)`;
+  const document = `to_json(repeat('x', 500))::text`;
+  await sql.query({
+    text: `INSERT INTO gate.eligibility (environment, subject_ref, record_version, status, document, changed_at, mac)
+           SELECT ${subject}, 2, 'eligible', ${document}, now(), repeat('x', 46) FROM generate_series(1, $1) n`,
+    values: [rows],
+  });
+  await sql.query({
+    text: `INSERT INTO gate.eligibility_history (environment, subject_ref, record_version, event, actor, document, changed_at)
+           SELECT ${subject}, v, 'approved', 'system', ${document}, now()
+             FROM generate_series(1, $1) n, generate_series(1, 2) v`,
+    values: [rows],
+  });
+  await sql.query({ text: 'VACUUM ANALYZE gate.eligibility' });
+  await sql.query({ text: 'VACUUM ANALYZE gate.eligibility_history' });
+}
+
+/** The log of decisions: number of rows, highest number assigned, and number of allows. */
+export async function readDecisionLog({ sql }: Site): Promise<{ rows: number; allowed: number; last: number }> {
+  const text = `SELECT count(*)::int AS rows, coalesce(max(seq), 0)::int AS last,
+      (count(*) FILTER (WHERE decision = 'allow' AND reason_code = 'ELIGIBLE'))::int AS allowed FROM gate.gate_decisions`;
+  const [row] = await sql.query<{ rows: number; allowed: number; last: number }>({ text });
+  return row!;
+}

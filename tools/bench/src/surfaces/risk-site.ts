@@ -1,0 +1,45 @@
+import type { BenchContext } from '../bench-context.ts';
+import type { Destination, PlannedRequest } from '../load/load-plan.ts';
+import type { RowLoad } from '../rows/row.ts';
+import { askAdmin } from './admin.ts';
+import { outOfReach, prepareSite, type Site, type SiteOptions } from './site.ts';
+import type { Surface } from './surface-process.ts';
+
+export const pageItems = 100;
+export const firstPage = `/api/v1/assets?limit=${pageItems}`;
+
+/** Surface A with one organisation, its owner, and a partner's machine identity. */
+export interface RiskSite extends Site {
+  readonly surface: Surface;
+  readonly orgId: string;
+  /** Raw keys. */
+  readonly keys: { readonly owner: string; readonly partner: string };
+  /** The load of a partner: these requests in random order, each answered with a full page. */
+  readonly reads: (requests: readonly PlannedRequest[], headers?: Destination['headers']) => RowLoad;
+}
+
+/** The surface as installed: Redis where available, a log line per request, limits on but unreachably high. */
+export async function prepareRiskSite(context: BenchContext, options: SiteOptions): Promise<RiskSite> {
+  const env = { ...outOfReach, MCP_ALLOWED_HOSTS: '127.0.0.1' };
+  const site = await prepareSite(context, { ...options, surface: 'risk-partner', env });
+  const surface = await site.start();
+  const make = async (path: string, body: unknown): Promise<Record<string, string>> =>
+    JSON.parse(await askAdmin(surface, { method: 'POST', path, body }));
+  const { id: orgId = '' } = await make('/orgs', { name: 'Bench' });
+  const keyOf = async (name: string, kind: 'human' | 'machine', role: string): Promise<string> => {
+    const person = await make(`/orgs/${orgId}/people`, { name, kind, roles: [role] });
+    const { rawKey = '' } = await make(`/orgs/${orgId}/people/${person['id']}/keys`, { label: 'bench' });
+    return rawKey;
+  };
+  const owner = await keyOf('Owner', 'human', 'owner');
+  const partner = await keyOf('Partner', 'machine', 'partner_read');
+  return {
+    ...{ ...site, surface, orgId, keys: { owner, partner } },
+    reads: (requests, headers) => ({
+      destinations: [
+        { port: surface.port, path: firstPage, headers: { Authorization: `Bearer ${partner}`, ...headers } },
+      ],
+      ...{ requests, mustSay: `"count":${pageItems}` },
+    }),
+  };
+}
