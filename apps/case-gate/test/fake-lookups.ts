@@ -24,7 +24,7 @@ export const identity = {
   overlapUntil: null,
   revokedAt: null,
 };
-export const venue = {
+const venue = {
   environment: 'live',
   venueId: 'hall',
   name: 'Hall',
@@ -33,7 +33,7 @@ export const venue = {
   createdAt: at,
   updatedAt: at,
 };
-export const record = (version: number): EligibilityRecord => ({
+const record = (version: number): EligibilityRecord => ({
   v: 1,
   environment: 'live',
   subject_ref: 'subj_a',

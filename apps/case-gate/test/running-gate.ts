@@ -33,7 +33,7 @@ export interface Answer {
   readonly body: any;
 }
 
-export interface Ask {
+interface Ask {
   readonly body?: unknown;
   readonly raw?: string;
   readonly key?: string;

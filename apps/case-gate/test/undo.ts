@@ -15,7 +15,7 @@ export interface Arranged {
   readonly rows: Readonly<Record<string, string>>;
 }
 
-export interface Change {
+interface Change {
   readonly before: string;
   readonly after: RegExp;
   readonly arrange: () => Promise<Arranged>;
@@ -102,7 +102,7 @@ export const restoreRows = (sql: Sql, table: string, { rows, where }: { rows: st
     values: [rows],
   });
 
-export const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex');
+const hashOf = (raw: string) => createHash('sha256').update(raw).digest('hex');
 /** Checks entry with a key; returns the status where it is refused. */
 export const ask = async (gate: RunningGate, raw: string, subjectRef: string, venueId = 'hall') => {
   const body = { subject_ref: subjectRef, venue_id: venueId };

@@ -26,7 +26,7 @@ import { signInFlow } from './domain/sign-in.ts';
 import { Slots } from './domain/slots.ts';
 import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
 
-export interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
+interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly counters: ConsoleMetrics;
   readonly webFiles: WebFiles;
   readonly startTimer?: typeof startTimer;

@@ -20,7 +20,7 @@ export const APPEND_FUNCTIONS: AppendFunctions = {
 };
 
 /** The ledger as this surface uses it, independent of the driver. */
-export interface OpenedLedger extends LedgerAppender {
+interface OpenedLedger extends LedgerAppender {
   /** Whether a network may use the channel with this full name. Rejects with LedgerUnavailableError. */
   holdsChannel(channel: string): Promise<boolean>;
   openChannel(network: string, channel: string): Promise<void>;

@@ -50,7 +50,7 @@ export function publicApp(
   return createApp({ ...base, head: true, compress: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
 }
 
-export interface AdminAccess extends AdminSignIn {
+interface AdminAccess extends AdminSignIn {
   /** Counts failures per client address, apart from the public listener's. */
   readonly addresses: AddressLimiter;
 }

@@ -178,7 +178,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
  * The public keys of checkpoints as JWKs: those this process signs with, and the configured ones.
  * @throws StartError if a configured key is invalid.
  */
-export function logKeys(config: {
+function logKeys(config: {
   readonly ledgerSigningKey: string | undefined;
   readonly ledgerVerifierKeys: readonly string[];
 }): Jwks {

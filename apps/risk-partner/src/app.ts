@@ -26,13 +26,9 @@ export function mcpApp(base: AppBase, guardPorts: RiskGuardPorts, ports: PublicP
   return createApp({ ...base, head: true, compress: true, guard, routes });
 }
 
-export type AdminPorts = AdminOrgsPorts &
-  AdminPeoplePorts &
-  AdminIdentityPorts &
-  AdminFrameworksPorts &
-  AdminStatePorts;
+type AdminPorts = AdminOrgsPorts & AdminPeoplePorts & AdminIdentityPorts & AdminFrameworksPorts & AdminStatePorts;
 
-export interface AdminAccess extends AdminSignIn {
+interface AdminAccess extends AdminSignIn {
   /** Counts failed authentication per client address, separately from the public listener. */
   readonly addresses: AddressLimiter;
   /** Whether the database answers now; bounded by a deadline. */

@@ -14,7 +14,7 @@ export interface AnchorLedger extends Pick<Ledger, 'append' | 'findConflict' | '
   readonly hasLog: boolean;
 }
 
-export interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
+interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
   readonly config: RiskConfig;
 }
 

@@ -38,7 +38,7 @@ interface SurfaceSettings {
   readonly oidcIssuers: readonly OidcIssuer[];
 }
 
-export interface SurfaceOptions {
+interface SurfaceOptions {
   /** Connection name in PostgreSQL and Redis. */
   readonly name: string;
   /** Schema of its tables; also the prefix of its Redis keys and address limits. */

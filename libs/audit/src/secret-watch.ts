@@ -18,7 +18,7 @@ export interface SecretUse {
 }
 
 /** What still needs a secret, per use. */
-export interface SecretNeed {
+interface SecretNeed {
   readonly what: string;
   /** Null if they cannot be counted. */
   readonly rows: number | null;
@@ -37,7 +37,7 @@ interface SecretStatus {
   readonly needs: readonly SecretNeed[];
 }
 
-export interface SecretReport {
+interface SecretReport {
   readonly processes: readonly { readonly process: string; readonly ids: readonly string[]; readonly seenAt: string }[];
   /** Secrets that a process has, and those that stored rows need. */
   readonly secrets: readonly SecretStatus[];

@@ -40,7 +40,7 @@ export function generateDocumentKey(): string {
 }
 
 /** The public half of an Ed25519 key. Throws for other key types. */
-export function publicJwkOf(key: KeyObject): PublicJwk {
+function publicJwkOf(key: KeyObject): PublicJwk {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('A document key is an Ed25519 key.');
   const { x } = publicKey.export({ format: 'jwk' });

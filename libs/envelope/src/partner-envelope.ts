@@ -1,7 +1,7 @@
 import { Bytes, canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json';
 
 /** The value of `contractVersion` in every partner envelope. */
-export const PARTNER_CONTRACT = 'svc.partner.v1';
+const PARTNER_CONTRACT = 'svc.partner.v1';
 
 /** The start of every envelope; ASCII only. */
 const HEAD = `{"contractVersion":"${PARTNER_CONTRACT}",`;
@@ -20,7 +20,7 @@ export interface PartnerEnvelopeParts {
       };
 }
 
-export interface SealedEnvelope {
+interface SealedEnvelope {
   /** The envelope to send: canonical JSON with `evidence_hash`, as UTF-8. */
   readonly bytes: Bytes;
   /** The hashed bytes, which are also signed: the canonical envelope without `evidence_hash`. */

@@ -48,7 +48,7 @@ export interface RecordProof {
 }
 
 /** The receipt members that the leaf covers. */
-export type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index' | 'epoch'>;
+type ReceiptLeafMembers = Omit<Receipt, 'salt' | 'extra' | 'index' | 'epoch'>;
 
 /**
  * The RFC 6962 leaf hash of a record: SHA-256(0x00 ‖ JCS({v: 1, network, channel, id, type, owner, dataHash,

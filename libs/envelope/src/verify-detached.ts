@@ -4,7 +4,7 @@ import type { JsonValue } from '@sealgate/json';
 import { ed25519Key } from '@sealgate/merkle';
 import type { Jwks, PublicJwk } from './public-jwk.ts';
 
-export type DetachedVerdict =
+type DetachedVerdict =
   | { readonly ok: true; readonly kid: string }
   | { readonly ok: false; readonly problem: string; readonly reason: 'unknown_key' | 'bad_signature' };
 

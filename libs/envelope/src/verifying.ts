@@ -1,6 +1,6 @@
 // Everything needed for verification, in Node and in browsers.
 export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf, receiptLogProof } from './receipt.ts';
-export type { Receipt, ReceiptLeafMembers, RecordProof } from './receipt.ts';
+export type { Receipt, RecordProof } from './receipt.ts';
 export { AUDIT_PROBLEMS, auditEventHash, auditPageText, HEAD_HASH_DIGITS, sealAuditPage } from './audit-page.ts';
 export type {
   AuditEvent,
@@ -18,14 +18,7 @@ export type { Declaration, LostEntries } from './declaration.ts';
 export { eligibilityBytes, isEligibilityDocument, sealEligibility } from './eligibility.ts';
 export type { EligibilityDocument } from './eligibility.ts';
 export { verifyDetached } from './verify-detached.ts';
-export type { DetachedVerdict } from './verify-detached.ts';
 export { jwkOfPoint, jwksOf } from './public-jwk.ts';
 export type { Jwks, PublicJwk } from './public-jwk.ts';
-export {
-  hashedBytesOf,
-  hasTrueHash,
-  isPartnerEnvelope,
-  PARTNER_CONTRACT,
-  sealPartnerEnvelope,
-} from './partner-envelope.ts';
-export type { PartnerEnvelope, PartnerEnvelopeParts, SealedEnvelope } from './partner-envelope.ts';
+export { hashedBytesOf, hasTrueHash, isPartnerEnvelope, sealPartnerEnvelope } from './partner-envelope.ts';
+export type { PartnerEnvelope, PartnerEnvelopeParts } from './partner-envelope.ts';

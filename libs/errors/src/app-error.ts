@@ -11,7 +11,7 @@ export interface Fault {
   readonly detail: string;
 }
 
-export interface AppErrorOptions {
+interface AppErrorOptions {
   /** Listed as `errors` in the problem document. */
   faults?: readonly Fault[];
   /** Finite; rounded up to whole seconds, at least 1. Defaults to 1 for every 429 and 503. */

@@ -29,7 +29,7 @@ export interface AccessToken {
 }
 
 /** A token that is not accepted. Issuer and subject are known only if the signature was valid. */
-export interface RefusedToken {
+interface RefusedToken {
   readonly refused: TokenRefusal;
   readonly issuer?: string;
   readonly subject?: string;

@@ -2,7 +2,7 @@ import { Bytes, isUtf8 } from '#platform';
 import { refusal, syntaxError } from './parse-strict.ts';
 
 /** A JSON text without some of its members. */
-export interface CutText {
+interface CutText {
   readonly bytes: Bytes;
   /** Number of members that were cut, not counting those inside them. */
   readonly removed: number;

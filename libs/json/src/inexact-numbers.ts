@@ -3,7 +3,7 @@ import { pointerAt } from './pointer-at.ts';
 import { isSafeNumber } from './safe-number.ts';
 
 /** A number of a JSON text that a double does not preserve. */
-export interface InexactNumber {
+interface InexactNumber {
   readonly token: string;
   /** Its position in the text. */
   readonly start: number;

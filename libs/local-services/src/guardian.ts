@@ -20,7 +20,7 @@ interface Guardian {
   dismiss(): void;
 }
 
-export interface Guarded {
+interface Guarded {
   readonly pid: number;
   /** A part of the server's command line, so that a reused pid is never signalled. */
   readonly mark: string;

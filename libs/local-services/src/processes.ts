@@ -72,7 +72,7 @@ export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boo
 }
 
 /** Sends a signal; a process that is already gone is not an error. */
-export function signal(pid: number, name: NodeJS.Signals): void {
+function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

@@ -19,7 +19,7 @@ export interface LocalRedis {
   stop(): Promise<void>;
 }
 
-export interface RedisOptions {
+interface RedisOptions {
   /** Stores the password and the log. Redis persists nothing. */
   readonly directory: string;
   readonly port?: number;

@@ -73,7 +73,7 @@ function timeOf(text: string): number {
   return ms;
 }
 
-export type LogKeysVerdict = (LogKeys & { readonly problem?: undefined }) | { readonly problem: string };
+type LogKeysVerdict = (LogKeys & { readonly problem?: undefined }) | { readonly problem: string };
 
 /** Verifies a statement against the pinned root key. Returns it, or the reason for rejecting it. Never throws. */
 export function checkLogKeys(root: NoteVerifier, note: string, nowMs: number): LogKeysVerdict {

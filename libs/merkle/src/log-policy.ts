@@ -6,7 +6,7 @@ import { anyOf, noteVerifier, parseNote, type NoteVerifier, type ParsedNote } fr
 const MAX_POLICY_CHARACTERS = 100_000;
 const MAX_LINES_OF_A_KIND = 100;
 
-export interface PolicyLog {
+interface PolicyLog {
   /** The key name is the origin of its checkpoints. */
   readonly verifier: NoteVerifier;
   readonly url?: string;
@@ -28,7 +28,7 @@ export interface LogPolicy {
 }
 
 /** An accepted checkpoint, or the reason for rejecting it. */
-export type PolicyVerdict =
+type PolicyVerdict =
   | {
       readonly checkpoint: Checkpoint;
       /** The witnesses that signed, with the time in seconds since the epoch. */

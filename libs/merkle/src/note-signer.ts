@@ -30,7 +30,7 @@ export interface RootSigner extends NoteSigner {
   ofLog(origin: string): LogSigner;
 }
 
-export interface LogSigner extends NoteSigner {
+interface LogSigner extends NoteSigner {
   /** The derived log keys only, one per root key, in order. */
   readonly logKeys: readonly string[];
 }

@@ -7,7 +7,7 @@ import type { TileId } from './tile.ts';
  * Reads tiles: one buffer per requested tile, in order. Called once per proof with every tile it needs. A buffer may
  * hold more hashes than requested (the tile has grown), never fewer.
  */
-export type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Bytes[]>;
+type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Bytes[]>;
 
 /** The leaves [start, start + count): a node of the tree, possibly with an incomplete right edge. */
 interface Subtree {

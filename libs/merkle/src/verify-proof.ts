@@ -1,7 +1,7 @@
 import { Bytes } from '@sealgate/json';
 import { EMPTY_ROOT, HASH_BYTES, nodeHash } from './tree-hash.ts';
 
-export interface InclusionProof {
+interface InclusionProof {
   readonly leafHash: Uint8Array;
   readonly index: number;
   readonly size: number;
@@ -9,7 +9,7 @@ export interface InclusionProof {
   readonly path: readonly Uint8Array[];
 }
 
-export interface ConsistencyProof {
+interface ConsistencyProof {
   readonly oldSize: number;
   readonly newSize: number;
   readonly path: readonly Uint8Array[];

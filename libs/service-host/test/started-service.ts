@@ -28,7 +28,7 @@ export async function start(changes: Partial<ServiceOptions> = {}) {
   return { ...service, lines };
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly text: string;
   readonly connection: string | undefined;

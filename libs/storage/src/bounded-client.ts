@@ -23,7 +23,7 @@ interface CancelTarget {
 }
 
 /** Picks the server of a new connection. */
-export interface ServerChoice {
+interface ServerChoice {
   /** URL of the server to connect to now. */
   readonly url: string;
   /** Re-reads the URL; returns its generation. */

@@ -211,7 +211,7 @@ export function acceptanceOf(text: string | null): { readonly since: number; rea
 }
 
 /** What one server says of itself, on a connection of its own. */
-export interface ServerAnswer {
+interface ServerAnswer {
   /** `host:port` */
   readonly server: string;
   readonly role?: ServerRole;
@@ -244,7 +244,7 @@ const PLAIN_ROLE_TEXT = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS 
   current_setting('transaction_read_only') = 'on' AS read_only, NULL AS cluster, NULL AS database, NULL AS timeline,
   NULL AS accepted`;
 
-export interface Session extends ServerRole {
+interface Session extends ServerRole {
   readonly pid: number;
 }
 

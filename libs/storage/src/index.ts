@@ -23,5 +23,5 @@ export { isReachable, mapRouteOutages, mapOutages } from './map-outages.ts';
 export { acceptTimeline, describeServers } from './accept-timeline.ts';
 export type { ServerReport } from './accept-timeline.ts';
 export { timelineMemory } from './timeline-memory.ts';
-export type { TimelineEvent, TimelineMemory } from './timeline-memory.ts';
+export type { TimelineEvent } from './timeline-memory.ts';
 export { writeBehind } from './write-behind.ts';

@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { DatabaseUnavailableError, isConnectionLost, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
-export interface OutageMapping {
+interface OutageMapping {
   /** The error detail. Default: 'The database cannot be reached.' */
   readonly detail?: string;
   /** Whether `work` writes: then a lost answer means that the outcome is unknown. Default false. */

@@ -12,7 +12,7 @@ export interface RedisHandle {
   close(): Promise<void>;
 }
 
-export interface RedisHandleOptions {
+interface RedisHandleOptions {
   /**
    * - `redis://user:password@host:6379/0`: one server
    * - `redis+sentinel://user:password@s1:26379,s2:26379/name/0`: the primary according to the sentinels;

@@ -40,7 +40,7 @@ export interface TimelineMemory {
   close(): void;
 }
 
-export interface TimelineMemoryOptions {
+interface TimelineMemoryOptions {
   /** STATE_DIR: what was seen survives a restart there. */
   readonly folder?: string | undefined;
   /** Shares it with other processes. Commands must end in bounded time. */

@@ -1,6 +1,6 @@
 import { startTimer } from './background-loop.ts';
 
-export interface WriteBehind<Value> {
+interface WriteBehind<Value> {
   get(key: string): Value | undefined;
   /** Returns at once; false if the value was dropped because too many keys wait or it is closed. */
   put(key: string, value: Value): boolean;

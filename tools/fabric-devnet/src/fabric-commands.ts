@@ -15,7 +15,7 @@ const howToGetThem =
   '(`curl -sSL https://raw.githubusercontent.com/hyperledger/fabric/main/scripts/install-fabric.sh | bash -s -- --fabric-version 2.5.16 binary` installs it to ./bin), ' +
   'or start a Docker engine.';
 
-export interface Environment {
+interface Environment {
   readonly env: NodeJS.ProcessEnv;
   /** Whether a Docker engine with `docker compose` answers; checked only if commands are missing. */
   readonly hasDocker: () => Promise<boolean>;

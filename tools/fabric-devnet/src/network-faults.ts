@@ -27,7 +27,7 @@ export interface NetworkFaults {
   mend(timeoutMs?: number): Promise<void>;
 }
 
-export interface FaultsOptions {
+interface FaultsOptions {
   /** Absolute. */
   readonly data: string;
   readonly env: NodeJS.ProcessEnv;

@@ -115,7 +115,7 @@ function certificateOf(file: string): X509Certificate {
  * FABRIC_CONFIG of a surface (libs/ledger/fabric): one organisation's user, its own peer first and the others for
  * failover. All Sealgate channels are mapped to `both`, where no organisation can write alone.
  */
-export function connectionFile(organization: OrganizationPlan, plan: NetworkPlan): string {
+function connectionFile(organization: OrganizationPlan, plan: NetworkPlan): string {
   const { mspId, user } = organization;
   const peers = [organization, ...plan.organizations.filter((other) => other !== organization)];
   const content = {

@@ -18,14 +18,14 @@ export type ContractName = (typeof contractNames)[number];
 export type Role = 'orderer' | `peer-${OrganizationName}` | `${ContractName}-${OrganizationName}`;
 
 /** PEM files of a TLS server, and of the CA that its clients trust. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
 }
 
 /** PEM files of a signing identity. */
-export interface Identity {
+interface Identity {
   readonly mspFolder: string;
   readonly certFile: string;
   readonly keyFile: string;

@@ -13,7 +13,7 @@ import {
 import { nodeProcesses, type NodeProcesses, type ProcessSpec } from './node-processes.ts';
 import { runCommand } from './run-command.ts';
 
-export interface CommandRun {
+interface CommandRun {
   /** Name of the command in messages. */
   readonly title: string;
   /** Added to the base environment. */
@@ -75,7 +75,7 @@ export function openNodes(options: NodesOptions): Nodes {
 }
 
 /** Contract and organisation of a contract's role; undefined for other roles. */
-export function contractOf(role: Role) {
+function contractOf(role: Role) {
   for (const contract of contractNames) {
     for (const organization of organizationNames) {
       if (role === `${contract}-${organization}`) return { contract, organization };

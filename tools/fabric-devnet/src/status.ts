@@ -4,7 +4,7 @@ import { contractNames, networkPlan, portsOf, type NetworkPlan, type Role } from
 import { openNodes, rolesOf } from './nodes.ts';
 import { isServing } from './running-roles.ts';
 
-export interface RoleStatus {
+interface RoleStatus {
   readonly role: Role;
   readonly running: boolean;
   /** Whether every port of it accepts connections. */

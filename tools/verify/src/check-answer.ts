@@ -5,7 +5,7 @@ import { epochAt, type ReceiptFile } from './receipt-file.ts';
 import { type Report, type Reporter, startReport } from './report.ts';
 import { hasMember, isObject, listAt, numberAt, type Place, rootObject, stringAt, UnreadableError } from './shape.ts';
 
-export interface AnswerInput {
+interface AnswerInput {
   /** The gateway's response to the write. */
   readonly records: readonly AnsweredRecord[];
   /** The proof of one of its records, fetched later. */

@@ -10,7 +10,7 @@ import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { isObject, UnreadableError } from './shape.ts';
 
-export interface AuditInput {
+interface AuditInput {
   /** NDJSON: one page of `GET /admin/v1/audit/export` a line, in order. */
   readonly pages: string;
   readonly jwks: Jwks | undefined;

@@ -10,7 +10,7 @@ export type Connection = { readonly name: string } & (
   { readonly path: readonly string[] } | { readonly problem: string }
 );
 
-export interface ConsistencyInput {
+interface ConsistencyInput {
   readonly older: NoteInput;
   readonly newer: NoteInput;
   readonly verifier: NoteVerifier;

@@ -4,7 +4,7 @@ import { compareHeads } from './heads-in-log.ts';
 import { readNdjson } from './read-file.ts';
 import { type Report, type Reporter, startReport } from './report.ts';
 
-export interface DecisionsInput extends HeadsInput {
+interface DecisionsInput extends HeadsInput {
   /** NDJSON of the decision log, by process and number. */
   readonly decisions: string;
   /** A copy of the log that contains the heads: with it, withheld heads are reported. */

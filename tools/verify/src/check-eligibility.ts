@@ -5,7 +5,7 @@ import type { JsonValue } from '@sealgate/json';
 import { startReport } from './report.ts';
 import type { Report } from './report.ts';
 
-export interface EligibilityInput {
+interface EligibilityInput {
   /** The name of the document, for the report. */
   readonly name: string;
   readonly document: EligibilityDocument;

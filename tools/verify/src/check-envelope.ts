@@ -10,7 +10,7 @@ import { hashBytes, isObject, numberAt, stringAt, stringsAt } from './shape.ts';
 import type { Place } from './shape.ts';
 import { openCheckpoint } from './signed-checkpoint.ts';
 
-export interface EnvelopeInput {
+interface EnvelopeInput {
   /** The name of the document, for the report. */
   readonly name: string;
   readonly envelope: PartnerEnvelope;

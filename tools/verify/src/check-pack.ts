@@ -9,7 +9,7 @@ import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { isObject } from './shape.ts';
 
-export interface PackInput {
+interface PackInput {
   readonly file: PackFile;
   /** The pinned keys of packs; without them the author is unknown and the pack is not verified. */
   readonly jwks: Jwks | undefined;

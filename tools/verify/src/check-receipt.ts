@@ -7,7 +7,7 @@ import { entryCount, type Report, type Reporter, startReport } from './report.ts
 import { hashBytes, isObject } from './shape.ts';
 import { openCheckpoint, signersOf } from './signed-checkpoint.ts';
 
-export interface ReceiptInput {
+interface ReceiptInput {
   readonly file: ReceiptFile;
   readonly verifier: NoteVerifier;
   /** The content as the sender saved it, if it should be checked. */
@@ -156,11 +156,7 @@ const ERASED = 'Proved: something was written then; its content was erased.';
  * Checks the claimed content of a record against the hash in its receipt. Returns a sentence for the conclusion: what
  * is proved about the content.
  */
-export function checkContent(
-  report: Reporter,
-  { name, receipt }: ReceiptFile,
-  contents: readonly StatedContent[],
-): string {
+function checkContent(report: Reporter, { name, receipt }: ReceiptFile, contents: readonly StatedContent[]): string {
   if (receipt.salt === null) return checkErased(report, { name, receipt }, contents);
   const salt = hashBytes(receipt.salt);
   if (salt === undefined) {

@@ -4,7 +4,7 @@ import { sha256 } from '@sealgate/json';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 
-export interface SignedInput {
+interface SignedInput {
   /** The name of the document, for the report. */
   readonly name: string;
   /** The exact signed bytes. */

@@ -7,7 +7,7 @@ export { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
 export type { DeclarationFile } from './check-declaration.ts';
 export { checkDelivery, senderKey } from './check-delivery.ts';
 export { checkEligibility, eligibilityIn } from './check-eligibility.ts';
-export { checkEnvelope, envelopeIn } from './check-envelope.ts';
+export { checkEnvelope } from './check-envelope.ts';
 export { checkLogProof } from './check-log-proof.ts';
 export { checkPack } from './check-pack.ts';
 export { checkReceipt } from './check-receipt.ts';

@@ -11,7 +11,7 @@ import { addReleaseCommand } from './release-command.ts';
 import { addEnvelopeCommand, addSignedCommand } from './signature-commands.ts';
 
 /** The command line's view of the process that runs it. */
-export interface CliContext {
+interface CliContext {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** Relative paths are resolved against it, and the key of the demo is searched from here upwards. */

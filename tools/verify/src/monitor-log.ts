@@ -68,7 +68,7 @@ interface FollowInput {
   readonly seen?: SeenLog | undefined;
 }
 
-export interface Followed {
+interface Followed {
   /** The name of the log. */
   readonly log: string;
   readonly seen: SeenLog;

@@ -2,7 +2,7 @@ import type { Surface, SurfaceId } from '../domain/surfaces.ts';
 import { boundedText } from './bounded-fetch.ts';
 
 /** The state of one surface, from its ops listener. */
-export interface SurfaceState {
+interface SurfaceState {
   readonly id: SurfaceId;
   /** Undefined if the surface was unreachable. */
   readonly ready: boolean | undefined;

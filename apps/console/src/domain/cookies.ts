@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import { parseSession, sessionText, type PendingSignIn, type Session } from './session.ts';
 
 /** `SecretBox` of the server secrets. */
-export interface Seals {
+interface Seals {
   seal(text: string, context: string): string;
   /** @throws SealedTextError */
   open(sealed: string, context: string): string;

@@ -90,7 +90,7 @@ function surfaceOf(entry: unknown, tell: Tell): Surface {
 }
 
 /** An entry of OIDC_AUDIENCES. */
-export interface SurfaceAudience {
+interface SurfaceAudience {
   readonly surface: SurfaceId;
   readonly listener: 'api' | 'admin';
   readonly audience: Audience;

@@ -1,12 +1,12 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-export interface Ask {
+interface Ask {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

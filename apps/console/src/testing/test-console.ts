@@ -6,7 +6,7 @@ import { readConfig } from '../config.ts';
 import type { ConsoleMetrics } from '../console-metrics.ts';
 import { CLIENT, testProvider, type TestProvider } from './test-provider.ts';
 
-export interface Seen {
+interface Seen {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];

@@ -2,7 +2,7 @@ import type { ComponentType } from 'react';
 import type { IconName } from './icons.tsx';
 import type { Session, SurfaceId } from './session.ts';
 
-export interface Part {
+interface Part {
   readonly path: string;
   readonly title: string;
   readonly icon: IconName;

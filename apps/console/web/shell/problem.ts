@@ -1,7 +1,7 @@
 import type { Problem as SentProblem } from '@sealgate/client';
 
 /** An error body of any surface (RFC 9457); a response from an intermediary gets a code from its status. */
-export type Problem = Omit<SentProblem, 'type'> & { readonly code: string };
+type Problem = Omit<SentProblem, 'type'> & { readonly code: string };
 
 /** A failed call. `status` 0: no response, so the outcome is unknown. */
 export class ProblemError extends Error {

@@ -29,7 +29,7 @@ export const useSession = () =>
     refetchOnWindowFocus: 'always',
   });
 
-export type Role = 'operator' | 'viewer';
+type Role = 'operator' | 'viewer';
 
 /**
  * The person's role on the admin listener of a surface: undefined while unknown, and if the surface is not configured

@@ -13,7 +13,7 @@ const steps: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** A relative time: "3 minutes ago", "in 2 days". */
-export function ago(timeMs: number, nowMs: number): string {
+function ago(timeMs: number, nowMs: number): string {
   const [unit, unitMs] = steps.find(([, size]) => Math.abs(timeMs - nowMs) >= size) ?? ['second', 1_000];
   return relative.format(Math.round((timeMs - nowMs) / unitMs), unit);
 }

@@ -6,7 +6,7 @@ import { isPortFree, removeCluster } from '@sealgate/local-services';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
 /** The part of the machine-readable output of `npm start` that stories use. */
-export interface DevFile {
+interface DevFile {
   readonly adminToken: string;
   readonly surfaces: Readonly<
     Record<string, { readonly url: string; readonly opsUrl: string; readonly adminUrl: string; readonly pid: number }>

@@ -6,7 +6,7 @@ import { startPostgres, type LocalPostgres } from '@sealgate/local-services';
 import { executeSql, until } from '@sealgate/testing';
 
 /** A backup of one moment. */
-export interface Backup {
+interface Backup {
   readonly how: 'pg_dump' | 'PITR';
   /** Restores it on a server of its own; returns the URL of the database there. */
   restore(): Promise<string>;

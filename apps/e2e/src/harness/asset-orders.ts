@@ -32,7 +32,7 @@ export interface AssetAttempt {
   readonly answer?: HttpAnswer;
 }
 
-export interface Delivery {
+interface Delivery {
   readonly setup: Pick<PeerSetup, 'ask' | 'peers'>;
   /** Called with each attempt as it ends. */
   readonly onAttempt?: (attempt: AssetAttempt) => void;

@@ -6,7 +6,7 @@ import type { HttpAnswer } from './http-exchange.ts';
 import { codeOf } from './load.ts';
 
 /** Counters of all gateways since their start, summed. */
-export interface Counters {
+interface Counters {
   readonly accepted: number;
   readonly stored: number;
   readonly replayed: number;

@@ -39,7 +39,7 @@ interface StageOptions {
 }
 
 /** The deadlines in the form of the connection file. */
-export const deadlinesMs = { evaluate: 2000, endorse: 3000, submit: 1500, commitStatus: 1500, answer: 4000 };
+const deadlinesMs = { evaluate: 2000, endorse: 3000, submit: 1500, commitStatus: 1500, answer: 4000 };
 
 /** The network's part of a connection file; `tag.*` is in the main channel, `tag.other` only in the other one. */
 export function connectionOf(network: FabricNetwork, tag: string, options: StageOptions = {}): object {

@@ -15,7 +15,7 @@ export interface Life {
   revokedMs: number;
 }
 
-export interface Checked {
+interface Checked {
   readonly life: Life;
   readonly startedMs: number;
   readonly durationMs: number;

@@ -3,7 +3,7 @@ import type { HttpAnswer } from './http-exchange.ts';
 import type { Sender } from './sender.ts';
 
 /** The write of one sender, repeated until it is answered. */
-export interface Order {
+interface Order {
   readonly idempotencyKey: string;
   readonly body: string;
 }

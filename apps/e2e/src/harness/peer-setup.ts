@@ -31,7 +31,7 @@ export interface PeerSetup {
   stop(): Promise<void>;
 }
 
-export interface Asking {
+interface Asking {
   /** A string or Buffer is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;

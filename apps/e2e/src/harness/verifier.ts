@@ -5,7 +5,7 @@ import { runCli } from '@sealgate/verify';
 import type { AdminClient } from './admin-client.ts';
 import type { WriteAnswer } from './answers.ts';
 
-export interface Judgement {
+interface Judgement {
   /** The exit code: 0 verified, 1 not verified, 2 unreadable. */
   readonly exitCode: number;
   /** The report of `--json`. */

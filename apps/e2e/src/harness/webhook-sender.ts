@@ -81,7 +81,7 @@ export async function githubSource(setup: Installation, members: Members = {}) {
   return { networkId, secret, source, send, channel: `${networkId}.main` };
 }
 
-export interface Delivered {
+interface Delivered {
   readonly eventId: string;
   readonly records: readonly { id: string; channel: string; transactionId: string }[];
 }

@@ -170,7 +170,7 @@ function ofCount(row: CountRow): ListedDelivery {
 }
 
 /** Deliveries of one source, minute and outcome that left no event, and conflicts. */
-export interface DeliveryCount {
+interface DeliveryCount {
   readonly sourceId: string;
   readonly outcome: string;
   /** Set for refusals. */

@@ -24,7 +24,7 @@ export interface ReadingLimits {
   readonly idleMs: number;
 }
 
-export interface ReadingThreadOptions {
+interface ReadingThreadOptions {
   /** The file of `reading-worker`. */
   readonly program: URL;
   readonly limits: ReadingLimits;
@@ -206,7 +206,7 @@ function stopping(): AppError {
 }
 
 /** Maximum queued bytes, for all senders together and for each. */
-export interface TurnBounds {
+interface TurnBounds {
   readonly maxBytes: number;
   readonly maxBytesOfOne: number;
 }

@@ -16,7 +16,7 @@ export interface ListedRefusal extends Omit<Refusal, 'atMs'> {
   readonly outcome?: string | undefined;
 }
 
-export interface RefusalFilter {
+interface RefusalFilter {
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
   readonly from?: Date | undefined;
@@ -24,7 +24,7 @@ export interface RefusalFilter {
 }
 
 /** The refusals of one code and reason. */
-export interface RefusalCount {
+interface RefusalCount {
   readonly code: string;
   readonly reason: string | null;
   readonly deliveries: number;

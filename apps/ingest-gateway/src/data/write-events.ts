@@ -7,7 +7,7 @@ import type { RejectedDelivery } from '../domain/take-delivery.ts';
 // Writes the events that the append functions cannot write in the transaction of their records: those of pings, of
 // rejected deliveries, of late outcomes, and of writes on Fabric.
 
-export interface PingEvent {
+interface PingEvent {
   readonly eventId: string;
   readonly networkId: string;
   readonly keyId: string;

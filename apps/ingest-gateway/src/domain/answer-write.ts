@@ -25,7 +25,7 @@ export interface WriteRequest {
   confirmCaller(): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   readonly body: string;
   readonly replayed: boolean;
   /** Whether the transaction of the records has confirmed the guard. */

@@ -31,7 +31,7 @@ export interface Limits {
 }
 
 export const PERMISSIONS = ['ingest:ping', 'ingest:write'] as const;
-export type Permission = (typeof PERMISSIONS)[number];
+type Permission = (typeof PERMISSIONS)[number];
 
 /** What an ingest key may do. Absent `permissions` allow everything, `[]` nothing; the same for types. */
 export interface KeyGrants {

@@ -11,7 +11,7 @@ import {
 export type TailFilter = Pick<EventFilter, 'networkId' | 'type' | 'status' | 'kind' | 'channel'>;
 
 /** A client of the event stream. Its methods must not throw. */
-export interface TailListener {
+interface TailListener {
   /** Who listens: the holder of a token, or a person by issuer and subject. */
   readonly person: string;
   readonly filter: TailFilter;
@@ -22,7 +22,7 @@ export interface TailListener {
   onEnd(reason: string): void;
 }
 
-export interface EventTailPorts {
+interface EventTailPorts {
   readonly events: Pick<EventStore, 'list' | 'recent'>;
   readonly now: () => number;
   /** Runs `work` at once and then a second after each run has ended, until the returned function is called. */

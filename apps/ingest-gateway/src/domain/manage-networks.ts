@@ -20,7 +20,7 @@ export interface NetworkChange {
 }
 
 /** The transaction of a change. */
-export interface Transaction {
+interface Transaction {
   query<Row extends object>(statement: { readonly text: string; readonly values?: readonly unknown[] }): Promise<Row[]>;
 }
 
@@ -28,7 +28,7 @@ export interface Transaction {
 export type Also = (transaction: Transaction) => Promise<void>;
 
 /** Steps of a deletion that run in its transaction. */
-export interface DeletionSteps {
+interface DeletionSteps {
   readonly isInUse: (transaction: Transaction) => Promise<boolean>;
   readonly also: Also;
 }

@@ -5,7 +5,7 @@ import { readSubmission, type CanonicalSubmission, type ReadingRules } from './r
 export type AnyRules = ReadingRules | { readonly delivery: DeliveryRules };
 export type AnyReading = CanonicalSubmission | CanonicalDelivery;
 /** The result of reading by these rules. */
-export type ReadingBy<Rules extends AnyRules> = Rules extends { readonly delivery: DeliveryRules }
+type ReadingBy<Rules extends AnyRules> = Rules extends { readonly delivery: DeliveryRules }
   ? CanonicalDelivery
   : CanonicalSubmission;
 

@@ -16,7 +16,7 @@ export interface IngestEvent {
 /** An event and its status; an event whose status has changed counts as new. */
 export type SeenEvent = Pick<IngestEvent, 'eventId' | 'status' | 'at'>;
 
-export interface RecentEvents {
+interface RecentEvents {
   /** All events found, known ones included, up to the limit. */
   readonly seen: readonly SeenEvent[];
   readonly unknown: readonly IngestEvent[];

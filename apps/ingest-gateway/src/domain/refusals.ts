@@ -73,7 +73,7 @@ export interface Refusal {
 
 /** Outcomes of processing a delivery again after which there is nothing left to process. */
 export const DONE_OUTCOMES = ['written', 'replayed', 'answered'] as const;
-export type DoneOutcome = (typeof DONE_OUTCOMES)[number];
+type DoneOutcome = (typeof DONE_OUTCOMES)[number];
 
 /** The outcome of a delivery that was processed again and is done; undefined for any other. */
 export const doneOutcomeOf = ({ outcome }: { readonly outcome?: string | undefined }): DoneOutcome | undefined =>

@@ -12,7 +12,7 @@ export type TestOutcome =
 
 const TYPE = 'sealgate.test';
 
-export interface AdminDeliveryPorts {
+interface AdminDeliveryPorts {
   readonly findSource: (sourceId: string) => Promise<SourceCaller | undefined>;
   readonly takeDelivery: TakeDelivery;
   readonly charge: (

@@ -254,7 +254,7 @@ type UnitNote = Pick<UnitEvent, 'eventId' | 'units' | 'strippedFields'>;
 export const writeNote = ({ eventId, units, strippedFields }: UnitNote): string =>
   JSON.stringify([eventId, units, strippedFields]);
 
-export function readNote(note: string): UnitNote {
+function readNote(note: string): UnitNote {
   const [eventId, units, strippedFields] = JSON.parse(note) as [string, number, number];
   return { eventId, units, strippedFields };
 }

@@ -24,13 +24,13 @@ export interface RecordReader {
   versions(id: string, most: number): Promise<RecordVersion[]>;
 }
 
-export interface Page {
+interface Page {
   readonly records: readonly RecordVersion[];
   /** Pass it to get the next page; '' exactly on the last page. */
   readonly bookmark: string;
 }
 
-export interface History {
+interface History {
   /** Newest first. */
   readonly versions: readonly RecordVersion[];
   /** False if older versions were left out because there are too many or they are too large. */

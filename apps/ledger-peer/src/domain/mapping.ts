@@ -1,5 +1,5 @@
 /** The contract's names of the three transactions. */
-export interface Transactions {
+interface Transactions {
   readonly write: string;
   readonly read: string;
   readonly query: string;

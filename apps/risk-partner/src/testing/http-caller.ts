@@ -8,7 +8,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-export interface Sent {
+interface Sent {
   readonly key?: string;
   readonly body?: unknown;
   /** Sent unchanged instead of `body`. */
@@ -91,7 +91,7 @@ export async function inParallel<Job, Result>(
 }
 
 /** The outcome of a tool call: structured content, a JSON-RPC error, or an HTTP error. */
-export interface ToolAnswer {
+interface ToolAnswer {
   readonly status: number;
   readonly isError: boolean;
   readonly content: Readonly<Record<string, unknown>>;

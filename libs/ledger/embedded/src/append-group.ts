@@ -34,7 +34,7 @@ export function countStored(metrics: Metrics, onResult: OnResult | undefined): O
   };
 }
 
-export interface AppendGroupOptions {
+interface AppendGroupOptions {
   readonly sql: Sql;
   /** The log of each new record. */
   readonly epochs: Epochs;

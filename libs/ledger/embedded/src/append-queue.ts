@@ -35,7 +35,7 @@ export interface AppendQueueLimits {
   readonly answerWithinMs: number;
 }
 
-export interface AppendQueueOptions {
+interface AppendQueueOptions {
   readonly limits: AppendQueueLimits;
   /** Whether a call may contain several channels. */
   readonly mixes: boolean;

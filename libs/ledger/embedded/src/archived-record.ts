@@ -40,7 +40,7 @@ export const withoutContent = (record: ArchivedRecord): ArchivedRecord => ({
   data: null,
 });
 
-export interface LinePlace {
+interface LinePlace {
   readonly path: string;
   readonly channel: string;
   readonly index: number;

@@ -21,7 +21,7 @@ import { tileReader } from './tile-store.ts';
 import { lockArchive, writeErasures, type ErasureOptions } from './write-erasures.ts';
 
 /** `sql` must use a role that may read and erase in the channels. */
-export interface ArchiverOptions extends ErasureOptions {
+interface ArchiverOptions extends ErasureOptions {
   readonly origin: string;
   readonly signer: RootSigner;
   readonly checked: CheckedCheckpoint;

@@ -23,7 +23,7 @@ export type WitnessAnswer =
   | { readonly outcome: 'cosigned'; readonly line: string; readonly size: number }
   | { readonly outcome: Exclude<WitnessOutcome, 'cosigned'>; readonly size?: number; readonly detail: string };
 
-export interface WitnessQuestion {
+interface WitnessQuestion {
   readonly checkpoint: Checkpoint;
   /** Signed by the log only. */
   readonly note: string;

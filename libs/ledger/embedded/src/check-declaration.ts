@@ -11,7 +11,7 @@ import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import type { SignedCheckpoint } from './compare-channels.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 
-export interface DeclaredLog {
+interface DeclaredLog {
   /** An epoch that has no signed checkpoint yet. */
   readonly log: string;
   /** The epoch's row in the database. */

@@ -15,7 +15,7 @@ import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './
 import type { SavedCheckpoints } from './saved-checkpoints.ts';
 import { tileReader } from './tile-store.ts';
 
-export interface CompareOptions {
+interface CompareOptions {
   readonly sql: Sql;
   readonly origin: string;
   readonly saved: SavedCheckpoints;

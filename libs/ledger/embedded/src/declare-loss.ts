@@ -34,7 +34,7 @@ export interface LossDeclaration {
   readonly requestId: string;
 }
 
-export interface DeclareOptions {
+interface DeclareOptions {
   readonly sql: Sql;
   readonly epochs: Epochs;
   readonly origin: string;

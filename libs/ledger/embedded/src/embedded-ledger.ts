@@ -60,13 +60,13 @@ export interface EmbeddedLedgerOptions {
   readonly onResult?: OnResult;
 }
 
-export interface ChannelState {
+interface ChannelState {
   readonly channel: string;
   readonly size: number;
 }
 
 /** The actor of an erasure, named by the surface. The database adds its role. */
-export interface Eraser {
+interface Eraser {
   readonly actor: string;
   readonly requestId: string;
 }

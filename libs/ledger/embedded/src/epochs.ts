@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** A log in which a channel continues after a declared loss. */
-export interface Epoch {
+interface Epoch {
   readonly epoch: number;
   /** Channel position of the first record after the declaration. */
   readonly firstIndex: number;

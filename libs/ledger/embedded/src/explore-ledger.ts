@@ -7,7 +7,7 @@ import { findLogKeys } from './log-keys.ts';
 import { findCheckpoint, type ProveOptions } from './prove-record.ts';
 
 /** A channel in listings. */
-export interface ChannelOverview {
+interface ChannelOverview {
   readonly channel: string;
   /** Number of records. */
   readonly size: number;
@@ -20,7 +20,7 @@ export interface ChannelOverview {
 }
 
 /** A record without its content. */
-export interface ListedRecord {
+interface ListedRecord {
   readonly id: string;
   readonly type: string;
   readonly transactionId: string;
@@ -36,7 +36,7 @@ export interface ListedRecord {
   readonly at: string | undefined;
 }
 
-export interface ChannelLog {
+interface ChannelLog {
   readonly epoch: number;
   readonly origin: string;
   /** The newest signed note; of an ended log its final one. */
@@ -63,23 +63,23 @@ export interface LedgerExploration {
 }
 
 /** An item of a surface's list of pending work. */
-export interface UnsignedRecords {
+interface UnsignedRecords {
   readonly what: 'unsigned_records';
   readonly description: string;
   readonly count: number;
   readonly oldestAt: Date | undefined;
 }
 
-export interface PublishedKey {
+interface PublishedKey {
   /** As others pin it: `<name>+<id>+<base64>` (C2SP signed-note). */
   readonly verifierKey: string;
   readonly name: string;
   readonly keyId: string;
 }
 
-export type ChannelsWanted = { readonly after: string; readonly limit: number } | { readonly channel: string };
+type ChannelsWanted = { readonly after: string; readonly limit: number } | { readonly channel: string };
 
-export interface RecordsWanted {
+interface RecordsWanted {
   readonly channel: string;
   readonly below: number | undefined;
   readonly limit: number;

@@ -34,7 +34,7 @@ export interface Integrated {
 }
 
 /** A log and the checkpoint that this process last signed for it. */
-export interface LogWork {
+interface LogWork {
   readonly log: string;
   readonly signedLast: Checkpoint | undefined;
 }

@@ -10,7 +10,7 @@ import { needsComparison, LedgerCorruptError, LedgerNotContinuedError } from './
 import { LogKeyStatements } from './log-keys.ts';
 import { NewestCheckpoints, type SavedCheckpoints } from './saved-checkpoints.ts';
 
-export interface IntegratorOptions
+interface IntegratorOptions
   extends Omit<IntegrateOptions, 'checked' | 'logKeys'>, Omit<HaltedChannelsOptions, 'sql'>, ComparisonScheduleOptions {
   readonly saved: SavedCheckpoints;
   /** Interval between rounds. */

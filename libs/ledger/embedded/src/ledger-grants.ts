@@ -9,9 +9,9 @@ export const ledgerMigrations = migrationSet({
 });
 
 /** Rights of a database role in a channel; see migrations/0001_ledger.sql. */
-export type LedgerRight = 'append' | 'read' | 'audit' | 'erase' | 'integrate';
+type LedgerRight = 'append' | 'read' | 'audit' | 'erase' | 'integrate';
 
-export interface LedgerGrant {
+interface LedgerGrant {
   /** A channel name; `all`; or `unowned`: every channel that no grant owns. */
   readonly channel: string;
   readonly rights: readonly LedgerRight[];

@@ -22,7 +22,7 @@ const VERIFY_AGAIN_MS = 3_600_000;
 /** Maximum keys in a statement; the oldest are dropped. */
 const MAX_KEYS = 16;
 
-export interface LogKeyStatementsOptions {
+interface LogKeyStatementsOptions {
   readonly signer: RootSigner;
   /** Accepts every published root key. */
   readonly verifier: NoteVerifier;

@@ -38,7 +38,7 @@ export interface ProveOptions {
 
 const POLL_MS = 20;
 
-export interface RecordWanted {
+interface RecordWanted {
   readonly channel: string;
   readonly id: string;
   /** Records of other types are treated as absent, wherever they are stored. */

@@ -32,7 +32,7 @@ const PAGE = `SELECT * FROM (
 
 type PageRow = FoundRow & { readonly found: string };
 
-export interface QueryPorts {
+interface QueryPorts {
   readonly sql: Sql;
   readonly epochs: Epochs;
   /** Absent if this process has no archive. */

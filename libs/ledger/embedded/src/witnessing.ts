@@ -15,7 +15,7 @@ import { isOutage } from './database-problem.ts';
 import type { OpenLedgerOptions } from './open-embedded-ledger.ts';
 import { tileReader } from './tile-store.ts';
 
-export interface WitnessingOptions {
+interface WitnessingOptions {
   readonly sql: Sql;
   /** The policy of a log, all of whose witnesses have URLs. */
   readonly policyOf: (log: string) => LogPolicy;

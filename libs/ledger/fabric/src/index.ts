@@ -1,6 +1,5 @@
 export { ChannelMap } from './channel-map.ts';
 export { parseConnection, readConnectionFile } from './connection-file.ts';
-export type { FabricConnection } from './connection-file.ts';
 export type {
   Committed,
   ContractCall,

@@ -38,7 +38,7 @@ interface JournalSettings {
  * - unwritten: certainly nothing was written
  * - unsure: the database did not answer
  */
-export type Begun = 'begun' | 'claimed' | 'unwritten' | 'unsure';
+type Begun = 'begun' | 'claimed' | 'unwritten' | 'unsure';
 
 interface TransactionRow {
   readonly transaction_id: Buffer;

@@ -25,7 +25,7 @@ export interface FabricOptions {
   readonly onSettlement?: OnSettlement;
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   readonly sql: Database;
   /** The surface's schema, with the tables of `fabricMigrations(schema)`. */
   readonly schema: string;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Ledger, NewRecord, UnitClaim, UnitResult } from './ledger.ts';
 
 /** What a driver provides: a working ledger, and a channel name that was never used before. */
-export interface LedgerUnderTest {
+interface LedgerUnderTest {
   readonly ledger: () => Ledger;
   readonly newChannel: () => { network: string; channel: string };
 }

@@ -5,7 +5,7 @@ import { tcpGate, type TcpGate } from './tcp-gate.ts';
 
 export const one = { name: 'one', text: 'SELECT $1::int AS n', values: [1] };
 
-export interface GatedDatabases {
+interface GatedDatabases {
   /** A database behind the gate, with a deadline of 400 ms by default; closed after the test. */
   open(options?: Partial<DatabaseOptions>): Database;
   server(): ThrowawayPostgres;

@@ -2,7 +2,7 @@ import { credentials } from '@grpc/grpc-js';
 import { peer } from '@hyperledger/fabric-protos';
 
 /** PEM. Without `cert` and `key` the client sends no certificate. */
-export interface GreetingTls {
+interface GreetingTls {
   readonly ca: string;
   readonly cert?: string;
   readonly key?: string;

@@ -37,7 +37,7 @@ export interface CallFault {
   readonly statusAfter?: CallStatus;
 }
 
-export interface FaultScope {
+interface FaultScope {
   /** Default: until it is removed. */
   readonly times?: number;
   /** Default: every call of the kind. */
@@ -45,7 +45,7 @@ export interface FaultScope {
 }
 
 /** Overrides the validation result of a transaction or its reports. Codes are TxValidationCode. */
-export interface VerdictFault {
+interface VerdictFault {
   readonly transactionId?: string;
   /** Default: 1, or unlimited for a given transaction id. */
   readonly times?: number;
@@ -57,7 +57,7 @@ export interface VerdictFault {
   readonly blocks?: number;
 }
 
-export interface ActiveFault {
+interface ActiveFault {
   /** Number of calls it was applied to. */
   readonly struck: () => number;
   readonly remove: () => void;

@@ -12,7 +12,7 @@ export interface Membership {
   claimedMspId(creator: Uint8Array): string | undefined;
 }
 
-export interface Member {
+interface Member {
   readonly mspId: string;
   /** Whether the member signed these bytes: ECDSA over P-256 and SHA-256, in the low form. */
   signed(bytes: Uint8Array, signature: Uint8Array): boolean;

@@ -88,7 +88,7 @@ export async function runFabricSoak(parameters: readonly string[]): Promise<numb
 }
 
 /** A temporary real Fabric network. */
-export interface FabricNetwork {
+interface FabricNetwork {
   readonly data: string;
   /** The value of FABRIC_CONFIG. */
   readonly connectionFile: string;

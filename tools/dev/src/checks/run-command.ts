@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { workspaceRoot } from '../workspace.ts';
 
-export interface Command {
+interface Command {
   /** Arguments of Node: a script's path, or Node's own options before it. */
   readonly nodeArguments: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

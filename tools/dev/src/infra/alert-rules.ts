@@ -1,7 +1,7 @@
 import { projectFiles, readYaml } from '../rules/project-files.ts';
 
 /** A recording or alerting rule of infra/observability/rules. */
-export interface Rule {
+interface Rule {
   readonly record?: string;
   readonly alert?: string;
   readonly expr: string;

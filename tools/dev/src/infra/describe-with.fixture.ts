@@ -3,7 +3,7 @@ import { describe, it } from '@jest/globals';
 import { findProgram, foldersOf } from '@sealgate/local-services';
 import { workspaceRoot } from '../workspace.ts';
 
-export interface CommandRun {
+interface CommandRun {
   readonly ok: boolean;
   readonly output: string;
   readonly errors: string;

@@ -1,7 +1,7 @@
 import type { RunCommand } from './describe-with.fixture.ts';
 import { parseYaml } from '../rules/project-files.ts';
 
-export interface Variable {
+interface Variable {
   readonly name: string;
   readonly value?: string;
 }

@@ -11,7 +11,7 @@ import { buildSurface } from '../surfaces/bundled.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { imageNames, makeImageTree } from './image-tree.ts';
 
-export interface ReleaseOptions {
+interface ReleaseOptions {
   /** Replaced as a whole once everything is built. */
   readonly output: string;
   /** Undefined for a dry run. */

@@ -1,5 +1,5 @@
 /** A link of a page: its target as written, without the title. */
-export interface Link {
+interface Link {
   readonly target: string;
   readonly line: number;
 }

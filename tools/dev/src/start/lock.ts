@@ -18,7 +18,7 @@ const MARK = 'tools/dev/src/main.ts';
 /** The `npm start` that holds the data folder; undefined if there is none, or if it was killed. */
 export const lockHolder = (lockFile: string): number | undefined => holderOf(lockFile, MARK);
 
-export interface Lock {
+interface Lock {
   release(): void;
 }
 

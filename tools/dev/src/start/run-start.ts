@@ -71,7 +71,7 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Starts the same command in the background, prints its output until it is ready, and returns the exit code. */
-export async function detach(parameters: readonly string[], dataPath: string): Promise<number> {
+async function detach(parameters: readonly string[], dataPath: string): Promise<number> {
   const data = dataFolder(dataPath);
   prepareDataFolder(data);
   const output = openLog(data.startLog);
@@ -110,9 +110,9 @@ export async function detach(parameters: readonly string[], dataPath: string): P
 /** Set for a detached start whose parent waits at the other end of the IPC channel. */
 const detachedMark = 'SEALGATE_START_DETACHED';
 
-export type Report = { readonly kind: 'line' | 'failure' | 'ready'; readonly text: string };
+type Report = { readonly kind: 'line' | 'failure' | 'ready'; readonly text: string };
 
-export interface Reporter {
+interface Reporter {
   readonly isDetached: boolean;
   tell(line: string): void;
   fail(sentence: string): void;
@@ -140,7 +140,7 @@ export function reporter(): Reporter {
 }
 
 /** The message, if it is one of ours. */
-export function reportOf(message: unknown): Report | undefined {
+function reportOf(message: unknown): Report | undefined {
   if (typeof message !== 'object' || message === null || !('kind' in message) || !('text' in message)) return undefined;
   const { kind, text } = message;
   if (typeof text !== 'string' || (kind !== 'line' && kind !== 'failure' && kind !== 'ready')) return undefined;

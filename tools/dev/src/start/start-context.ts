@@ -29,7 +29,7 @@ export interface StartContext {
 }
 
 /** Opened resources, released in reverse order. A failed release does not prevent the others. */
-export interface ReleaseStack {
+interface ReleaseStack {
   own(name: string, release: () => Promise<void> | void): void;
   /** Returns the failed releases with their errors. Idempotent. */
   releaseAll(): Promise<readonly { readonly name: string; readonly error: unknown }[]>;

@@ -123,7 +123,7 @@ export const VENUES = [
 const OPEN = VENUES.slice(0, -1);
 
 /** Final state of a case: see the states of surface B. */
-export type Ending = 'received' | 'attached' | 'referred' | 'approved' | 'declined' | 'sealed' | 'withdrawn';
+type Ending = 'received' | 'attached' | 'referred' | 'approved' | 'declined' | 'sealed' | 'withdrawn';
 
 interface DemoCase {
   readonly subject: string;

@@ -10,7 +10,6 @@ export type Venue = Admin['Venue'];
 export type Outcome = Admin['Outcome'];
 export type LoggedDecision = Admin['LoggedDecision'];
 export type TimelineEntry = Public['TimelineEntry'];
-export type CaseStatus = Public['CaseStatus'];
 export type NewAttachment = Public['NewAttachment'];
 
 /** A case in lists of the admin listener. */

@@ -5,7 +5,7 @@ export interface Question {
 }
 
 /** The response of the gate: `body` is undefined if it was not JSON. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: unknown;
 }

@@ -17,7 +17,7 @@ interface LiveTail {
 const nothing: LiveTail = { events: [], state: 'connecting', missed: false };
 
 /** Adds an event at the top, or updates it in place. */
-export function withEvent(events: readonly IngestEvent[], event: IngestEvent): readonly IngestEvent[] {
+function withEvent(events: readonly IngestEvent[], event: IngestEvent): readonly IngestEvent[] {
   const known = events.findIndex(({ eventId }) => eventId === event.eventId);
   if (known >= 0) return events.with(known, event);
   return [event, ...events].slice(0, MAX_SHOWN);

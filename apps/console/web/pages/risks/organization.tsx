@@ -9,7 +9,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
 
-export type Me = RiskSchemas['DashboardWhoami'];
+type Me = RiskSchemas['DashboardWhoami'];
 
 interface Organization {
   readonly id: string;

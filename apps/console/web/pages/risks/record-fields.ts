@@ -171,7 +171,7 @@ export function bodyOf(fields: readonly Field[], draft: Draft, before: Draft | u
 }
 
 /** Deep equality, with members in any order. */
-export const isSame = (one: unknown, other: unknown): boolean => sorted(one) === sorted(other);
+const isSame = (one: unknown, other: unknown): boolean => sorted(one) === sorted(other);
 
 const sorted = (value: unknown): string =>
   JSON.stringify(value ?? null, (_, member: unknown) =>

@@ -28,7 +28,7 @@ export const riskClient = (orgId: string | undefined) =>
     ...(orgId !== undefined && { headers: { 'X-Organization': orgId } }),
   });
 
-export interface Found<Item> {
+interface Found<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }

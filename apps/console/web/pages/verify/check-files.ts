@@ -32,7 +32,7 @@ import {
 } from './pins.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
-export type Kind =
+type Kind =
   | 'receipt'
   | 'proof'
   | 'answer'

@@ -102,7 +102,7 @@ export function exactBytes(text: string): Buffer | undefined {
 }
 
 /** Longer headers of signatures are refused; no supported sender sends one. */
-export const MAX_SIGNATURE_LENGTH = 2048;
+const MAX_SIGNATURE_LENGTH = 2048;
 /** A sender signs with two secrets while one is rotated. */
 export const MOST_SIGNATURES = 10;
 const SIGNED_ID = /^[\x21-\x7e]{1,256}$/;

@@ -1,7 +1,7 @@
 const OURS = '(SELECT channel_id FROM ledger.channels WHERE channel = $1)';
 
 /** A column, the statement that edits it in the channel `$1`, and the record that an audit must name. */
-export type Edit = readonly [column: string, statement: string, firstBadRecordId: string | null];
+type Edit = readonly [column: string, statement: string, firstBadRecordId: string | null];
 
 export const flipByte = (column: string): string => `set_byte(${column}, 3, get_byte(${column}, 3) # 1)`;
 export const row =

@@ -26,7 +26,7 @@ export const record = (n: number, more: object = {}) => ({
   ...more,
 });
 
-export const newClaim = () => ({ claim: randomBytes(32), fingerprint: 's1:f', acceptable: ['s1:f'] });
+const newClaim = () => ({ claim: randomBytes(32), fingerprint: 's1:f', acceptable: ['s1:f'] });
 
 /** The process that signs and writes the archive. */
 export function archiverOf(test: TestLedger, files: ArchiveFiles, onError: (error: unknown) => void) {

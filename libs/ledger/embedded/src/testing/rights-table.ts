@@ -5,7 +5,7 @@
  */
 export const CHANNELS = ['demo.evidence', 'demo.cases', 'demo.main', 'acme.main'] as const;
 export const ROLES = ['risk', 'gate', 'peer', 'ingest', 'operator', 'stranger'] as const;
-export type Role = (typeof ROLES)[number];
+type Role = (typeof ROLES)[number];
 
 const ALL = CHANNELS.join(' ');
 const NONE = '';

@@ -185,7 +185,7 @@ interface RiskApi {
 }
 
 /** @throws UserError if it is rejected or not answered. Waits when rate limited. */
-export function riskApi(url: string, key: string): RiskApi {
+function riskApi(url: string, key: string): RiskApi {
   const headers = { authorization: `Bearer ${key}` };
   const post = (path: string, body: object): Promise<Posted> => postPatiently(`${url}${path}`, { headers, body });
   return {
