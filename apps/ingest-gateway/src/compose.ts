@@ -17,7 +17,8 @@ import { MOST_BYTES } from './domain/body-budget.ts';
 import { processAgain, testDelivery } from './domain/test-delivery.ts';
 import { formOf } from './routes/hooks.ts';
 import { ingestGuard, type IngestGuard } from './ingest-guard.ts';
-import { openParts, type Basics, type Parts } from './parts.ts';
+import { openParts, type Parts } from './parts.ts';
+import type { Basics } from './open-refusals.ts';
 
 /** Opens all resources of the service and builds its two listeners from them. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {

@@ -1,6 +1,6 @@
 import type { Surface } from '@sealgate/audit';
 import type { BodyRequest, BodyShare } from '@sealgate/http';
-import type { Own } from '@sealgate/service-host';
+import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import { CONFLICT, type deliveryCounts } from './data/deliveries-store.ts';
 import { refusalWriter, refusedStore } from './data/refused-store.ts';
 import {
@@ -15,7 +15,9 @@ import type { LiveSource, SourceCaller } from './domain/caller.ts';
 import type { KeptDelivery, Refusal } from './domain/refusals.ts';
 import type { DeliveryRequest } from './domain/take-delivery.ts';
 import type { IngestMetrics } from './ingest-metrics.ts';
-import type { Basics } from './parts.ts';
+import type { GatewayConfig } from './config.ts';
+
+export type Basics = HostBasics<GatewayConfig>;
 
 const EXPIRE_EVERY_MS = 60_000;
 

@@ -16,8 +16,7 @@ import { reasonOf } from './domain/refusals.ts';
 import { isVouched, type Unvouched, type Vouched } from './domain/schemes/scheme.ts';
 import { takeDelivery, type DeliveryRequest, type TakeDelivery } from './domain/take-delivery.ts';
 import type { DeliveryOutcome, IngestMetrics } from './ingest-metrics.ts';
-import { openRefusals } from './open-refusals.ts';
-import type { Basics } from './parts.ts';
+import { type Basics, openRefusals } from './open-refusals.ts';
 
 /** How long a concurrent repeat of a delivery waits for the first one: a sender would take a 409 for a failure. */
 const IN_FLIGHT_WAIT_MS = 5000;

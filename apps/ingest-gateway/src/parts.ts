@@ -1,7 +1,7 @@
 import { apiKeys, lastUsedWriter } from '@sealgate/api-keys';
 import { openSurface, type SecretUse } from '@sealgate/audit';
 import { missingRights } from '@sealgate/ledger-embedded';
-import type { Basics as HostBasics, Own } from '@sealgate/service-host';
+import type { Own } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { ingestRemovals } from './data/event-retention.ts';
 import { onceEach } from './data/event-rows.ts';
@@ -16,10 +16,10 @@ import { migrations, SCHEMA } from './ingest-migrations.ts';
 import { openLedger } from './open-ledger.ts';
 import { openReading } from './open-reading.ts';
 import { openSources } from './open-sources.ts';
+import type { Basics } from './open-refusals.ts';
 
 export const NAME = 'ingest-gateway';
 
-export type Basics = HostBasics<GatewayConfig>;
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 const DAY_MS = 86_400_000;

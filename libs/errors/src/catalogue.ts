@@ -1,4 +1,8 @@
-import type { CatalogueEntry } from './error-code.ts';
+interface CatalogueEntry {
+  readonly status: number;
+  readonly title: string;
+  readonly description: string;
+}
 
 /**
  * Every error code that an API may send. Clients program against `code`; `title` is constant per code; `description`

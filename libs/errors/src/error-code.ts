@@ -8,12 +8,6 @@ export const ITEM_CODES = {
   },
 } as const;
 
-export interface CatalogueEntry {
-  readonly status: number;
-  readonly title: string;
-  readonly description: string;
-}
-
 /** A code of a problem document. */
 export type ErrorCode = keyof typeof CATALOGUE;
 

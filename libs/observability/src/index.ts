@@ -1,5 +1,5 @@
+export { buildInfo } from './build-info.ts';
 export {
-  buildInfo,
   createLog,
   LOG_LEVELS,
   logMetrics,

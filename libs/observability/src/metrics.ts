@@ -1,6 +1,6 @@
 import * as prom from 'prom-client';
 import { ClosedLabels, type Labels, type LabelSets, type UnknownLabels } from './closed-labels.ts';
-import { buildInfo } from './log.ts';
+import { buildInfo } from './build-info.ts';
 
 /** Histogram buckets in seconds for requests, up to the longest request. */
 export const REQUEST_SECONDS: readonly number[] = [

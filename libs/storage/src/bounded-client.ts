@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { Client, type ClientConfig, Connection, Query, type QueryResult } from 'pg';
+import { Client, type ClientConfig, Connection, type PoolClient, Query, type QueryResult } from 'pg';
 import { spanChannel, startSpan } from '@sealgate/observability';
-import type { Statement } from './database.ts';
 import { connectFailure, isDiskFault, NeverSentError, READ_ONLY } from './database-errors.ts';
 import { statementSpan, tracedQuery } from './statement-span.ts';
 import type { TimelinePosition } from './timeline-memory.ts';
+import type { Statement } from './sql.ts';
+
+/** A leased connection; `release(true)` destroys it instead of returning it to the pool. */
+export type LeasedClient = BoundedClient & PoolClient;
 
 /** A connection that was idle for longer is checked for a close by the server before it gets a statement. */
 const TRUSTED_IDLE_MS = 10;

@@ -1,4 +1,4 @@
-import type { Database, Sql } from './database.ts';
+import type { Database } from './database.ts';
 import {
   DatabaseFullError,
   DatabaseRefusedError,
@@ -8,6 +8,7 @@ import {
 } from './database-errors.ts';
 import { callableFunctions, MADE_BY_RELEASE_CANDIDATE, newestFile, type MigrationSet } from './migration-set.ts';
 import { FUNCTIONS_ONLY_SCHEMA } from './runtime-grants.ts';
+import type { Sql } from './sql.ts';
 
 /** Checks whether a service can work with its database. */
 export interface DatabaseCheck {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { BoundedClient } from './bounded-client.ts';
+import { BoundedClient, type LeasedClient } from './bounded-client.ts';
 import { BoundedPool } from './bounded-pool.ts';
 import { DatabaseServers, roleOf } from './database-servers.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from './database-errors.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
+import type { QueryOptions, Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
@@ -26,32 +27,6 @@ const ANSWER_WITHIN_MS = 1_000;
 const CLOSE_POLL_MS = 5;
 /** How long `close` waits for the server to close its end. */
 const GOODBYE_MS = 500;
-
-/**
- * One SQL statement. `values` fill `$1..$n`. A `name` makes it a prepared statement of its connection (one text per
- * name, otherwise pg throws), unless names are dropped: see `preparedStatements`.
- */
-export interface Statement {
-  readonly name?: string;
-  readonly text: string;
-  readonly values?: readonly unknown[];
-}
-
-/** `deadlineMs` covers everything: waiting for a connection, connecting and the answer. */
-export interface QueryOptions {
-  readonly deadlineMs?: number;
-}
-
-/** Runs statements: a database, or one transaction of it. */
-export interface Sql {
-  /**
-   * Returns the rows.
-   *
-   * @throws DatabaseUnavailableError when no answer came: unreachable, cut, timed out, shutting down, full.
-   * @throws pg.DatabaseError for every other refusal of the server.
-   */
-  query<Row extends object = Record<string, unknown>>(statement: Statement, options?: QueryOptions): Promise<Row[]>;
-}
 
 /** A connection pool of which no call hangs: each ends at its deadline, whatever the server does. */
 export interface Database extends Sql {
@@ -196,18 +171,15 @@ async function runStatement(
   }
 }
 
-// What pg and pg-pool cannot do, and only that: see "Why the pool has code of its own" in the README.
-
-/** A leased connection; `release(true)` destroys it instead of returning it to the pool. */
-export type LeasedClient = BoundedClient & PoolClient;
-
 const isUnfit = (error: unknown): boolean => error instanceof ServerUnfitError;
 
 /** An idle connection was destroyed because another one of the pool broke, or the URL has changed. */
 class SuspectedError extends Error {}
 
+// What pg and pg-pool cannot do, and only that: see "Why the pool has code of its own" in the README.
+
 /** pg's pool with a bound on every wait; idle connections are dropped once one connection has broken. */
-export class ConnectionPool {
+class ConnectionPool {
   readonly pool: BoundedPool;
   readonly #options: DatabaseOptions;
   readonly #servers: DatabaseServers;

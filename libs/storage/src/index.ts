@@ -2,7 +2,7 @@ export { backgroundLoop, reasonOf, startTimer } from './background-loop.ts';
 export type { BackgroundLoop, BackgroundLoopOptions } from './background-loop.ts';
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export { openDatabase } from './database.ts';
-export type { Database, DatabaseOptions, QueryOptions, Sql, Statement } from './database.ts';
+export type { Database, DatabaseOptions } from './database.ts';
 export { databaseCheck } from './database-check.ts';
 export type { DatabaseCheck } from './database-check.ts';
 export {
@@ -25,3 +25,4 @@ export type { ServerReport } from './accept-timeline.ts';
 export { timelineMemory } from './timeline-memory.ts';
 export type { TimelineEvent } from './timeline-memory.ts';
 export { writeBehind } from './write-behind.ts';
+export type { QueryOptions, Sql, Statement } from './sql.ts';

@@ -1,9 +1,9 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import type { Statement } from './database.ts';
 import { DatabaseServers, roleOf } from './database-servers.ts';
 import { checkFiles, MADE_BY_RELEASE_CANDIDATE, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
 import { timelineMemory } from './timeline-memory.ts';
+import type { Statement } from './sql.ts';
 
 /** Advisory lock held while migrating; an arbitrary number that nothing else here uses. */
 const MIGRATION_LOCK = 5_341_778_203;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { backgroundLoop } from './background-loop.ts';
-import type { Sql, Statement } from './database.ts';
+import type { Sql, Statement } from './sql.ts';
 
 /** Maximum rows of one step: a transaction of its own, of some ten milliseconds. */
 const STEP_ROWS = 1000;

@@ -1,12 +1,20 @@
-import type { ConnectionPool, LeasedClient, QueryOptions, Sql, Statement } from './database.ts';
 import { DatabaseUnavailableError, isPreparedElsewhere, statementFailure } from './database-errors.ts';
+import type { QueryOptions, Sql, Statement } from './sql.ts';
+import type { LeasedClient } from './bounded-client.ts';
+
+/** What a transaction uses of the connection pool. */
+interface Connections {
+  lease(endsAt: number): Promise<LeasedClient>;
+  prepared(statement: Statement): Statement;
+  dropNames(): void;
+}
 
 /** How much later than this process the server ends a transaction whose client fell silent. */
 const SERVER_MARGIN_MS = 1_000;
 
 /** See `Database.transaction`. */
 export async function runTransaction<T>(
-  connections: ConnectionPool,
+  connections: Connections,
   work: (sql: Sql) => Promise<T>,
   deadlineMs: number,
 ): Promise<T> {
@@ -28,12 +36,7 @@ export async function runTransaction<T>(
 }
 
 /** A BEGIN without an answer has changed nothing, so it is retried once on another connection. */
-async function begin(
-  connections: ConnectionPool,
-  deadlineMs: number,
-  endsAt: number,
-  retries = 1,
-): Promise<LeasedClient> {
+async function begin(connections: Connections, deadlineMs: number, endsAt: number, retries = 1): Promise<LeasedClient> {
   const client = await connections.lease(endsAt);
   try {
     // SET LOCAL ends with the transaction, so it is safe behind PgBouncer; one message for all three.
@@ -59,11 +62,11 @@ class TransactionSql implements Sql {
   /** The first refusal of the server: after it, PostgreSQL can only roll back. */
   firstFailure: unknown;
   readonly #client: LeasedClient;
-  readonly #connections: ConnectionPool;
+  readonly #connections: Connections;
   readonly #endsAt: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(client: LeasedClient, connections: ConnectionPool, endsAt: number) {
+  constructor(client: LeasedClient, connections: Connections, endsAt: number) {
     this.#client = client;
     this.#connections = connections;
     this.#endsAt = endsAt;

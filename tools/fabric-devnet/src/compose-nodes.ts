@@ -3,8 +3,37 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { DevnetError } from './devnet-error.ts';
 import type { NetworkPlan, Role } from './network-plan.ts';
-import type { Nodes } from './nodes.ts';
 import { explainOutput, wordsOf } from './run-command.ts';
+import type { CommandName } from './fabric-commands.ts';
+
+interface CommandRun {
+  /** Name of the command in messages. */
+  readonly title: string;
+  /** Added to the base environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+/** The programs of a network: long-running ones by role, and Fabric's commands. */
+export interface Nodes {
+  start(role: Role): Promise<void>;
+  isRunning(role: Role): Promise<boolean>;
+  /** SIGTERM first; false if it was not running. */
+  end(role: Role): Promise<boolean>;
+  /** SIGKILL. */
+  kill(role: Role): Promise<boolean>;
+  /** SIGSTOP: it keeps its connections and answers nothing. */
+  freeze(role: Role): Promise<void>;
+  thaw(role: Role): Promise<void>;
+  /** Undefined for a container: see `docker compose logs`. */
+  logFile(role: Role): string | undefined;
+  /** The end of its log; empty if there is none. */
+  lastOutput(role: Role): Promise<string>;
+  /** The process of this role on this machine; undefined if it runs in a container or not at all. */
+  pidOf(role: Role): number | undefined;
+  /** Runs one of Fabric's commands and returns its output. @throws DevnetError with its last output line. */
+  run(command: CommandName, parameters: readonly string[], run: CommandRun): Promise<string>;
+}
 
 export const composeFile = resolve(import.meta.dirname, '../../../docker/compose.yaml');
 

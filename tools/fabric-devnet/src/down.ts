@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { explainFileError } from '@sealgate/local-services';
 import { locked, readMemory } from './network-folder.ts';
 import { contractNames, networkPlan } from './network-plan.ts';
-import { type Nodes, openNodes, rolesOf } from './nodes.ts';
+import { openNodes, rolesOf } from './nodes.ts';
+import type { Nodes } from './compose-nodes.ts';
 
 /** Stops all programs of the network in `data` in parallel and returns how many were running. Committed data stays. */
 export async function down({ data, env }: { readonly data: string; readonly env: NodeJS.ProcessEnv }): Promise<number> {

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { channelProfile, configtx, coreYaml, cryptoConfig, ordererYaml } from './configuration.ts';
 import { DevnetError } from './devnet-error.ts';
 import type { NetworkPlan, OrganizationPlan } from './network-plan.ts';
-import type { Nodes } from './nodes.ts';
+import type { Nodes } from './compose-nodes.ts';
 
 const builderSource = resolve(import.meta.dirname, '../builder');
 

@@ -1,4 +1,4 @@
-import { composeNodes } from './compose-nodes.ts';
+import { composeNodes, type Nodes } from './compose-nodes.ts';
 import { contractPackage } from './contract-package.ts';
 import { DevnetError } from './devnet-error.ts';
 import type { CommandName, FabricCommands } from './fabric-commands.ts';
@@ -12,35 +12,6 @@ import {
 } from './network-plan.ts';
 import { nodeProcesses, type NodeProcesses, type ProcessSpec } from './node-processes.ts';
 import { runCommand } from './run-command.ts';
-
-interface CommandRun {
-  /** Name of the command in messages. */
-  readonly title: string;
-  /** Added to the base environment. */
-  readonly env?: Readonly<Record<string, string>>;
-  readonly timeoutMs?: number;
-}
-
-/** The programs of a network: long-running ones by role, and Fabric's commands. */
-export interface Nodes {
-  start(role: Role): Promise<void>;
-  isRunning(role: Role): Promise<boolean>;
-  /** SIGTERM first; false if it was not running. */
-  end(role: Role): Promise<boolean>;
-  /** SIGKILL. */
-  kill(role: Role): Promise<boolean>;
-  /** SIGSTOP: it keeps its connections and answers nothing. */
-  freeze(role: Role): Promise<void>;
-  thaw(role: Role): Promise<void>;
-  /** Undefined for a container: see `docker compose logs`. */
-  logFile(role: Role): string | undefined;
-  /** The end of its log; empty if there is none. */
-  lastOutput(role: Role): Promise<string>;
-  /** The process of this role on this machine; undefined if it runs in a container or not at all. */
-  pidOf(role: Role): number | undefined;
-  /** Runs one of Fabric's commands and returns its output. @throws DevnetError with its last output line. */
-  run(command: CommandName, parameters: readonly string[], run: CommandRun): Promise<string>;
-}
 
 interface NodesOptions {
   readonly plan: NetworkPlan;

@@ -1,6 +1,6 @@
 import { DevnetError } from './devnet-error.ts';
 import type { NetworkPlan, OrganizationPlan } from './network-plan.ts';
-import type { Nodes } from './nodes.ts';
+import type { Nodes } from './compose-nodes.ts';
 
 /** Fabric's `peer` command as one organisation's admin, for that organisation's peer. */
 export interface PeerClient {

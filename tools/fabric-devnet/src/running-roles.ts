@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isPortFree } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
 import { type ContractName, type NetworkPlan, portsOf, type Role } from './network-plan.ts';
-import type { Nodes } from './nodes.ts';
 import { explainOutput, wordsOf } from './run-command.ts';
+import type { Nodes } from './compose-nodes.ts';
 
 const readyTimeoutMs = 45_000;
 

@@ -14,11 +14,12 @@ import {
   networkPlan,
   type NetworkPlan,
 } from './network-plan.ts';
-import { type ContractPrograms, type Nodes, openNodes, rolesOf, rolesOfContracts } from './nodes.ts';
+import { type ContractPrograms, openNodes, rolesOf, rolesOfContracts } from './nodes.ts';
 import { ordererChannels } from './orderer-channels.ts';
 import { joinChannel, joinedChannels, peerClient } from './peer-client.ts';
 import { canRead, proveCommits } from './probe.ts';
 import { startRoles, waitUntil } from './running-roles.ts';
+import type { Nodes } from './compose-nodes.ts';
 
 export interface UpOptions {
   /** Absolute. */

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { checkAudit } from './check-audit.ts';
-import type { CommandHost } from './cli.ts';
 import { readKeySet } from './given-keys.ts';
 import { pathIn, readJson } from './read-file.ts';
-import { runCheck } from './run-check.ts';
+import { type CommandHost, runCheck } from './run-check.ts';
 
 const HELP = `
 FILE holds the pages of an export of the audit trail, one a line, as "sealgate audit export" saves them. Pin the key set:

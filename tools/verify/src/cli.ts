@@ -5,31 +5,10 @@ import { addAuditCommand } from './audit-command.ts';
 import { addDecisionsCommand, addDeliveryCommand, addPackCommand } from './document-commands.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addMonitorCommand } from './monitor-command.ts';
-import type { LOG_PROBLEMS, LogProblemKind } from './monitor-log.ts';
 import { addProofCommand, addReceiptCommands } from './receipt-commands.ts';
 import { addReleaseCommand } from './release-command.ts';
 import { addEnvelopeCommand, addSignedCommand } from './signature-commands.ts';
-
-/** The command line's view of the process that runs it. */
-interface CliContext {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** Relative paths are resolved against it, and the key of the demo is searched from here upwards. */
-  readonly directory: string;
-  /** Milliseconds since the epoch; by default the clock of this machine. */
-  readonly now?: () => number;
-  /** For a command that runs until stopped: aborted by SIGTERM or SIGINT from then on. */
-  readonly stopSignal?: () => AbortSignal;
-}
-
-/** Context of a command, with its exit code. */
-export interface CommandHost extends CliContext {
-  readonly now: () => number;
-  readonly exit: (code: ExitCode) => void;
-}
-
-/** 0: verified. 1: not verified. 2: wrong use, unreadable input, or output that cannot be written. From 10: findings of `monitor`. */
-export type ExitCode = 0 | 1 | 2 | (typeof LOG_PROBLEMS)[LogProblemKind];
+import type { CliContext, CommandHost, ExitCode } from './run-check.ts';
 
 const HELP = `
 Exit codes: 0 verified, 1 not verified, 2 wrong use, or a file that cannot be read or written.

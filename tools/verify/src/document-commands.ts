@@ -3,11 +3,10 @@ import type { Command } from 'commander';
 import { checkDecisions } from './check-decisions.ts';
 import { checkDelivery, senderKey, type SenderKey } from './check-delivery.ts';
 import { checkPack } from './check-pack.ts';
-import type { CommandHost } from './cli.ts';
 import { readKeySet } from './given-keys.ts';
 import { readPackFile } from './pack-file.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
-import { type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
+import { type CommandHost, type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
 const PACK_HELP = `

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { checkCheckpoint, checkConsistency, type Connection, readConsistencyPath } from './check-consistency.ts';
 import { checkLog } from './check-log.ts';
-import type { CommandHost } from './cli.ts';
 import { pathIn, readJson, readText } from './read-file.ts';
-import { type CommonOptions, runKeyedCheck, withKeyOptions } from './run-check.ts';
+import { type CommandHost, type CommonOptions, runKeyedCheck, withKeyOptions } from './run-check.ts';
 import type { NoteInput } from './signed-checkpoint.ts';
 import { connectionByTiles } from './tile-directory.ts';
 import { UnreadableError } from './shape.ts';

@@ -2,12 +2,11 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bytes } from '@sealgate/json';
 import type { Command } from 'commander';
-import type { CommandHost, ExitCode } from './cli.ts';
 import { followLog, LOG_PROBLEMS, LogProblem, type SeenLog } from './monitor-log.ts';
 import { metricsText, serveMetrics, type WatchedLog } from './monitor-metrics.ts';
 import { pinnedKey, readPolicy, type KeyOptions } from './pinned-key.ts';
 import { pathIn, readBytesIfThere, readText, writeWhole } from './read-file.ts';
-import { withKeyOptions } from './run-check.ts';
+import { type CommandHost, type ExitCode, withKeyOptions } from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
 interface MonitorOptions extends KeyOptions {

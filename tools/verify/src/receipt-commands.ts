@@ -3,11 +3,10 @@ import { checkAnswer, readWriteAnswer } from './check-answer.ts';
 import { checkDeclaration, type DeclarationFile, readDeclarationFile } from './check-declaration.ts';
 import { checkLogProof } from './check-log-proof.ts';
 import { checkReceipt } from './check-receipt.ts';
-import type { CommandHost } from './cli.ts';
 import { type KeyOptions, pinnedKey, readPolicy } from './pinned-key.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
 import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
-import { type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
+import { type CommandHost, type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
 
 const RECEIPT_HELP = `
 FILE is the JSON {receipt, proof} of a record from the admin API or the ledger peer. Its content is checked if it is in the

@@ -3,10 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NoteVerifier } from '@sealgate/merkle';
 import type { Command } from 'commander';
-import type { CommandHost } from './cli.ts';
 import { openFile, pathIn, readBytesIfThere, readText } from './read-file.ts';
 import { startReport, type Report, type Reporter } from './report.ts';
-import { runKeyedCheck } from './run-check.ts';
+import { type CommandHost, runKeyedCheck } from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
 interface ReleaseOptions {

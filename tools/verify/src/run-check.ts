@@ -1,8 +1,29 @@
 import type { Command } from 'commander';
-import type { CommandHost } from './cli.ts';
 import { type KeyOptions, pinnedKey, type PinnedKey, StatementRefusedError } from './pinned-key.ts';
 import { type Report, startReport, type Step } from './report.ts';
 import { UnreadableError } from './shape.ts';
+import type { LOG_PROBLEMS, LogProblemKind } from './monitor-log.ts';
+
+/** 0: verified. 1: not verified. 2: wrong use, unreadable input, or output that cannot be written. From 10: findings of `monitor`. */
+export type ExitCode = 0 | 1 | 2 | (typeof LOG_PROBLEMS)[LogProblemKind];
+
+/** The command line's view of the process that runs it. */
+export interface CliContext {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Relative paths are resolved against it, and the key of the demo is searched from here upwards. */
+  readonly directory: string;
+  /** Milliseconds since the epoch; by default the clock of this machine. */
+  readonly now?: () => number;
+  /** For a command that runs until stopped: aborted by SIGTERM or SIGINT from then on. */
+  readonly stopSignal?: () => AbortSignal;
+}
+
+/** Context of a command, with its exit code. */
+export interface CommandHost extends CliContext {
+  readonly now: () => number;
+  readonly exit: (code: ExitCode) => void;
+}
 
 export interface CommonOptions extends KeyOptions {
   readonly json?: boolean | undefined;

@@ -5,11 +5,10 @@ import type { Command } from 'commander';
 import { checkEligibility, eligibilityIn } from './check-eligibility.ts';
 import { checkEnvelope, envelopeIn } from './check-envelope.ts';
 import { checkSigned } from './check-signed.ts';
-import type { CommandHost } from './cli.ts';
 import { readKeySet } from './given-keys.ts';
 import { pinnedKey } from './pinned-key.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
-import { type CommonOptions, runCheck, withKeyOptions } from './run-check.ts';
+import { type CommandHost, type CommonOptions, runCheck, withKeyOptions } from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
 const ENVELOPE_HELP = `

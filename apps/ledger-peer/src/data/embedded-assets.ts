@@ -12,10 +12,11 @@ import {
 } from '@sealgate/ledger-port';
 import { parseBundlePath, parseTilePath } from '@sealgate/merkle';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
-import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
+import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { PublicLog } from '../domain/read-assets.ts';
 import { textOfStored } from './record-text.ts';
+import type { WrittenTransaction } from '../domain/asset-result.ts';
 
 interface EmbeddedAssets extends AssetLedger {
   /** Receives results that arrive after the caller was answered. */

@@ -8,8 +8,8 @@ import {
   type SubmitOptions,
 } from '@sealgate/ledger-fabric';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import type { AssetLedger, JobPart, NewAsset, WriteOutcome, WrittenTransaction } from '../domain/asset-ledger.ts';
-import type { AssetResult } from '../domain/asset-result.ts';
+import type { AssetLedger, JobPart, NewAsset, WriteOutcome } from '../domain/asset-ledger.ts';
+import type { AssetResult, WrittenTransaction } from '../domain/asset-result.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { ContractWords } from './contract-words.ts';
 

@@ -1,6 +1,15 @@
 import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from '../domain/jobs.ts';
 import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
-import type { JobTable } from './jobs-store.ts';
+import type { Statement } from '@sealgate/storage';
+import type { Leases } from './leases.ts';
+
+/** Shared access to the jobs table. */
+export interface JobTable {
+  /** @throws AppError UNAVAILABLE if the database does not answer. */
+  readonly ask: <Row extends object>(statement: Statement) => Promise<Row[]>;
+  readonly leases: Leases;
+  readonly now: () => number;
+}
 
 interface ClaimRow {
   job_id: string;

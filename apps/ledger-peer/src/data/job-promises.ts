@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { DatabaseUnavailableError } from '@sealgate/storage';
 import type { JobStore, JobView, PromisedJob } from '../domain/jobs.ts';
 import { KEEP_RESULTS_MS, promiseStatement } from './job-statements.ts';
-import type { JobTable } from './jobs-store.ts';
+import type { JobTable } from './job-claims.ts';
 
 export interface JobPromisesOptions {
   /** Maximum queued jobs; more are rejected. */

@@ -3,7 +3,7 @@ import type { WaitingItem } from '@sealgate/admin-api';
 import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
 import type { AssetResult } from '../domain/asset-result.ts';
 import type { JobStore, RunningJobs, TakenJob } from '../domain/jobs.ts';
-import { jobClaims } from './job-claims.ts';
+import { jobClaims, type JobTable } from './job-claims.ts';
 import { JobPromises, type JobPromisesOptions } from './job-promises.ts';
 import { takeStatement } from './job-statements.ts';
 import type { Leases } from './leases.ts';
@@ -87,14 +87,6 @@ export async function waitingJobs(sql: Sql): Promise<WaitingItem> {
     count: Number(row?.count ?? 0),
     oldestAt: row?.oldest ?? undefined,
   };
-}
-
-/** Shared access to the jobs table. */
-export interface JobTable {
-  /** @throws AppError UNAVAILABLE if the database does not answer. */
-  readonly ask: <Row extends object>(statement: Statement) => Promise<Row[]>;
-  readonly leases: Leases;
-  readonly now: () => number;
 }
 
 function jobTable({ sql, leases, now }: { sql: Sql; leases: Leases; now: () => number }): JobTable {

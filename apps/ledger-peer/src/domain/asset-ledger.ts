@@ -1,5 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
-import type { AssetResult, FailureCode } from './asset-result.ts';
+import type { AssetResult, FailureCode, WrittenTransaction } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset to write. */
@@ -9,14 +9,6 @@ export interface NewAsset {
   readonly data: JsonValue;
   /** The data as canonical JSON (RFC 8785). */
   readonly text: string;
-}
-
-/** One transaction of the ledger, and which assets of a write it contains. */
-export interface WrittenTransaction {
-  readonly transactionId: string;
-  /** The block on Fabric, the first index of the transaction in the embedded ledger; null if unknown. */
-  readonly blockNumber: number | null;
-  readonly assetIds: readonly string[];
 }
 
 /**

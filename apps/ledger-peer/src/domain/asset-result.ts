@@ -1,6 +1,13 @@
 import type { ErrorCode, ItemCode } from '@sealgate/errors';
-import type { WrittenTransaction } from './asset-ledger.ts';
 import type { Target } from './mapping.ts';
+
+/** One transaction of the ledger, and which assets of a write it contains. */
+export interface WrittenTransaction {
+  readonly transactionId: string;
+  /** The block on Fabric, the first index of the transaction in the embedded ledger; null if unknown. */
+  readonly blockNumber: number | null;
+  readonly assetIds: readonly string[];
+}
 
 /** A transaction as shown in the response. */
 export type CommittedTransaction = Omit<WrittenTransaction, 'assetIds'> & Pick<Target, 'channel' | 'chaincode'>;

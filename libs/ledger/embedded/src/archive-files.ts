@@ -4,15 +4,9 @@ import { dirname, join } from 'node:path';
 import { receiptLeaf } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 import { tilePath, type Tile, type TileId } from '@sealgate/merkle';
-import { ArchiveFileError, checkedRecord, type ArchivedRecord } from './archived-record.ts';
+import { type ArchivedRecord, type ArchivedStretch, ArchiveFileError, checkedRecord } from './archived-record.ts';
 
 export { ArchiveFileError, archivedLine, type ArchivedRecord } from './archived-record.ts';
-
-/** The records of one file: indexes from `from` up to, but not including, `until`. */
-export interface ArchivedStretch {
-  readonly from: number;
-  readonly until: number;
-}
 
 /** A records file that was written under a temporary name, synced and read back. */
 export interface Draft {

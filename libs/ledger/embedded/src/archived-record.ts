@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto';
 import { dataHashOf, receiptLeaf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { LedgerArchivedError } from '@sealgate/ledger-port';
-import type { ArchiveFiles } from './archive-files.ts';
 import { parsed, receiptAt, type RecordRow } from './stored-record.ts';
+
+/** The records of one file: indexes from `from` up to, but not including, `until`. */
+export interface ArchivedStretch {
+  readonly from: number;
+  readonly until: number;
+}
 
 /** One line of an archive: a receipt and its data. Salt, extra and data are null once they are erased. */
 export interface ArchivedRecord extends Receipt {
@@ -89,11 +94,16 @@ export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
   readonly erased: boolean;
 };
 
+/** What is read of `ArchiveFiles`. */
+interface PickedFiles {
+  pick(channel: string, stretch: ArchivedStretch, indexes: ReadonlySet<number>): Promise<Map<number, ArchivedRecord>>;
+}
+
 /**
  * Completes the rows of archived records from the files.
  * @throws LedgerArchivedError if this process has no archive, or the archive does not hold the expected content.
  */
-export async function completeRows(files: ArchiveFiles | undefined, rows: readonly FoundRow[]): Promise<RecordRow[]> {
+export async function completeRows(files: PickedFiles | undefined, rows: readonly FoundRow[]): Promise<RecordRow[]> {
   const read = new Map<FoundRow, ArchivedRecord>();
   for (const [from, of] of Map.groupBy(rows, ({ archived_from: first }) => first)) {
     if (from === null) continue;
@@ -108,7 +118,7 @@ export async function completeRows(files: ArchiveFiles | undefined, rows: readon
 
 /** Reads the records of rows that are stored in one file. */
 async function recordsOf(
-  files: ArchiveFiles | undefined,
+  files: PickedFiles | undefined,
   rows: readonly FoundRow[],
 ): Promise<ReadonlyMap<number, ArchivedRecord>> {
   const [first] = rows as readonly [FoundRow];

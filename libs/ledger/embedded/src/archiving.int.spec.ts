@@ -2,7 +2,7 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Tile } from '@sealgate/merkle';
-import { ArchiveFiles, type ArchivedStretch } from './archive-files.ts';
+import { ArchiveFiles } from './archive-files.ts';
 import {
   eachWithArchive,
   IN_ORDER,
@@ -13,6 +13,7 @@ import {
   type TestArchive,
 } from './testing/open-test-archive.ts';
 import type { TestLedger } from './testing/open-test-ledger.ts';
+import type { ArchivedStretch } from './archived-record.ts';
 
 let test: TestLedger;
 let of: TestArchive;

@@ -1,10 +1,29 @@
 import { receiptLeaf } from '@sealgate/envelope';
-import { HASH_BYTES, parseCheckpoint, type Checkpoint, type Tile, type TileTree } from '@sealgate/merkle';
+import {
+  type Checkpoint,
+  HASH_BYTES,
+  type NoteVerifier,
+  parseCheckpoint,
+  type Tile,
+  type TileTree,
+} from '@sealgate/merkle';
 import type { ArchiveFiles } from './archive-files.ts';
 import { archivedContent, ArchiveFileError, type ArchivedRecord } from './archived-record.ts';
 import { readLedger } from './database-problem.ts';
 import { Finding } from './ledger-corrupt-error.ts';
-import type { AuditOptions } from './walk-log.ts';
+import type { Sql } from '@sealgate/storage';
+
+export interface AuditOptions {
+  readonly sql: Sql;
+  readonly deadlineMs: number;
+  /** Absent if no key is configured: signatures are then not verified. */
+  readonly verifier?: NoteVerifier;
+  readonly origin: string;
+  /** Absent if this process has no archive: audits of channels with archived records then fail. */
+  readonly archive?: ArchiveFiles;
+  /** Called repeatedly with the number of records audited so far. */
+  readonly onWalked?: (records: number) => void;
+}
 
 interface ArchivedRow {
   first_index: string;

@@ -4,7 +4,8 @@ import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import { readHalts } from './halts.ts';
 import { Finding, lossText } from './ledger-corrupt-error.ts';
-import { checkedCheckpoint, headOf, Walk, type AuditedLog, type AuditOptions } from './walk-log.ts';
+import { checkedCheckpoint, headOf, Walk, type AuditedLog } from './walk-log.ts';
+import type { AuditOptions } from './audit-archive.ts';
 
 interface Counts {
   size: string;

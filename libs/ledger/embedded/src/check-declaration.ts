@@ -8,8 +8,8 @@ import {
   type LostEntries,
 } from '@sealgate/envelope';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
-import type { SignedCheckpoint } from './compare-channels.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import type { SignedCheckpoint } from './saved-checkpoints.ts';
 
 interface DeclaredLog {
   /** An epoch that has no signed checkpoint yet. */

@@ -12,7 +12,7 @@ import { signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Halt } from './halts.ts';
 import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
-import type { SavedCheckpoints } from './saved-checkpoints.ts';
+import type { SavedCheckpoints, SignedCheckpoint } from './saved-checkpoints.ts';
 import { tileReader } from './tile-store.ts';
 
 interface CompareOptions {
@@ -38,11 +38,6 @@ export interface Compared {
    * Whether `current` is newer than the kept one: a crash came between the two writes, or another process signed it.
    */
   readonly isAhead: boolean;
-}
-
-export interface SignedCheckpoint {
-  readonly note: string;
-  readonly checkpoint: Checkpoint;
 }
 
 interface HeadRow {

@@ -10,5 +10,6 @@ export { LedgerCorruptError } from './ledger-corrupt-error.ts';
 export { ledgerGrantsOf, ledgerMigrations } from './ledger-grants.ts';
 export type { SurfaceChannels } from './ledger-grants.ts';
 export { LedgerNotOpenedError, missingRights, openEmbeddedLedger } from './open-embedded-ledger.ts';
-export type { OpenedEmbeddedLedger, OpenLedgerOptions } from './open-embedded-ledger.ts';
+export type { OpenedEmbeddedLedger } from './open-embedded-ledger.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';
+export type { OpenLedgerOptions } from './open-ledger-options.ts';

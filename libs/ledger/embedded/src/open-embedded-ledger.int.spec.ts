@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { checkPolicy, generateNoteKey, noteVerifier, parseCheckpoint, parseNote, parsePolicy } from '@sealgate/merkle';
 import { createLog, Metrics } from '@sealgate/observability';
 import { until } from '@sealgate/testing';
-import { LedgerNotOpenedError, openEmbeddedLedger, type OpenLedgerOptions } from './open-embedded-ledger.ts';
+import { LedgerNotOpenedError, openEmbeddedLedger } from './open-embedded-ledger.ts';
 import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
 import { standInWitness } from './testing/stand-in-witness.ts';
+import type { OpenLedgerOptions } from './open-ledger-options.ts';
 
 let test: TestLedger;
 beforeAll(async () => {

@@ -1,8 +1,6 @@
-import { anyOf, noteSigner, noteVerifier, type LogPolicy, type NoteVerifier } from '@sealgate/merkle';
-import type { Log, Metrics } from '@sealgate/observability';
+import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
-import { countStored, type OnResult } from './append-group.ts';
-import type { AppendFunctions } from './append-statement.ts';
+import { countStored } from './append-group.ts';
 import { ArchiveFiles } from './archive-files.ts';
 import { Archiver } from './archiver.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
@@ -13,39 +11,7 @@ import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { keepPartitionsAhead } from './partitions.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
 import { keepCosigning, openWitnessing, startPublishing, type Witnessing } from './witnessing.ts';
-
-export interface OpenLedgerOptions {
-  /** The `ledgerFields` of a surface's configuration. */
-  readonly config: {
-    readonly ledgerOrigin: string;
-    readonly ledgerIntegrator: boolean;
-    readonly ledgerSigningKey: string | undefined;
-    readonly ledgerVerifierKeys: readonly string[];
-    readonly checkpointDir: string | undefined;
-    readonly ledgerWitnesses?: LogPolicy | undefined;
-    /** Policies of single channels, in place of the one above. */
-    readonly ledgerChannelWitnesses?: ReadonlyMap<string, LogPolicy>;
-    readonly ledgerWitnessWaitMs?: number;
-    readonly ledgerArchiveDir?: string | undefined;
-    /** For surfaces with the ledger on their admin listener: see `administration`. */
-    readonly adminDatabaseUrl?: string | undefined;
-    readonly adminPort?: number | undefined;
-    readonly adminDatabasePoolSize?: number;
-    readonly databasePreparedStatements?: boolean | undefined;
-  };
-  readonly sql: Database;
-  /** Milliseconds since the epoch; fractions are dropped. */
-  readonly now: () => number;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** See `EmbeddedLedgerOptions`. */
-  readonly appendFunctions?: AppendFunctions;
-  readonly onResult?: OnResult;
-  /** Runs `begin` once the database is usable: `whenReady` of a DatabaseCheck. Default: immediately. */
-  readonly whenReady?: (begin: () => Promise<void>) => Promise<void>;
-  /** Registers a release; releases run in reverse order. */
-  readonly own: (name: string, release: () => void | Promise<void>) => void;
-}
+import type { OpenLedgerOptions } from './open-ledger-options.ts';
 
 export interface OpenedEmbeddedLedger extends EmbeddedLedger {
   /** The same ledger with the operator's rights. */

@@ -4,7 +4,11 @@ import { parseLogName } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 import type { Checkpoint } from '@sealgate/merkle';
 import { ArchiveFileError, type ArchiveFiles } from './archive-files.ts';
-import type { SignedCheckpoint } from './compare-channels.ts';
+
+export interface SignedCheckpoint {
+  readonly note: string;
+  readonly checkpoint: Checkpoint;
+}
 
 /**
  * Checkpoints kept outside the database, because nothing inside a database that was rolled back as a whole

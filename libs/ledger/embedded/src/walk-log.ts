@@ -1,23 +1,9 @@
 import { declarationLeaf, declarationText, type Declaration } from '@sealgate/envelope';
-import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type NoteVerifier, type Tile } from '@sealgate/merkle';
-import type { Sql } from '@sealgate/storage';
-import type { ArchiveFiles } from './archive-files.ts';
-import { archivedLeaves, compareArchivedCheckpoint, compareArchivedTiles } from './audit-archive.ts';
+import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type Tile } from '@sealgate/merkle';
+import { archivedLeaves, type AuditOptions, compareArchivedCheckpoint, compareArchivedTiles } from './audit-archive.ts';
 import { readLedger } from './database-problem.ts';
 import { Finding, LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { tileReader } from './tile-store.ts';
-
-export interface AuditOptions {
-  readonly sql: Sql;
-  readonly deadlineMs: number;
-  /** Absent if no key is configured: signatures are then not verified. */
-  readonly verifier?: NoteVerifier;
-  readonly origin: string;
-  /** Absent if this process has no archive: audits of channels with archived records then fail. */
-  readonly archive?: ArchiveFiles;
-  /** Called repeatedly with the number of records audited so far. */
-  readonly onWalked?: (records: number) => void;
-}
 
 /** A log of the channel: its records are those from `first_index` up to, but not including, `until_index`. */
 export interface AuditedLog {

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseLogName } from '@sealgate/envelope';
 import {
-  consistencyPath,
   type Checkpoint,
+  consistencyPath,
   type LogPolicy,
   type NoteVerifier,
   type PolicyWitness,
 } from '@sealgate/merkle';
 import type { Log } from '@sealgate/observability';
-import { backgroundLoop, reasonOf, type Database, type Sql } from '@sealgate/storage';
+import { backgroundLoop, type Database, reasonOf, type Sql } from '@sealgate/storage';
 import { askWitness, WITNESS_OUTCOMES, type WitnessAnswer, type WitnessOutcome } from './ask-witness.ts';
 import { checkedCheckpoints, type CheckedCheckpoint } from './checked-checkpoint.ts';
 import { isOutage } from './database-problem.ts';
-import type { OpenLedgerOptions } from './open-embedded-ledger.ts';
 import { tileReader } from './tile-store.ts';
+import type { OpenLedgerOptions } from './open-ledger-options.ts';
 
 interface WitnessingOptions {
   readonly sql: Sql;

@@ -1,7 +1,13 @@
 import { receiptLeaf } from '@sealgate/envelope';
 import { int8Array, type Database, type Sql } from '@sealgate/storage';
-import type { ArchivedStretch, ArchiveFiles, Draft } from './archive-files.ts';
-import { archivedLine, ArchiveFileError, withoutContent, type ArchivedRecord } from './archived-record.ts';
+import type { ArchiveFiles, Draft } from './archive-files.ts';
+import {
+  archivedLine,
+  type ArchivedRecord,
+  type ArchivedStretch,
+  ArchiveFileError,
+  withoutContent,
+} from './archived-record.ts';
 import { readLedger } from './database-problem.ts';
 
 export interface ErasureOptions {

@@ -1,8 +1,8 @@
 import {
+  type AppendUnit,
   ClaimInFlightError,
   LedgerUnavailableError,
   OutcomeUnknownError,
-  type AppendUnit,
   type UnitClaim,
   type UnitResult,
 } from '@sealgate/ledger-port';
@@ -12,8 +12,20 @@ import type { ClaimStore, HeldClaim } from './claim-store.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { ContractCall, FabricClient } from './fabric-client.ts';
 import { asLedgerError, ClaimTakenError, ContractRefusedError, UnavailableError } from './fabric-errors.ts';
-import type { KnownUnit, OnResult } from './fabric-ledger.ts';
 import { conflictOf, receiptsOf, recordsArgument } from './records-contract.ts';
+
+/**
+ * Called with every outcome, at least once; late: after its caller got "unknown", or its process is gone. Until the
+ * promise has resolved, a process that takes over would call it again. A late unit without effect is reported as a
+ * conflict of its first id: another writer was faster.
+ */
+export type OnResult = (
+  result: UnitResult,
+  about: { readonly unit: KnownUnit; readonly isLate: boolean },
+) => void | Promise<void>;
+
+/** The parts of a unit known to a process that did not send it. */
+export type KnownUnit = Pick<AppendUnit, 'network' | 'channel' | 'note' | 'event'>;
 
 interface AppendUnitsOptions {
   readonly client: FabricClient;

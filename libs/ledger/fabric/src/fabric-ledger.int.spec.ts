@@ -9,8 +9,9 @@ import {
 import { describeLedger } from '@sealgate/ledger-port/contract';
 import { until } from '@sealgate/testing';
 import type { FabricClient } from './fabric-client.ts';
-import type { FabricLedger, KnownUnit } from './fabric-ledger.ts';
+import type { FabricLedger } from './fabric-ledger.ts';
 import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
+import type { KnownUnit } from './append-units.ts';
 
 let test: TestFabric;
 let ledger: FabricLedger;

@@ -1,6 +1,6 @@
-import type { AppendUnit, AuditReport, Ledger, StoredRecord, UnitResult } from '@sealgate/ledger-port';
+import type { AuditReport, Ledger, StoredRecord } from '@sealgate/ledger-port';
 import type { Database } from '@sealgate/storage';
-import { AppendUnits } from './append-units.ts';
+import { AppendUnits, type OnResult } from './append-units.ts';
 import { auditRecords } from './audit-records.ts';
 import { ChannelMap, type ChannelPlace } from './channel-map.ts';
 import { ClaimStore } from './claim-store.ts';
@@ -22,19 +22,6 @@ export interface FabricLedgerOptions {
   readonly answerWithinMs?: number;
   readonly onResult?: OnResult;
 }
-
-/** The parts of a unit known to a process that did not send it. */
-export type KnownUnit = Pick<AppendUnit, 'network' | 'channel' | 'note' | 'event'>;
-
-/**
- * Called with every outcome, at least once; late: after its caller got "unknown", or its process is gone. Until the
- * promise has resolved, a process that takes over would call it again. A late unit without effect is reported as a
- * conflict of its first id: another writer was faster.
- */
-export type OnResult = (
-  result: UnitResult,
-  about: { readonly unit: KnownUnit; readonly isLate: boolean },
-) => void | Promise<void>;
 
 /** The port over our own contract, with the same hooks as the embedded ledger. */
 export interface FabricLedger extends Ledger {

@@ -21,10 +21,11 @@ export {
 } from './fabric-errors.ts';
 export { FABRIC_REASONS } from './fabric-reasons.ts';
 export { fabricLedger } from './fabric-ledger.ts';
-export type { FabricLedger, OnResult } from './fabric-ledger.ts';
+export type { FabricLedger } from './fabric-ledger.ts';
 export { fabricMigrations } from './fabric-migrations.ts';
 export type { CredentialsState } from './identity-files.ts';
 export { signLowS } from './native-signer.ts';
 export { GatewayNotOpenedError, openGateway, openRecordsLedger } from './open-gateway.ts';
 export type { OpenRecordsLedgerOptions } from './open-gateway.ts';
 export { openFabric } from './open-fabric.ts';
+export type { OnResult } from './append-units.ts';

@@ -4,9 +4,10 @@ import { ChannelMap } from './channel-map.ts';
 import { ConnectionFileError, readConnectionFile, type FabricConnection } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { FabricClient } from './fabric-client.ts';
-import { fabricLedger, type FabricLedger, type OnResult } from './fabric-ledger.ts';
+import { fabricLedger, type FabricLedger } from './fabric-ledger.ts';
 import { fabricObserver } from './fabric-observer.ts';
 import { openFabric } from './open-fabric.ts';
+import type { OnResult } from './append-units.ts';
 
 interface OpenGatewayOptions {
   /** The configuration of a surface. */

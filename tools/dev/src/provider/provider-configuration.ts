@@ -1,6 +1,6 @@
 import { safeUrl } from '@sealgate/auth';
 import { type ClientMetadata, type Configuration, errors, interactionPolicy, type JWK } from 'oidc-provider';
-import { escaped, PAGE_HEADERS, pageOf } from './sign-in-page.ts';
+import { type DemoIdentity, escaped, PAGE_HEADERS, pageOf } from './sign-in-page.ts';
 
 /** The public client of scripts and command lines: with PKCE, and any loopback redirect URI. */
 export const CLI_CLIENT = 'sealgate-cli';
@@ -147,17 +147,6 @@ const claimsOf = ({ email, name, groups }: DemoIdentity) => ({ email, email_veri
 
 /** Whether it is an http URL on loopback. */
 export const isLocalUrl = (text: string): boolean => safeUrl(text)?.protocol === 'http:';
-
-/** A person of the development provider. */
-export interface DemoIdentity {
-  /** A role of surface A, or `operator`: the operator role on the admin listeners. */
-  readonly role: string;
-  /** `sub` of the tokens. */
-  readonly subject: string;
-  readonly email: string;
-  readonly name: string;
-  readonly groups: readonly string[];
-}
 
 /** Values of the claim `groups` that grant a role on the admin listeners. */
 export const ADMIN_GROUPS = { operator: 'sealgate-operators', viewer: 'sealgate-viewers' } as const;

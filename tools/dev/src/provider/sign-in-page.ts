@@ -1,6 +1,16 @@
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { DemoIdentity } from './provider-configuration.ts';
+
+/** A person of the development provider. */
+export interface DemoIdentity {
+  /** A role of surface A, or `operator`: the operator role on the admin listeners. */
+  readonly role: string;
+  /** `sub` of the tokens. */
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
 
 const STYLE = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }

@@ -1,8 +1,7 @@
-import type { DemoIdentity } from '../provider/provider-configuration.ts';
 import { ledgerOrigin, type Secrets } from './secrets.ts';
-import type { SignIn } from './sign-in.ts';
 import type { Ground, RunningSurface } from './start-surfaces.ts';
-import type { DemoData } from './surface.ts';
+import type { DemoData, SignIn } from './surface.ts';
+import type { DemoIdentity } from '../provider/sign-in-page.ts';
 
 /** The data for scripts and tools while everything is running: addresses without trailing slashes, and keys. */
 export interface DevFile {

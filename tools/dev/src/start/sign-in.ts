@@ -1,17 +1,7 @@
 import { startDevelopmentProvider } from '../provider/development-provider.ts';
-import { CLI_CLIENT, DEMO_IDENTITIES, type DemoIdentity } from '../provider/provider-configuration.ts';
+import { CLI_CLIENT, DEMO_IDENTITIES } from '../provider/provider-configuration.ts';
 import type { StartContext } from './start-context.ts';
-import { CONSOLE_NUMBER, portsOf, providerPort, type Surface, type SurfaceAudience } from './surface.ts';
-
-/** The sign-in of demo people. */
-export interface SignIn {
-  readonly issuer: string;
-  /** A public client for scripts. */
-  readonly clientId: string;
-  /** The token audience for scripts: accepted by every listener except MCP, which has its own audience. */
-  readonly audience: string;
-  readonly people: readonly DemoIdentity[];
-}
+import { CONSOLE_NUMBER, portsOf, providerPort, type SignIn, type Surface, type SurfaceAudience } from './surface.ts';
 
 /** Whether the provider runs: it has no authentication. */
 export const hasSignIn = (env: NodeJS.ProcessEnv): boolean => env['NODE_ENV'] !== 'production';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { audienceOf, type SignIn } from './sign-in.ts';
+import { audienceOf } from './sign-in.ts';
 import type { StartContext } from './start-context.ts';
 import type { Stores } from './start-stores.ts';
 import { cleanEnv, startSurface, waitUntilReady } from './surface-process.ts';
-import { type DemoData, portsOf, type RunningListeners, type Surface } from './surface.ts';
+import { type DemoData, portsOf, type RunningListeners, type SignIn, type Surface } from './surface.ts';
 import { UserError } from './user-error.ts';
 
 export interface RunningSurface extends RunningListeners {

@@ -1,7 +1,17 @@
 import { isPortFree } from '@sealgate/local-services';
 import type { Secrets } from './secrets.ts';
-import type { SignIn } from './sign-in.ts';
 import { UserError } from './user-error.ts';
+import type { DemoIdentity } from '../provider/sign-in-page.ts';
+
+/** The sign-in of demo people. */
+export interface SignIn {
+  readonly issuer: string;
+  /** A public client for scripts. */
+  readonly clientId: string;
+  /** The token audience for scripts: accepted by every listener except MCP, which has its own audience. */
+  readonly audience: string;
+  readonly people: readonly DemoIdentity[];
+}
 
 /** Input for the environment of a surface. */
 export interface SurfaceContext {

@@ -1,7 +1,6 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Anchor, Button, Group, NativeSelect, Paper, SimpleGrid, Switch, Text, TextInput } from '@mantine/core';
 import { Link, useNavigate } from 'react-router';
-import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -10,9 +9,7 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { useLiveTail } from './live-tail.ts';
-
-export type IngestEvent = Schemas['ingestGatewayAdmin']['IngestEvent'];
+import { type IngestEvent, useLiveTail } from './live-tail.ts';
 
 const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good', rejected: 'bad', unknown: 'wait' };
 const filterNames = ['networkId', 'channel', 'type', 'status', 'kind', 'from', 'to', 'requestId', 'live'] as const;

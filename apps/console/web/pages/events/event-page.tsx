@@ -9,7 +9,8 @@ import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
-import { EventState, type IngestEvent } from './event-list.tsx';
+import { EventState } from './event-list.tsx';
+import type { IngestEvent } from './live-tail.ts';
 
 const above = [{ title: 'Data view', to: '/events' }];
 

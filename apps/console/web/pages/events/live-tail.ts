@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'react';
 import { consoleFetch } from '../../shell/console-fetch.ts';
-import type { IngestEvent } from './event-list.tsx';
+import type { Schemas } from '@sealgate/client';
+
+export type IngestEvent = Schemas['ingestGatewayAdmin']['IngestEvent'];
 
 /** Maximum number of events on the page; older ones are in the list. */
 const MAX_SHOWN = 200;

@@ -1,7 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -12,9 +11,7 @@ import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { KeyShown } from '../key-shown.tsx';
 import { KeyState, isValid } from '../key-state.tsx';
 import { curlLine, useGatewayAddress } from './curl-line.ts';
-import { MintForm, type MintedKey } from './mint-form.tsx';
-
-export type Key = Schemas['ingestGatewayAdmin']['Key'];
+import { type Key, type MintedKey, MintForm } from './mint-form.tsx';
 
 interface KeyTableProps {
   readonly networkId: string;

@@ -6,7 +6,8 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import type { Key } from './key-table.tsx';
+
+export type Key = Schemas['ingestGatewayAdmin']['Key'];
 
 export type MintedKey = Schemas['ingestGatewayAdmin']['MintedKey'];
 type MintRequest = Schemas['ingestGatewayAdmin']['MintKeyRequest'];

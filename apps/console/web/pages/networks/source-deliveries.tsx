@@ -9,7 +9,7 @@ import { quoted } from '../../shell/quoted.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
-import type { Source } from './source-table.tsx';
+import type { Source } from './source-form.tsx';
 
 /** The outcomes of the last deliveries to a source, newest first. */
 export const SourceDeliveries = ({ source, onClose }: { source: Source; onClose: () => void }): ReactNode => (

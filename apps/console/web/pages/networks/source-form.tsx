@@ -8,7 +8,9 @@ import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { commonSignature, HmacFields, isPublicKey, sentSignature } from './hmac-fields.tsx';
 import { presets, secretHint, type Preset } from './source-presets.ts';
-import type { Source } from './source-table.tsx';
+import type { Schemas } from '@sealgate/client';
+
+export type Source = Schemas['ingestGatewayAdmin']['Source'];
 
 /** The sender says how it signs, or where its token is; nothing is known of its delivery ids. */
 const isOwn = (preset: Preset): boolean => preset === 'hmac' || preset === 'token';

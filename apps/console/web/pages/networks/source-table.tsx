@@ -2,7 +2,6 @@ import { useState, type ReactNode } from 'react';
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Schemas } from '@sealgate/client';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
@@ -14,9 +13,7 @@ import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { useGatewayAddress } from './curl-line.ts';
 import { SourceDeliveries } from './source-deliveries.tsx';
-import { SecretForm, SourceForm } from './source-form.tsx';
-
-export type Source = Schemas['ingestGatewayAdmin']['Source'];
+import { SecretForm, type Source, SourceForm } from './source-form.tsx';
 
 interface SourceTableProps {
   readonly networkId: string;

@@ -1,8 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { riskPartnerAdmin } from '@sealgate/client';
-import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
+import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -11,13 +10,8 @@ import { useAdminRole } from '../../shell/session.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonDialog } from './person-dialog.tsx';
-import { cursorOf, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { cursorOf, type Person, riskAdmin, type RiskClient } from './risk-api.ts';
 import { inWords } from './words.ts';
-
-export type Person = RiskSchemas['Member'];
-
-/** Uses the admin listener, for operators and viewers. */
-export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
 
 type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly person: Person };
 

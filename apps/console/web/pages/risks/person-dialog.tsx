@@ -3,8 +3,8 @@ import { Checkbox, MultiSelect, Select, TagsInput, TextInput } from '@mantine/co
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { riskAdmin, type Person } from './people-page.tsx';
 import { WORDS } from './words.ts';
+import { type Person, riskAdmin } from './risk-api.ts';
 
 interface PersonDialogProps {
   readonly orgId: string;

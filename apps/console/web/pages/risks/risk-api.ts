@@ -1,6 +1,11 @@
-import { riskPartner, type Schemas } from '@sealgate/client';
+import { riskPartner, riskPartnerAdmin, type Schemas } from '@sealgate/client';
 import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import { problemFrom } from '../../shell/problem.ts';
+
+/** Uses the admin listener, for operators and viewers. */
+export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
+
+export type Person = RiskSchemas['Member'];
 
 export type RiskSchemas = Schemas['riskPartner'];
 

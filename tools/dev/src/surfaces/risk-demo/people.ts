@@ -1,6 +1,6 @@
 import { type AdminClient, textOf } from '../../start/admin-client.ts';
 import type { Secrets } from '../../start/secrets.ts';
-import type { SignIn } from '../../start/sign-in.ts';
+import type { SignIn } from '../../start/surface.ts';
 
 export interface DemoPerson {
   readonly role: string;
