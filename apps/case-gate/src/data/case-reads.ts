@@ -2,7 +2,7 @@ import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
 import type { CaseRecord, Decision, Seal, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
 import type { CaseStatus } from '../domain/case-states.ts';
-import { factsOf } from '../domain/decide-case.ts';
+import { factsOf } from '../domain/case-facts.ts';
 import type { DecidedCase } from '../domain/manage-policies.ts';
 import {
   ATTACHMENT_COLUMNS,

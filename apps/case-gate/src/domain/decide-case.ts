@@ -1,10 +1,10 @@
 import { AppError } from '@sealgate/errors';
-import type { Attachment, CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
+import { factsOf } from './case-facts.ts';
+import type { CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
-import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, type PolicyRules } from './policy-rules.ts';
 import { decisionMac, sealDocument } from './seal-case.ts';
 
@@ -124,21 +124,6 @@ async function ruled(
   const rules = JSON.parse(policy.rules) as PolicyRules;
   const ruling = evaluateRules(rules, factsOf(record, attachments));
   return { decision: ruling.decision, reasonCodes: [...ruling.reason_codes, ...added] };
-}
-
-/** The facts of a case that rules may use. */
-export function factsOf(
-  { caseType, venueIds, metadata }: Pick<CaseRecord, 'caseType' | 'venueIds' | 'metadata'>,
-  attachments: readonly Pick<Attachment, 'kind' | 'label'>[],
-): CaseFacts {
-  return {
-    case_type: caseType,
-    venue_ids: venueIds,
-    metadata,
-    attachment_count: attachments.length,
-    attachment_kinds: attachments.map(({ kind }) => kind),
-    attachment_labels: attachments.flatMap(({ label }) => (label === null ? [] : [label])),
-  };
 }
 
 /** The existing decision with this outcome. @throws AppError DECISION_CONFLICT. */

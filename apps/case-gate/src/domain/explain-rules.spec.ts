@@ -2,11 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import type { DecisionOutcome } from './case-record.ts';
-import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, explainRules, type PolicyRules } from './policy-rules.ts';
 import { rulesOf, tryPolicy, type DecidedCase } from './manage-policies.ts';
 
-const facts: CaseFacts = {
+const facts = {
   case_type: 'onboarding',
   venue_ids: ['hall'],
   metadata: { risk: 'low', score: '3' },

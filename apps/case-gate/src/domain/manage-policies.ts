@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
+import type { CaseFacts } from './case-facts.ts';
 import type { Policy, FinalDecision } from './case-record.ts';
 import { invalidTransition } from './case-states.ts';
-import type { CaseFacts } from './policy-operators.ts';
 import { explainRules, type PolicyRules, type RuleResult, type Ruling } from './policy-rules.ts';
 import { ruleFaults } from './rule-faults.ts';
 import { isAuthentic, versionOfRow, type VersionedRecord } from './versioned-record.ts';

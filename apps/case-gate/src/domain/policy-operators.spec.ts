@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import { LogicEngine } from 'json-logic-engine';
-import { evaluateCondition, MistypedError, namesOf, OPERATORS, type CaseFacts } from './policy-operators.ts';
+import { evaluateCondition, MistypedError, namesOf, OPERATORS } from './policy-operators.ts';
 import { ruleFaults } from './rule-faults.ts';
 
-const facts: CaseFacts = {
+const facts = {
   case_type: 'onboarding',
   venue_ids: ['hall', 'pier'],
   metadata: { risk: 'low', score: '3', empty: '', 'country.code': 'DE', 'back\\slash': 'yes' },

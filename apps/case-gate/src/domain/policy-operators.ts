@@ -1,14 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
-
-/** The facts that rules may use. No clock, no randomness: the same facts always decide the same. */
-export interface CaseFacts {
-  readonly case_type: string;
-  readonly venue_ids: readonly string[];
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly attachment_count: number;
-  readonly attachment_kinds: readonly string[];
-  readonly attachment_labels: readonly string[];
-}
+import type { CaseFacts } from './case-facts.ts';
 
 /** A condition that cannot be evaluated on these facts, because a value has the wrong type. */
 export class MistypedError extends Error {}

@@ -5,11 +5,10 @@ import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import { LogicEngine } from 'json-logic-engine';
 import { rulesText } from './manage-policies.ts';
-import type { CaseFacts } from './policy-operators.ts';
 import { evaluateRules, type PolicyRules } from './policy-rules.ts';
 import { ruleFaults } from './rule-faults.ts';
 
-const facts: CaseFacts = {
+const facts = {
   case_type: 'onboarding',
   venue_ids: ['hall'],
   metadata: { risk: 'low', score: '3', empty: '' },
@@ -92,7 +91,7 @@ describe('the rules of a policy', () => {
   });
 
   describe('made earlier, with a substring search,', () => {
-    const country = (value: string): CaseFacts => ({ ...facts, metadata: { country: value } });
+    const country = (value: string) => ({ ...facts, metadata: { country: value } });
     const inText: JsonValue = { in: [v('metadata.country'), 'DE,FR,IT'] };
     const refer = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };
 

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
+import type { CaseFacts } from './case-facts.ts';
 import type { DecisionOutcome } from './case-record.ts';
 import {
   evaluateCondition,
@@ -7,7 +8,6 @@ import {
   OPERATORS,
   partsOf,
   valueAt,
-  type CaseFacts,
   type Evaluated,
 } from './policy-operators.ts';
 

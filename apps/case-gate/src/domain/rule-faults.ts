@@ -1,4 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
+import { isFact, isListFact } from './case-facts.ts';
 import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-operators.ts';
 import type { PolicyRules } from './policy-rules.ts';
 
@@ -8,15 +9,6 @@ interface RuleFault {
   readonly detail: string;
 }
 
-const FACTS: ReadonlySet<string> = new Set([
-  'case_type',
-  'venue_ids',
-  'metadata',
-  'attachment_count',
-  'attachment_kinds',
-  'attachment_labels',
-]);
-const LISTS: ReadonlySet<string> = new Set(['venue_ids', 'attachment_kinds', 'attachment_labels']);
 const MAX_LEVELS = 16;
 const MAX_NODES = 2000;
 
@@ -116,7 +108,7 @@ function conditionsOf(kind: Operator['kind'], parts: readonly JsonValue[]): read
 }
 
 function isFactName(value: JsonValue): boolean {
-  return typeof value === 'string' && FACTS.has(namesOf(value)[0]!);
+  return typeof value === 'string' && isFact(namesOf(value)[0]!);
 }
 
 function isFactNames(value: JsonValue | undefined): boolean {
@@ -126,5 +118,5 @@ function isFactNames(value: JsonValue | undefined): boolean {
 function isList(value: JsonValue | undefined): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const [path, ...others] = partsOf(value['var'] ?? null);
-  return typeof path === 'string' && LISTS.has(path) && others.length === 0;
+  return typeof path === 'string' && isListFact(path) && others.length === 0;
 }
