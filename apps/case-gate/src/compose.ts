@@ -11,8 +11,6 @@ import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
 import { canLookUp } from './data/caller-lookups.ts';
 import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
-import { insertPolicy, lockPolicy, policiesStore, savePolicy } from './data/policies-store.ts';
-import { insertVenue, lockVenue, saveVenue, venuesStore } from './data/venues-store.ts';
 import { waitingWork } from './data/background.ts';
 import type { RecordsPorts } from './routes/records.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
@@ -105,8 +103,6 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
   const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   const keyParts = { keys, macs: macs.keys, versions, now };
-  const venueParts = { macs: macs.venues, versions };
-  const policyParts = { macs: macs.policies, versions };
   return administration(base, adminAccess, {
     ...casePorts(basics, parts),
     listCases: (filter, page) => listCases(sql, filter, page),
@@ -133,15 +129,8 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
       revoke: (environment, id, transaction) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
     },
     environmentOfKey: (id) => environmentOfKey(sql, id),
-    venues: venuesStore(sql),
-    insertVenue: (transaction, venue) => insertVenue(transaction, venue, venueParts),
-    lockVenue: (transaction, id) => lockVenue(transaction, id, venueParts),
-    saveVenue: (transaction, venue) => saveVenue(transaction, venue, macs.venues),
-    policies: policiesStore(sql),
-    insertPolicy: (transaction, policy) => insertPolicy(transaction, policy, policyParts),
-    lockPolicy: (transaction, environment, policyVersion) =>
-      lockPolicy(transaction, { environment, policyVersion, lock: 'FOR UPDATE' }, policyParts),
-    savePolicy: (transaction, policy) => savePolicy(transaction, policy, macs.policies),
+    venues: parts.venues,
+    policies: parts.policies,
     readEligibility: (environment, subjectRef) =>
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),

@@ -23,8 +23,11 @@ import {
 } from './data/ledger-versions.ts';
 import { addToOutbox, ledgerWriter } from './data/ledger-writer.ts';
 import { secretUses } from './data/remake-macs.ts';
+import { signedRows } from './data/signed-rows.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
 import type { KeyGrants } from './domain/key-grants.ts';
+import { POLICIES } from './domain/policy.ts';
+import { VENUES } from './domain/venue.ts';
 import type { GateMetrics } from './gate-metrics.ts';
 import { migrations, SCHEMA } from './gate-migrations.ts';
 import { startWork } from './start-work.ts';
@@ -75,7 +78,9 @@ export async function openParts(basics: Basics, own: Own) {
   const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
-  const inTransaction = caseTransactions(writer.inTransaction, { macs, versions, audit });
+  const venues = signedRows(VENUES, { sql, macs: macs.venues, versions });
+  const policies = signedRows(POLICIES, { sql, macs: macs.policies, versions });
+  const inTransaction = caseTransactions(writer.inTransaction, { macs, policies, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
@@ -87,7 +92,20 @@ export async function openParts(basics: Basics, own: Own) {
   });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.end());
-  const opened = { gateSql, ledger, sealLedger, macs, versions, seen, losses, keys, lastUsed, decisions };
+  const opened = {
+    gateSql,
+    ledger,
+    sealLedger,
+    macs,
+    versions,
+    venues,
+    policies,
+    seen,
+    losses,
+    keys,
+    lastUsed,
+    decisions,
+  };
   const secretWatch = surface.watchSecrets(secretUses);
   const work = { inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
   const parts = { ...surface, ...opened, ...work };

@@ -1,6 +1,9 @@
 import { enumOf, instantText, lineOfText } from '@sealgate/http';
 import { Type, type TSchema } from '@sinclair/typebox';
 
+/** What models are made of. */
+export { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
+
 /** Maximum body of the public listener. */
 export const BODY_MAX_BYTES = 262_144;
 

@@ -10,8 +10,11 @@ import type { RecordingTransactions } from './data/ledger-writer.ts';
 import { lossProgress } from './data/loss-progress.ts';
 import { remakeMacs } from './data/remake-macs.ts';
 import { lossReview } from './data/review-losses.ts';
+import type { SignedRows } from './data/signed-rows.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
+import type { Policy } from './domain/policy.ts';
 import type { LedgerTarget } from './domain/seal-case.ts';
+import type { Venue } from './domain/venue.ts';
 import type { Basics, GateMacs, SealLedger } from './parts.ts';
 
 type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
@@ -21,6 +24,8 @@ type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
   readonly inTransaction: InCaseTransaction;
   readonly inSql: RecordingTransactions;
   readonly macs: GateMacs;
+  readonly venues: SignedRows<Venue>;
+  readonly policies: SignedRows<Policy>;
   readonly secretWatch: SecretWatch;
   readonly eligibility: EligibilityPorts;
   readonly target: LedgerTarget;
@@ -71,9 +76,10 @@ export function startWork(basics: Basics, parts: WorkParts) {
  * Replaces MACs made by a former server secret, once all processes use the new one. Idle for an hour once none is left.
  */
 function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
-  const { sql, inSql, inTransaction, macs, versions, secretWatch, eligibility } = parts;
+  const { secretWatch, eligibility } = parts;
   const remade = {
-    ...{ sql, inSql, inTransaction, macs, versions, decisionMacs: eligibility.decisionMacs },
+    ...parts,
+    decisionMacs: eligibility.decisionMacs,
     secretIds: config.serverSecrets.ids,
     mayContinue: () => secretWatch.isSettled(),
     onRefused: (what: string, error: unknown) => {

@@ -5,7 +5,9 @@ import { knownRows } from '../src/data/verified-rows.ts';
 import { type LedgerWitness, seenVersions } from '../src/data/ledger-versions.ts';
 import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
 import { signGrants } from '../src/domain/key-grants.ts';
-import { venueMac, type VersionedRecord } from '../src/domain/versioned-record.ts';
+import { rowMac } from '../src/domain/signed-row.ts';
+import { VENUES, type Venue } from '../src/domain/venue.ts';
+import type { VersionedRecord } from '../src/domain/versioned-record.ts';
 
 const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
 export const macs = { eligibility: secrets.derive('e'), venues: secrets.derive('v'), keys: secrets.derive('k') };
@@ -24,14 +26,14 @@ export const identity = {
   overlapUntil: null,
   revokedAt: null,
 };
-const venue = {
+const venue: Venue = {
   environment: 'live',
-  venueId: 'hall',
+  venue_id: 'hall',
   name: 'Hall',
   active: true,
-  recordVersion: 1,
-  createdAt: at,
-  updatedAt: at,
+  record_version: 1,
+  created_at: at.toISOString(),
+  updated_at: at.toISOString(),
 };
 const record = (version: number): EligibilityRecord => ({
   v: 1,
@@ -45,9 +47,14 @@ const record = (version: number): EligibilityRecord => ({
 });
 export const entry = { subjectRef: 'subj_a', venueId: 'hall' };
 
+/** The columns of a subject in the look-up. */
+const columnsOf = (of: EligibilityRecord) => ({
+  ...rowOf(of, macs.eligibility),
+  changed_at: new Date(of.changed_at),
+});
+
 /** A row of the look-up statement. */
 export function row(ord: number, version: number, change: object = {}) {
-  const stored = rowOf(record(version), macs.eligibility);
   return {
     ord,
     is_standby: false,
@@ -64,15 +71,15 @@ export function row(ord: number, version: number, change: object = {}) {
     replaces: null,
     held: null,
     conflict: null,
-    ...stored,
+    ...columnsOf(record(version)),
     newest_version: version,
     venue_id: 'hall',
     venue_name: venue.name,
     venue_active: venue.active,
-    venue_version: venue.recordVersion,
+    venue_version: venue.record_version,
     venue_created_at: at,
     venue_updated_at: at,
-    venue_mac: venueMac(venue, macs.venues),
+    venue_mac: rowMac(VENUES, venue, macs.venues),
     ...change,
   };
 }
@@ -114,7 +121,7 @@ const approved = {
   ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
 } as const;
 export const eligible = (ord: number, version = 2) =>
-  row(ord, version, rowOf({ ...record(version), current: approved } as EligibilityRecord, macs.eligibility));
+  row(ord, version, columnsOf({ ...record(version), current: approved } as EligibilityRecord));
 
 export const named = (records: readonly VersionedRecord[]) =>
   records.map(({ name, version }) => [...name, version].join(' '));

@@ -19,7 +19,9 @@ import { readConfig } from '../src/config.ts';
 import { caseTransactions, type InCaseTransaction } from '../src/data/case-transaction.ts';
 import { ledgerVersions, seenVersions } from '../src/data/ledger-versions.ts';
 import { ledgerWriter } from '../src/data/ledger-writer.ts';
+import { signedRows } from '../src/data/signed-rows.ts';
 import { SCOPES } from '../src/domain/key-grants.ts';
+import { POLICIES } from '../src/domain/policy.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';
 import type { Basics } from '../src/parts.ts';
@@ -282,12 +284,13 @@ export function caseTransactionsOf(
   const recordIds = secrets.derive('gate ledger records');
   const macs = {
     eligibility: secrets.derive('gate eligibility records'),
-    policies: secrets.derive('gate policies'),
     cases: secrets.derive('gate cases'),
   };
   const log = createLog({ service: 'case-gate', level: 'error', stream: process.stderr, now: Date.now });
   const writer = { sql, ledger, target, recordIds, seen: seenVersions(10), onConflict: () => undefined, log };
   const { inTransaction } = ledgerWriter({ ...writer, now: Date.now, startTimer });
   const audit = { record: () => Promise.resolve() };
-  return caseTransactions(inTransaction, { macs, versions: ledgerVersions({ target, recordIds }), audit });
+  const versions = ledgerVersions({ target, recordIds });
+  const policies = signedRows(POLICIES, { sql, macs: secrets.derive('gate policies'), versions });
+  return caseTransactions(inTransaction, { macs, policies, versions, audit });
 }

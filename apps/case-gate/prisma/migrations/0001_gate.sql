@@ -10,7 +10,7 @@ ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes CHECK (
   jsonb_typeof(grants -> 'scopes') IS NOT DISTINCT FROM 'array'
   AND NOT jsonb_path_exists(grants, 'strict $.scopes[*] ? (@.type() != "string")'));
 
--- mac covers all other columns, under a key that the database never sees; see domain/versioned-record.ts.
+-- mac covers all other columns, under a key that the database never sees; see domain/signed-row.ts.
 CREATE TABLE venues (
   environment    text NOT NULL COLLATE "C",
   venue_id       text NOT NULL COLLATE "C",

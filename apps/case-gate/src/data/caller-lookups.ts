@@ -14,10 +14,12 @@ import type { EntryIds, LookedUp } from '../domain/check-entry.ts';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import { eligibilityName, type SubjectRow } from '../domain/eligibility-record.ts';
 import type { GateCaller, KeyGrants } from '../domain/key-grants.ts';
-import { seenName, venueName } from '../domain/versioned-record.ts';
+import { seenName } from '../domain/versioned-record.ts';
 import { askWitness, type LedgerWitness, type PendingCheck, type Refusal } from './ledger-versions.ts';
 import {
   factsOf,
+  newSubject,
+  newVenue,
   verifiedKey,
   verifiedRecord,
   verifiedVenue,
@@ -192,7 +194,7 @@ function questionOf(
   const environment = key.known?.row.owner_id;
   let venue = key.venues.get(venueId);
   if (venue === undefined) {
-    const question = environment === undefined ? undefined : newVenue(environment, venueId);
+    const question = environment === undefined ? undefined : newVenue({ environment, venue_id: venueId });
     venue = { venueId, place, question: question && { ...question, known: known.venues.get(question.name) } };
     key.venues.set(venueId, venue);
   }
@@ -208,22 +210,13 @@ function questionOf(
   return { key, entry, subject: { environment, subjectRef, name, known: undefined, guess } };
 }
 
-/** A venue of which nothing is known. */
-function newVenue(environment: string, venueId: string): VenueQuestion {
-  return { environment, venueId, name: seenName(venueName({ environment, venueId })), known: undefined };
-}
-
-/** A subject of which nothing is known. */
-function newSubject(environment: string, subjectRef: string): SubjectQuestion {
-  const name = seenName(eligibilityName({ environment, subjectRef }));
-  return { environment, subjectRef, name, known: undefined, guess: undefined };
-}
-
 /**
  * One row for each question whose key is live. Columns of a key and of a venue are set in the row of the first question
  * that names them, and null in all others.
  */
-interface LookupRow extends SubjectRow, KeyRow, VenueRow {
+type LookupRow = KeyRow & SubjectRow & VenueRow & Told;
+
+interface Told {
   /** Position of the question, from 1. */
   readonly ord: number;
   readonly is_standby: boolean;
@@ -301,7 +294,9 @@ function verifyBatch(
     if (key.pendingCheck !== undefined) due.push(key.pendingCheck);
     for (const venue of asked.venues.values()) {
       const venueRow = rowAt[venue.place];
-      const question = key.isKnown ? venue.question! : newVenue(key.environment, venue.venueId);
+      const question = key.isKnown
+        ? venue.question!
+        : newVenue({ environment: key.environment, venue_id: venue.venueId });
       const verified = venueRow === undefined ? 'corrupt' : verifiedVenue(venueRow, question, context);
       if (venueRow !== undefined && verified === 'corrupt') onCorrupt(`venue ${venue.venueId}`);
       else if (typeof verified === 'object' && verified.pendingCheck !== undefined) due.push(verified.pendingCheck);
@@ -314,7 +309,9 @@ function verifyBatch(
     const row = rowAt[place];
     if (row === undefined) return 'corrupt';
     // The key may belong to another environment than when it was known.
-    const question = key.isKnown ? subject! : newSubject(key.environment, entry.subjectRef);
+    const question = key.isKnown
+      ? subject!
+      : newSubject({ environment: key.environment, subjectRef: entry.subjectRef });
     const verified = verifiedRecord(row, question, context);
     // Logs the id, because an operator must find the row.
     if (verified === 'corrupt') onCorrupt(`subject ${entry.subjectRef}`);

@@ -12,6 +12,7 @@ import {
   type Seal,
 } from '../domain/case-record.ts';
 import type { CaseTransaction, StoredClaim } from '../domain/case-transaction.ts';
+import type { Policy } from '../domain/policy.ts';
 import {
   ATTACHMENT_COLUMNS,
   attachmentOf,
@@ -29,7 +30,7 @@ import {
 import { lockEligibility, saveEligibility } from './eligibility-store.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import { addToOutbox, type RecordingSql, type RecordingTransactions } from './ledger-writer.ts';
-import { lockPolicy, type PolicyParts } from './policies-store.ts';
+import type { SignedRows } from './signed-rows.ts';
 
 /** Maximum wait for the same claim in another transaction. */
 const CLAIM_WAIT_MS = 250;
@@ -38,7 +39,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /** Authenticates the rows that a case is decided by. */
 export interface CaseParts {
-  readonly macs: { readonly eligibility: KeyedHasher; readonly policies: KeyedHasher; readonly cases: KeyedHasher };
+  readonly macs: { readonly eligibility: KeyedHasher; readonly cases: KeyedHasher };
+  readonly policies: Pick<SignedRows<Policy>, 'lock'>;
   readonly versions: LedgerVersions;
   readonly audit: Pick<AuditTrail, 'record'>;
 }
@@ -55,11 +57,11 @@ export function caseTransactions(inTransaction: RecordingTransactions, parts: Ca
 }
 
 /** The ports of one transaction. */
-function caseTransaction(sql: RecordingSql, { macs, versions, audit }: CaseParts): CaseTransaction {
+function caseTransaction(sql: RecordingSql, { macs, policies, versions, audit }: CaseParts): CaseTransaction {
   const eligibility = { macs: macs.eligibility, versions };
   return {
     ...caseStatements(sql, macs.cases),
-    ...decisionStatements(sql, { macs: macs.policies, versions }),
+    ...decisionStatements(sql, policies),
     ...sealStatements(sql),
     ...claimStatements(sql),
     lockEligibility: (environment, subjectRef) => lockEligibility(sql, eligibility, { environment, subjectRef }),
@@ -135,7 +137,7 @@ async function attachmentsOf(sql: Sql, caseId: string): Promise<Attachment[]> {
 
 function decisionStatements(
   sql: Sql,
-  policies: PolicyParts,
+  policies: CaseParts['policies'],
 ): Part<'unknownVenues' | 'findPolicy' | 'decisions' | 'insertDecision'> {
   return {
     async unknownVenues(environment, venueIds) {
@@ -145,8 +147,7 @@ function decisionStatements(
       return rows.map((row) => row.venue_id);
     },
     // Locked, so that a concurrent retirement happens before or after the decision.
-    findPolicy: (environment, policyVersion) =>
-      lockPolicy(sql, { environment, policyVersion, lock: 'FOR SHARE' }, policies),
+    findPolicy: (environment, policyVersion) => policies.lock(sql, [environment, policyVersion], 'FOR SHARE'),
     decisions(caseId) {
       const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`;
       return sql.query<Decision>({ text, values: [caseId] });

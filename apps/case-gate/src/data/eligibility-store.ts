@@ -127,13 +127,13 @@ export async function readUnconfirmed(
 ): Promise<UnconfirmedRecord[]> {
   const found: UnconfirmedRecord[] = [];
   for (let behind = after; ;) {
-    const rows = await sql.query<EligibilityRow>({
+    const rows = await sql.query<Omit<EligibilityRow, 'changed_at'> & { readonly changed_at: Date }>({
       text: `SELECT environment, subject_ref, record_version, status, document, changed_at, mac FROM gate.eligibility
               WHERE environment = $1 AND subject_ref > $2 AND ${UNCONFIRMED} ORDER BY subject_ref LIMIT $3`,
       values: [environment, behind, limit],
     });
     for (const row of rows) {
-      const record = recordOf(row, macs);
+      const record = recordOf({ ...row, changed_at: row.changed_at.toISOString() }, macs);
       if (record !== undefined && isUnconfirmed(record)) found.push(record);
     }
     if (found.length >= limit || rows.length < limit) return found.slice(0, limit);

@@ -2,25 +2,25 @@ import type { SecretUse } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import { heldIn } from '@sealgate/ledger-embedded';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
-import { eligibilityName, eligibilityVersion, rowOf } from '../domain/eligibility-record.ts';
-import { keyName } from '../domain/key-grants.ts';
-import { policyName } from '../domain/manage-policies.ts';
+import { eligibilityVersion, rowOf } from '../domain/eligibility-record.ts';
 import { decisionMac, isDecided, sealDocument } from '../domain/seal-case.ts';
-import { venueName, versionIds, versionOfRow, type VersionedRecord } from '../domain/versioned-record.ts';
+import { versionIds, versionOfRow, type VersionedRecord } from '../domain/versioned-record.ts';
 import { CLAIM_DAYS } from './background.ts';
-import type { CaseParts, InCaseTransaction } from './case-transaction.ts';
+import type { InCaseTransaction } from './case-transaction.ts';
 import { lockEligibility } from './eligibility-store.ts';
 import { remakeKey } from './keys-store.ts';
 import { VERSIONS_AT_ONCE, type LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, RecordingTransactions, Urgency } from './ledger-writer.ts';
-import { lockPolicy, savePolicy } from './policies-store.ts';
-import { lockVenue, saveVenue } from './venues-store.ts';
+import type { SignedRows } from './signed-rows.ts';
+import { membersAt, nameAt, pageText, SIGNED_TABLES, type AtPlace, type SignedTable } from './signed-tables.ts';
 
 export interface RemakeParts {
   readonly sql: Sql;
   readonly inSql: RecordingTransactions;
   readonly inTransaction: InCaseTransaction;
-  readonly macs: CaseParts['macs'] & { readonly venues: KeyedHasher; readonly keys: KeyedHasher };
+  readonly macs: { readonly eligibility: KeyedHasher; readonly keys: KeyedHasher };
+  readonly venues: Pick<SignedRows<never>, 'remake'>;
+  readonly policies: Pick<SignedRows<never>, 'remake'>;
   readonly decisionMacs: KeyedHasher;
   readonly versions: LedgerVersions;
   /** Ids of the server secrets of this process; the first one signs. */
@@ -53,7 +53,7 @@ export async function remakeMacs(parts: RemakeParts): Promise<{ readonly remade:
       if (!(await parts.mayContinue()) || (await isOutboxFull(parts.sql))) return { remade, isDone: false };
       const rows = await parts.sql.query<Place>({ text: source.text, values: [...after, ROWS_AT_ONCE] });
       for (const { place } of rows.filter(({ secrets }) => secrets.some((id) => earlier.includes(id))))
-        remade += await remakeRow(parts, source, place);
+        remade += await tryRemake(parts, source, place);
       if (rows.length < ROWS_AT_ONCE) break;
       after = rows.at(-1)!.place;
     }
@@ -61,12 +61,11 @@ export async function remakeMacs(parts: RemakeParts): Promise<{ readonly remade:
   return { remade, isDone: true };
 }
 
-interface Place {
-  readonly place: string[];
-  readonly secrets: string[];
+interface Place extends AtPlace {
+  readonly secrets: readonly string[];
 }
 
-async function remakeRow(parts: RemakeParts, { what, remake }: Source, place: readonly string[]): Promise<0 | 1> {
+async function tryRemake(parts: RemakeParts, { what, remake }: Source, place: readonly string[]): Promise<0 | 1> {
   try {
     await remake(parts, place);
     return 1;
@@ -91,74 +90,48 @@ interface Source {
   readonly remake: (parts: RemakeParts, place: readonly string[]) => Promise<void>;
 }
 
-type RowParts = Pick<RemakeParts, 'macs' | 'versions'>;
+type RowParts = Pick<RemakeParts, 'macs' | 'versions' | 'venues' | 'policies'>;
 
 interface Remade {
   readonly place: readonly string[];
   readonly urgency: Urgency;
 }
 
-/**
- * Writes a next version of a row with the same content. Does nothing where there is no row.
- * @throws Error for a row that fails its integrity check.
- */
-export const REMAKE = {
-  async key({ macs, versions }: RowParts, sql: RecordingSql, { place: [id = ''], urgency }: Remade): Promise<void> {
-    const version = await remakeKey({ macs: macs.keys, versions }, sql, { id, urgency });
-    await enterAnchors(sql, versions, { name: keyName(id), version, members: { key_id: id } });
-  },
-  async venue({ macs: { venues: macs }, versions }: RowParts, sql: RecordingSql, remade: Remade): Promise<void> {
-    const [environment = '', venueId = ''] = remade.place;
-    const venue = await lockVenue(sql, { environment, venueId }, { macs, versions });
-    if (venue === undefined) return;
-    const next = { ...venue, recordVersion: venue.recordVersion + 1 };
-    await saveVenue(sql, next, macs, remade.urgency);
-    const members = { environment, venue_id: venueId };
-    await enterAnchors(sql, versions, { name: venueName(venue), version: next.recordVersion, members });
-  },
-  async policy({ macs: { policies: macs }, versions }: RowParts, sql: RecordingSql, remade: Remade): Promise<void> {
-    const [environment = '', policyVersion = ''] = remade.place;
-    const policy = await lockPolicy(sql, { environment, policyVersion, lock: 'FOR UPDATE' }, { macs, versions });
-    if (policy === undefined) return;
-    const next = { ...policy, recordVersion: policy.recordVersion + 1 };
-    await savePolicy(sql, next, macs, remade.urgency);
-    const members = { environment, policy_version: policyVersion };
-    await enterAnchors(sql, versions, { name: policyName(policy), version: next.recordVersion, members });
-  },
+/** Signs a row again. Returns its version; undefined where there is no row. */
+const SIGN: Readonly<
+  Record<SignedTable['kind'], (parts: RowParts, sql: RecordingSql, remade: Remade) => Promise<number | undefined>>
+> = {
+  key: ({ macs: { keys: macs }, versions }, sql, { place: [id = ''], urgency }) =>
+    remakeKey({ macs, versions }, sql, { id, urgency }),
+  venue: ({ venues }, sql, { place, urgency }) => venues.remake(sql, place, urgency),
+  policy: ({ policies }, sql, { place, urgency }) => policies.remake(sql, place, urgency),
+  eligibility: remakeSubject,
 };
 
-const inRow = (parts: RemakeParts, work: (sql: RecordingSql) => Promise<void>): Promise<void> =>
-  parts.inSql(work, { deadlineMs: TRANSACTION_WITHIN_MS });
+/**
+ * Signs a row again with the current secret: a next version with the same content, except of a subject, which keeps
+ * its version. Does nothing where there is no row.
+ * @throws Error for a row that fails its integrity check.
+ */
+export async function remakeRow(
+  parts: RowParts,
+  sql: RecordingSql,
+  { table, ...remade }: Remade & { table: SignedTable },
+) {
+  const version = await SIGN[table.kind](parts, sql, remade);
+  await enterAnchors(sql, parts.versions, { table, place: remade.place, version });
+}
 
 /** The gate's rows first. */
 const SOURCES: readonly Source[] = [
-  {
-    what: 'key',
-    // A revoked key is never valid, whatever its MAC.
-    text: `SELECT ARRAY[id, ''] AS place,
-             CASE WHEN revoked_at IS NULL THEN ARRAY[split_part(grants->>'mac', ':', 1)] ELSE '{}' END AS secrets
-             FROM gate.api_keys WHERE (id, '') > ($1, $2) ORDER BY id LIMIT $3`,
-    remake: (parts, place) => inRow(parts, (sql) => REMAKE.key(parts, sql, { place, urgency: 'later' })),
-  },
-  {
-    what: 'venue',
-    text: `SELECT ARRAY[environment, venue_id] AS place, ARRAY[split_part(mac, ':', 1)] AS secrets FROM gate.venues
-            WHERE (environment, venue_id) > ($1, $2) ORDER BY environment, venue_id LIMIT $3`,
-    remake: (parts, place) => inRow(parts, (sql) => REMAKE.venue(parts, sql, { place, urgency: 'later' })),
-  },
-  {
-    what: 'policy version',
-    text: `SELECT ARRAY[environment, policy_version] AS place, ARRAY[split_part(mac, ':', 1)] AS secrets FROM gate.policies
-            WHERE (environment, policy_version) > ($1, $2) ORDER BY environment, policy_version LIMIT $3`,
-    remake: (parts, place) => inRow(parts, (sql) => REMAKE.policy(parts, sql, { place, urgency: 'later' })),
-  },
-  {
-    what: 'subject',
-    text: `SELECT ARRAY[environment, subject_ref] AS place, ARRAY[split_part(mac, ':', 1)] AS secrets FROM gate.eligibility
-            WHERE (environment, subject_ref) > ($1, $2) ORDER BY environment, subject_ref LIMIT $3`,
-    remake: (parts, [environment = '', subjectRef = '']) =>
-      inRow(parts, (sql) => remakeSubject(parts, sql, { environment, subjectRef })),
-  },
+  ...SIGNED_TABLES.map((table): Source => ({
+    what: table.what,
+    text: pageText(table, `ARRAY[split_part(${table.mac}, ':', 1)] AS secrets`, table.isVerified),
+    remake: (parts, place) =>
+      parts.inSql((sql) => remakeRow(parts, sql, { table, place, urgency: 'later' }), {
+        deadlineMs: TRANSACTION_WITHIN_MS,
+      }),
+  })),
   {
     what: 'case',
     // Includes the MACs of its decisions.
@@ -171,21 +144,20 @@ const SOURCES: readonly Source[] = [
 
 /** Its ledger record holds the document, which stays the same; it is entered under the id of the current secret too. */
 async function remakeSubject(
-  { macs: { eligibility: macs }, versions }: RemakeParts,
+  { macs: { eligibility: macs }, versions }: RowParts,
   sql: RecordingSql,
-  id: { readonly environment: string; readonly subjectRef: string },
-): Promise<void> {
-  const stored = await lockEligibility(sql, { macs, versions }, id);
+  { place: [environment = '', subjectRef = ''], urgency }: Remade,
+): Promise<number> {
+  const stored = await lockEligibility(sql, { macs, versions }, { environment, subjectRef });
   if (stored.kind !== 'record') throw new Error('The record of the subject failed its integrity check.');
-  const { environment, subject_ref: subjectRef, record_version: version, mac, document } = rowOf(stored.record, macs);
+  const { record_version: version, mac, document } = rowOf(stored.record, macs);
   await sql.query({
     text: `UPDATE gate.eligibility SET mac = $4
             WHERE environment = $1 AND subject_ref = $2 AND record_version = $3`,
     values: [environment, subjectRef, version, mac],
   });
-  const members = { environment, subject_ref: subjectRef };
-  await enterAnchors(sql, versions, { name: eligibilityName(id), version, members });
-  await sql.enter(eligibilityVersion(stored.record, document), 'later');
+  await sql.enter(eligibilityVersion(stored.record, document), urgency);
+  return version;
 }
 
 /** A case and its decisions. */
@@ -218,8 +190,9 @@ async function remakeCase(
 async function enterAnchors(
   sql: RecordingSql,
   versions: LedgerVersions,
-  { name, version, members }: { name: readonly string[]; version: number | undefined; members: Record<string, string> },
+  { table, place, version }: AtPlace & { readonly table: SignedTable; readonly version: number | undefined },
 ): Promise<void> {
+  const [name, members] = [nameAt(table, place), membersAt(table, place)];
   const anchors: VersionedRecord[] = [];
   for (let at = 1; at < (version ?? 0); at = at === 1 ? VERSIONS_AT_ONCE : at + VERSIONS_AT_ONCE)
     anchors.push(versionOfRow(name, at, { ...members, carried_over: true }));
@@ -237,18 +210,16 @@ async function enterAnchors(
 const DAY_MS = 86_400_000;
 
 /** Rows whose MAC was made by another secret than the current one. Malformed MACs name no secret. */
-const macsOf = (table: string, mac = 'mac', condition = 'true') =>
+const macsOf = ({ table, mac, isVerified }: Pick<SignedTable, 'table' | 'mac' | 'isVerified'>) =>
   `SELECT split_part(${mac}, ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at FROM gate.${table}
-    WHERE ${condition} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:' AND split_part(${mac}, ':', 1) <> $1 GROUP BY 1`;
+    WHERE ${isVerified} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:' AND split_part(${mac}, ':', 1) <> $1 GROUP BY 1`;
+const ALL = { mac: 'mac', isVerified: 'true' };
 
 /** Everything verified with a server secret after it was made. Rows with MACs are signed again by `remakeMacs`. */
 export const secretUses: readonly SecretUse[] = [
-  { what: 'keys', text: macsOf('api_keys', `(grants->>'mac')`, 'revoked_at IS NULL') },
-  { what: 'venues', text: macsOf('venues') },
-  { what: 'policy versions', text: macsOf('policies') },
-  { what: 'subjects', text: macsOf('eligibility') },
-  { what: 'cases', text: macsOf('cases') },
-  { what: 'decisions', text: macsOf('decisions') },
+  ...SIGNED_TABLES.map((table) => ({ what: `${table.what}s`, text: macsOf(table) })),
+  { what: 'cases', text: macsOf({ ...ALL, table: 'cases' }) },
+  { what: 'decisions', text: macsOf({ ...ALL, table: 'decisions' }) },
   {
     // Until they are written, the ledger knows a remade row only under the id of the former secret.
     what: 'records on their way to the ledger',

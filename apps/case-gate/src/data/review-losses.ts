@@ -1,19 +1,25 @@
 import type { Log } from '@sealgate/observability';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import { markUnconfirmed, type EligibilityPorts } from '../domain/change-eligibility.ts';
-import { eligibilityName } from '../domain/eligibility-record.ts';
 import { newestEpoch, type DeclaredLoss } from '../domain/declared-losses.ts';
-import { keyName } from '../domain/key-grants.ts';
-import { policyName } from '../domain/manage-policies.ts';
 import { sealAgain } from '../domain/seal-case.ts';
-import { venueName, versionIds, versionOfRow } from '../domain/versioned-record.ts';
+import { versionIds, versionOfRow } from '../domain/versioned-record.ts';
 import type { InCaseTransaction } from './case-transaction.ts';
 import type { RecordingTransactions } from './ledger-writer.ts';
 import type { LossProgress } from './loss-progress.ts';
-import { isOutboxFull, REMAKE, type RemakeParts } from './remake-macs.ts';
+import { isOutboxFull, remakeRow, type RemakeParts } from './remake-macs.ts';
 import type { SeenVersions } from './ledger-versions.ts';
+import {
+  membersAt,
+  nameAt,
+  pageText,
+  SIGNED_TABLES,
+  versionsText,
+  type AtPlace,
+  type SignedTable,
+} from './signed-tables.ts';
 
-export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions'> {
+export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions' | 'venues' | 'policies'> {
   readonly sql: Sql;
   readonly inSql: RecordingTransactions;
   readonly inTransaction: InCaseTransaction;
@@ -79,97 +85,39 @@ async function wasReviewed(sql: Sql, epoch: number): Promise<boolean> {
   return (await sql.query({ text, values: [epoch] })).length > 0;
 }
 
-type Kind = 'eligibility' | 'key' | 'venue' | 'policy';
-
-interface Place {
-  readonly place: readonly string[];
+interface Place extends AtPlace {
   readonly version: number;
 }
 
-interface Source {
-  readonly kind: Kind;
-  readonly nameOf: (place: readonly string[]) => string[];
-  /** Names of the members that identify it in ledger records, in the order of the position. */
-  readonly members: readonly string[];
-  /**
-   * Selects at most $3 rows after position ($1, $2). `due`: the row must be reviewed whatever the ledger holds, because
-   * its subject changed after $4 and does not contain the text $5.
-   */
-  readonly page: string;
-  /** Selects the rows at position ($1, $2). */
-  readonly at: string;
-}
+/** Subjects first: the gate denies them until they are confirmed. */
+const TABLES = SIGNED_TABLES.toReversed();
 
-/** Tolerates any forged value. */
-const KEY_VERSION = `CASE WHEN grants->>'version' ~ '^[1-9][0-9]{0,8}$' THEN (grants->>'version')::integer ELSE 0 END`;
-
-const two = (make: (environment: string, id: string) => string[]) => (place: readonly string[]) =>
-  make(place[0] ?? '', place[1] ?? '');
-
-const SOURCES: readonly Source[] = [
-  {
-    kind: 'eligibility',
-    members: ['environment', 'subject_ref'],
-    nameOf: two((environment, subjectRef) => eligibilityName({ environment, subjectRef })),
-    page: `SELECT ARRAY[environment, subject_ref] AS place, record_version AS version,
-             changed_at > $4 AND strpos(document, $5) = 0 AS due
-             FROM gate.eligibility WHERE (environment, subject_ref) > ($1, $2) ORDER BY environment, subject_ref LIMIT $3`,
-    at: `SELECT ARRAY[environment, subject_ref] AS place, record_version AS version FROM gate.eligibility
-          WHERE (environment, subject_ref) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-  },
-  {
-    kind: 'key',
-    members: ['key_id'],
-    nameOf: ([id = '']) => keyName(id),
-    page: `SELECT ARRAY[id, ''] AS place, ${KEY_VERSION} AS version, false AS due
-             FROM gate.api_keys WHERE (id, '') > ($1, $2) ORDER BY id LIMIT $3`,
-    at: `SELECT ARRAY[id, ''] AS place, ${KEY_VERSION} AS version FROM gate.api_keys
-          WHERE (id, '') IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-  },
-  {
-    kind: 'venue',
-    members: ['environment', 'venue_id'],
-    nameOf: two((environment, venueId) => venueName({ environment, venueId })),
-    page: `SELECT ARRAY[environment, venue_id] AS place, record_version AS version, false AS due FROM gate.venues
-            WHERE (environment, venue_id) > ($1, $2)
-            ORDER BY environment, venue_id LIMIT $3`,
-    at: `SELECT ARRAY[environment, venue_id] AS place, record_version AS version FROM gate.venues
-          WHERE (environment, venue_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-  },
-  {
-    kind: 'policy',
-    members: ['environment', 'policy_version'],
-    nameOf: two((environment, policyVersion) => policyName({ environment, policyVersion })),
-    page: `SELECT ARRAY[environment, policy_version] AS place, record_version AS version, false AS due FROM gate.policies
-            WHERE (environment, policy_version) > ($1, $2)
-            ORDER BY environment, policy_version LIMIT $3`,
-    at: `SELECT ARRAY[environment, policy_version] AS place, record_version AS version FROM gate.policies
-          WHERE (environment, policy_version) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-  },
-];
+/** Whether a row must be reviewed whatever the ledger holds: its subject changed after $4 and lacks the text $5. */
+const dueOf = ({ kind }: SignedTable) =>
+  kind === 'eligibility' ? 'changed_at > $4 AND strpos(document, $5) = 0' : 'false';
 
 const SEALS = 'seal';
-const PARTS = [...SOURCES.map(({ kind }) => kind), SEALS];
+const PARTS = [...TABLES.map(({ kind }) => kind), SEALS];
 
 /** Reviews versions that this process has seen and that are later than those in the tables. Returns how many. */
 async function reviewSeen(parts: ReviewParts): Promise<number> {
   const all = parts.seen.all().map(({ name, version }) => ({ name: name.split(' '), version }));
   let lost = 0;
   let away: unknown;
-  for (const source of SOURCES) {
-    const seen = all.filter(({ name: [kind] }) => kind === source.kind);
+  for (const table of TABLES) {
+    const seen = all.filter(({ name: [kind] }) => kind === table.kind);
     for (let first = 0; first < seen.length; first += SEEN_AT_ONCE) {
       const some = seen.slice(first, first + SEEN_AT_ONCE);
       const places = some.map(({ name: [, one = '', other = ''] }) => [one, other]);
       const values = [places.map(([one]) => one), places.map(([, other]) => other)];
-      const rows = await parts.sql.query<Place>({ text: source.at, values });
+      const rows = await parts.sql.query<Place>({ text: versionsText(table), values });
       const stored = new Map(rows.map(({ place, version }) => [place.join(' '), version]));
       for (const [at, { version }] of some.entries()) {
         const place = places[at]!;
         const found = stored.get(place.join(' ')) ?? 0;
         if (found >= version) continue;
         // A failure of the ledger does not stop the others.
-        const settled = settle(parts, source, { place, version }).catch((error: unknown) => void (away ??= error));
+        const settled = settle(parts, table, { place, version }).catch((error: unknown) => void (away ??= error));
         if ((await settled) === true) lost += 1;
       }
     }
@@ -186,16 +134,17 @@ async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): P
   const since = new Date(Math.min(...losses.map(({ keptAtMs }) => keptAtMs)));
   // Marks reviewed rows. A forged mark is not trusted: it only hides the row from the list.
   const isReviewed = `"loss":{"epoch":${epoch},`;
-  for (const source of SOURCES) {
-    const more = source.kind === 'eligibility' ? [since, isReviewed] : [];
-    const of = { epoch, part: source.kind, text: source.page, more };
+  for (const table of TABLES) {
+    const more = table.kind === 'eligibility' ? [since, isReviewed] : [];
+    const text = pageText(table, `${table.version} AS version, ${dueOf(table)} AS due`);
+    const of = { epoch, part: table.kind, text, more };
     await inPages<Place & { due: boolean }>(parts, of, async (page) => {
       const named = page.filter(({ version }) => version > 0);
-      const idsOf = ({ place, version }: Place) => versionIds(parts.versions.recordIds, source.nameOf(place), version);
+      const idsOf = ({ place, version }: Place) => versionIds(parts.versions.recordIds, nameAt(table, place), version);
       const missing = await parts.versions.missing(parts.sql, named, idsOf);
       let rows = 0;
       for (const each of page.filter((one) => one.due || missing.has(one)))
-        if (await settle(parts, source, each)) rows += 1;
+        if (await settle(parts, table, each)) rows += 1;
       return rows;
     });
   }
@@ -216,8 +165,7 @@ async function reviewAll(parts: ReviewParts, losses: readonly DeclaredLoss[]): P
   });
 }
 
-interface SealPlace {
-  readonly place: readonly string[];
+interface SealPlace extends AtPlace {
   readonly environment: string;
   readonly id: string;
 }
@@ -230,7 +178,7 @@ interface PartOfReview {
 }
 
 /** `work` returns the number of rows of a page that it changed. */
-async function inPages<Row extends { readonly place: readonly string[] }>(
+async function inPages<Row extends AtPlace>(
   { sql, progress, pageRows }: ReviewParts,
   { epoch, part, text, more }: PartOfReview,
   work: (page: readonly Row[]) => Promise<number>,
@@ -245,11 +193,8 @@ async function inPages<Row extends { readonly place: readonly string[] }>(
 }
 
 /** True where a version was settled, as far as is known. */
-async function settle(
-  parts: ReviewParts,
-  { kind, nameOf, members, at }: Source,
-  { place, version }: Place,
-): Promise<boolean> {
+async function settle(parts: ReviewParts, table: SignedTable, { place, version }: Place): Promise<boolean> {
+  const { kind } = table;
   const [one = '', other = ''] = place;
   return tried(parts, `${kind} ${place.join(' ').trim()}`, async () => {
     if (kind === 'eligibility') {
@@ -259,19 +204,18 @@ async function settle(
     return parts.inSql(
       async (sql) => {
         const { versions } = parts;
-        const name = nameOf(place);
-        const named = Object.fromEntries(members.map((member, index) => [member, place[index] ?? '']));
-        const [row] = await sql.query<Place>({ text: at, values: [[one], [other]] });
+        const name = nameAt(table, place);
+        const [row] = await sql.query<Place>({ text: versionsText(table), values: [[one], [other]] });
         const stored = row?.version ?? 0;
         const idsOf = (of: number) => versionIds(versions.recordIds, name, of);
         // Another process may have settled it meanwhile.
         const isGone = (await versions.missing(sql, [Math.max(stored, version)], idsOf)).size > 0;
         if (!isGone) return false;
         const newest = (await versions.newest(sql, name)) ?? 0;
-        if (stored >= version) await REMAKE[kind](parts, sql, { place, urgency: 'soon' });
+        if (stored >= version) await remakeRow(parts, sql, { table, place, urgency: 'soon' });
         // Otherwise a row of one of these versions could be restored and the ledger would know of no later one.
         for (let lost = newest + 1; lost <= Math.max(stored, version); lost += 1)
-          await sql.enter(versionOfRow(name, lost, { ...named, lost: true }), 'soon');
+          await sql.enter(versionOfRow(name, lost, { ...membersAt(table, place), lost: true }), 'soon');
         return true;
       },
       { deadlineMs: TRANSACTION_WITHIN_MS },

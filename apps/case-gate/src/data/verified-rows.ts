@@ -3,6 +3,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import type { LookedUp } from '../domain/check-entry.ts';
 import { newestEpoch, standingOf, type DeclaredLoss } from '../domain/declared-losses.ts';
 import {
+  eligibilityName,
   eligibilityVersion,
   storedOf,
   storedStatus,
@@ -18,11 +19,17 @@ import {
   type KeyGrants,
   type KeyState,
 } from '../domain/key-grants.ts';
-import { isVenueAuthentic, seenName, venueVersion, type VenueRecord } from '../domain/versioned-record.ts';
+import { readRow } from '../domain/model.ts';
+import { isRowAuthentic, rowName, rowVersion } from '../domain/signed-row.ts';
+import { VENUES, type Venue } from '../domain/venue.ts';
+import { seenName } from '../domain/versioned-record.ts';
 import type { PendingCheck, Refusal, SeenVersions } from './ledger-versions.ts';
 
+/** Columns of a kind in the look-up. */
+type Columns = Readonly<Record<string, unknown>>;
+
 /** Key columns of the look-up, which returns live keys only. */
-export interface KeyRow {
+export type KeyRow = {
   readonly key_hash: Buffer;
   readonly id: string;
   readonly owner_id: string;
@@ -35,43 +42,52 @@ export interface KeyRow {
   readonly expires_at: Date | null;
   readonly overlap_until: Date | null;
   readonly replaces: string | null;
-}
+};
+
+const KEY_COLUMNS: readonly (keyof KeyRow)[] = [
+  ...(['key_hash', 'id', 'owner_id', 'family_id', 'label', 'key_prefix', 'grants', 'replaces'] as const),
+  ...(['created_at', 'expires_at', 'overlap_until'] as const),
+];
+
+/** `newest_version` is that of the history; a row that was found authentic is the newest. */
+const SUBJECT_COLUMNS = ['record_version', 'newest_version', 'status', 'document', 'changed_at', 'mac'] as const;
 
 /** Venue columns of the look-up; null where there is no row, or where an earlier row has them. */
-export interface VenueRow {
-  readonly venue_name: string | null;
-  readonly venue_active: boolean | null;
-  readonly venue_version: number | null;
-  readonly venue_created_at: Date | null;
-  readonly venue_updated_at: Date | null;
-  readonly venue_mac: string | null;
-}
+export type VenueRow = Columns;
+
+/** Columns of a venue, with their names in the look-up. */
+const VENUE_COLUMNS = [...Object.keys(VENUES.model.properties), 'mac']
+  .filter((column) => !(VENUES.id as readonly string[]).includes(column))
+  .map((column) => [column, `venue_${column.replace('record_', '')}`] as const);
+const VENUE_LOOKED_UP = VENUE_COLUMNS.map(([, name]) => name);
 
 /**
  * A row found authentic and the newest known to the ledger. Every check reads the row again, and takes the cached value
- * only if every column is the same; the same statement asks whether the ledger still holds none of `nextIds`.
+ * only if every column is the same; the same statement asks whether the ledger still holds none of `nextIds`. Rows are
+ * kept without other columns, since twenty thousand of them must fit into the heap.
  */
 export interface Known<Row, Value> {
   /** By `seenName`. */
   readonly name: string;
   readonly row: Row;
   readonly value: Value;
+  readonly version: number;
   readonly nextIds: readonly string[];
 }
 
 /** A record, and the newest epoch when it was found confirmed. After a later one it must be checked again. */
-type KnownSubject = Known<SubjectRow, { readonly record: EligibilityRecord; readonly epoch: number }>;
+interface ConfirmedRecord {
+  readonly record: EligibilityRecord;
+  readonly epoch: number;
+}
 
-/**
- * What this process has verified, to save verifying it again. Forgetting entries costs time only. Rows are copied
- * without other columns, since twenty thousand of them must fit into the heap.
- */
+/** What this process has verified, to save verifying it again. Forgetting entries costs time only. */
 interface KnownRows {
   /** By hash of the key, as latin1. */
   readonly keys: Map<string, Known<KeyRow, KeyGrants>>;
   /** By name. */
-  readonly subjects: Map<string, KnownSubject>;
-  readonly venues: Map<string, Known<VenueRow, VenueRecord>>;
+  readonly subjects: Map<string, Known<SubjectRow, ConfirmedRecord>>;
+  readonly venues: Map<string, Known<VenueRow, Venue>>;
 }
 
 /** Past `most` rows of a kind the oldest entry is evicted. */
@@ -90,7 +106,7 @@ export interface VerifyContext {
   /** Taken before the question was sent. */
   readonly mark: number;
   /** Whether the ledger holds a later version. */
-  readonly isOutdated: (known: Known<unknown, unknown>) => boolean;
+  readonly isOutdated: (known: Pick<Known<unknown, unknown>, 'nextIds'>) => boolean;
   /** Whether the ledger does not contradict a subject's row at this version. */
   readonly ledgerAgrees: (guess: Guess) => boolean;
 }
@@ -107,16 +123,24 @@ interface Guess {
 export interface SubjectQuestion extends Subject {
   /** By `seenName`, like that of a venue. */
   readonly name: string;
-  readonly known: KnownSubject | undefined;
+  readonly known: Known<SubjectRow, ConfirmedRecord> | undefined;
   readonly guess: Guess | undefined;
 }
 
 /** A venue that is asked about, with what was known of it when the question was sent. */
-export interface VenueQuestion {
-  readonly environment: string;
-  readonly venueId: string;
+export interface VenueQuestion extends Pick<Venue, 'environment' | 'venue_id'> {
   readonly name: string;
-  readonly known: Known<VenueRow, VenueRecord> | undefined;
+  readonly known: Known<VenueRow, Venue> | undefined;
+}
+
+/** A subject of which nothing is known. */
+export function newSubject(subject: Subject): SubjectQuestion {
+  return { ...subject, name: seenName(eligibilityName(subject)), known: undefined, guess: undefined };
+}
+
+/** A venue of which nothing is known. */
+export function newVenue(venue: Pick<Venue, 'environment' | 'venue_id'>): VenueQuestion {
+  return { ...venue, name: seenName(rowName(VENUES, venue)), known: undefined };
 }
 
 /** Undefined: there is no row. 'corrupt': the row fails its MAC or was rolled back. */
@@ -144,6 +168,58 @@ export function factsOf(
   };
 }
 
+/** A row to verify, and what is known of it. */
+interface RowCheck<Row, Value> {
+  readonly row: Row;
+  readonly columns: readonly (string & keyof Row)[];
+  readonly name: string;
+  readonly cached: Known<Row, Value> | undefined;
+  /** Caches the row, or forgets what was cached. */
+  readonly keep: (known: Known<Row, Value> | undefined) => void;
+  /** The content of a row that differs from the cached one. */
+  readonly read: () => { readonly value: Value; readonly version: number } | 'corrupt' | undefined;
+}
+
+interface VerifiedRow<Value> {
+  readonly value: Value;
+  /** Undefined for a row that is as cached: the ledger was asked about it in the look-up. */
+  readonly remember?: (nextIds: readonly string[]) => void;
+}
+
+/** Whether a row is authentic, and not older than what was seen or what the ledger holds. The same for every kind. */
+function verifiedRow<Row, Value>(
+  { row, columns, name, cached, keep, read }: RowCheck<Row, Value>,
+  { seen, mark, isOutdated }: VerifyContext,
+): VerifiedRow<Value> | 'corrupt' | undefined {
+  const highest = seen.highestBefore(mark, name);
+  if (cached !== undefined && columns.every((column) => isSame(cached.row[column], row[column]))) {
+    if (!isOutdated(cached)) return cached.version < highest ? 'corrupt' : cached;
+    keep(undefined);
+    seen.see(name, cached.version + 1);
+    return 'corrupt';
+  }
+  const found = read();
+  if (found === undefined) return highest === 0 ? undefined : 'corrupt';
+  if (found === 'corrupt' || found.version < highest) return 'corrupt';
+  seen.see(name, found.version);
+  const remember = (nextIds: readonly string[]) => {
+    const own = Object.fromEntries(columns.map((column) => [column, row[column]])) as Row;
+    keep({ name, row: own, ...found, nextIds });
+  };
+  return { value: found.value, remember };
+}
+
+function put<Value>(cache: Map<string, Value>, key: string, value: Value | undefined): void {
+  if (value === undefined) cache.delete(key);
+  else cache.set(key, value);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a instanceof Date) return b instanceof Date && a.getTime() === b.getTime();
+  return Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b);
+}
+
 /** A key whose row is authentic and not older than what was seen or what the ledger holds. */
 export interface VerifiedKey extends Pick<GateCaller, 'keyId' | 'familyId' | 'environment' | 'scopes'> {
   /** Whether the key was known when the question was sent and every column is unchanged. */
@@ -154,26 +230,29 @@ export interface VerifiedKey extends Pick<GateCaller, 'keyId' | 'familyId' | 'en
 export function verifiedKey(
   row: KeyRow,
   cached: Known<KeyRow, KeyGrants> | undefined,
-  { macs, seen, known, mark, isOutdated }: VerifyContext,
+  context: VerifyContext,
 ): VerifiedKey | 'corrupt' {
-  const isKnown = cached !== undefined && isSameKey(cached.row, row);
-  const grants = isKnown ? cached.value : authenticGrants(keyStateOf(row), JSON.parse(row.grants), macs.keys);
-  if (grants === undefined) return 'corrupt';
-  const name = isKnown ? cached.name : seenName(keyName(row.id));
-  const hash = row.key_hash.toString('latin1');
-  const { version, scopes } = grants;
-  if (isKnown && isOutdated(cached)) {
-    known.keys.delete(hash);
-    seen.see(name, version + 1);
-    return 'corrupt';
-  }
-  if (version < seen.highestBefore(mark, name)) return 'corrupt';
-  const key = { keyId: row.id, familyId: row.family_id, environment: row.owner_id, scopes, isKnown };
-  if (isKnown) return key;
-  seen.see(name, version);
-  const remember = (nextIds: readonly string[]) =>
-    void known.keys.set(hash, { name, row: ownKeyColumns(row), value: grants, nextIds });
-  return { ...key, pendingCheck: { record: keyVersion(keyStateOf(row), grants), remember } };
+  const found = verifiedRow(
+    {
+      row,
+      columns: KEY_COLUMNS,
+      name: seenName(keyName(row.id)),
+      cached,
+      keep: (known) => put(context.known.keys, row.key_hash.toString('latin1'), known),
+      read() {
+        const value = authenticGrants(keyStateOf(row), JSON.parse(row.grants), context.macs.keys);
+        return value === undefined ? 'corrupt' : { value, version: value.version };
+      },
+    },
+    context,
+  );
+  if (found === undefined || found === 'corrupt') return 'corrupt';
+  const { value: grants, remember } = found;
+  const { id: keyId, family_id: familyId, owner_id: environment } = row;
+  const key = { keyId, familyId, environment, scopes: grants.scopes, isKnown: remember === undefined };
+  return remember === undefined
+    ? key
+    : { ...key, pendingCheck: { record: keyVersion(keyStateOf(row), grants), remember } };
 }
 
 interface VerifiedRecord {
@@ -184,43 +263,35 @@ interface VerifiedRecord {
 /** Verifies the record of a subject. */
 export function verifiedRecord(
   row: SubjectRow,
-  question: SubjectQuestion,
+  { name, known, guess, ...subject }: SubjectQuestion,
   context: VerifyContext,
 ): Verified<VerifiedRecord> {
-  const { seen, known, mark, isOutdated, losses } = context;
-  const { known: cached, name } = question;
-  if (cached === undefined || !isSameSubject(cached.row, row) || cached.value.epoch !== newestEpoch(losses))
-    return newRecord(row, question, context);
-  const { record } = cached.value;
-  if (!isOutdated(cached)) {
-    const isNewest = record.record_version >= seen.highestBefore(mark, name);
-    return isNewest ? { record, isConfirmed: true } : 'corrupt';
-  }
-  known.subjects.delete(name);
-  seen.see(name, record.record_version + 1);
-  return 'corrupt';
-}
-
-/** Verifies a record that the process does not know, or that differs from what it knows. */
-function newRecord(
-  row: SubjectRow,
-  question: SubjectQuestion,
-  { macs, seen, known, mark, ledgerAgrees, losses }: VerifyContext,
-): Verified<VerifiedRecord> {
-  const { name, guess } = question;
-  const stored = storedOf(row, question, macs.eligibility);
-  const highest = seen.highestBefore(mark, name);
-  if (stored.kind === 'none') return highest === 0 ? undefined : 'corrupt';
-  if (stored.kind === 'corrupt' || stored.record.record_version < highest) return 'corrupt';
-  const { record } = stored;
-  seen.see(name, record.record_version);
+  const { macs, losses, ledgerAgrees } = context;
+  const epoch = newestEpoch(losses);
+  const found = verifiedRow(
+    {
+      row,
+      columns: SUBJECT_COLUMNS,
+      name,
+      // After a later declaration a record must be checked again.
+      cached: known?.value.epoch === epoch ? known : undefined,
+      keep: (next) => put(context.known.subjects, name, next),
+      read() {
+        const stored = storedOf(row, subject, macs.eligibility);
+        if (stored.kind !== 'record') return stored.kind === 'none' ? undefined : 'corrupt';
+        return { value: { record: stored.record, epoch }, version: stored.record.record_version };
+      },
+    },
+    context,
+  );
+  if (found === undefined || found === 'corrupt') return found;
+  const { value, remember } = found;
+  const { record } = value;
+  if (remember === undefined) return { record, isConfirmed: true };
   const { review, mustBeHeld } = standingOf(record, losses);
   const isConfirmed = (review?.unconfirmed ?? null) === null;
   // Denied whatever the ledger says.
   if (storedStatus(record) !== 'eligible' || !isConfirmed) return { record, isConfirmed };
-  const epoch = newestEpoch(losses);
-  const remember = (nextIds: readonly string[]) =>
-    void known.subjects.set(name, { name, row: ownSubjectColumns(row), value: { record, epoch }, nextIds });
   const isChecked = guess?.version === record.record_version && ledgerAgrees(guess);
   if (mustBeHeld || !isChecked) {
     const pendingCheck = { record: eligibilityVersion(record, row.document!), mustBeHeld, remember };
@@ -231,99 +302,41 @@ function newRecord(
 }
 
 interface VerifiedVenue {
-  readonly venue: VenueRecord;
+  readonly venue: Venue;
 }
 
 export function verifiedVenue(
   row: VenueRow,
-  { environment, venueId, name, known: cached }: VenueQuestion,
-  { macs, seen, known, mark, isOutdated }: VerifyContext,
+  { name, known, ...venueId }: VenueQuestion,
+  context: VerifyContext,
 ): Verified<VerifiedVenue> {
-  const highest = seen.highestBefore(mark, name);
-  if (cached !== undefined && isSameVenue(cached.row, row)) {
-    const { value: venue } = cached;
-    if (!isOutdated(cached)) return venue.recordVersion < highest ? 'corrupt' : { venue };
-    known.venues.delete(name);
-    seen.see(name, venue.recordVersion + 1);
-    return 'corrupt';
-  }
-  const venue = venueOf(row, { environment, venueId });
-  if (venue === undefined) return highest === 0 ? undefined : 'corrupt';
-  if (!isVenueAuthentic(venue, row.venue_mac, macs.venues) || venue.recordVersion < highest) return 'corrupt';
-  seen.see(name, venue.recordVersion);
-  if (!venue.active) return { venue };
-  const remember = (nextIds: readonly string[]) =>
-    void known.venues.set(name, { name, row: ownVenueColumns(row), value: venue, nextIds });
-  return { venue, pendingCheck: { record: venueVersion(venue, row.venue_mac), remember } };
+  const mac = row['venue_mac'];
+  const found = verifiedRow(
+    {
+      row,
+      columns: VENUE_LOOKED_UP,
+      name,
+      cached: known,
+      keep: (next) => put(context.known.venues, name, next),
+      read() {
+        if (mac === null) return undefined;
+        const own = VENUE_COLUMNS.map(([column, lookedUp]) => [column, row[lookedUp]]);
+        const value = readRow(VENUES.model, { ...venueId, ...Object.fromEntries(own) });
+        const isAuthentic = isRowAuthentic(VENUES, { row: value, mac }, context.macs.venues);
+        return isAuthentic ? { value, version: value.record_version } : 'corrupt';
+      },
+    },
+    context,
+  );
+  if (found === undefined || found === 'corrupt') return found;
+  const { value: venue, remember } = found;
+  // A closed venue is denied whatever the ledger says.
+  if (remember === undefined || !venue.active) return { venue };
+  return { venue, pendingCheck: { record: rowVersion(VENUES, venue, String(mac)), remember } };
 }
 
 function keyStateOf(row: KeyRow): KeyState {
   const { id, owner_id: environment, family_id: familyId, label, key_prefix: keyPrefix, replaces } = row;
   const times = { createdAt: row.created_at, expiresAt: row.expires_at, overlapUntil: row.overlap_until };
   return { id, environment, familyId, label, keyPrefix, keyHash: row.key_hash, replaces, ...times, revokedAt: null };
-}
-
-function venueOf(row: VenueRow, id: Pick<VenueRecord, 'environment' | 'venueId'>): VenueRecord | undefined {
-  const { venue_name: name, venue_active: active, venue_version: recordVersion } = row;
-  const { venue_created_at: createdAt, venue_updated_at: updatedAt } = row;
-  if (name === null || active === null || recordVersion === null) return undefined;
-  if (createdAt === null || updatedAt === null) return undefined;
-  return { ...id, name, active, recordVersion, createdAt, updatedAt };
-}
-
-/** Whether both rows are equal in every column that decides. */
-function isSameKey(a: KeyRow, b: KeyRow): boolean {
-  return (
-    a.id === b.id &&
-    a.owner_id === b.owner_id &&
-    a.family_id === b.family_id &&
-    a.label === b.label &&
-    a.key_prefix === b.key_prefix &&
-    a.replaces === b.replaces &&
-    a.grants === b.grants &&
-    a.created_at.getTime() === b.created_at.getTime() &&
-    a.expires_at?.getTime() === b.expires_at?.getTime() &&
-    a.overlap_until?.getTime() === b.overlap_until?.getTime() &&
-    a.key_hash.equals(b.key_hash)
-  );
-}
-
-function ownKeyColumns(row: KeyRow): KeyRow {
-  const { key_hash, id, owner_id, family_id, label, key_prefix, grants, replaces } = row;
-  const { created_at, expires_at, overlap_until } = row;
-  const names = { id, owner_id, family_id, label, key_prefix, replaces };
-  return { key_hash, ...names, grants, created_at, expires_at, overlap_until };
-}
-
-/** Whether both rows are equal in every column and the second is the newest of its history. */
-function isSameSubject(a: SubjectRow, b: SubjectRow): boolean {
-  return (
-    a.record_version === b.record_version &&
-    b.newest_version === b.record_version &&
-    a.status === b.status &&
-    a.document === b.document &&
-    a.changed_at?.getTime() === b.changed_at?.getTime() &&
-    a.mac === b.mac
-  );
-}
-
-function ownSubjectColumns(row: SubjectRow): SubjectRow {
-  const { record_version, status, document, changed_at, mac, newest_version } = row;
-  return { record_version, status, document, changed_at, mac, newest_version };
-}
-
-function isSameVenue(a: VenueRow, b: VenueRow): boolean {
-  return (
-    a.venue_name === b.venue_name &&
-    a.venue_active === b.venue_active &&
-    a.venue_version === b.venue_version &&
-    a.venue_created_at?.getTime() === b.venue_created_at?.getTime() &&
-    a.venue_updated_at?.getTime() === b.venue_updated_at?.getTime() &&
-    a.venue_mac === b.venue_mac
-  );
-}
-
-function ownVenueColumns(row: VenueRow): VenueRow {
-  const { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac } = row;
-  return { venue_name, venue_active, venue_version, venue_created_at, venue_updated_at, venue_mac };
 }

@@ -86,13 +86,6 @@ export interface Seal {
   readonly proof: string | null;
 }
 
-export interface Policy {
-  readonly policyVersion: string;
-  readonly status: 'draft' | 'active' | 'retired';
-  /** JSON text. */
-  readonly rules: string | null;
-}
-
 export interface NewEvent {
   readonly event: string;
   readonly actor: string;

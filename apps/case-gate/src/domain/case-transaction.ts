@@ -1,5 +1,6 @@
-import type { Attachment, CaseRecord, Decision, NewAttachment, Policy, Seal, NewEvent } from './case-record.ts';
+import type { Attachment, CaseRecord, Decision, NewAttachment, Seal, NewEvent } from './case-record.ts';
 import type { EligibilityRecord, LossReview, StoredRecord } from './eligibility-record.ts';
+import type { Policy } from './policy.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
 /** A stored claim of an Idempotency-Key. */

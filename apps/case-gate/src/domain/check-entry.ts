@@ -1,4 +1,5 @@
 import { storedStatus, type EligibilityRecord } from './eligibility-record.ts';
+import type { Venue } from './venue.ts';
 
 /** A decision of the gate, as it is answered and logged. */
 export interface GateDecision {
@@ -145,12 +146,6 @@ export interface Entry {
   readonly policyVersion: string | undefined;
 }
 
-interface KnownVenue {
-  readonly environment: string;
-  readonly venueId: string;
-  readonly active: boolean;
-}
-
 /** What the primary returned, after every row was authenticated. Undefined members do not exist. */
 export interface EntryFacts {
   /** False: a row fails its MAC, or is older than a version already seen. */
@@ -158,7 +153,7 @@ export interface EntryFacts {
   /** False: ledger records were declared lost, and an operator must confirm the record first. */
   readonly isConfirmed: boolean;
   readonly record: EligibilityRecord | undefined;
-  readonly venue: KnownVenue | undefined;
+  readonly venue: Venue | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -199,7 +194,7 @@ export const CONDITIONS: readonly Condition[] = [
   {
     reason: 'VENUE_UNKNOWN',
     holds: ({ environment, venueId }, { venue }) =>
-      venue !== undefined && venue.environment === environment && venue.venueId === venueId && venue.active === true,
+      venue !== undefined && venue.environment === environment && venue.venue_id === venueId && venue.active === true,
   },
   {
     reason: 'VENUE_NOT_PERMITTED',

@@ -1,11 +1,12 @@
 import { AppError } from '@sealgate/errors';
 import { factsOf } from './case-facts.ts';
-import type { CaseRecord, Decision, DecisionOutcome, Policy } from './case-record.ts';
+import type { CaseRecord, Decision, DecisionOutcome } from './case-record.ts';
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
-import { evaluateRules, type PolicyRules } from './policy-rules.ts';
+import { evaluateRules } from './policy-rules.ts';
+import type { Policy, PolicyRules } from './policy.ts';
 import { decisionMac, sealDocument } from './seal-case.ts';
 
 export interface DecideOrder {

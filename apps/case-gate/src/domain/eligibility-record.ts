@@ -1,7 +1,11 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical } from '@sealgate/json';
+import { Type } from '@sinclair/typebox';
+import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
 import type { FinalDecision } from './case-record.ts';
-import { isAuthentic, type VersionedRecord } from './versioned-record.ts';
+import type { RecordOf } from './model.ts';
+import { isRowAuthentic, rowMac, type SignedKind } from './signed-row.ts';
+import type { VersionedRecord } from './versioned-record.ts';
 
 /** The current decision of a subject. */
 export interface CurrentDecision {
@@ -139,64 +143,51 @@ export function isNewer(candidate: CurrentDecision, current: CurrentDecision | n
   return candidate.decision_id >= current.decision_id;
 }
 
-/** The stored row of a record. */
-export interface EligibilityRow {
-  readonly environment: string;
-  readonly subject_ref: string;
-  readonly record_version: number;
-  readonly status: string;
-  /** The canonical text of the record. */
-  readonly document: string;
-  readonly changed_at: Date;
-  /** `<secretId>:<base64url>` */
-  readonly mac: string;
-}
+/** The columns of a stored record. All but `document`, its canonical text, repeat members of it. */
+const Row = Type.Object({
+  environment: Environment,
+  subject_ref: SubjectRef,
+  record_version: Type.Integer({ minimum: 1 }),
+  status: Text,
+  changed_at: Time,
+  document: Text,
+});
 
-/** The row to store. Its columns repeat members of the document, and the MAC covers all of them. */
+export const ELIGIBILITY: SignedKind<RecordOf<typeof Row>> = {
+  kind: 'eligibility',
+  what: 'subject',
+  table: 'eligibility',
+  model: Row,
+  id: ['environment', 'subject_ref'],
+};
+
+export type EligibilityRow = RecordOf<typeof Row> & { readonly mac: string };
+
+/** The row to store. */
 export function rowOf(record: EligibilityRecord, macs: KeyedHasher): EligibilityRow {
-  const row = {
-    environment: record.environment,
-    subject_ref: record.subject_ref,
-    record_version: record.record_version,
-    status: storedStatus(record),
-    document: canonical({ ...record } as never),
-    changed_at: new Date(record.changed_at),
-  };
-  const { id, digest } = macs.hash(...partsOf(row));
-  return { ...row, mac: `${id}:${digest.toString('base64url')}` };
+  const { environment, subject_ref, record_version, changed_at } = record;
+  const status = storedStatus(record);
+  const document = canonical({ ...record } as never);
+  const row = { environment, subject_ref, record_version, status, changed_at, document };
+  return { ...row, mac: rowMac(ELIGIBILITY, row, macs) };
 }
 
 /** The record of a row; undefined where a column fails the MAC, or the document is not a record. */
-export function recordOf(row: EligibilityRow, macs: KeyedHasher): EligibilityRecord | undefined {
-  const parts = partsOf(row);
-  if (!isAuthentic(row.mac, macs, parts)) return undefined;
+export function recordOf({ mac, ...row }: EligibilityRow, macs: KeyedHasher): EligibilityRecord | undefined {
+  if (!isRowAuthentic(ELIGIBILITY, { row, mac }, macs)) return undefined;
   const record = readRecord(row.document);
   const agrees =
     record !== undefined &&
     record.environment === row.environment &&
     record.subject_ref === row.subject_ref &&
     record.record_version === row.record_version &&
-    record.changed_at === parts[CHANGED_AT] &&
+    record.changed_at === row.changed_at &&
     storedStatus(record) === row.status;
   return agrees ? record : undefined;
 }
 
-/** The place of `changed_at` in the parts. */
-const CHANGED_AT = 4;
-
-function partsOf({
-  environment,
-  subject_ref,
-  record_version,
-  status,
-  document,
-  changed_at,
-}: Omit<EligibilityRow, 'mac'>): string[] {
-  return [environment, subject_ref, String(record_version), status, changed_at.toISOString(), document];
-}
-
 /** The columns of a subject as selected: null where there is no row. */
-export interface SubjectRow {
+export type SubjectRow = {
   readonly record_version: number | null;
   readonly status: string | null;
   readonly document: string | null;
@@ -204,7 +195,7 @@ export interface SubjectRow {
   readonly mac: string | null;
   /** The newest version in the history. */
   readonly newest_version: number | null;
-}
+};
 
 /** What a row says by itself, without the ledger. */
 export type StoredRecord =
@@ -221,7 +212,8 @@ export function storedOf(
   const newest = newest_version ?? 0;
   if (record_version === null || status === null || document === null || changed_at === null || mac === null)
     return newest === 0 ? { kind: 'none' } : { kind: 'corrupt', newestVersion: newest };
-  const record = recordOf({ environment, subject_ref, record_version, status, document, changed_at, mac }, macs);
+  const row = { environment, subject_ref, record_version, status, document, changed_at: changed_at.toISOString(), mac };
+  const record = recordOf(row, macs);
   if (record !== undefined && record.record_version === newest) return { kind: 'record', record };
   return { kind: 'corrupt', newestVersion: Math.max(newest, record_version) };
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import type { DecisionOutcome } from './case-record.ts';
-import { evaluateRules, explainRules, type PolicyRules } from './policy-rules.ts';
+import { evaluateRules, explainRules } from './policy-rules.ts';
+import type { PolicyRules } from './policy.ts';
 import { rulesOf, tryPolicy, type DecidedCase } from './manage-policies.ts';
 
 const facts = {

@@ -5,6 +5,7 @@ import type { JsonValue } from '@sealgate/json';
 import { checkEntry, CONDITIONS, reasonFor, type GateDecision, type GateReason, type LookedUp } from './check-entry.ts';
 import type { Entry, EntryFacts } from './check-entry.ts';
 import { readRecord, recordOf, rowOf, type CurrentDecision, type EligibilityRecord } from './eligibility-record.ts';
+import type { Venue } from './venue.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00.000Z');
 const entry: Entry = {
@@ -36,7 +37,15 @@ const record: EligibilityRecord = {
   revocation: null,
   changed_at: '2026-05-01T00:00:00.000Z',
 };
-const venue = { environment: 'live', venueId: 'hall', active: true };
+const venue: Venue = {
+  environment: 'live',
+  venue_id: 'hall',
+  name: 'Hall',
+  active: true,
+  record_version: 1,
+  created_at: '2026-05-01T00:00:00.000Z',
+  updated_at: '2026-05-01T00:00:00.000Z',
+};
 const good: EntryFacts = { isIntact: true, isConfirmed: true, record, venue, nowMs: NOW };
 const restriction = { at: '2026-05-02T00:00:00.000Z', reason: 'x' };
 
@@ -242,7 +251,7 @@ describe('a record', () => {
       record_version: 3,
       status: 'pending',
       document: row.document.replace('"hall"', '"gate"'),
-      changed_at: new Date(0),
+      changed_at: new Date(0).toISOString(),
       mac: rowOf({ ...record, record_version: 1 }, macs).mac,
     };
     for (const [column, value] of Object.entries(edits))

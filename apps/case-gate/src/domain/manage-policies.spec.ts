@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { changedPolicy } from './manage-policies.ts';
-import type { PolicyRules } from './policy-rules.ts';
+import type { PolicyRules } from './policy.ts';
 
 describe('a policy version', () => {
   const draft = { status: 'draft' as const, rules: null };

@@ -1,30 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { CaseFacts } from './case-facts.ts';
-import type { Policy, FinalDecision } from './case-record.ts';
+import type { FinalDecision } from './case-record.ts';
 import { invalidTransition } from './case-states.ts';
-import { explainRules, type PolicyRules, type RuleResult, type Ruling } from './policy-rules.ts';
+import { explainRules, type RuleResult } from './policy-rules.ts';
+import type { Policy, PolicyRules, Ruling } from './policy.ts';
 import { ruleFaults } from './rule-faults.ts';
-import { isAuthentic, versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
-export type PolicyStatus = Policy['status'];
-
-export interface StoredPolicy extends Policy {
-  readonly environment: string;
-  /** 1 for the first; incremented by each change. */
-  readonly recordVersion: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
-export interface PolicyChange {
-  readonly status?: PolicyStatus;
+interface Change {
+  readonly status?: Policy['status'];
   readonly rules?: PolicyRules | null;
 }
 
 /** Draft, then active, then retired, which is final. */
-const NEXT: Readonly<Record<PolicyStatus, PolicyStatus | undefined>> = {
+const NEXT: Readonly<Record<Policy['status'], Policy['status'] | undefined>> = {
   draft: 'active',
   active: 'retired',
   retired: undefined,
@@ -35,9 +24,9 @@ const NEXT: Readonly<Record<PolicyStatus, PolicyStatus | undefined>> = {
  * @throws AppError IN_USE, INVALID_STATE_TRANSITION with `current_status`, INVALID_REQUEST.
  */
 export function changedPolicy(
-  policy: Pick<StoredPolicy, 'status' | 'rules'>,
-  { status, rules }: PolicyChange,
-): Pick<StoredPolicy, 'status' | 'rules'> {
+  policy: Pick<Policy, 'status' | 'rules'>,
+  { status, rules }: Change,
+): Pick<Policy, 'status' | 'rules'> {
   // In any order of members, and whatever today's checks say of them: repeating them changes nothing.
   const repeats = policy.rules !== null && isDeepStrictEqual(rules, JSON.parse(policy.rules));
   const text = rules === undefined || repeats ? policy.rules : rulesText(rules);
@@ -57,39 +46,6 @@ export function rulesText(rules: PolicyRules | null): string | null {
   throw new AppError('INVALID_REQUEST', 'The rules cannot be evaluated; errors lists every fault.', {
     faults: faults.slice(0, 100).map(({ pointer, detail }) => ({ in: 'body', pointer: `/rules${pointer}`, detail })),
   });
-}
-
-/** The MAC over all columns, as `<secretId>:<base64url>`. */
-export function policyMac(policy: StoredPolicy, macs: KeyedHasher): string {
-  const { id, digest } = macs.hash(...partsOf(policy));
-  return `${id}:${digest.toString('base64url')}`;
-}
-
-/** The policy of a row. @throws Error where the row fails its MAC, so that it decides nothing. */
-export function authenticPolicy(
-  { mac, ...policy }: StoredPolicy & { readonly mac: string },
-  macs: KeyedHasher,
-): StoredPolicy {
-  if (isAuthentic(mac, macs, partsOf(policy))) return policy;
-  throw new Error(`The row of the policy version ${policy.policyVersion} failed its integrity check.`);
-}
-
-function partsOf(policy: StoredPolicy): string[] {
-  const { environment, policyVersion, status, rules, createdAt, updatedAt, recordVersion } = policy;
-  const times = [createdAt.toISOString(), updatedAt.toISOString()];
-  const content = [status, rules === null ? 'none' : 'rules', rules ?? ''];
-  return [environment, policyVersion, ...content, ...times, String(recordVersion)];
-}
-
-/** The parts of the ledger ids of a policy version. */
-export function policyName({ environment, policyVersion }: Pick<StoredPolicy, 'environment' | 'policyVersion'>) {
-  return ['policy', environment, policyVersion];
-}
-
-export function versionOfPolicy(policy: StoredPolicy, mac: string): VersionedRecord {
-  const { environment, policyVersion, status, updatedAt, recordVersion } = policy;
-  const members = { environment, policy_version: policyVersion, status, updated_at: updatedAt.toISOString(), mac };
-  return versionOfRow(policyName(policy), recordVersion, members);
 }
 
 /** A decided case and its facts. */

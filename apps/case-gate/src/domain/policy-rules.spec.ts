@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import type { JsonValue } from '@sealgate/json';
 import { LogicEngine } from 'json-logic-engine';
 import { rulesText } from './manage-policies.ts';
-import { evaluateRules, type PolicyRules } from './policy-rules.ts';
+import { evaluateRules } from './policy-rules.ts';
+import type { PolicyRules } from './policy.ts';
 import { ruleFaults } from './rule-faults.ts';
 
 const facts = {

@@ -10,16 +10,7 @@ import {
   valueAt,
   type Evaluated,
 } from './policy-operators.ts';
-
-export interface Ruling {
-  readonly decision: DecisionOutcome;
-  readonly reason_codes: readonly string[];
-}
-
-export interface PolicyRules {
-  readonly rules: readonly (Ruling & { readonly when: JsonValue })[];
-  readonly default: Ruling;
-}
+import type { PolicyRules, Ruling } from './policy.ts';
 
 /** Replaces an approve where a fact that an earlier rule names is missing. */
 const MISSING_FACT: Ruling = { decision: 'refer', reason_codes: ['ATTRIBUTE_MISSING'] };

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@sealgate/json';
 import { isFact, isListFact } from './case-facts.ts';
 import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-operators.ts';
-import type { PolicyRules } from './policy-rules.ts';
+import type { PolicyRules } from './policy.ts';
 
 /** A fault of the rules, with an RFC 6901 pointer into them. */
 interface RuleFault {

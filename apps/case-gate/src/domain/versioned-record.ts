@@ -51,6 +51,12 @@ function ledgerRecordIds(hasher: KeyedHasher, parts: readonly string[]): string[
   return hasher.hashAll(...parts).map(({ digest }) => `ledger_rec_${digest.toString('hex')}`);
 }
 
+/** The MAC of these parts, as `<secretId>:<base64url>`. */
+export function macOf(macs: KeyedHasher, parts: readonly string[]): string {
+  const { id, digest } = macs.hash(...parts);
+  return `${id}:${digest.toString('base64url')}`;
+}
+
 /** Whether a stored `<secretId>:<base64url>` is the MAC of these parts. Never throws, whatever the column holds. */
 export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly string[]): boolean {
   if (typeof mac !== 'string' || parts.some((part) => typeof part !== 'string' || !part.isWellFormed())) return false;
@@ -58,44 +64,4 @@ export function isAuthentic(mac: unknown, macs: KeyedHasher, parts: readonly str
   if (colon < 0) return false;
   const digest = Buffer.from(mac.slice(colon + 1), 'base64url');
   return macs.verify({ id: mac.slice(0, colon), digest }, ...parts);
-}
-
-/** The row of a venue. */
-export interface VenueRecord {
-  readonly environment: string;
-  readonly venueId: string;
-  readonly name: string;
-  /** An inactive venue denies everybody. */
-  readonly active: boolean;
-  /** 1 for the first; incremented by each change. */
-  readonly recordVersion: number;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
-/** The MAC over all columns, as `<secretId>:<base64url>`. */
-export function venueMac(venue: VenueRecord, macs: KeyedHasher): string {
-  const { id, digest } = macs.hash(...partsOf(venue));
-  return `${id}:${digest.toString('base64url')}`;
-}
-
-/** Whether a row is authentic. */
-export function isVenueAuthentic(venue: VenueRecord, mac: unknown, macs: KeyedHasher): mac is string {
-  return typeof venue.active === 'boolean' && isAuthentic(mac, macs, partsOf(venue));
-}
-
-function partsOf({ environment, venueId, name, active, recordVersion, createdAt, updatedAt }: VenueRecord): string[] {
-  const times = [createdAt.toISOString(), updatedAt.toISOString()];
-  return [environment, venueId, name, String(active), String(recordVersion), ...times];
-}
-
-/** The parts of the ledger ids of a venue. */
-export function venueName({ environment, venueId }: Pick<VenueRecord, 'environment' | 'venueId'>): string[] {
-  return ['venue', environment, venueId];
-}
-
-export function venueVersion(venue: VenueRecord, mac: string): VersionedRecord {
-  const { environment, venueId, active, updatedAt, recordVersion } = venue;
-  const members = { environment, venue_id: venueId, active, updated_at: updatedAt.toISOString(), mac };
-  return versionOfRow(venueName(venue), recordVersion, members);
 }

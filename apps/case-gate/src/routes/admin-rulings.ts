@@ -1,11 +1,12 @@
 import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
-import type { PoliciesStore } from '../data/policies-store.ts';
+import type { SignedRows } from '../data/signed-rows.ts';
 import type { PackPorts } from '../domain/assessor-pack.ts';
 import { noCase } from '../domain/case-lifetime.ts';
 import { factsOf, type CaseFacts } from '../domain/case-facts.ts';
-import { explainRules, type PolicyRules } from '../domain/policy-rules.ts';
+import { explainRules } from '../domain/policy-rules.ts';
+import type { Policy, PolicyRules } from '../domain/policy.ts';
 import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/manage-policies.ts';
 import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
@@ -70,7 +71,7 @@ const Tried = named(
 );
 
 export interface AdminRulingsPorts extends TryPorts, Pick<PackPorts, 'readCaseFile'> {
-  readonly policies: Pick<PoliciesStore, 'find'>;
+  readonly policies: Pick<SignedRows<Policy>, 'find'>;
 }
 
 /** Explains and tries the decisions of a policy version, including drafts. Writes nothing. */
@@ -89,7 +90,7 @@ export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[
       const environment = environmentOf({}, query);
       const file = await ports.readCaseFile(environment, params.case_id);
       if (file === undefined) throw noCase();
-      const rules = rulesOf(await ports.policies.find(environment, query.policy_version));
+      const rules = rulesOf(await ports.policies.find([environment, query.policy_version]));
       return { status: 200, body: explanationOf(query.policy_version, rules, factsOf(file.record, file.attachments)) };
     },
   });
@@ -107,7 +108,7 @@ export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[
     errors: ['NOT_FOUND', 'UNKNOWN_POLICY_VERSION'],
     async handler({ params: { policy_version: version }, query, body }) {
       const environment = environmentOf({}, query);
-      const rules = rulesOf(await ports.policies.find(environment, version));
+      const rules = rulesOf(await ports.policies.find([environment, version]));
       const cases = await tryPolicy(ports, { environment, rules, limit: body.last_decided });
       const changes = cases.filter((one) => one.changes).length;
       const answer: Static<typeof Tried> = {

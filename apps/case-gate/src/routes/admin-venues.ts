@@ -1,71 +1,47 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import { ADMIN_LIST_RANGE, adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, listQuery, named, type Route } from '@sealgate/http';
-import { Type, type Static } from '@sinclair/typebox';
-import type { RecordingSql } from '../data/ledger-writer.ts';
-import type { VenuesStore } from '../data/venues-store.ts';
-import type { VenueRecord } from '../domain/versioned-record.ts';
-import { Environment, Name, Text, Time, VenueId } from '../schemas.ts';
+import { listQuery, type Route } from '@sealgate/http';
+import type { SignedRows } from '../data/signed-rows.ts';
+import { answerOf } from '../domain/model.ts';
+import { NewVenue, VenueAnswer, VenueChange, type Venue } from '../domain/venue.ts';
+import { VenueId } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
-const VenueRow = named(
-  'Venue',
-  Type.Object({
-    venue_id: Text,
-    environment: Text,
-    name: Text,
-    active: Type.Boolean(),
-    created_at: Time,
-    updated_at: Time,
-  }),
-);
-
-const NewVenueBody = closedObject({
-  venue_id: VenueId,
-  environment: Type.Optional(Environment),
-  name: Name,
-  active: Type.Optional(Type.Boolean()),
-});
-const ChangeBody = closedObject({ name: Type.Optional(Name), active: Type.Optional(Type.Boolean()) });
-
 export interface AdminVenuesPorts extends AdminPorts {
-  readonly venues: VenuesStore;
-  /** False where the id is taken. */
-  readonly insertVenue: (sql: RecordingSql, venue: Omit<VenueRecord, 'recordVersion'>) => Promise<boolean>;
-  readonly lockVenue: (
-    sql: RecordingSql,
-    id: { environment: string; venueId: string },
-  ) => Promise<VenueRecord | undefined>;
-  readonly saveVenue: (sql: RecordingSql, venue: VenueRecord) => Promise<void>;
+  readonly venues: SignedRows<Venue>;
 }
 
 const { creating, listing, reading, changing } = resourceRoutes({
   name: 'Venue',
   said: 'The venue.',
-  row: VenueRow,
+  row: VenueAnswer,
   path: '/admin/v1/venues',
   id: 'venue_id',
   idSchema: VenueId,
 });
 
+const rowOf = (venue: Venue) => answerOf(VenueAnswer, venue);
+
 export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] {
-  const { venues, insertVenue, lockVenue, saveVenue, inSql, auditChange, now, cursors } = ports;
-  const { created, found, page } = rowAnswers<Venue>({ rowOf, positionOf: ({ venueId }) => venueId, cursors });
+  const { venues, inSql, auditChange, now, cursors } = ports;
+  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ venue_id }) => venue_id, cursors });
   return [
     adminRoute({
       ...creating,
       summary: 'Create a venue',
       query: EnvironmentQuery,
-      body: NewVenueBody,
+      body: NewVenue,
       errors: ['ALREADY_EXISTS'],
       async handler(context) {
-        const { venue_id: venueId, name, active = true } = context.body;
+        const at = new Date(now()).toISOString();
         const environment = environmentOf(context.body, context.query);
-        const at = new Date(now());
-        const venue = { environment, venueId, name, active, createdAt: at, updatedAt: at };
-        await inSql(async (sql) => {
-          if (!(await insertVenue(sql, venue))) throw new AppError('ALREADY_EXISTS', 'The venue exists.');
-          await auditChange(context, changeOf('venue.create', venue), sql);
+        const first = { active: true, ...context.body, environment, created_at: at, updated_at: at };
+        const venue = await inSql(async (sql) => {
+          const made = await venues.insert(sql, first);
+          if (made === undefined) throw new AppError('ALREADY_EXISTS', 'The venue exists.');
+          await auditChange(context, changeOf('venue.create', made), sql);
+          return made;
         });
         return created(venue);
       },
@@ -84,7 +60,7 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
       summary: 'Read a venue',
       query: EnvironmentQuery,
       async handler({ params, query }) {
-        const venue = await venues.find(environmentOf({}, query), params.venue_id);
+        const venue = await venues.find([environmentOf({}, query), params.venue_id]);
         if (venue === undefined) throw noVenue();
         return found(venue);
       },
@@ -93,17 +69,15 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
       ...changing,
       summary: 'Rename, open or close a venue, effective at the gate once this has answered',
       query: EnvironmentQuery,
-      body: ChangeBody,
+      body: VenueChange,
       async handler(context) {
-        const id = { environment: environmentOf({}, context.query), venueId: context.params.venue_id };
+        const place = [environmentOf({}, context.query), context.params.venue_id];
         const venue = await inSql(async (sql) => {
-          const known = await lockVenue(sql, id);
+          const known = await venues.lock(sql, place);
           if (known === undefined) throw noVenue();
-          const { name = known.name, active = known.active } = context.body;
-          if (name === known.name && active === known.active) return known;
-          const recordVersion = known.recordVersion + 1;
-          const next = { ...known, name, active, recordVersion, updatedAt: new Date(now()) };
-          await saveVenue(sql, next);
+          const changed = { ...known, ...context.body };
+          if (isDeepStrictEqual(changed, known)) return known;
+          const next = await venues.save(sql, { ...changed, updated_at: new Date(now()).toISOString() });
           await auditChange(context, changeOf('venue.change', next), sql);
           return next;
         });
@@ -113,15 +87,8 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
   ];
 }
 
-type Venue = Omit<VenueRecord, 'recordVersion'>;
-
-function changeOf(action: string, { venueId, environment, name, active }: Venue) {
-  return { action, resource: 'venue', resourceId: venueId, detail: { environment, name, active: String(active) } };
-}
-
-function rowOf({ venueId, environment, name, active, createdAt, updatedAt }: Venue): Static<typeof VenueRow> {
-  const times = { created_at: createdAt.toISOString(), updated_at: updatedAt.toISOString() };
-  return { venue_id: venueId, environment, name, active, ...times };
+function changeOf(action: string, { venue_id: resourceId, environment, name, active }: Venue) {
+  return { action, resource: 'venue', resourceId, detail: { environment, name, active: String(active) } };
 }
 
 function noVenue(): AppError {

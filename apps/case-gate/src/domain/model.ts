@@ -1,0 +1,52 @@
+import { Type, TypeGuard, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
+import { OrNull, Text, Texts } from '../schemas.ts';
+
+/**
+ * The model of a thing is a schema: its members are the columns of the row, the members of the record that the domain
+ * works on, and those of its requests and answers, under the same names. Times are RFC 3339, UTC, milliseconds.
+ */
+export type RecordOf<Schema extends TSchema> = Readonly<Static<Schema>>;
+
+/** The schema of such records, for code that handles any. */
+export interface Model<Record> {
+  readonly static: Record;
+  readonly properties: TProperties;
+}
+
+/** The same members as an answer describes them: limits of requests are not repeated. */
+export function answered<Model extends TObject>(model: Model): Model {
+  const members = Object.entries(model.properties).map(([name, schema]) => [name, unlimited(schema)]);
+  // The static type is that of the model.
+  return Type.Object(Object.fromEntries(members) as Model['properties']) as unknown as Model;
+}
+
+function unlimited(schema: TSchema): TSchema {
+  if (isNullable(schema)) return OrNull(unlimited((schema['anyOf'] as [TSchema])[0]));
+  if (schema['type'] === 'string' && schema['format'] === undefined) return Text;
+  if (schema['type'] === 'array') return Texts;
+  return schema['type'] === 'integer' ? Type.Integer() : schema;
+}
+
+/** Whether a schema was made by `OrNull`. */
+export function isNullable(schema: TSchema): boolean {
+  return (schema['anyOf'] as TSchema[] | undefined)?.at(-1)?.['type'] === 'null';
+}
+
+/** The members of a record that an answer has. */
+export function answerOf<Answer extends TObject>(answer: Answer, record: RecordOf<Answer>): Static<Answer> {
+  const members: Readonly<Record<string, unknown>> = record;
+  // Every member of the answer is one of the record's.
+  return Object.fromEntries(Object.keys(answer.properties).map((name) => [name, members[name]]));
+}
+
+/** A row as read from the database, as a record: times are text, and an optional member without a value is absent. */
+export function readRow<Record>({ properties }: Model<Record>, row: Readonly<{ [column: string]: unknown }>): Record {
+  const record: { [member: string]: unknown } = {};
+  for (const [name, schema] of Object.entries(properties)) {
+    const value = row[name];
+    if ((value ?? null) === null && TypeGuard.IsOptional(schema)) continue;
+    record[name] = value instanceof Date ? value.toISOString() : value;
+  }
+  // The statement selects the columns of the model.
+  return record as Record;
+}

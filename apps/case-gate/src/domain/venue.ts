@@ -1,0 +1,39 @@
+import { Type } from '@sinclair/typebox';
+import { closedObject, Environment, Name, named, Time, VenueId } from '../schemas.ts';
+import { answered, type RecordOf } from './model.ts';
+import type { RecordedKind } from './signed-row.ts';
+
+/** A place to enter. */
+const Venue = Type.Object({
+  environment: Environment,
+  venue_id: VenueId,
+  name: Name,
+  // An inactive venue denies everybody.
+  active: Type.Boolean(),
+  record_version: Type.Integer({ minimum: 1 }),
+  created_at: Time,
+  updated_at: Time,
+});
+export type Venue = RecordOf<typeof Venue>;
+
+export const VENUES: RecordedKind<Venue> = {
+  kind: 'venue',
+  what: 'venue',
+  table: 'venues',
+  model: Venue,
+  id: ['environment', 'venue_id'],
+  recorded: ['active', 'updated_at'],
+  mayReturn: true,
+};
+
+const { environment, venue_id, ...shown } = answered(Type.Omit(Venue, ['record_version'])).properties;
+export const VenueAnswer = named('Venue', Type.Object({ venue_id, environment, ...shown }));
+
+const given = Type.Partial(Type.Omit(Venue, ['environment', 'venue_id', 'record_version', 'created_at', 'updated_at']));
+export const VenueChange = closedObject(given.properties);
+export const NewVenue = closedObject({
+  venue_id: VenueId,
+  environment: Type.Optional(Environment),
+  ...given.properties,
+  name: Name,
+});
