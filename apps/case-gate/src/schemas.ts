@@ -26,15 +26,6 @@ export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 export const CaseId = Type.String({ pattern: '^case_[A-Za-z0-9_-]{1,64}$' });
 export const IdText = lineOfText({ min: 1, max: 1024 });
 export const Name = lineOfText({ min: 1, max: 200 });
-export const Status = enumOf('CaseStatus', [
-  'received',
-  'in_review',
-  'decided',
-  'sealing',
-  'sealed',
-  'withdrawn',
-  'expired',
-]);
 export const Outcome = enumOf('Outcome', ['approve', 'decline', 'refer']);
 export const Verdict = enumOf('Verdict', ['allow', 'deny']);
 

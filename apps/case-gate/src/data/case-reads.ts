@@ -1,6 +1,6 @@
 import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
-import type { CaseRecord, Decision, Seal, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
+import type { CaseRecord, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
 import type { CaseStatus } from '../domain/case-states.ts';
 import { factsOf } from '../domain/case-facts.ts';
 import type { DecidedCase } from '../domain/manage-policies.ts';
@@ -10,14 +10,15 @@ import {
   CASE_COLUMNS,
   caseOf,
   DECISION_COLUMNS,
+  decisionOf,
   SEAL_COLUMNS,
-  type AttachmentRow,
-  type CaseRow,
+  sealOf,
+  type Row,
 } from './case-rows.ts';
 
 export async function readCase(sql: Sql, environment: string, caseId: string): Promise<CaseRecord | undefined> {
   const text = `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE c.case_id = $1 AND c.environment = $2`;
-  const [row] = await sql.query<CaseRow>({ name: 'gate case', text, values: [caseId, environment] });
+  const [row] = await sql.query<Row>({ name: 'gate case', text, values: [caseId, environment] });
   return row === undefined ? undefined : caseOf(row);
 }
 
@@ -39,19 +40,25 @@ export function readCaseFile(database: Database, environment: string, caseId: st
       text: 'SELECT seq, at, event, actor, data, prev_hash, hash FROM gate.timeline WHERE case_id = $1 ORDER BY seq',
       values,
     });
-    const decisions = await sql.query<Decision>({
-      text: `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`,
+    const decisions = await sql.query<Row>({
+      text: `SELECT ${DECISION_COLUMNS} FROM gate.decisions d WHERE case_id = $1 ORDER BY decided_at, decision_id`,
       values,
     });
-    const attachments = await sql.query<AttachmentRow>({
-      text: `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 ORDER BY position`,
+    const attachments = await sql.query<Row>({
+      text: `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments a WHERE case_id = $1 ORDER BY position`,
       values,
     });
-    const seals = await sql.query<Seal>({
+    const seals = await sql.query<Row>({
       text: `SELECT ${SEAL_COLUMNS} FROM gate.seals s WHERE case_id = $1 AND status = 'sealed' ORDER BY sealed_at, policy_version`,
       values,
     });
-    return { record, timeline: events.map(eventOf), decisions, attachments: attachments.map(attachmentOf), seals };
+    return {
+      record,
+      timeline: events.map(eventOf),
+      decisions: decisions.map(decisionOf),
+      attachments: attachments.map(attachmentOf),
+      seals: seals.map(sealOf),
+    };
   });
 }
 
@@ -103,7 +110,7 @@ export async function listCases(
       ? []
       : [`(c.created_at, c.case_id) ${sign} (${place(after.at)}::timestamptz, ${place(after.id)}::text)`]),
   ];
-  const rows = await sql.query<CaseRow>({
+  const rows = await sql.query<Row>({
     text: `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE ${conditions.join(' AND ')}
             ORDER BY c.created_at ${direction}, c.case_id ${direction} LIMIT $2`,
     values,
@@ -139,9 +146,9 @@ export async function listEvents(sql: Sql, caseId: string, page: { after: number
 /** Limit over all cases of a trial, whose kinds and labels are held in memory. */
 const MAX_ATTACHMENTS = 50_000;
 
-type DecidedRow = CaseRow & {
+type DecidedRow = Row & {
   readonly was: FinalDecision;
-  readonly reasonCodes: readonly string[];
+  readonly codes: string[];
   readonly kinds: readonly Attachment['kind'][] | null;
   readonly labels: readonly (string | null)[] | null;
 };
@@ -149,7 +156,7 @@ type DecidedRow = CaseRow & {
 /** The most recently decided cases, newest first; fewer than `limit` where they have too many attachments. */
 export async function lastDecided(sql: Sql, environment: string, limit: number): Promise<DecidedCase[]> {
   const rows = await sql.query<DecidedRow>({
-    text: `SELECT ${CASE_COLUMNS}, d.decision AS was, d.reason_codes AS "reasonCodes", a.kinds, a.labels
+    text: `SELECT ${CASE_COLUMNS}, d.decision AS was, d.reason_codes AS codes, a.kinds, a.labels
              FROM (SELECT n.case_id, sum(n.attachment_count) OVER (ORDER BY n.decided_at DESC, n.case_id DESC) AS so_many
                      FROM (SELECT case_id, decided_at, attachment_count FROM gate.cases
                             WHERE environment = $1 AND decided_at IS NOT NULL
@@ -162,15 +169,15 @@ export async function lastDecided(sql: Sql, environment: string, limit: number):
             WHERE n.so_many <= $3 ORDER BY c.decided_at DESC, c.case_id DESC`,
     values: [environment, limit, MAX_ATTACHMENTS],
   });
-  return rows.map(({ was, reasonCodes, kinds, labels, ...row }) => {
+  return rows.map(({ was, codes, kinds, labels, ...row }) => {
     const record = caseOf(row);
     const attachments = (kinds ?? []).map((kind, at) => ({ kind, label: labels?.[at] ?? null }));
     return {
-      caseId: record.caseId,
-      subjectRef: record.subjectRef,
-      policyVersion: record.policyVersion ?? '',
-      decidedAt: record.decidedAt ?? record.updatedAt,
-      was: { decision: was, reasonCodes },
+      case_id: record.case_id,
+      subject_ref: record.subject_ref,
+      policy_version: record.policy_version ?? '',
+      decided_at: record.decided_at ?? record.updated_at,
+      was: { decision: was, reason_codes: codes },
       facts: factsOf(record, attachments),
     };
   });

@@ -1,49 +1,34 @@
-import type { Attachment, CaseRecord, Decision, NewAttachment } from '../domain/case-record.ts';
+import type { Statement } from '@sealgate/storage';
+import { Type } from '@sinclair/typebox';
+import { Attachment, Case, Decision, Seal, type CaseRecord } from '../domain/case-record.ts';
+import { readRow, type Model } from '../domain/model.ts';
+import { Time } from '../schemas.ts';
 
-const CASE_MEMBERS = {
-  case_id: 'caseId',
-  environment: 'environment',
-  subject_ref: 'subjectRef',
-  case_type: 'caseType',
-  status: 'status',
-  venue_ids: 'venueIds',
-  external_ref: 'externalRef',
-  requested_policy_version: 'requestedPolicyVersion',
-  metadata: 'metadata',
-  attachment_count: 'attachmentCount',
-  policy_version: 'policyVersion',
-  decision: 'decision',
-  decision_id: 'decisionId',
-  ledger_record_id: 'ledgerRecordId',
-  decided_at: 'decidedAt',
-  sealed_at: 'sealedAt',
-  created_at: 'createdAt',
-  updated_at: 'updatedAt',
-  expires_at: 'expiresAt',
-} as const satisfies Record<string, keyof CaseRecord>;
+export type Row = Readonly<Record<string, unknown>>;
 
-export type CaseRow = Omit<CaseRecord, 'metadata'> & { readonly metadata: string };
+const columnsOf = ({ properties }: Model<unknown>): string[] => Object.keys(properties);
+const selected = (model: Model<unknown>, alias: string) =>
+  columnsOf(model)
+    .map((column) => `${alias}.${column}`)
+    .join(', ');
 
-/** The columns of a case, aliased to the names of its members. */
-export const CASE_COLUMNS = Object.entries(CASE_MEMBERS)
-  .map(([column, member]) => `c.${column} AS "${member}"`)
-  .join(', ');
+export const CASE_COLUMNS = selected(Case, 'c');
+export const ATTACHMENT_COLUMNS = selected(Attachment, 'a');
+export const DECISION_COLUMNS = selected(Decision, 'd');
+export const SEAL_COLUMNS = selected(Seal, 's');
 
-export function caseOf(row: CaseRow): CaseRecord {
-  // Only this service writes it.
-  const metadata = JSON.parse(row.metadata) as Record<string, string>;
-  return { ...row, metadata };
-}
+/** Only this service writes metadata. */
+export const caseOf = (row: Row): CaseRecord =>
+  readRow(Case, { ...row, metadata: JSON.parse(String(row['metadata'])) as object });
+export const attachmentOf = (row: Row): Attachment =>
+  readRow(Attachment, { ...row, size_bytes: Number(row['size_bytes']) });
+export const decisionOf = (row: Row): Decision => readRow(Decision, row);
+export const sealOf = (row: Row): Seal => readRow(Seal, row);
 
-const columns = Object.keys(CASE_MEMBERS) as (keyof typeof CASE_MEMBERS)[];
+const caseColumns = columnsOf(Case);
 
-export function insertCaseStatement(record: CaseRecord, mac: string) {
-  const places = columns.map((_, at) => `$${at + 2}`).join(', ');
-  return {
-    name: 'gate insert case',
-    text: `INSERT INTO gate.cases (mac, ${columns.join(', ')}) VALUES ($1, ${places})`,
-    values: [mac, ...columns.map((column) => valueOf(record, CASE_MEMBERS[column]))],
-  };
+export function insertCaseStatement(record: CaseRecord, mac: string): Statement {
+  return inserting('gate insert case', 'cases', { ...caseValues(record, caseColumns), mac });
 }
 
 /** Members that never change. */
@@ -51,82 +36,57 @@ const FIXED: ReadonlySet<string> = new Set([
   ...['case_id', 'environment', 'subject_ref', 'case_type', 'external_ref', 'requested_policy_version'],
   ...['metadata', 'created_at', 'expires_at'],
 ]);
-const changing = columns.filter((column) => !FIXED.has(column));
+const changing = caseColumns.filter((column) => !FIXED.has(column));
 
-export function saveCaseStatement(record: CaseRecord, mac: string) {
+export function saveCaseStatement(record: CaseRecord, mac: string): Statement {
   const changes = changing.map((column, at) => `${column} = $${at + 3}`).join(', ');
   return {
     name: 'gate save case',
     text: `UPDATE gate.cases SET mac = $2, ${changes} WHERE case_id = $1`,
-    values: [record.caseId, mac, ...changing.map((column) => valueOf(record, CASE_MEMBERS[column]))],
+    values: [record.case_id, mac, ...Object.values(caseValues(record, changing))],
   };
 }
 
-function valueOf(record: CaseRecord, member: keyof CaseRecord): unknown {
-  return member === 'metadata' ? JSON.stringify(record.metadata) : record[member];
+function caseValues(record: CaseRecord, columns: readonly string[]): Row {
+  const row: Row = { ...record, metadata: JSON.stringify(record.metadata) };
+  return Object.fromEntries(columns.map((column) => [column, row[column]]));
 }
 
-export interface AttachmentRow extends Omit<Attachment, 'sizeBytes'> {
-  readonly sizeBytes: string;
+export function insertDecisionStatement(decision: Decision): Statement {
+  return inserting('gate insert decision', 'decisions', readRow(Decision, decision));
 }
 
-export const ATTACHMENT_COLUMNS = `attachment_id AS "attachmentId", kind, ref, sha256, media_type AS "mediaType",
-  size_bytes AS "sizeBytes", label`;
+/** The columns of a seal when it begins. */
+const Inserted = Type.Object({ ...Type.Omit(Seal, ['sealed_at', 'proof']).properties, created_at: Time });
 
-export function attachmentOf(row: AttachmentRow): Attachment {
-  return { ...row, sizeBytes: Number(row.sizeBytes) };
+export function insertSealStatement(seal: Seal, at: Date): Statement {
+  return inserting('gate insert seal', 'seals', readRow(Inserted, { ...seal, created_at: at }));
 }
 
-export function insertAttachmentsStatement(
-  caseId: string,
-  attachments: readonly (NewAttachment & { readonly attachmentId: string })[],
-  at: Date,
-) {
+/** The row has its columns in the order of a model, so that the text of a prepared statement is always the same. */
+function inserting(name: string, table: string, row: Row): Statement {
+  const columns = Object.keys(row);
+  const places = columns.map((_, at) => `$${at + 1}`);
+  return {
+    name,
+    text: `INSERT INTO gate.${table} (${columns.join(', ')}) VALUES (${places.join(', ')})`,
+    values: Object.values(row),
+  };
+}
+
+const attachmentColumns = columnsOf(Attachment);
+
+export function insertAttachmentsStatement(caseId: string, attachments: readonly Attachment[], at: Date): Statement {
+  const rows: readonly Row[] = attachments;
+  const columns = attachmentColumns.join(', ');
+  const lists = attachmentColumns.map(
+    (column, index) => `$${index + 3}::${column === 'size_bytes' ? 'bigint' : 'text'}[]`,
+  );
   return {
     name: 'gate insert attachments',
-    text: `INSERT INTO gate.attachments (attachment_id, case_id, position, kind, ref, sha256, media_type, size_bytes, label, added_at)
-      SELECT a.id, $1, (SELECT count(*) FROM gate.attachments WHERE case_id = $1) + a.ordinal, a.kind, a.ref, a.sha256,
-             a.media_type, a.size_bytes, a.label, $9
-        FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
-             WITH ORDINALITY a (id, kind, ref, sha256, media_type, size_bytes, label, ordinal)`,
-    values: [
-      caseId,
-      attachments.map(({ attachmentId }) => attachmentId),
-      attachments.map(({ kind }) => kind),
-      attachments.map(({ ref }) => ref),
-      attachments.map(({ sha256 }) => sha256),
-      attachments.map(({ mediaType }) => mediaType),
-      attachments.map(({ sizeBytes }) => String(sizeBytes)),
-      attachments.map(({ label }) => label),
-      at,
-    ],
+    text: `INSERT INTO gate.attachments (case_id, added_at, position, ${columns})
+      SELECT $1, $2, (SELECT count(*) FROM gate.attachments WHERE case_id = $1) + ordinal, ${columns}
+        FROM unnest(${lists.join(', ')}) WITH ORDINALITY a (${columns}, ordinal)`,
+    values: [caseId, at, ...attachmentColumns.map((column) => rows.map((row) => row[column]))],
   };
 }
-
-export const DECISION_COLUMNS = `decision_id AS "decisionId", case_id AS "caseId", policy_version AS "policyVersion",
-  is_final AS "isFinal", decision, reason_codes AS "reasonCodes", valid_until AS "validUntil", decided_at AS "decidedAt",
-  decided_by AS "decidedBy", mac`;
-
-export function insertDecisionStatement(decision: Decision) {
-  return {
-    name: 'gate insert decision',
-    text: `INSERT INTO gate.decisions (decision_id, case_id, policy_version, is_final, decision, reason_codes, valid_until,
-             decided_at, decided_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    values: [
-      decision.decisionId,
-      decision.caseId,
-      decision.policyVersion,
-      decision.isFinal,
-      decision.decision,
-      decision.reasonCodes,
-      decision.validUntil,
-      decision.decidedAt,
-      decision.decidedBy,
-      decision.mac,
-    ],
-  };
-}
-
-export const SEAL_COLUMNS = `s.case_id AS "caseId", s.policy_version AS "policyVersion", s.decision_id AS "decisionId",
-  s.ledger_record_id AS "ledgerRecordId", s.document, s.seal_hash AS "sealHash", s.seal_version AS "sealVersion", s.status,
-  s.sealed_at AS "sealedAt", s.proof`;

@@ -3,14 +3,7 @@ import { canonical } from '@sealgate/json';
 import type { AuditTrail } from '@sealgate/audit';
 import type { KeyedHasher } from '@sealgate/auth';
 import type { Sql } from '@sealgate/storage';
-import {
-  chainEvent,
-  caseMac,
-  isCaseAuthentic,
-  type Attachment,
-  type Decision,
-  type Seal,
-} from '../domain/case-record.ts';
+import { chainEvent, caseMac, isCaseAuthentic, type Attachment } from '../domain/case-record.ts';
 import type { CaseTransaction, StoredClaim } from '../domain/case-transaction.ts';
 import type { Policy } from '../domain/policy.ts';
 import {
@@ -19,13 +12,15 @@ import {
   CASE_COLUMNS,
   caseOf,
   DECISION_COLUMNS,
+  decisionOf,
   insertAttachmentsStatement,
   insertCaseStatement,
   insertDecisionStatement,
+  insertSealStatement,
   saveCaseStatement,
   SEAL_COLUMNS,
-  type AttachmentRow,
-  type CaseRow,
+  sealOf,
+  type Row,
 } from './case-rows.ts';
 import { lockEligibility, saveEligibility } from './eligibility-store.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
@@ -85,12 +80,11 @@ function caseStatements(
       const text = `SELECT ${CASE_COLUMNS}, c.mac FROM gate.cases c
         WHERE c.case_id = $1 AND c.environment = $2 FOR UPDATE`;
       const values = [caseId, environment];
-      const [row] = await sql.query<CaseRow & { mac: string }>({ name: 'gate lock case', text, values });
+      const [row] = await sql.query<Row & { readonly mac: string }>({ name: 'gate lock case', text, values });
       if (row === undefined) return undefined;
-      const { mac, ...rest } = row;
-      const record = caseOf(rest);
+      const record = caseOf(row);
       const attachments = await attachmentsOf(sql, caseId);
-      if (!isCaseAuthentic({ record, mac }, attachments, macs))
+      if (!isCaseAuthentic({ record, mac: row.mac }, attachments, macs))
         throw new Error(`The case ${caseId} failed its integrity check.`);
       held.set(caseId, attachments);
       return record;
@@ -99,7 +93,7 @@ function caseStatements(
       await sql.query(insertCaseStatement(record, caseMac(record, [], macs)));
     },
     async saveCase(record) {
-      const attachments = held.get(record.caseId);
+      const attachments = held.get(record.case_id);
       if (attachments === undefined) throw new Error('A case must be locked before it is changed.');
       await sql.query(saveCaseStatement(record, caseMac(record, attachments, macs)));
     },
@@ -119,8 +113,8 @@ function caseStatements(
     },
     attachments: async (caseId) => [...(held.get(caseId) ?? (await attachmentsOf(sql, caseId)))],
     async attachmentsWith(caseId, refs) {
-      const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 AND ref = ANY ($2)`;
-      const rows = await sql.query<AttachmentRow>({ name: 'gate attachments by ref', text, values: [caseId, refs] });
+      const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments a WHERE case_id = $1 AND ref = ANY ($2)`;
+      const rows = await sql.query<Row>({ name: 'gate attachments by ref', text, values: [caseId, refs] });
       return rows.map(attachmentOf);
     },
     async insertAttachments(caseId, attachments, at) {
@@ -131,8 +125,8 @@ function caseStatements(
 }
 
 async function attachmentsOf(sql: Sql, caseId: string): Promise<Attachment[]> {
-  const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments WHERE case_id = $1 ORDER BY position`;
-  return (await sql.query<AttachmentRow>({ name: 'gate attachments', text, values: [caseId] })).map(attachmentOf);
+  const text = `SELECT ${ATTACHMENT_COLUMNS} FROM gate.attachments a WHERE case_id = $1 ORDER BY position`;
+  return (await sql.query<Row>({ name: 'gate attachments', text, values: [caseId] })).map(attachmentOf);
 }
 
 function decisionStatements(
@@ -148,9 +142,9 @@ function decisionStatements(
     },
     // Locked, so that a concurrent retirement happens before or after the decision.
     findPolicy: (environment, policyVersion) => policies.lock(sql, [environment, policyVersion], 'FOR SHARE'),
-    decisions(caseId) {
-      const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions WHERE case_id = $1 ORDER BY decided_at, decision_id`;
-      return sql.query<Decision>({ text, values: [caseId] });
+    async decisions(caseId) {
+      const text = `SELECT ${DECISION_COLUMNS} FROM gate.decisions d WHERE case_id = $1 ORDER BY decided_at, decision_id`;
+      return (await sql.query<Row>({ text, values: [caseId] })).map(decisionOf);
     },
     async insertDecision(decision) {
       await sql.query(insertDecisionStatement(decision));
@@ -164,28 +158,19 @@ function sealStatements(
   return {
     async findSeal(caseId, policyVersion) {
       const text = `SELECT ${SEAL_COLUMNS} FROM gate.seals s WHERE s.case_id = $1 AND s.policy_version = $2`;
-      const [row] = await sql.query<Seal>({ text, values: [caseId, policyVersion] });
-      return row;
+      const [row] = await sql.query<Row>({ text, values: [caseId, policyVersion] });
+      return row && sealOf(row);
     },
     async findSealByRecord(recordId) {
       const text = `SELECT ${SEAL_COLUMNS}, c.environment FROM gate.seals s JOIN gate.cases c USING (case_id)
         WHERE s.ledger_record_id = $1`;
-      const [row] = await sql.query<Seal & { environment: string }>({ text, values: [recordId] });
-      if (row === undefined) return undefined;
-      const { environment, ...seal } = row;
-      return { seal, environment };
+      const [row] = await sql.query<Row & { readonly environment: string }>({ text, values: [recordId] });
+      return row && { seal: sealOf(row), environment: row.environment };
     },
     async insertSeal(seal, at) {
-      await sql.query({
-        text: `INSERT INTO gate.seals (case_id, policy_version, decision_id, ledger_record_id, document, seal_hash,
-                 seal_version, status, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-        values: [
-          ...[seal.caseId, seal.policyVersion, seal.decisionId, seal.ledgerRecordId, seal.document, seal.sealHash],
-          ...[seal.sealVersion, seal.status, at],
-        ],
-      });
+      await sql.query(insertSealStatement(seal, at));
     },
-    async endSeal({ caseId, policyVersion }, status, at) {
+    async endSeal({ case_id: caseId, policy_version: policyVersion }, status, at) {
       const text = `UPDATE gate.seals SET status = $3, sealed_at = CASE WHEN $3 = 'sealed' THEN $4::timestamptz END
         WHERE case_id = $1 AND policy_version = $2 AND status = 'pending' RETURNING 1`;
       return (await sql.query({ text, values: [caseId, policyVersion, status, at] })).length > 0;

@@ -177,7 +177,7 @@ async function remakeCase(
         throw new Error(`A decision of the case ${caseId} failed its integrity check.`);
       await sql.query({
         text: 'UPDATE gate.decisions SET mac = $2 WHERE decision_id = $1',
-        values: [decision.decisionId, decisionMac(document, decisionMacs)],
+        values: [decision.decision_id, decisionMac(document, decisionMacs)],
       });
     }
   });

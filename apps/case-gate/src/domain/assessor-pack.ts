@@ -2,8 +2,17 @@ import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import type { LedgerReader } from '@sealgate/ledger-port';
-import type { Attachment, CaseRecord, Decision, Seal, TimelineEvent } from './case-record.ts';
+import {
+  PackAttachment,
+  PackDecision,
+  type Attachment,
+  type CaseRecord,
+  type Decision,
+  type Seal,
+  type TimelineEvent,
+} from './case-record.ts';
 import { noCase } from './case-lifetime.ts';
+import { answerOf } from './model.ts';
 
 /** Everything about one case, from one snapshot. */
 export interface CaseFile {
@@ -65,15 +74,12 @@ export async function assemblePack(
   for (const seal of isDraft ? [] : file.seals) seals.push(await sealEntry(ports, seal));
   const { record } = file;
   const signed: SignedMembers = {
-    case_id: record.caseId,
-    subject_ref: record.subjectRef,
+    case_id: record.case_id,
+    subject_ref: record.subject_ref,
     status: record.status,
     timeline: file.timeline.map((event) => ({ ...event })),
-    decisions: file.decisions.map(decisionEntry),
-    attachments: file.attachments.map(({ attachmentId, sha256: hash }) => ({
-      attachment_id: attachmentId,
-      sha256: hash,
-    })),
+    decisions: file.decisions.map((decision) => answerOf(PackDecision, decision)),
+    attachments: file.attachments.map((attachment) => answerOf(PackAttachment, attachment)),
     seals,
     canonicalization: CANONICALIZATION,
   };
@@ -86,24 +92,12 @@ export async function assemblePack(
   };
 }
 
-function decisionEntry(decision: Decision): JsonValue {
-  return {
-    decision_id: decision.decisionId,
-    policy_version: decision.policyVersion,
-    decision: decision.decision,
-    reason_codes: [...decision.reasonCodes],
-    valid_until: decision.validUntil?.toISOString() ?? null,
-    decided_at: decision.decidedAt.toISOString(),
-    decided_by: decision.decidedBy,
-  };
-}
-
 async function sealEntry(ports: PackPorts, seal: Seal): Promise<JsonValue> {
-  const proof = seal.proof ?? (await proveSeal(ports, seal.ledgerRecordId));
+  const proof = seal.proof ?? (await proveSeal(ports, seal.ledger_record_id));
   return {
     document: JSON.parse(seal.document) as JsonValue,
-    seal_hash: seal.sealHash,
-    ledger_record_id: seal.ledgerRecordId,
+    seal_hash: seal.seal_hash,
+    ledger_record_id: seal.ledger_record_id,
     proof: JSON.parse(proof) as JsonValue,
   };
 }

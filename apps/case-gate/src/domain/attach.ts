@@ -3,12 +3,13 @@ import type { JsonValue } from '@sealgate/json';
 import type { Attachment, CaseRecord, NewAttachment } from './case-record.ts';
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
+import type { RecordOf } from './model.ts';
 
 /** Maximum attachments of one case. */
 const MAX_ATTACHMENTS = 1000;
 
 interface AttachOrder {
-  readonly attachments: readonly NewAttachment[];
+  readonly attachments: readonly RecordOf<typeof NewAttachment>[];
   readonly actor: string;
   readonly at: Date;
   readonly newId: (prefix: string) => string;
@@ -30,7 +31,7 @@ export async function attach(tx: CaseTransaction, record: CaseRecord, order: Att
   const { attachments, actor, at, newId } = order;
   if (!isOpen(record.status)) throw invalidTransition(record.status);
   const known = await tx.attachmentsWith(
-    record.caseId,
+    record.case_id,
     attachments.map(({ ref }) => ref),
   );
   const byRef = new Map(known.map((attachment) => [attachment.ref, attachment]));
@@ -38,7 +39,7 @@ export async function attach(tx: CaseTransaction, record: CaseRecord, order: Att
   const answered = attachments.map((given, index) => {
     const there = byRef.get(given.ref);
     if (there === undefined) {
-      const made = { ...given, attachmentId: newId('att_') };
+      const made = { attachment_id: newId('att_'), ...given, label: given.label ?? null };
       byRef.set(given.ref, made);
       fresh.push(made);
       return made;
@@ -47,19 +48,19 @@ export async function attach(tx: CaseTransaction, record: CaseRecord, order: Att
     return there;
   });
   if (fresh.length === 0) return { record, attachments: answered, added: false };
-  const count = record.attachmentCount + fresh.length;
+  const count = record.attachment_count + fresh.length;
   if (count > MAX_ATTACHMENTS) {
     throw new AppError('LIMIT_REACHED', `A case has at most ${MAX_ATTACHMENTS} attachments.`);
   }
-  await tx.insertAttachments(record.caseId, fresh, at);
+  await tx.insertAttachments(record.case_id, fresh, at);
   const status = record.status === 'received' ? move('received', 'in_review') : record.status;
-  const next = { ...record, status, attachmentCount: count, updatedAt: at };
+  const next = { ...record, status, attachment_count: count, updated_at: at.toISOString() };
   await tx.saveCase(next);
   const data = {
     status,
-    attachments: fresh.map(({ attachmentId, sha256 }) => ({ attachment_id: attachmentId, sha256 })),
+    attachments: fresh.map(({ attachment_id, sha256 }) => ({ attachment_id, sha256 })),
   };
-  await tx.addEvent(record.caseId, { event: 'case.attached', actor, at, data });
+  await tx.addEvent(record.case_id, { event: 'case.attached', actor, at, data });
   return { record: next, attachments: answered, added: true };
 }
 

@@ -1,7 +1,7 @@
 import type { Attachment, CaseRecord } from './case-record.ts';
 
 interface DecidedBy {
-  readonly record: Pick<CaseRecord, 'caseType' | 'venueIds' | 'metadata'>;
+  readonly record: Pick<CaseRecord, 'case_type' | 'venue_ids' | 'metadata'>;
   readonly attachments: readonly Pick<Attachment, 'kind' | 'label'>[];
 }
 
@@ -14,8 +14,8 @@ const single = <Value>(of: (by: DecidedBy) => Value) => ({ of, isList: false });
  * be covered by the MAC of the case (`caseMac`), or database access alone could change a decision.
  */
 const FACTS = {
-  case_type: single(({ record }) => record.caseType),
-  venue_ids: list(({ record }) => record.venueIds),
+  case_type: single(({ record }) => record.case_type),
+  venue_ids: list(({ record }) => record.venue_ids),
   metadata: single(({ record }) => record.metadata),
   attachment_count: single(({ attachments }) => attachments.length),
   attachment_kinds: list(({ attachments }) => attachments.map(({ kind }) => kind)),

@@ -14,8 +14,8 @@ export interface CaseReadPorts extends LifetimePorts {
 }
 
 /** Whether an undecided case is past its expiry. */
-export function hasEnded({ status, expiresAt }: CaseRecord, nowMs: number): boolean {
-  return isOpen(status) && nowMs >= expiresAt.getTime();
+export function hasEnded({ status, expires_at: expiresAt }: CaseRecord, nowMs: number): boolean {
+  return isOpen(status) && nowMs >= Date.parse(expiresAt);
 }
 
 /**
@@ -60,9 +60,9 @@ export async function settledCase(
 /** Expires a case. */
 export async function expire(tx: CaseTransaction, record: CaseRecord, nowMs: number): Promise<CaseRecord> {
   const at = new Date(nowMs);
-  const next = { ...record, status: move(record.status, 'expired'), updatedAt: at };
+  const next = { ...record, status: move(record.status, 'expired'), updated_at: at.toISOString() };
   await tx.saveCase(next);
-  await tx.addEvent(record.caseId, { event: 'case.expired', actor: 'system', at, data: {} });
+  await tx.addEvent(record.case_id, { event: 'case.expired', actor: 'system', at, data: {} });
   return next;
 }
 
@@ -72,9 +72,9 @@ export async function withdraw(
   record: CaseRecord,
   { actor, at }: { actor: string; at: Date },
 ): Promise<CaseRecord> {
-  const next = { ...record, status: move(record.status, 'withdrawn'), updatedAt: at };
+  const next = { ...record, status: move(record.status, 'withdrawn'), updated_at: at.toISOString() };
   await tx.saveCase(next);
-  await tx.addEvent(record.caseId, { event: 'case.withdrawn', actor, at, data: {} });
+  await tx.addEvent(record.case_id, { event: 'case.withdrawn', actor, at, data: {} });
   return next;
 }
 

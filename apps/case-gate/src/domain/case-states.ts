@@ -1,6 +1,8 @@
 import { AppError } from '@sealgate/errors';
+import { enumOf } from '../schemas.ts';
 
 export const CASE_STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'] as const;
+export const CaseStatus = enumOf('CaseStatus', CASE_STATUSES);
 export type CaseStatus = (typeof CASE_STATUSES)[number];
 
 /**

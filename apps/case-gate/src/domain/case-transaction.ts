@@ -1,4 +1,4 @@
-import type { Attachment, CaseRecord, Decision, NewAttachment, Seal, NewEvent } from './case-record.ts';
+import type { Attachment, CaseRecord, Decision, Seal, NewEvent } from './case-record.ts';
 import type { EligibilityRecord, LossReview, StoredRecord } from './eligibility-record.ts';
 import type { Policy } from './policy.ts';
 import type { VersionedRecord } from './versioned-record.ts';
@@ -47,11 +47,7 @@ export interface CaseTransaction {
   attachments(caseId: string): Promise<Attachment[]>;
   /** The attachments of the case with one of these references. */
   attachmentsWith(caseId: string, refs: readonly string[]): Promise<Attachment[]>;
-  insertAttachments(
-    caseId: string,
-    attachments: readonly (NewAttachment & { attachmentId: string })[],
-    at: Date,
-  ): Promise<void>;
+  insertAttachments(caseId: string, attachments: readonly Attachment[], at: Date): Promise<void>;
   findPolicy(environment: string, policyVersion: string): Promise<Policy | undefined>;
   decisions(caseId: string): Promise<Decision[]>;
   insertDecision(decision: Decision): Promise<void>;

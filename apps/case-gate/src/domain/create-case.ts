@@ -1,9 +1,10 @@
 import { AppError } from '@sealgate/errors';
 import type { Claim } from '@sealgate/idempotency';
-import type { CaseRecord } from './case-record.ts';
+import type { CaseRecord, NewCase } from './case-record.ts';
 import { isOpen, invalidTransition } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { registerSubject, type EligibilityPorts } from './change-eligibility.ts';
+import type { RecordOf } from './model.ts';
 
 export interface Actor {
   readonly environment: string;
@@ -11,15 +12,6 @@ export interface Actor {
   readonly actor: string;
   /** The request id, where an operator acts and the action is audited. */
   readonly auditedIn?: string;
-}
-
-interface NewCase {
-  readonly subjectRef: string;
-  readonly caseType: string;
-  readonly venueIds: readonly string[];
-  readonly externalRef: string | null;
-  readonly requestedPolicyVersion: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface CreateCasePorts extends EligibilityPorts {
@@ -39,7 +31,7 @@ const DAY_MS = 86_400_000;
 export function createCase(
   ports: CreateCasePorts,
   { environment, actor, auditedIn }: Actor,
-  { fields, claim }: { fields: NewCase; claim: Claim },
+  { body, claim }: { body: RecordOf<typeof NewCase>; claim: Claim },
 ): Promise<{ body: string; replayed: boolean }> {
   return ports.inTransaction(async (tx) => {
     const known = await tx.lockClaim(claim.claim);
@@ -47,35 +39,40 @@ export function createCase(
       if (claim.acceptable.includes(known.fingerprint)) return { body: known.body, replayed: true };
       throw new AppError('IDEMPOTENCY_KEY_REUSED', 'The Idempotency-Key was used before with another request.');
     }
-    await requireVenues(tx, environment, fields.venueIds);
+    await requireVenues(tx, environment, body.venue_ids ?? []);
     const at = new Date(ports.now());
+    const time = at.toISOString();
     const record: CaseRecord = {
-      ...fields,
-      caseId: ports.newId('case_'),
+      case_id: ports.newId('case_'),
       environment,
+      subject_ref: body.subject_ref,
+      case_type: body.case_type ?? 'onboarding',
       status: 'received',
-      attachmentCount: 0,
-      policyVersion: null,
+      venue_ids: body.venue_ids ?? [],
+      external_ref: body.external_ref ?? null,
+      requested_policy_version: body.requested_policy_version ?? null,
+      metadata: body.metadata ?? {},
+      attachment_count: 0,
+      policy_version: null,
       decision: null,
-      decisionId: null,
-      ledgerRecordId: null,
-      decidedAt: null,
-      sealedAt: null,
-      createdAt: at,
-      updatedAt: at,
-      expiresAt: new Date(at.getTime() + ports.caseTtlDays * DAY_MS),
+      decision_id: null,
+      ledger_record_id: null,
+      decided_at: null,
+      sealed_at: null,
+      created_at: time,
+      updated_at: time,
+      expires_at: new Date(at.getTime() + ports.caseTtlDays * DAY_MS).toISOString(),
     };
+    const { case_id: caseId, subject_ref: subjectRef, case_type, venue_ids } = record;
     await tx.insertCase(record);
-    const data = { subject_ref: fields.subjectRef, case_type: fields.caseType, venue_ids: [...fields.venueIds] };
-    await tx.addEvent(record.caseId, { event: 'case.received', actor, at, data });
-    await registerSubject(tx, ports, { environment, subjectRef: fields.subjectRef, actor });
-    if (auditedIn !== undefined) {
-      const { caseId } = record;
+    const data = { subject_ref: subjectRef, case_type, venue_ids };
+    await tx.addEvent(caseId, { event: 'case.received', actor, at, data });
+    await registerSubject(tx, ports, { environment, subjectRef, actor });
+    if (auditedIn !== undefined)
       await tx.audit({ action: 'case.create', caseId, actor, requestId: auditedIn, detail: { environment } });
-    }
-    const body = ports.render(record);
-    await tx.insertClaim(claim.claim, { fingerprint: claim.fingerprint, body }, at);
-    return { body, replayed: false };
+    const answer = ports.render(record);
+    await tx.insertClaim(claim.claim, { fingerprint: claim.fingerprint, body: answer }, at);
+    return { body: answer, replayed: false };
   });
 }
 
@@ -87,10 +84,10 @@ export async function changeVenues(
 ): Promise<CaseRecord> {
   if (!isOpen(record.status)) throw invalidTransition(record.status);
   await requireVenues(tx, record.environment, venueIds);
-  if (JSON.stringify(venueIds) === JSON.stringify(record.venueIds)) return record;
-  const next = { ...record, venueIds, updatedAt: at };
+  if (JSON.stringify(venueIds) === JSON.stringify(record.venue_ids)) return record;
+  const next = { ...record, venue_ids: [...venueIds], updated_at: at.toISOString() };
   await tx.saveCase(next);
-  await tx.addEvent(record.caseId, { event: 'case.venues_changed', actor, at, data: { venue_ids: [...venueIds] } });
+  await tx.addEvent(record.case_id, { event: 'case.venues_changed', actor, at, data: { venue_ids: [...venueIds] } });
   return next;
 }
 

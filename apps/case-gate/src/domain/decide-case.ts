@@ -1,23 +1,18 @@
 import { AppError } from '@sealgate/errors';
+import { instantOf } from '@sealgate/json';
 import { factsOf } from './case-facts.ts';
-import type { CaseRecord, Decision, DecisionOutcome } from './case-record.ts';
+import type { CaseRecord, Decision, DecisionOutcome, NewDecision } from './case-record.ts';
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import type { CurrentDecision } from './eligibility-record.ts';
+import type { RecordOf } from './model.ts';
 import { evaluateRules } from './policy-rules.ts';
 import type { Policy, PolicyRules } from './policy.ts';
 import { decisionMac, sealDocument } from './seal-case.ts';
 
-export interface DecideOrder {
-  readonly policyVersion: string;
-  /** Undefined: the rules of the version decide. */
-  readonly decision: DecisionOutcome | undefined;
-  readonly reasonCodes: readonly string[];
-  readonly validUntil: Date | null;
-  readonly decidedBy: string | undefined;
-  readonly actor: string;
-}
+/** Without a decision the rules of the version decide. */
+export type DecideOrder = RecordOf<typeof NewDecision> & { readonly actor: string };
 
 export interface DecidePorts extends EligibilityPorts {
   readonly newId: (prefix: string) => string;
@@ -39,11 +34,12 @@ export async function decideCase(
   record: CaseRecord,
   { ports, order }: { ports: DecidePorts; order: DecideOrder },
 ): Promise<Decided> {
-  const known = await tx.decisions(record.caseId);
-  requireFutureEnd(order, { known, nowMs: ports.now() });
-  const policy = await tx.findPolicy(record.environment, order.policyVersion);
+  const known = await tx.decisions(record.case_id);
+  const validUntil = order.valid_until === undefined ? null : instantOf(order.valid_until).toISOString();
+  requireFutureEnd({ policyVersion: order.policy_version, validUntil }, { known, nowMs: ports.now() });
+  const policy = await tx.findPolicy(record.environment, order.policy_version);
   if (policy === undefined || policy.status === 'draft') throw unknownPolicy('There is no such active policy version.');
-  const outcome = await outcomeOf(tx, record, { policy, order });
+  const outcome = { ...(await outcomeOf(tx, record, { policy, order })), valid_until: validUntil };
   const repeated = repetitionOf(known, outcome);
   if (repeated !== undefined) return { record, decision: repeated, repeated: true };
   if (policy.status === 'retired') {
@@ -51,19 +47,19 @@ export async function decideCase(
   }
   const unsigned = {
     ...outcome,
-    decisionId: ports.newId('dec_'),
-    caseId: record.caseId,
-    decidedAt: new Date(ports.now()),
-    decidedBy: order.decidedBy ?? order.actor,
+    decision_id: ports.newId('dec_'),
+    case_id: record.case_id,
+    decided_at: new Date(ports.now()).toISOString(),
+    decided_by: order.decided_by ?? order.actor,
   };
   const next = afterDecision(record, unsigned);
   const decision = { ...unsigned, mac: await macOf(tx, next, { ports, decision: unsigned }) };
   await tx.insertDecision(decision);
   await tx.saveCase(next);
-  await tx.addEvent(record.caseId, eventOf(next, decision, order.actor));
+  await tx.addEvent(record.case_id, eventOf(next, decision, order.actor));
   if (decision.decision === 'decline') {
     const candidate = currentDecisionOf(next, decision, null);
-    const { environment, subjectRef } = record;
+    const { environment, subject_ref: subjectRef } = record;
     await applyDecision(tx, ports, { environment, subjectRef, actor: order.actor, candidate });
   }
   return { record: next, decision, repeated: false };
@@ -74,12 +70,11 @@ export async function decideCase(
  * @throws AppError INVALID_REQUEST.
  */
 function requireFutureEnd(
-  { policyVersion, validUntil }: DecideOrder,
+  { policyVersion, validUntil }: { readonly policyVersion: string; readonly validUntil: string | null },
   { known, nowMs }: { readonly known: readonly Decision[]; readonly nowMs: number },
 ): void {
-  if (validUntil === null || validUntil.getTime() > nowMs) return;
-  const end = validUntil.getTime();
-  if (known.some((one) => one.policyVersion === policyVersion && one.validUntil?.getTime() === end)) return;
+  if (validUntil === null || Date.parse(validUntil) > nowMs) return;
+  if (known.some((one) => one.policy_version === policyVersion && one.valid_until === validUntil)) return;
   throw new AppError('INVALID_REQUEST', 'A decision cannot end in the past.', {
     faults: [{ in: 'body', pointer: '/valid_until', detail: 'valid_until must be in the future.' }],
   });
@@ -90,27 +85,25 @@ async function macOf(
   record: CaseRecord,
   { ports, decision }: { ports: DecidePorts; decision: Omit<Decision, 'mac'> },
 ): Promise<string> {
-  if (!decision.isFinal) return '';
-  return decisionMac(sealDocument(record, decision, await tx.attachments(record.caseId)), ports.decisionMacs);
+  if (!decision.is_final) return '';
+  return decisionMac(sealDocument(record, decision, await tx.attachments(record.case_id)), ports.decisionMacs);
 }
 
-type Outcome = Pick<Decision, 'policyVersion' | 'isFinal' | 'decision' | 'reasonCodes' | 'validUntil'>;
+type Outcome = Pick<Decision, 'policy_version' | 'is_final' | 'decision' | 'reason_codes' | 'valid_until'>;
 
 async function outcomeOf(
   tx: CaseTransaction,
   record: CaseRecord,
   { policy, order }: { policy: Policy; order: DecideOrder },
-): Promise<Outcome> {
+): Promise<Omit<Outcome, 'valid_until'>> {
+  const { decision: given, reason_codes: added = [] } = order;
   const { decision, reasonCodes } =
-    order.decision === undefined
-      ? await ruled(tx, record, { policy, added: order.reasonCodes })
-      : { decision: order.decision, reasonCodes: order.reasonCodes };
+    given === undefined ? await ruled(tx, record, { policy, added }) : { decision: given, reasonCodes: added };
   return {
-    policyVersion: order.policyVersion,
-    isFinal: decision !== 'refer',
+    policy_version: order.policy_version,
+    is_final: decision !== 'refer',
     decision,
-    reasonCodes: [...new Set(reasonCodes)].sort(),
-    validUntil: order.validUntil,
+    reason_codes: [...new Set(reasonCodes)].sort(),
   };
 }
 
@@ -120,7 +113,7 @@ async function ruled(
   { policy, added }: { policy: Policy; added: readonly string[] },
 ): Promise<{ decision: DecisionOutcome; reasonCodes: readonly string[] }> {
   if (policy.rules === null) throw unknownPolicy('The policy version has no rules: the decision must be named.');
-  const attachments = await tx.attachments(record.caseId);
+  const attachments = await tx.attachments(record.case_id);
   // Validated when the policy was created.
   const rules = JSON.parse(policy.rules) as PolicyRules;
   const ruling = evaluateRules(rules, factsOf(record, attachments));
@@ -130,15 +123,15 @@ async function ruled(
 /** The existing decision with this outcome. @throws AppError DECISION_CONFLICT. */
 function repetitionOf(known: readonly Decision[], outcome: Outcome): Decision | undefined {
   // A final decision cannot be followed by a referral.
-  if (!outcome.isFinal && known.some(({ isFinal }) => isFinal)) throw conflict();
+  if (!outcome.is_final && known.some(({ is_final }) => is_final)) throw conflict();
   const same = known.find(
-    ({ policyVersion, isFinal }) => policyVersion === outcome.policyVersion && isFinal === outcome.isFinal,
+    ({ policy_version, is_final }) => policy_version === outcome.policy_version && is_final === outcome.is_final,
   );
   if (same === undefined) return undefined;
   const isEqual =
     same.decision === outcome.decision &&
-    same.validUntil?.getTime() === outcome.validUntil?.getTime() &&
-    JSON.stringify([...same.reasonCodes].sort()) === JSON.stringify(outcome.reasonCodes);
+    same.valid_until === outcome.valid_until &&
+    JSON.stringify([...same.reason_codes].sort()) === JSON.stringify(outcome.reason_codes);
   if (isEqual) return same;
   throw conflict();
 }
@@ -148,54 +141,45 @@ function conflict(): AppError {
 }
 
 function afterDecision(record: CaseRecord, decision: Omit<Decision, 'mac'>): CaseRecord {
-  const updatedAt = decision.decidedAt;
+  const updated = { updated_at: decision.decided_at };
   // Deciding in `received` passes through `in_review`, in one transaction.
   const status = record.status === 'received' ? move('received', 'in_review') : record.status;
   if (decision.decision === 'refer') {
     if (!isOpen(status)) throw invalidTransition(status);
-    return { ...record, status, updatedAt };
+    return { ...record, status, ...updated };
   }
   return {
     ...record,
     status: move(status, 'decided'),
-    policyVersion: decision.policyVersion,
+    policy_version: decision.policy_version,
     decision: decision.decision,
-    decisionId: decision.decisionId,
-    decidedAt: decision.decidedAt,
-    ledgerRecordId: null,
-    sealedAt: null,
-    updatedAt,
+    decision_id: decision.decision_id,
+    decided_at: decision.decided_at,
+    ledger_record_id: null,
+    sealed_at: null,
+    ...updated,
   };
 }
 
-function eventOf({ status }: CaseRecord, decision: Decision, actor: string) {
-  const { decisionId, policyVersion, reasonCodes, validUntil, decidedAt, decidedBy } = decision;
-  const data = {
-    status,
-    decision_id: decisionId,
-    policy_version: policyVersion,
-    decision: decision.decision,
-    reason_codes: [...reasonCodes],
-    valid_until: validUntil?.toISOString() ?? null,
-    decided_by: decidedBy,
-  };
-  return { event: decision.isFinal ? 'case.decided' : 'case.referred', actor, at: decidedAt, data };
+function eventOf({ status }: CaseRecord, made: Decision, actor: string) {
+  const { decision_id, policy_version, decision, reason_codes, valid_until, decided_by } = made;
+  const data = { status, decision_id, policy_version, decision, reason_codes, valid_until, decided_by };
+  return { event: made.is_final ? 'case.decided' : 'case.referred', actor, at: new Date(made.decided_at), data };
 }
 
 /** A final decision, as it enters the record of its subject. */
 export function currentDecisionOf(record: CaseRecord, decision: Decision, ledgerId: string | null): CurrentDecision {
-  const decidedAt = decision.decidedAt.toISOString();
   return {
     decision: decision.decision === 'approve' ? 'approve' : 'decline',
-    case_id: record.caseId,
-    policy_version: decision.policyVersion,
-    decision_id: decision.decisionId,
-    decided_at: decidedAt,
+    case_id: record.case_id,
+    policy_version: decision.policy_version,
+    decision_id: decision.decision_id,
+    decided_at: decision.decided_at,
     ledger_record_id: ledgerId,
-    reason_codes: [...decision.reasonCodes],
-    venue_ids: [...record.venueIds],
-    valid_from: decidedAt,
-    valid_until: decision.validUntil?.toISOString() ?? null,
+    reason_codes: decision.reason_codes,
+    venue_ids: record.venue_ids,
+    valid_from: decision.decided_at,
+    valid_until: decision.valid_until,
   };
 }
 

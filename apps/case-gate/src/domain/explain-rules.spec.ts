@@ -97,11 +97,11 @@ describe('the explanation of a ruling', () => {
 
 describe('a trial of a policy', () => {
   const decided = (caseId: string, decision: 'approve' | 'decline', risk: string): DecidedCase => ({
-    caseId,
-    subjectRef: `subj_${caseId}`,
-    policyVersion: 'v1',
-    decidedAt: new Date(0),
-    was: { decision, reasonCodes: [] },
+    case_id: caseId,
+    subject_ref: `subj_${caseId}`,
+    policy_version: 'v1',
+    decided_at: new Date(0).toISOString(),
+    was: { decision, reason_codes: [] },
     facts: { ...facts, metadata: { risk } },
   });
 
@@ -122,7 +122,7 @@ describe('a trial of a policy', () => {
     const rules = policyOf(rule(HOLDS, 'approve', 'A'));
     const tried = await tryPolicy(ports, { environment: 'live', rules, limit: 3 });
     expect(
-      tried.map(({ caseId, changes, wouldBe, results }) => [caseId, changes, wouldBe.decision, results[0]!.says]),
+      tried.map(({ case_id, changes, wouldBe, results }) => [case_id, changes, wouldBe.decision, results[0]!.says]),
     ).toEqual([
       ['a', false, 'approve', 'holds'],
       ['b', true, 'decline', 'does_not_hold'],

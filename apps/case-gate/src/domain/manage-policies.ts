@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import type { CaseFacts } from './case-facts.ts';
-import type { FinalDecision } from './case-record.ts';
+import type { CaseRecord, Decision } from './case-record.ts';
 import { invalidTransition } from './case-states.ts';
 import { explainRules, type RuleResult } from './policy-rules.ts';
 import type { Policy, PolicyRules, Ruling } from './policy.ts';
@@ -49,12 +49,9 @@ export function rulesText(rules: PolicyRules | null): string | null {
 }
 
 /** A decided case and its facts. */
-export interface DecidedCase {
-  readonly caseId: string;
-  readonly subjectRef: string;
-  readonly policyVersion: string;
-  readonly decidedAt: Date;
-  readonly was: { readonly decision: FinalDecision; readonly reasonCodes: readonly string[] };
+export interface DecidedCase
+  extends Pick<Decision, 'case_id' | 'policy_version' | 'decided_at'>, Pick<CaseRecord, 'subject_ref'> {
+  readonly was: Ruling;
   readonly facts: CaseFacts;
 }
 

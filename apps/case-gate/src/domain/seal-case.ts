@@ -1,6 +1,6 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { sha256, canonical, type JsonValue } from '@sealgate/json';
+import { sha256, canonical } from '@sealgate/json';
 import { ChannelHaltedError, type LedgerAppender } from '@sealgate/ledger-port';
 import { noCase } from './case-lifetime.ts';
 import type { CaseRecord, Decision, Seal, Attachment } from './case-record.ts';
@@ -8,7 +8,7 @@ import { move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
 import { currentDecisionOf } from './decide-case.ts';
-import { isAuthentic, ledgerRecordId } from './versioned-record.ts';
+import { isAuthentic, ledgerRecordId, macOf } from './versioned-record.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';
 /** Lease of the request that began a seal, after which a worker takes over. */
@@ -62,7 +62,7 @@ export async function sealCase(ports: SealPorts, order: SealOrder): Promise<Seal
   const outcome = await append(ports, seal);
   ports.atStep?.('appended');
   const done = await ports.inTransaction((tx) =>
-    completeSeal(tx, ports, { recordId: seal.ledgerRecordId, outcome, actor: order.actor }),
+    completeSeal(tx, ports, { recordId: seal.ledger_record_id, outcome, actor: order.actor }),
   );
   ports.atStep?.('completed');
   if (outcome === 'conflict') throw conflict();
@@ -75,34 +75,35 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
   if (record === undefined) throw noCase();
   const known = await tx.findSeal(caseId, policyVersion);
   if (known !== undefined) return known;
-  if (record.policyVersion !== policyVersion || record.status !== 'decided') {
+  if (record.policy_version !== policyVersion || record.status !== 'decided') {
     throw new AppError('CASE_NOT_DECIDED', 'The case has no current decision under this policy version.');
   }
-  const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === record.decisionId);
+  const decision = (await tx.decisions(caseId)).find((one) => one.decision_id === record.decision_id);
   if (decision === undefined) throw new Error('The decision of a decided case is missing.');
   const at = new Date(ports.now());
   const document = await decidedDocument(tx, record, { ports, decision });
   const seal: Seal = {
-    caseId,
-    policyVersion,
-    decisionId: decision.decisionId,
-    ledgerRecordId: ledgerRecordId(ports.recordIds, ['seal', caseId, policyVersion]),
+    case_id: caseId,
+    policy_version: policyVersion,
+    decision_id: decision.decision_id,
+    ledger_record_id: ledgerRecordId(ports.recordIds, ['seal', caseId, policyVersion]),
     document,
-    sealHash: sha256(document).toString('hex'),
-    sealVersion: SEAL_VERSION,
+    seal_hash: sha256(document).toString('hex'),
+    seal_version: SEAL_VERSION,
     status: 'pending',
-    sealedAt: null,
+    sealed_at: null,
     proof: null,
   };
   await tx.insertSeal(seal, at);
   await tx.addToOutbox({
-    recordId: seal.ledgerRecordId,
+    recordId: seal.ledger_record_id,
     recordType: SEAL_RECORD_TYPE,
     data: document,
     nextAttemptAt: new Date(at.getTime() + OWN_TRY_MS),
   });
-  await tx.saveCase({ ...record, status: move(record.status, 'sealing'), updatedAt: at });
-  const data = { policy_version: policyVersion, seal_hash: seal.sealHash, ledger_record_id: seal.ledgerRecordId };
+  await tx.saveCase({ ...record, status: move(record.status, 'sealing'), updated_at: at.toISOString() });
+  const { seal_hash, ledger_record_id } = seal;
+  const data = { policy_version: policyVersion, seal_hash, ledger_record_id };
   await tx.addEvent(caseId, { event: 'case.sealing', actor, at, data });
   if (order.auditedIn !== undefined) {
     const detail = { environment, policy_version: policyVersion };
@@ -117,10 +118,10 @@ async function decidedDocument(
   record: CaseRecord,
   { ports, decision }: { ports: EligibilityPorts; decision: Decision },
 ): Promise<string> {
-  const document = sealDocument(record, decision, await tx.attachments(record.caseId));
+  const document = sealDocument(record, decision, await tx.attachments(record.case_id));
   if (isDecided(document, decision, ports.decisionMacs)) return document;
-  ports.onCorrupt({ environment: record.environment, subjectRef: record.subjectRef });
-  throw new Error(`The decision of the case ${record.caseId} failed its integrity check.`);
+  ports.onCorrupt({ environment: record.environment, subjectRef: record.subject_ref });
+  throw new Error(`The decision of the case ${record.case_id} failed its integrity check.`);
 }
 
 /** A ledger unit of this surface: the same bytes however often it is sent. */
@@ -133,7 +134,7 @@ export function ledgerUnit(
 }
 
 async function append(ports: SealPorts, seal: Seal): Promise<'written' | 'conflict'> {
-  const record = { recordId: seal.ledgerRecordId, recordType: SEAL_RECORD_TYPE, data: seal.document };
+  const record = { recordId: seal.ledger_record_id, recordType: SEAL_RECORD_TYPE, data: seal.document };
   try {
     const result = await ports.ledger.append(ledgerUnit(ports.target, record));
     return result.outcome === 'conflict' || result.outcome === 'reused' ? 'conflict' : 'written';
@@ -160,11 +161,11 @@ export async function sealAgain(
   const record = await tx.lockCase(environment, caseId);
   const seal = await tx.findSeal(caseId, policyVersion);
   if (record === undefined || seal?.status !== 'sealed') return;
-  const decision = (await tx.decisions(caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
+  const decision = (await tx.decisions(caseId)).find((one) => one.decision_id === seal.decision_id);
   if (decision === undefined) throw new Error('The decision of a seal is missing.');
   const document = await decidedDocument(tx, record, { ports, decision });
   if (document !== seal.document) throw new Error(`The seal of ${caseId} does not match its decision.`);
-  const { ledgerRecordId: recordId } = seal;
+  const { ledger_record_id: recordId } = seal;
   const nextAttemptAt = new Date(ports.now());
   await tx.addToOutbox({ recordId, recordType: SEAL_RECORD_TYPE, data: document, nextAttemptAt });
 }
@@ -179,40 +180,40 @@ export async function completeSeal(
   if (found === undefined) throw new Error('The seal is missing.');
   const { seal, environment } = found;
   // Always lock the case first, in every transaction.
-  const record = await tx.lockCase(environment, seal.caseId);
+  const record = await tx.lockCase(environment, seal.case_id);
   if (record === undefined) throw new Error('The case of a seal is missing.');
   const at = new Date(ports.now());
   const ended = await tx.endSeal(seal, outcome === 'conflict' ? 'conflict' : 'sealed', at);
   await tx.removeFromOutbox(recordId);
   if (!ended) {
-    const known = await tx.findSeal(seal.caseId, seal.policyVersion);
+    const known = await tx.findSeal(seal.case_id, seal.policy_version);
     if (known?.status === 'conflict') throw conflict();
     if (outcome === 'conflict') ports.onConflict(recordId);
     return { seal: known ?? seal, byThis: false };
   }
-  const sealed: Seal = { ...seal, status: outcome === 'conflict' ? 'conflict' : 'sealed', sealedAt: at };
+  const sealed: Seal = { ...seal, status: outcome === 'conflict' ? 'conflict' : 'sealed', sealed_at: at.toISOString() };
   if (outcome === 'conflict') {
     ports.onConflict(recordId);
-    await tx.addEvent(seal.caseId, { event: 'case.seal_refused', actor, at, data: { ledger_record_id: recordId } });
+    await tx.addEvent(seal.case_id, { event: 'case.seal_refused', actor, at, data: { ledger_record_id: recordId } });
     return { seal: sealed, byThis: true };
   }
   const next = {
     ...record,
     status: move(record.status, 'sealed'),
-    ledgerRecordId: recordId,
-    sealedAt: at,
-    updatedAt: at,
+    ledger_record_id: recordId,
+    sealed_at: at.toISOString(),
+    updated_at: at.toISOString(),
   };
   await tx.saveCase(next);
-  const data = { policy_version: seal.policyVersion, seal_hash: seal.sealHash, ledger_record_id: recordId };
-  await tx.addEvent(seal.caseId, { event: 'case.sealed', actor, at, data });
-  const decision = (await tx.decisions(seal.caseId)).find(({ decisionId }) => decisionId === seal.decisionId);
+  const data = { policy_version: seal.policy_version, seal_hash: seal.seal_hash, ledger_record_id: recordId };
+  await tx.addEvent(seal.case_id, { event: 'case.sealed', actor, at, data });
+  const decision = (await tx.decisions(seal.case_id)).find((one) => one.decision_id === seal.decision_id);
   if (decision === undefined) throw new Error('The decision of a seal is missing.');
   // Apply what was decided and sealed, whatever happened to the rows meanwhile.
   const document = await decidedDocument(tx, record, { ports, decision });
-  if (document !== seal.document) throw new Error(`The seal of ${seal.caseId} does not match its decision.`);
+  if (document !== seal.document) throw new Error(`The seal of ${seal.case_id} does not match its decision.`);
   const candidate = currentDecisionOf(next, decision, recordId);
-  await applyDecision(tx, ports, { environment, subjectRef: record.subjectRef, actor, candidate });
+  await applyDecision(tx, ports, { environment, subjectRef: record.subject_ref, actor, candidate });
   return { seal: sealed, byThis: true };
 }
 
@@ -227,31 +228,35 @@ const SEAL_VERSION = 1;
  * can be changed only before it.
  */
 export function sealDocument(
-  record: Pick<CaseRecord, 'caseId' | 'subjectRef' | 'environment' | 'venueIds'>,
-  decision: Omit<Decision, 'mac'>,
+  {
+    case_id,
+    subject_ref,
+    environment,
+    venue_ids,
+  }: Pick<CaseRecord, 'case_id' | 'subject_ref' | 'environment' | 'venue_ids'>,
+  made: Omit<Decision, 'mac'>,
   attachments: readonly Attachment[],
 ): string {
-  const document: JsonValue = {
+  const { policy_version, decision, reason_codes, valid_until, decided_at, decision_id } = made;
+  return canonical({
     v: SEAL_VERSION,
-    case_id: record.caseId,
-    subject_ref: record.subjectRef,
-    environment: record.environment,
-    venue_ids: [...record.venueIds],
-    policy_version: decision.policyVersion,
-    decision: decision.decision,
-    reason_codes: [...decision.reasonCodes],
-    valid_until: decision.validUntil?.toISOString() ?? null,
-    decided_at: decision.decidedAt.toISOString(),
-    decision_id: decision.decisionId,
-    attachments: attachments.map(({ attachmentId, sha256 }) => ({ attachment_id: attachmentId, sha256 })),
-  };
-  return canonical(document);
+    case_id,
+    subject_ref,
+    environment,
+    venue_ids,
+    policy_version,
+    decision,
+    reason_codes,
+    valid_until,
+    decided_at,
+    decision_id,
+    attachments: attachments.map(({ attachment_id, sha256: hash }) => ({ attachment_id, sha256: hash })),
+  });
 }
 
 /** Authenticates a decision by its document, as `<secretId>:<base64url>`. */
 export function decisionMac(document: string, macs: KeyedHasher): string {
-  const { id, digest } = macs.hash(document);
-  return `${id}:${digest.toString('base64url')}`;
+  return macOf(macs, [document]);
 }
 
 /** Whether this document is the one that was decided. */

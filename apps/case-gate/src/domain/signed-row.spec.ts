@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { Type } from '@sinclair/typebox';
+import { caseMac, type Attachment, type CaseRecord, type Decision } from './case-record.ts';
 import { rowOf } from './eligibility-record.ts';
 import { keyVersion, signGrants } from './key-grants.ts';
 import { readRow } from './model.ts';
 import { POLICIES, type Policy } from './policy.ts';
+import { decisionMac, sealDocument } from './seal-case.ts';
 import { isRowAuthentic, rowMac, rowVersion, type SignedKind } from './signed-row.ts';
 import { VENUES, type Venue } from './venue.ts';
 
@@ -65,6 +67,64 @@ describe('the MAC of a stored row stays the same, for', () => {
     expect(keyVersion(key, grants).data).toBe(
       `{"environment":"live","expires_at":null,"key_id":"key_1","mac":"${mac}","overlap_until":"${later}","record_version":1,"revoked_at":null,"scopes":["gate:check"],"v":1}`,
     );
+  });
+});
+
+describe('the MAC stays the same, for', () => {
+  const attachments: Attachment[] = [
+    {
+      attachment_id: 'att_1',
+      kind: 'vault_ref',
+      ref: 'r',
+      sha256: 'a'.repeat(64),
+      media_type: 'text/plain',
+      size_bytes: 3,
+      label: null,
+    },
+  ];
+  const record: CaseRecord = {
+    case_id: 'case_m1',
+    environment: 'live',
+    subject_ref: 'subj_a',
+    case_type: 'onboarding',
+    status: 'received',
+    venue_ids: ['hall'],
+    external_ref: null,
+    requested_policy_version: 'p1',
+    metadata: { b: '1', a: '2' },
+    attachment_count: 1,
+    policy_version: null,
+    decision: null,
+    decision_id: null,
+    ledger_record_id: null,
+    decided_at: null,
+    sealed_at: null,
+    created_at: first,
+    updated_at: later,
+    expires_at: later,
+  };
+
+  it('what a case is decided by', () => {
+    expect(caseMac(record, attachments, macs)).toBe('s1:4XjXTtemN-dLolxgL-omHmFCKngdCKhoT1KJhKdfPow');
+  });
+
+  it('a decision', () => {
+    const decision: Omit<Decision, 'mac'> = {
+      decision_id: 'dec_1',
+      case_id: 'case_m1',
+      policy_version: 'p1',
+      is_final: true,
+      decision: 'approve',
+      reason_codes: ['A'],
+      valid_until: null,
+      decided_at: first,
+      decided_by: 'key_1',
+    };
+    const document = sealDocument(record, decision, attachments);
+    expect(document).toBe(
+      `{"attachments":[{"attachment_id":"att_1","sha256":"${'a'.repeat(64)}"}],"case_id":"case_m1","decided_at":"${first}","decision":"approve","decision_id":"dec_1","environment":"live","policy_version":"p1","reason_codes":["A"],"subject_ref":"subj_a","v":1,"valid_until":null,"venue_ids":["hall"]}`,
+    );
+    expect(decisionMac(document, macs)).toBe('s1:S7W2i0QZL24KlvT_xv9OsBIsKe_jbcjBeaEjbh3epqk');
   });
 });
 

@@ -1,8 +1,9 @@
 import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, named, type Route } from '@sealgate/http';
+import { closedObject, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PackPorts } from '../domain/assessor-pack.ts';
 import { attach } from '../domain/attach.ts';
+import { SealedCase } from '../domain/case-record.ts';
 import { changeCase, withdraw, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import type { CaseAction } from '../domain/case-transaction.ts';
 import { changeVenues, type CreateCasePorts } from '../domain/create-case.ts';
@@ -13,12 +14,9 @@ import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.
 import { ofCase } from './admin-cases.ts';
 import {
   attachAnswer,
-  attachmentOf,
   attachStep,
   decideAnswer,
   decideStep,
-  orderOf,
-  SealAnswer,
   sealAnswer,
   sealResponses,
   sealStep,
@@ -33,9 +31,6 @@ export type AdminCaseStepsPorts = CaseReadPorts &
   PackPorts &
   Pick<RecordsPorts, 'auditExport'> &
   Pick<CasesPorts, 'inFlight' | 'fingerprints'>;
-
-/** Named differently from `CaseSeal`, because this description also lists the scope case:seal. */
-const SealedCase = named('SealedCase', Type.Object(SealAnswer.properties));
 
 const base = { ...adminBase, params: ofCase, bodyMaxBytes: ADMIN_BODY_MAX_BYTES, query: EnvironmentQuery } as const;
 
@@ -134,7 +129,7 @@ function attachRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
     operationId: 'attachToCase',
     async handler(context) {
       const { of, actor, event } = actingOn(context);
-      const attachments = context.body.attachments.map(attachmentOf);
+      const { attachments } = context.body;
       const done = await changeCase(ports, of, async (tx, locked) => {
         const at = new Date(ports.now());
         const result = await attach(tx, locked, { attachments, actor, at, newId: ports.newId });
@@ -155,12 +150,12 @@ function decideRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
     description: 'Without `decision` the rules of the version decide; an operator may name an outcome.',
     async handler(context) {
       const { of, actor, event } = actingOn(context);
-      const order = orderOf(context.body, actor);
+      const order = { ...context.body, actor };
       const decided = await changeCase(ports, of, async (tx, record) => {
         const result = await decideCase(tx, record, { ports, order });
-        const { decisionId, decision, policyVersion } = result.decision;
-        const named = order.decision === undefined ? 'rules' : 'operator';
-        const detail = { decision_id: decisionId, policy_version: policyVersion, decision, decided_by: named };
+        const { decision_id, decision, policy_version } = result.decision;
+        const decided_by = order.decision === undefined ? 'rules' : 'operator';
+        const detail = { decision_id, policy_version, decision, decided_by };
         if (!result.repeated) await tx.audit(event('case.decide', detail));
         return result;
       });

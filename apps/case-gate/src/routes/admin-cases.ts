@@ -5,9 +5,18 @@ import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
 import type { CaseFile, PackPorts } from '../domain/assessor-pack.ts';
 import { hasEnded, noCase, settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
-import type { CaseRecord, TimelineEvent } from '../domain/case-record.ts';
-import { CASE_STATUSES } from '../domain/case-states.ts';
-import { CaseId, OrNull, Outcome, Status, SubjectRef, Text, Texts, Time } from '../schemas.ts';
+import {
+  CaseReference,
+  CaseRow,
+  RecordedDecision,
+  RecordedSeal,
+  TimelineEntry,
+  type CaseRecord,
+  type TimelineEvent,
+} from '../domain/case-record.ts';
+import { CASE_STATUSES, CaseStatus } from '../domain/case-states.ts';
+import { answerOf } from '../domain/model.ts';
+import { CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import {
   dateOf,
   EnvironmentQuery,
@@ -17,72 +26,21 @@ import {
   timePositionOf,
   type AdminPorts,
 } from './admin-base.ts';
-import { CaseAnswer, caseAnswer } from './cases.ts';
-import { TimelineEntry } from './records.ts';
-
-const CaseRow = named(
-  'CaseRow',
-  Type.Object({
-    ...CaseAnswer.properties,
-    case_type: Text,
-    external_ref: OrNull(Text),
-    requested_policy_version: OrNull(Text),
-  }),
-);
 
 const CaseDetail = named(
   'CaseDetail',
   Type.Object({
     ...CaseRow.properties,
     metadata: Type.Record(Text, Text),
-    attachments: Type.Array(
-      named(
-        'CaseReference',
-        Type.Object({
-          attachment_id: Text,
-          kind: Text,
-          ref: Text,
-          sha256: Text,
-          media_type: Text,
-          size_bytes: Type.Integer(),
-          label: OrNull(Text),
-        }),
-      ),
-    ),
-    decisions: Type.Array(
-      named(
-        'RecordedDecision',
-        Type.Object({
-          decision_id: Text,
-          policy_version: Text,
-          decision: Outcome,
-          is_final: Type.Boolean(),
-          reason_codes: Texts,
-          valid_until: OrNull(Time),
-          decided_at: Time,
-          decided_by: Text,
-        }),
-      ),
-      { description: 'Oldest first.' },
-    ),
-    seals: Type.Array(
-      named(
-        'RecordedSeal',
-        Type.Object({
-          policy_version: Text,
-          decision_id: Text,
-          ledger_record_id: Text,
-          seal_hash: Text,
-          sealed_at: OrNull(Time),
-        }),
-      ),
-    ),
+    attachments: Type.Array(CaseReference),
+    decisions: Type.Array(RecordedDecision, { description: 'Oldest first.' }),
+    seals: Type.Array(RecordedSeal),
   }),
 );
 
 const ListQuery = listQuery(ADMIN_LIST_RANGE, {
   ...environmentQuery,
-  status: Type.Optional(Status),
+  status: Type.Optional(CaseStatus),
   subject_ref: Type.Optional(SubjectRef),
   created_from: Type.Optional(instantText()),
   created_to: Type.Optional(instantText()),
@@ -95,7 +53,7 @@ const Counts = named(
   'CaseCounts',
   Type.Object({
     states: Type.Array(
-      named('CaseCount', Type.Object({ status: Status, count: Type.Integer(), oldest_at: OrNull(Time) })),
+      named('CaseCount', Type.Object({ status: CaseStatus, count: Type.Integer(), oldest_at: OrNull(Time) })),
     ),
   }),
 );
@@ -133,7 +91,7 @@ function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
       const filters = defined({ status, subjectRef, from: dateOf(from), to: dateOf(to) });
       const after = timePositionOf(page.after);
       const rows = await ports.listCases({ environment, ...filters }, { order, limit: page.limit + 1, after });
-      const position = (row: CaseRecord) => timePosition(row.createdAt, row.caseId);
+      const position = (row: CaseRecord) => timePosition(new Date(row.created_at), row.case_id);
       const item = (row: CaseRecord) => rowOf(row, ports.now());
       return { status: 200, body: page.answer(rows, { item, position }) };
     },
@@ -142,13 +100,7 @@ function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
 
 /** A case past its expiry is shown as expired even where the row has not been updated yet. */
 function rowOf(record: CaseRecord, nowMs: number): Static<typeof CaseRow> {
-  const { caseType, externalRef, requestedPolicyVersion } = record;
-  return {
-    ...caseAnswer(hasEnded(record, nowMs) ? { ...record, status: 'expired' } : record),
-    case_type: caseType,
-    external_ref: externalRef,
-    requested_policy_version: requestedPolicyVersion,
-  };
+  return answerOf(CaseRow, hasEnded(record, nowMs) ? { ...record, status: 'expired' } : record);
 }
 
 function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
@@ -196,27 +148,10 @@ function getRoute(ports: AdminCasesPorts): Route<AdminCaller> {
 function detailOf({ record, attachments, decisions, seals }: CaseFile, nowMs: number): Static<typeof CaseDetail> {
   return {
     ...rowOf(record, nowMs),
-    metadata: { ...record.metadata },
-    attachments: attachments.map(({ attachmentId, kind, ref, sha256, mediaType, sizeBytes, label }) => ({
-      ...{ attachment_id: attachmentId, kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label },
-    })),
-    decisions: decisions.map((decision) => ({
-      decision_id: decision.decisionId,
-      policy_version: decision.policyVersion,
-      decision: decision.decision,
-      is_final: decision.isFinal,
-      reason_codes: [...decision.reasonCodes],
-      valid_until: decision.validUntil?.toISOString() ?? null,
-      decided_at: decision.decidedAt.toISOString(),
-      decided_by: decision.decidedBy,
-    })),
-    seals: seals.map((seal) => ({
-      policy_version: seal.policyVersion,
-      decision_id: seal.decisionId,
-      ledger_record_id: seal.ledgerRecordId,
-      seal_hash: seal.sealHash,
-      sealed_at: seal.sealedAt?.toISOString() ?? null,
-    })),
+    metadata: record.metadata,
+    attachments: attachments.map((each) => answerOf(CaseReference, each)),
+    decisions: decisions.map((each) => answerOf(RecordedDecision, each)),
+    seals: seals.map((each) => answerOf(RecordedSeal, each)),
   };
 }
 

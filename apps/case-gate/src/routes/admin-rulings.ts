@@ -7,6 +7,7 @@ import { noCase } from '../domain/case-lifetime.ts';
 import { factsOf, type CaseFacts } from '../domain/case-facts.ts';
 import { explainRules } from '../domain/policy-rules.ts';
 import type { Policy, PolicyRules } from '../domain/policy.ts';
+import { answerOf } from '../domain/model.ts';
 import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/manage-policies.ts';
 import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
@@ -42,6 +43,19 @@ const Explained = named(
 );
 
 const Ruled = named('TriedRuling', Type.Object(ruling));
+const TriedCaseAnswer = named(
+  'TriedCase',
+  Type.Object({
+    case_id: Text,
+    subject_ref: Text,
+    policy_version: Type.String({ description: 'The version that the case was decided under.' }),
+    decided_at: Time,
+    was: Ruled,
+    would_be: Ruled,
+    changes: Type.Boolean(),
+    rules: Type.Array(Says, { description: 'The result of each rule, in order.' }),
+  }),
+);
 const Tried = named(
   'PolicyTrial',
   Type.Object({
@@ -51,22 +65,7 @@ const Tried = named(
     }),
     changes: Type.Integer({ description: 'Number of cases whose decision would change.' }),
     unchanged: Type.Integer(),
-    cases: Type.Array(
-      named(
-        'TriedCase',
-        Type.Object({
-          case_id: Text,
-          subject_ref: Text,
-          policy_version: Type.String({ description: 'The version that the case was decided under.' }),
-          decided_at: Time,
-          was: Ruled,
-          would_be: Ruled,
-          changes: Type.Boolean(),
-          rules: Type.Array(Says, { description: 'The result of each rule, in order.' }),
-        }),
-      ),
-      { description: 'Most recently decided first.' },
-    ),
+    cases: Type.Array(TriedCaseAnswer, { description: 'Most recently decided first.' }),
   }),
 );
 
@@ -145,15 +144,6 @@ function explanationOf(version: string, policy: PolicyRules, facts: CaseFacts): 
   };
 }
 
-function triedRow({ caseId, subjectRef, policyVersion, decidedAt, was, wouldBe, changes, results }: TriedCase) {
-  return {
-    case_id: caseId,
-    subject_ref: subjectRef,
-    policy_version: policyVersion,
-    decided_at: decidedAt.toISOString(),
-    was: { decision: was.decision, reason_codes: [...was.reasonCodes] },
-    would_be: { decision: wouldBe.decision, reason_codes: [...wouldBe.reason_codes] },
-    changes,
-    rules: results.map(({ says }) => says),
-  };
+function triedRow({ wouldBe, results, ...tried }: TriedCase): Static<typeof TriedCaseAnswer> {
+  return answerOf(TriedCaseAnswer, { ...tried, would_be: wouldBe, rules: results.map(({ says }) => says) });
 }

@@ -1,91 +1,34 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, enumOf, instantText, lineOfText, named, routeFor, type Route } from '@sealgate/http';
-import { instantOf } from '@sealgate/json';
+import { closedObject, named, routeFor, type Route } from '@sealgate/http';
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach, refuseVaultBytes } from '../domain/attach.ts';
 import { changeCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
-import type { Attachment, CaseRecord, NewAttachment, Seal } from '../domain/case-record.ts';
-import { decideCase, type Decided, type DecideOrder, type DecidePorts } from '../domain/decide-case.ts';
-import type { GateCaller } from '../domain/key-grants.ts';
-import { sealCase, type SealPorts } from '../domain/seal-case.ts';
 import {
-  BODY_MAX_BYTES,
-  CaseId,
-  OrNull,
-  Outcome,
-  PolicyVersion,
-  ReasonCode,
-  Sha256,
-  Status,
-  Text,
-  Texts,
-  Time,
-} from '../schemas.ts';
+  AttachmentAnswer,
+  CaseDecision,
+  CaseSeal,
+  NewAttachment,
+  NewDecision,
+  type Attachment,
+  type CaseRecord,
+  type Seal,
+} from '../domain/case-record.ts';
+import { CaseStatus } from '../domain/case-states.ts';
+import { decideCase, type Decided, type DecidePorts } from '../domain/decide-case.ts';
+import type { GateCaller } from '../domain/key-grants.ts';
+import { answerOf } from '../domain/model.ts';
+import { sealCase, type SealPorts } from '../domain/seal-case.ts';
+import { BODY_MAX_BYTES, CaseId, PolicyVersion, Text } from '../schemas.ts';
 import { REPLAYED } from './cases.ts';
 
 const route = routeFor<GateCaller>();
 
-const Kind = enumOf('AttachmentKind', ['vault_ref', 'upload_handle']);
-
-const AttachmentBody = named(
-  'NewAttachment',
-  closedObject({
-    kind: Kind,
-    ref: lineOfText({ min: 1, max: 512 }),
-    sha256: Sha256,
-    media_type: lineOfText({ min: 1, max: 255 }),
-    size_bytes: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-    label: Type.Optional(lineOfText({ min: 1, max: 200 })),
-  }),
-);
-
-const AttachBody = closedObject({ attachments: Type.Array(AttachmentBody, { minItems: 1, maxItems: 50 }) });
+const AttachBody = closedObject({ attachments: Type.Array(NewAttachment, { minItems: 1, maxItems: 50 }) });
 
 const AttachAnswer = named(
   'CaseAttachments',
-  Type.Object({
-    case_id: Text,
-    status: Status,
-    attachments: Type.Array(
-      named('Attachment', Type.Object({ attachment_id: Text, kind: Kind, ref: Text, sha256: Text })),
-    ),
-  }),
-);
-
-const DecideBody = closedObject({
-  policy_version: PolicyVersion,
-  decision: Type.Optional(Outcome),
-  reason_codes: Type.Optional(Type.Array(ReasonCode, { maxItems: 20 })),
-  valid_until: Type.Optional(instantText()),
-  decided_by: Type.Optional(lineOfText({ min: 1, max: 200 })),
-});
-
-const DecideAnswer = named(
-  'CaseDecision',
-  Type.Object({
-    case_id: Text,
-    status: Status,
-    policy_version: Text,
-    decision: Outcome,
-    decision_id: Text,
-    reason_codes: Texts,
-    decided_at: Time,
-    valid_until: OrNull(Time),
-  }),
-);
-
-export const SealAnswer = named(
-  'CaseSeal',
-  Type.Object({
-    case_id: Text,
-    status: Status,
-    policy_version: Text,
-    ledger_record_id: Text,
-    seal_hash: Text,
-    seal_version: Type.Integer(),
-    sealed_at: Time,
-  }),
+  Type.Object({ case_id: Text, status: CaseStatus, attachments: Type.Array(AttachmentAnswer) }),
 );
 
 export type CaseStepsPorts = CaseReadPorts & DecidePorts & SealPorts;
@@ -113,10 +56,10 @@ export const decideStep = {
   method: 'post',
   idempotency: 'none',
   summary: 'Record a decision under a policy version',
-  body: DecideBody,
+  body: NewDecision,
   responses: {
-    200: { description: 'This outcome was recorded before.', schema: DecideAnswer },
-    201: { description: 'Recorded.', schema: DecideAnswer },
+    200: { description: 'This outcome was recorded before.', schema: CaseDecision },
+    201: { description: 'Recorded.', schema: CaseDecision },
   },
   errors: [
     ...(['NOT_FOUND', 'UNKNOWN_POLICY_VERSION', 'POLICY_VERSION_RETIRED', 'DECISION_CONFLICT'] as const),
@@ -132,7 +75,7 @@ export const sealStep = {
   errors: ['NOT_FOUND', 'CASE_NOT_DECIDED', 'RECORD_CONFLICT', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
 } as const;
 
-export function sealResponses(schema: typeof SealAnswer) {
+export function sealResponses(schema: typeof CaseSeal) {
   return {
     200: { description: 'It was sealed before.', schema },
     201: { description: 'Sealed by this request.', schema },
@@ -154,7 +97,7 @@ function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
     bodyMaxBytes: BODY_MAX_BYTES,
     async handler({ caller, params: { case_id: caseId }, body }) {
       const { environment, keyId: actor } = caller;
-      const attachments = body.attachments.map(attachmentOf);
+      const { attachments } = body;
       const done = await changeCase(ports, { environment, caseId }, (tx, locked) =>
         attach(tx, locked, { attachments, actor, at: new Date(ports.now()), newId: ports.newId }),
       );
@@ -163,19 +106,11 @@ function attachRoute(ports: CaseStepsPorts): Route<GateCaller> {
   });
 }
 
-export function attachAnswer(record: CaseRecord, attached: readonly Attachment[]): Static<typeof AttachAnswer> {
-  const attachments = attached.map(({ attachmentId, kind, ref, sha256 }) => ({
-    attachment_id: attachmentId,
-    kind,
-    ref,
-    sha256,
-  }));
-  return { case_id: record.caseId, status: record.status, attachments };
-}
-
-export function attachmentOf(body: Static<typeof AttachmentBody>): NewAttachment {
-  const { kind, ref, sha256, media_type: mediaType, size_bytes: sizeBytes, label = null } = body;
-  return { kind, ref, sha256, mediaType, sizeBytes, label };
+export function attachAnswer(
+  { case_id, status }: CaseRecord,
+  attached: readonly Attachment[],
+): Static<typeof AttachAnswer> {
+  return { case_id, status, attachments: attached.map((each) => answerOf(AttachmentAnswer, each)) };
 }
 
 function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
@@ -193,7 +128,7 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
       const { caller, body } = context;
       const { case_id: caseId } = context.params;
       const { environment, keyId: actor } = caller;
-      const order = orderOf(body, actor);
+      const order = { ...body, actor };
       const mayOverride = context.allows('case:override');
       const decided = await changeCase(ports, { environment, caseId }, (tx, record) => {
         if (order.decision !== undefined && !mayOverride) {
@@ -206,31 +141,10 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
   });
 }
 
-export function orderOf(body: Static<typeof DecideBody>, actor: string): DecideOrder {
-  return {
-    policyVersion: body.policy_version,
-    decision: body.decision,
-    reasonCodes: body.reason_codes ?? [],
-    validUntil: body.valid_until === undefined ? null : instantOf(body.valid_until),
-    decidedBy: body.decided_by,
-    actor,
-  };
-}
+export const decideAnswer = ({ record, decision }: Decided) =>
+  answerOf(CaseDecision, { ...decision, status: record.status });
 
-export function decideAnswer({ record, decision }: Decided): Static<typeof DecideAnswer> {
-  return {
-    case_id: record.caseId,
-    status: record.status,
-    policy_version: decision.policyVersion,
-    decision: decision.decision,
-    decision_id: decision.decisionId,
-    reason_codes: [...decision.reasonCodes],
-    decided_at: decision.decidedAt.toISOString(),
-    valid_until: decision.validUntil?.toISOString() ?? null,
-  };
-}
-
-const POLICY_VERSION = /^[A-Za-z0-9._-]{1,64}$/;
+const POLICY_VERSION = new RegExp(PolicyVersion.pattern!);
 
 function sealRoute(ports: CaseStepsPorts): Route<GateCaller> {
   return route({
@@ -244,7 +158,7 @@ function sealRoute(ports: CaseStepsPorts): Route<GateCaller> {
     body: closedObject({}),
     bodyOptional: true,
     bodyMaxBytes: BODY_MAX_BYTES,
-    responses: sealResponses(SealAnswer),
+    responses: sealResponses(CaseSeal),
     errors: ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_MISMATCH', ...sealStep.errors],
     async handler(context) {
       const { environment, keyId: actor } = context.caller;
@@ -269,15 +183,7 @@ function versionOf(caseId: string, key: string | undefined): string {
 }
 
 /** Shows the seal as it was made, so that every answer about it is the same. */
-export function sealAnswer(seal: Seal): Static<typeof SealAnswer> {
-  if (seal.sealedAt === null) throw new Error('The seal is not complete.');
-  return {
-    case_id: seal.caseId,
-    status: 'sealed',
-    policy_version: seal.policyVersion,
-    ledger_record_id: seal.ledgerRecordId,
-    seal_hash: seal.sealHash,
-    seal_version: seal.sealVersion,
-    sealed_at: seal.sealedAt.toISOString(),
-  };
+export function sealAnswer(seal: Seal): Static<typeof CaseSeal> {
+  if (seal.sealed_at === null) throw new Error('The seal is not complete.');
+  return answerOf(CaseSeal, { ...seal, status: 'sealed', sealed_at: seal.sealed_at });
 }

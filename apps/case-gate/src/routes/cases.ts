@@ -1,71 +1,17 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, named, routeFor, type Reply, type Route } from '@sealgate/http';
+import { closedObject, routeFor, type Reply, type Route } from '@sealgate/http';
 import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { Type, type Static } from '@sinclair/typebox';
-import type { CaseRecord } from '../domain/case-record.ts';
+import { Type } from '@sinclair/typebox';
+import { CaseAnswer, CreatedCase, NewCase, type CaseRecord } from '../domain/case-record.ts';
 import { changeCase, noCase, settledCase, withdraw, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import { changeVenues, createCase, type Actor, type CreateCasePorts } from '../domain/create-case.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
-import {
-  BODY_MAX_BYTES,
-  CaseId,
-  OrNull,
-  Outcome,
-  PolicyVersion,
-  Status,
-  SubjectRef,
-  Text,
-  Texts,
-  Time,
-  VenueIds,
-} from '../schemas.ts';
+import { answerOf, type RecordOf } from '../domain/model.ts';
+import { BODY_MAX_BYTES, CaseId, VenueIds } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();
-
-const Metadata = Type.Object(
-  {},
-  {
-    maxProperties: 20,
-    propertyNames: { type: 'string', minLength: 1, maxLength: 512 },
-    additionalProperties: Type.String({ maxLength: 512 }),
-  },
-);
-
-const NewCaseBody = closedObject({
-  subject_ref: SubjectRef,
-  case_type: Type.Optional(Type.Literal('onboarding')),
-  venue_ids: Type.Optional(VenueIds),
-  external_ref: Type.Optional(lineOfText({ min: 1, max: 256 })),
-  requested_policy_version: Type.Optional(PolicyVersion),
-  metadata: Type.Optional(Metadata),
-});
-
-const NewCaseAnswer = named(
-  'CreatedCase',
-  Type.Object({ case_id: Text, status: Status, subject_ref: Text, created_at: Time }),
-);
-
-export const CaseAnswer = named(
-  'Case',
-  Type.Object({
-    case_id: Text,
-    status: Status,
-    subject_ref: Text,
-    venue_ids: Texts,
-    policy_version: OrNull(Text),
-    decision: OrNull(Outcome),
-    decision_id: OrNull(Text),
-    attachment_count: Type.Integer(),
-    ledger_record_id: OrNull(Text),
-    created_at: Time,
-    updated_at: Time,
-    decided_at: OrNull(Time),
-    sealed_at: OrNull(Time),
-    expires_at: Time,
-  }),
-);
 
 export interface CasesPorts extends Omit<CreateCasePorts, 'render'>, CaseReadPorts {
   readonly inFlight: InFlight<{ readonly body: string; readonly replayed: boolean }>;
@@ -79,9 +25,9 @@ export const createStep = {
   method: 'post',
   idempotency: 'in-transaction',
   summary: 'Create an onboarding case',
-  body: NewCaseBody,
+  body: NewCase,
   responses: {
-    201: { description: 'The case.', schema: NewCaseAnswer, headers: { Location: 'The path of the case.' } },
+    201: { description: 'The case.', schema: CreatedCase, headers: { Location: 'The path of the case.' } },
   },
   errors: ['IDEMPOTENCY_KEY_REQUIRED', 'UNKNOWN_VENUE', 'OUTCOME_UNKNOWN'],
 } as const;
@@ -133,7 +79,7 @@ interface CreateOptions {
 }
 
 interface CreateRequest {
-  readonly body: Static<typeof NewCaseBody>;
+  readonly body: RecordOf<typeof NewCase>;
   readonly path: string;
   readonly idempotency: { readonly keys: readonly string[] };
 }
@@ -157,7 +103,7 @@ export async function createFrom(
     path,
     body: Buffer.from(canonical(body as JsonValue)),
   });
-  const work = () => createCase({ ...ports, render: renderNewCase }, creator, { fields: fieldsOf(body), claim });
+  const work = () => createCase({ ...ports, render: renderNewCase }, creator, { body, claim });
   const { value, joined } = await ports.inFlight.run(claim.claim.toString('latin1'), claim.fingerprint, work);
   const { case_id: caseId } = JSON.parse(value.body) as { case_id: string };
   const headers = { Location: `${casesPath}/${caseId}` };
@@ -167,25 +113,7 @@ export async function createFrom(
 
 export const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-function fieldsOf(body: Static<typeof NewCaseBody>) {
-  return {
-    subjectRef: body.subject_ref,
-    caseType: body.case_type ?? 'onboarding',
-    venueIds: body.venue_ids ?? [],
-    externalRef: body.external_ref ?? null,
-    requestedPolicyVersion: body.requested_policy_version ?? null,
-    metadata: (body.metadata ?? {}) as Record<string, string>,
-  };
-}
-
-function renderNewCase({ caseId, status, subjectRef, createdAt }: CaseRecord): string {
-  return JSON.stringify({
-    case_id: caseId,
-    status,
-    subject_ref: subjectRef,
-    created_at: createdAt.toISOString(),
-  } satisfies Static<typeof NewCaseAnswer>);
-}
+const renderNewCase = (record: CaseRecord): string => JSON.stringify(answerOf(CreatedCase, record));
 
 function readRoute(ports: CasesPorts): Route<GateCaller> {
   return route({
@@ -246,21 +174,4 @@ function withdrawRoute(ports: CasesPorts): Route<GateCaller> {
   });
 }
 
-export function caseAnswer(record: CaseRecord): Static<typeof CaseAnswer> {
-  return {
-    case_id: record.caseId,
-    status: record.status,
-    subject_ref: record.subjectRef,
-    venue_ids: [...record.venueIds],
-    policy_version: record.policyVersion,
-    decision: record.decision,
-    decision_id: record.decisionId,
-    attachment_count: record.attachmentCount,
-    ledger_record_id: record.ledgerRecordId,
-    created_at: record.createdAt.toISOString(),
-    updated_at: record.updatedAt.toISOString(),
-    decided_at: record.decidedAt?.toISOString() ?? null,
-    sealed_at: record.sealedAt?.toISOString() ?? null,
-    expires_at: record.expiresAt.toISOString(),
-  };
-}
+export const caseAnswer = (record: CaseRecord) => answerOf(CaseAnswer, record);

@@ -3,6 +3,7 @@ import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
 import { settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
+import { PackAttachment, TimelineEntry } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { ELIGIBILITY_STATUSES, eligibilityView } from '../domain/eligibility-view.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
@@ -38,19 +39,6 @@ export const EligibilityAnswer = named(
   }),
 );
 
-export const TimelineEntry = named(
-  'TimelineEntry',
-  Type.Object({
-    seq: Type.Integer(),
-    at: Time,
-    event: Text,
-    actor: Text,
-    data: Type.Object({}, { additionalProperties: true }),
-    prev_hash: OrNull(Text),
-    hash: Text,
-  }),
-);
-
 const Pack = named(
   'AssessorPack',
   Type.Object({
@@ -59,7 +47,7 @@ const Pack = named(
     status: Text,
     timeline: Type.Array(TimelineEntry),
     decisions: Type.Array(Type.Object({}, { additionalProperties: true })),
-    attachments: Type.Array(named('PackAttachment', Type.Object({ attachment_id: Text, sha256: Text }))),
+    attachments: Type.Array(PackAttachment),
     seals: Type.Array(
       named(
         'PackSeal',
