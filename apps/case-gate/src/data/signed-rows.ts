@@ -65,7 +65,7 @@ export function signedRows<Row extends SignedRow>(
     async insert(sql, first) {
       const newest = await versions.newest(sql, rowName(kind, first as Partial<Row>));
       if (newest !== undefined && !kind.mayReturn) return undefined;
-      const row = { ...first, record_version: (newest ?? 0) + 1 } as Row;
+      const row = read({ ...first, record_version: (newest ?? 0) + 1 });
       const mac = rowMac(kind, row, macs);
       const places = [...columns, 'mac'].map((_, at) => `$${at + 1}`);
       const text = `INSERT INTO ${table} (${columns.join(', ')}, mac) VALUES (${places.join(', ')})
@@ -85,7 +85,7 @@ export function signedRows<Row extends SignedRow>(
       throw new Error(`The row of the ${what} ${place[1]} is older than what the ledger holds.`);
     },
     async save(sql, row, urgency = 'before the answer') {
-      const next = { ...row, record_version: row.record_version + 1 };
+      const next = read({ ...row, record_version: row.record_version + 1 });
       const mac = rowMac(kind, next, macs);
       const changes = [...columns, 'mac'].map((column, at) => `${column} = $${at + 1}`);
       // The columns that identify the row stay the same.

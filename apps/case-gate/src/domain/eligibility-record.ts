@@ -1,65 +1,76 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { canonical } from '@sealgate/json';
-import { Type } from '@sinclair/typebox';
-import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
-import type { FinalDecision } from './case-record.ts';
+import { FormatRegistry, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { closedObject, Environment, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import type { RecordOf } from './model.ts';
 import { isRowAuthentic, rowMac, type SignedKind } from './signed-row.ts';
 import type { VersionedRecord } from './versioned-record.ts';
 
-/** The current decision of a subject. */
-export interface CurrentDecision {
-  readonly decision: FinalDecision;
-  readonly case_id: string;
-  readonly policy_version: string;
-  readonly decision_id: string;
-  readonly decided_at: string;
-  /** Null for a decline that was never sealed. */
-  readonly ledger_record_id: string | null;
-  readonly reason_codes: readonly string[];
-  readonly venue_ids: readonly string[];
-  readonly valid_from: string;
-  readonly valid_until: string | null;
-}
+/** In a stored text a time is valid only in the form in which it is written. */
+FormatRegistry.Set('date-time', (text) => {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === text;
+});
 
-interface Restriction {
-  readonly at: string;
-  readonly reason: string;
-}
+const Filled = Type.String({ minLength: 1 });
+const Count = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+/** The current decision of a subject. */
+export const CurrentDecision = closedObject({
+  decision: Type.Union([Type.Literal('approve'), Type.Literal('decline')]),
+  case_id: Filled,
+  policy_version: Filled,
+  decision_id: Filled,
+  decided_at: Time,
+  // Null for a decline that was never sealed.
+  ledger_record_id: OrNull(Filled),
+  reason_codes: Type.Array(Filled),
+  venue_ids: Type.Array(Filled),
+  valid_from: Time,
+  valid_until: OrNull(Time),
+});
+export type CurrentDecision = RecordOf<typeof CurrentDecision>;
+
+const Restriction = closedObject({ at: Time, reason: Filled });
 
 /** Why an operator must confirm a record after ledger records were declared lost. */
 export const UNCONFIRMED_CAUSES = ['changed_since', 'not_in_ledger', 'newer_version_seen'] as const;
-export type UnconfirmedCause = (typeof UNCONFIRMED_CAUSES)[number];
 
 /** The standing of a record under declared losses of ledger records. */
-export interface LossReview {
-  /** The newest epoch known when this version was made: losses up to it were reviewed. */
-  readonly epoch: number;
-  /** Null where no confirmation is needed, or it was given. */
-  readonly unconfirmed: UnconfirmedCause | null;
-}
+const LossReview = closedObject({
+  // The newest epoch known when this version was made: losses up to it were reviewed.
+  epoch: Count,
+  // Null where no confirmation is needed, or it was given.
+  unconfirmed: OrNull(Type.Union(UNCONFIRMED_CAUSES.map((cause) => Type.Literal(cause)))),
+});
+export type LossReview = RecordOf<typeof LossReview>;
+export type UnconfirmedCause = NonNullable<LossReview['unconfirmed']>;
 
 /**
  * The state of a subject in one environment, which the gate decides by. The members are those of the stored,
- * authenticated and ledger text. Times are RFC 3339, UTC, milliseconds.
+ * authenticated and ledger text.
  */
-export interface EligibilityRecord {
-  readonly v: 1;
-  readonly environment: string;
-  readonly subject_ref: string;
-  /** 1 for the first; incremented by each change. */
-  readonly record_version: number;
-  readonly current: CurrentDecision | null;
-  readonly suspension: Restriction | null;
-  readonly revocation: Restriction | null;
-  readonly changed_at: string;
-  /** Absent on versions made before any loss was declared. */
+const EligibilityRecord = closedObject({
+  v: Type.Literal(1),
+  environment: Filled,
+  subject_ref: Filled,
+  // 1 for the first; incremented by each change.
+  record_version: Count,
+  current: OrNull(CurrentDecision),
+  suspension: OrNull(Restriction),
+  revocation: OrNull(Restriction),
+  changed_at: Time,
+  // Absent on versions made before any loss was declared.
+  loss: Type.Optional(LossReview),
+});
+export type EligibilityRecord = Omit<RecordOf<typeof EligibilityRecord>, 'loss'> & {
   readonly loss?: LossReview | undefined;
-}
+};
 
-export interface UnconfirmedRecord extends EligibilityRecord {
+export type UnconfirmedRecord = EligibilityRecord & {
   readonly loss: LossReview & { readonly unconfirmed: UnconfirmedCause };
-}
+};
 
 export function isUnconfirmed(record: EligibilityRecord): record is UnconfirmedRecord {
   return (record.loss?.unconfirmed ?? null) !== null;
@@ -218,6 +229,8 @@ export function storedOf(
   return { kind: 'corrupt', newestVersion: Math.max(newest, record_version) };
 }
 
+const recordCheck = TypeCompiler.Compile(EligibilityRecord);
+
 /** Parses the stored text strictly: a missing, null or mistyped member makes it invalid. */
 export function readRecord(text: string): EligibilityRecord | undefined {
   let value: unknown;
@@ -226,71 +239,5 @@ export function readRecord(text: string): EligibilityRecord | undefined {
   } catch {
     return undefined;
   }
-  return isRecord(value) ? value : undefined;
-}
-
-type Check = (value: unknown) => boolean;
-
-const isText: Check = (value) => typeof value === 'string' && value !== '';
-const isTexts: Check = (value) => Array.isArray(value) && value.every((item) => isText(item));
-const isMoment: Check = (value) => {
-  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return !Number.isNaN(ms) && new Date(ms).toISOString() === value;
-};
-const orNull =
-  (check: Check): Check =>
-  (value) =>
-    value === null || check(value);
-
-/** Exactly these members, each of which must pass; those of `optional` may be absent. */
-function shape(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
-  const names = Object.keys(required);
-  const checks = new Map(Object.entries({ ...required, ...optional }));
-  return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-    const members = value as Record<string, unknown>;
-    return (
-      names.every((name) => Object.hasOwn(members, name)) &&
-      Object.keys(members).every((name) => checks.get(name)?.(members[name]) === true)
-    );
-  };
-}
-
-const isRestriction = shape({ at: isMoment, reason: isText });
-
-const isCurrent = shape({
-  decision: (value) => value === 'approve' || value === 'decline',
-  case_id: isText,
-  policy_version: isText,
-  decision_id: isText,
-  decided_at: isMoment,
-  ledger_record_id: orNull(isText),
-  reason_codes: isTexts,
-  venue_ids: isTexts,
-  valid_from: isMoment,
-  valid_until: orNull(isMoment),
-});
-
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 1;
-const isLossReview = shape({
-  epoch: isCount,
-  unconfirmed: orNull((value) => (UNCONFIRMED_CAUSES as readonly unknown[]).includes(value)),
-});
-
-const hasShape = shape(
-  {
-    v: (value) => value === 1,
-    environment: isText,
-    subject_ref: isText,
-    record_version: isCount,
-    current: orNull(isCurrent),
-    suspension: orNull(isRestriction),
-    revocation: orNull(isRestriction),
-    changed_at: isMoment,
-  },
-  { loss: isLossReview },
-);
-
-function isRecord(value: unknown): value is EligibilityRecord {
-  return hasShape(value);
+  return recordCheck.Check(value) ? value : undefined;
 }

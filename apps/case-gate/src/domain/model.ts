@@ -1,3 +1,4 @@
+import { instantOf } from '@sealgate/json';
 import { Type, TypeGuard, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
 import { OrNull, Text, Texts } from '../schemas.ts';
 
@@ -15,7 +16,10 @@ export interface Model<Record> {
 
 /** The same members as an answer describes them: limits of requests are not repeated. */
 export function answered<Model extends TObject>(model: Model): Model {
-  const members = Object.entries(model.properties).map(([name, schema]) => [name, unlimited(schema)]);
+  const members = Object.entries(model.properties).map(([name, schema]) => [
+    name,
+    TypeGuard.IsOptional(schema) ? Type.Optional(unlimited(schema)) : unlimited(schema),
+  ]);
   // The static type is that of the model.
   return Type.Object(Object.fromEntries(members) as Model['properties']) as unknown as Model;
 }
@@ -39,14 +43,22 @@ export function answerOf<Answer extends TObject>(answer: Answer, record: RecordO
   return Object.fromEntries(Object.keys(answer.properties).map((name) => [name, members[name]]));
 }
 
-/** A row as read from the database, as a record: times are text, and an optional member without a value is absent. */
+/**
+ * A row as a record: times are text in their one form, and an optional member without a value is absent. The row is as
+ * read from the database, or with times as a client may send them.
+ */
 export function readRow<Record>({ properties }: Model<Record>, row: Readonly<{ [column: string]: unknown }>): Record {
   const record: { [member: string]: unknown } = {};
   for (const [name, schema] of Object.entries(properties)) {
     const value = row[name];
     if ((value ?? null) === null && TypeGuard.IsOptional(schema)) continue;
-    record[name] = value instanceof Date ? value.toISOString() : value;
+    record[name] = inOneForm(value, schema);
   }
   // The statement selects the columns of the model.
   return record as Record;
+}
+
+function inOneForm(value: unknown, schema: TSchema): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' && schema['format'] === 'date-time' ? instantOf(value).toISOString() : value;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { Type } from '@sinclair/typebox';
+import { Time } from '../schemas.ts';
 import { caseMac, type Attachment, type CaseRecord, type Decision } from './case-record.ts';
 import { rowOf } from './eligibility-record.ts';
 import { keyVersion, signGrants } from './key-grants.ts';
@@ -129,7 +130,7 @@ describe('the MAC stays the same, for', () => {
 });
 
 describe('a column that was added later', () => {
-  const model = Type.Object({ ...VENUES.model.properties, closes_at: Type.Optional(Type.String()) });
+  const model = Type.Object({ ...VENUES.model.properties, closes_at: Type.Optional(Time) });
   const extended: SignedKind<Venue & { readonly closes_at?: string }> = {
     ...{ kind: 'venue', what: 'venue', table: 'venues', id: ['environment', 'venue_id'] },
     model: model as never,
@@ -145,5 +146,12 @@ describe('a column that was added later', () => {
     expect(isRowAuthentic(extended, { row: closing, mac: signed }, macs)).toBe(true);
     for (const other of [venue, { ...venue, closes_at: first }])
       expect(isRowAuthentic(extended, { row: other, mac: signed }, macs)).toBe(false);
+  });
+
+  it('that is a time has one form, however it was sent', () => {
+    expect(readRow(extended.model, { ...venue, closes_at: '2026-02-03T06:05:06.0070+02:00' })).toEqual({
+      ...venue,
+      closes_at: later,
+    });
   });
 });

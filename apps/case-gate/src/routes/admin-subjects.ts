@@ -23,10 +23,9 @@ import {
   type EligibilityRecord,
   type UnconfirmedRecord,
 } from '../domain/eligibility-record.ts';
-import { eligibilityView } from '../domain/eligibility-view.ts';
+import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
 import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
-import { EligibilityAnswer } from './records.ts';
 
 const ReasonBody = named(
   'SubjectActionRequest',

@@ -5,39 +5,12 @@ import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
 import { settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import { PackAttachment, TimelineEntry } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
-import { ELIGIBILITY_STATUSES, eligibilityView } from '../domain/eligibility-view.ts';
+import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
 import type { GateCaller } from '../domain/key-grants.ts';
-import { CaseId, OrNull, SubjectRef, Text, Texts, Time } from '../schemas.ts';
+import { CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 
 const route = routeFor<GateCaller>();
-
-export const EligibilityAnswer = named(
-  'Eligibility',
-  Type.Object({
-    subject_ref: Text,
-    status: enumOf('EligibilityStatus', ELIGIBILITY_STATUSES, {
-      description:
-        'As the gate decides. `unconfirmed`: ledger records were declared lost, and this record allows no entry until an operator confirms it.',
-    }),
-    policy_version: OrNull(Text),
-    case_id: OrNull(Text),
-    decision_id: OrNull(Text),
-    ledger_record_id: OrNull(Text),
-    reason_codes: Texts,
-    venue_ids: Texts,
-    valid_from: OrNull(Time),
-    valid_until: OrNull(Time),
-    revoked_at: OrNull(Time),
-    revocation_reason: OrNull(Text),
-    as_of: Time,
-    record_version: Type.Integer({ minimum: 1 }),
-    evidence_hash: Type.String({
-      description: 'SHA-256 over the canonical form (RFC 8785) of the other members except `signature`.',
-    }),
-    signature: Type.String({ description: 'Detached JWS (EdDSA) over the bytes that evidence_hash covers.' }),
-  }),
-);
 
 const Pack = named(
   'AssessorPack',
