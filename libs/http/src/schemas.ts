@@ -1,16 +1,19 @@
-import type { JsonValue } from '@sealgate/json';
 import {
-  type SchemaOptions,
-  type TLiteral,
-  type TNumber,
-  type TObject,
-  type TOptional,
-  type TProperties,
-  type TSchema,
-  type TString,
-  type TUnion,
-  Type,
-} from '@sinclair/typebox';
+  closedObject,
+  double,
+  enumOf,
+  instantText,
+  lineOfText,
+  named,
+  namedAfter,
+  openObject,
+  orNull,
+} from '@sealgate/schemas';
+import { type TOptional, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox';
+
+// Routes import what their schemas are built of from here.
+export { closedObject, double, enumOf, instantText, lineOfText, named, namedAfter, openObject, orNull };
+export { type JsonObject, membersJson, nameOf, type NamedSchema, schemaJson } from '@sealgate/schemas';
 
 /** The bounds of `limit`, for `parseLimit`. */
 export interface LimitRange {
@@ -43,10 +46,6 @@ export function limitParameter(range: LimitRange): TOptional<TString> {
   return Type.Optional(Type.String({ description: 'Maximum number of items in a page.', [DECIMAL_KEYWORD]: decimal }));
 }
 
-/** A value that may be null. */
-export const orNull = <Schema extends TSchema>(schema: Schema, options?: SchemaOptions) =>
-  Type.Union([schema, Type.Null()], options);
-
 /** The `cursor` parameter of a list. An invalid one is INVALID_CURSOR. */
 function cursorParameter(): TOptional<TString> {
   return Type.Optional(
@@ -71,136 +70,5 @@ export function listOf<Item extends TSchema>(item: Item) {
   return namedAfter(item, 'List', list);
 }
 
-/** One line of text, such as an id or a name. Lengths count code points; control characters are refused. */
-export function lineOfText(length: { readonly min: number; readonly max: number }): TString {
-  return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
-}
-
-/** An RFC 3339 timestamp that `parseInstant` reads; handlers take it with `instantOf`. */
-export function instantText(): TString {
-  return Type.String({ format: 'date-time' });
-}
-
-/** An object that refuses unknown members. */
-export function closedObject<const Members extends TProperties>(members: Members): TObject<Members> {
-  return Type.Object(members, { additionalProperties: false });
-}
-
-/** A number as JSON has it. Without the format, generated Go clients round to 32 bits. */
-export function double(options: SchemaOptions = {}): TNumber {
-  return Type.Number({ format: 'double', ...options });
-}
-
-/** An object of any members. */
-export function openObject(options: SchemaOptions = {}): TObject<Record<never, never>> {
-  return Type.Object({}, { additionalProperties: true, ...options });
-}
-
-export type JsonObject = { [member: string]: JsonValue };
-
-/** A schema as it was when it was named. */
-export interface NamedSchema {
-  readonly name: string;
-  readonly schema: TSchema;
-}
-
-/** Validators and `JSON.stringify` ignore symbol keys; spreading, as in `Type.Optional`, copies them. */
-const NAME = Symbol('name of the schema');
-
-/**
- * Names the component of a schema in OpenAPI documents, in Pascal case. Validation is unchanged. In one document,
- * schemas of the same name must be identical.
- */
-export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
-  const given: NamedSchema = { name, schema };
-  return { ...schema, [NAME]: given };
-}
-
 /** The public keys that a surface signs with (RFC 7517). */
 export const JwkSet = named('JwkSet', Type.Object({ keys: Type.Array(openObject()) }, { description: 'RFC 7517.' }));
-
-/** Names a schema after the one it holds, with a suffix; unchanged if that has no name. */
-export function namedAfter<Schema extends TSchema>(held: TSchema, suffix: string, schema: Schema): Schema {
-  const given = nameOf(held);
-  return given === undefined ? schema : named(`${given.name}${suffix}`, schema);
-}
-
-/** A named enum of string literals. */
-export function enumOf<const Word extends string>(
-  name: string,
-  words: readonly Word[],
-  options?: SchemaOptions,
-): TUnion<TLiteral<Word>[]> {
-  return named(
-    name,
-    Type.Union(
-      words.map((word) => Type.Literal(word)),
-      options,
-    ),
-  );
-}
-
-/** The name of a schema; undefined if it has none. */
-export function nameOf(schema: TSchema): NamedSchema | undefined {
-  return (schema as { readonly [NAME]?: NamedSchema })[NAME];
-}
-
-/** Returns a replacement for a schema; undefined keeps the schema. */
-type Refer = (schema: TSchema) => JsonObject | undefined;
-
-/** A schema as JSON, with nested schemas inlined. */
-export function schemaJson(schema: TSchema): JsonObject {
-  return membersJson(schema, () => undefined);
-}
-
-/** The members of a schema as JSON. `refer` is called for each nested schema, not for this one. */
-export function membersJson(schema: TSchema, refer: Refer): JsonObject {
-  const members = Object.entries(schema).filter(([, value]) => value !== undefined);
-  const json = enumJson(Object.fromEntries(members.map(([name, value]) => [name, valueJson(value, refer)])));
-  return optionalJson(mapJson(json));
-}
-
-/**
- * Moves the defaults of optional members into their descriptions: openapi-typescript makes a member with a default
- * required, also in requests.
- */
-function optionalJson(json: JsonObject): JsonObject {
-  const { properties, required = [] } = json;
-  if (json['type'] !== 'object' || properties === undefined) return json;
-  const members = Object.entries(properties as { readonly [name: string]: JsonObject }).map(([name, member]) => {
-    if (member['default'] === undefined || (required as readonly string[]).includes(name)) return [name, member];
-    const { default: value, description, ...rest } = member;
-    const said = `Default: ${JSON.stringify(value)}.`;
-    return [name, { ...rest, description: description === undefined ? said : `${String(description)} ${said}` }];
-  });
-  return { ...json, properties: Object.fromEntries(members) as JsonObject };
-}
-
-/** The pattern that TypeBox gives the members of a map with text keys. */
-const ANY_NAME = '^(.*)$';
-
-/** Turns the pattern of all members into additionalProperties: code generators ignore patterns. */
-function mapJson({ patternProperties, ...json }: JsonObject): JsonObject {
-  if (patternProperties === undefined) return json;
-  const patterns = patternProperties as JsonObject;
-  const isMap = Object.keys(patterns).join() === ANY_NAME;
-  return isMap ? { ...json, additionalProperties: patterns[ANY_NAME]! } : { ...json, patternProperties };
-}
-
-function valueJson(value: unknown, refer: Refer): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => valueJson(item, refer));
-  if (typeof value !== 'object' || value === null) return value as JsonValue;
-  return refer(value as TSchema) ?? membersJson(value as TSchema, refer);
-}
-
-/**
- * Turns a union of constants of one type into an enum: some code generators and language models do not support unions.
- */
-function enumJson({ anyOf, ...json }: JsonObject): JsonObject {
-  if (anyOf === undefined) return json;
-  const branches = Array.isArray(anyOf) ? (anyOf as JsonObject[]) : [];
-  const [first] = branches;
-  const isEnum = branches.every((one) => 'const' in one && one['type'] === first?.['type']);
-  if (first === undefined || !isEnum) return { anyOf, ...json };
-  return { ...json, type: first['type']!, enum: branches.map((one) => one['const']!) };
-}

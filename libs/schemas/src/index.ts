@@ -1,0 +1,16 @@
+export {
+  closedObject,
+  double,
+  enumOf,
+  instantText,
+  lineOfText,
+  membersJson,
+  named,
+  namedAfter,
+  nameOf,
+  openObject,
+  orNull,
+  schemaJson,
+  type JsonObject,
+  type NamedSchema,
+} from './schemas.ts';
