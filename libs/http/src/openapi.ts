@@ -115,7 +115,7 @@ export function checkOpenApiFile(path: string, document: OpenApiDocument, option
 
 type Kind = 'schemas' | 'responses' | 'parameters' | 'headers';
 
-const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'default', 'examples', 'deprecated']);
+const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'deprecated']);
 
 /** Shared components of a document, referenced by `$ref`. */
 export class Components {

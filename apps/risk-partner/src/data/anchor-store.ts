@@ -4,6 +4,7 @@ import { canonical } from '@sealgate/json';
 import type { Database, Sql } from '@sealgate/storage';
 import type { Anchor, AnchorStore, ProvenAnchor } from '../domain/anchor-evidence.ts';
 import type { Evidence } from '../domain/evidence.ts';
+import { insertRow } from './insert-row.ts';
 import { addChanges, nextRevision } from './revisions.ts';
 import { attributesOf } from './row-condition.ts';
 import { findRow } from './dashboard-reads.ts';
@@ -152,11 +153,9 @@ async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: Prove
     const id = newId('prf_');
     const subject = { subjectType: 'evidence', subjectId: evidenceId, sha256, ledgerRecordId };
     const item = canonical({ id, ...subject, ...proof, sealedAt });
-    await transaction.query({
-      text: `INSERT INTO risk.proofs (proof_id, org_id, evidence_id, ledger_record_id, created_at, from_revision, item)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      values: [id, orgId, evidenceId, ledgerRecordId, new Date(nowMs), revision, item],
-    });
+    const of = { org_id: orgId, evidence_id: evidenceId, ledger_record_id: ledgerRecordId };
+    const proofRow = { proof_id: id, ...of, created_at: new Date(nowMs), from_revision: revision, item };
+    await transaction.query(insertRow('proofs', proofRow));
     const attributes = attributesOf('evidence', found.doc);
     await addChanges({ sql: transaction, orgId, revision }, [
       { kind: 'proof', id: evidenceId, delta: 1, ...attributes },

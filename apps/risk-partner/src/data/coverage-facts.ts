@@ -3,8 +3,9 @@ import type { Control, FrameworkRef } from '../domain/control.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import type { RowScope } from '../domain/caller.ts';
+import { insertRow } from './insert-row.ts';
 import type { RevisionChange } from './revisions.ts';
-import { rowCondition } from './row-condition.ts';
+import { attributeColumns, rowCondition } from './row-condition.ts';
 
 /** The coverage row of each reference; undefined if there is no such requirement. */
 export async function coverageIdsOf(
@@ -72,29 +73,19 @@ async function endFacts(
 async function beginControl({ sql, orgId, revision }: RevisionChange, control: Control): Promise<void> {
   if (control.status === 'retired') return;
   const coverageIds = await coverageIdsOf(sql, orgId, control.frameworkRefs);
-  await sql.query({
-    text: `INSERT INTO risk.control_facts (org_id, control_id, applicable, coverage_ids, from_revision)
-           VALUES ($1, $2, $3, $4, $5)`,
-    values: [orgId, control.id, control.status !== 'not_applicable', coverageIds.filter(Boolean), revision],
-  });
+  const begins = { org_id: orgId, control_id: control.id, from_revision: revision };
+  const facts = { applicable: control.status !== 'not_applicable', coverage_ids: coverageIds.filter(Boolean) };
+  await sql.query(insertRow('control_facts', { ...begins, ...facts }));
 }
 
 async function beginEvidence({ sql, orgId, revision }: RevisionChange, evidence: Evidence): Promise<void> {
-  const { id, ownerId, department, sensitive, state, validUntil, effectiveAt, receivedAt, controlIds } = evidence;
-  await sql.query({
-    text: `INSERT INTO risk.evidence_facts (org_id, evidence_id, owner_id, department, sensitive, approved, valid_until,
-             fresh_at, control_ids, from_revision) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    values: [
-      orgId,
-      id,
-      ownerId,
-      department,
-      sensitive,
-      state === 'approved',
-      validUntil,
-      effectiveAt ?? receivedAt,
-      controlIds,
-      revision,
-    ],
-  });
+  const begins = { org_id: orgId, evidence_id: evidence.id, from_revision: revision };
+  const facts = {
+    ...attributeColumns(evidence),
+    approved: evidence.state === 'approved',
+    valid_until: evidence.validUntil,
+    fresh_at: evidence.effectiveAt ?? evidence.receivedAt,
+    control_ids: evidence.controlIds,
+  };
+  await sql.query(insertRow('evidence_facts', { ...begins, ...facts }));
 }

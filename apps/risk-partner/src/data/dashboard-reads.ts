@@ -48,7 +48,7 @@ async function listRows(
   if (ownerId !== undefined) asked.push(`r.owner_id = $${values.push(ownerId)}::text`);
   const text = `SELECT r.n, r.doc FROM risk.resources r WHERE ${['r.kind = $1', condition, ...asked].join(' AND ')} ${behind}
     ORDER BY r.created_at, r.id LIMIT $2`;
-  return (await sql.query<StoredRow>(prepared(text, values))).map(rowOf);
+  return rowsOf(kind, await sql.query<StoredRow>(prepared(text, values)));
 }
 
 interface FindQuery {
@@ -64,8 +64,7 @@ export async function findRow(sql: Sql, { kind, id, scope, lock }: FindQuery): P
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
   const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND r.id = $2 AND ${condition}
     ${lock ? 'FOR UPDATE' : ''}`;
-  const [row] = await sql.query<StoredRow>(prepared(text, values));
-  return row && rowOf(row);
+  return rowsOf(kind, await sql.query<StoredRow>(prepared(text, values)))[0];
 }
 
 export async function visibleIds(
@@ -79,8 +78,15 @@ export async function visibleIds(
   return new Set((await sql.query<{ id: string }>(prepared(text, values))).map(({ id }) => id));
 }
 
-/** The document was written by `resourceWrites` and has the type of its kind. */
-export const rowOf = ({ n, doc }: StoredRow): Row => ({ n, doc: JSON.parse(doc) as Doc });
+/** Rows of a kind: `resourceWrites` wrote their documents, perhaps before the kind had all its members. */
+export const rowsOf = (kind: KindName, rows: readonly StoredRow[]): Row[] =>
+  rows.map(({ n, doc }) => ({ n, doc: withUnset(kind, JSON.parse(doc) as Doc & Record<string, unknown>) }));
+
+function withUnset(kind: KindName, doc: Doc & Record<string, unknown>): Doc {
+  const { unset } = KIND_OF[kind];
+  for (const name in unset) doc[name] ??= unset[name];
+  return doc;
+}
 
 /**
  * Likelihood and impact are one digit each and follow these prefixes in the JSON that `resourceWrites` stores of a

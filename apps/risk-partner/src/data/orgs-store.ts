@@ -11,6 +11,7 @@ import { ROLES } from '../domain/permissions.ts';
 import type { Person as PersonRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import type { RunAudited, WriteEntry } from '../audited-changes.ts';
 import { SCHEMA } from '../risk-migrations.ts';
+import { insertRow } from './insert-row.ts';
 import { addOpenChange } from './revisions.ts';
 
 const ORG_COLUMNS = 'org_id AS id, name, created_at AS "createdAt"';
@@ -21,14 +22,9 @@ export function orgsStore(database: Database, runAudited: RunAudited): OrgStore 
     insert: (org, entry) =>
       runAudited(org.id, async (sql, record) => {
         const { id, name, createdAt } = org;
-        await sql.query({
-          text: 'INSERT INTO risk.orgs (org_id, name, created_at, revised_at) VALUES ($1, $2, $3, $3)',
-          values: [id, name, createdAt],
-        });
-        await sql.query({
-          text: 'INSERT INTO risk.revisions (org_id, revision, created_at) VALUES ($1, 1, $2)',
-          values: [id, createdAt],
-        });
+        const row = { org_id: id, name, created_at: createdAt, revised_at: createdAt };
+        await sql.query(insertRow('orgs', row));
+        await sql.query(insertRow('revisions', { org_id: id, revision: 1, created_at: createdAt }));
         await addOpenChange({ sql, orgId: id, revision: 1 }, 'org', 0);
         await record(entry);
         return org;

@@ -10,9 +10,10 @@ import { isFreeOfPersonalData } from '../domain/partner-item.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceWrites, Row, WriteUnit } from '../domain/resource-ports.ts';
 import { coverageIdsOf, writeFacts } from './coverage-facts.ts';
-import { findRow, rowOf, visibleIds } from './dashboard-reads.ts';
+import { findRow, rowsOf, visibleIds } from './dashboard-reads.ts';
+import { insertRow, type Columns } from './insert-row.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
-import { attributesOf } from './row-condition.ts';
+import { attributeColumns, attributesOf } from './row-condition.ts';
 
 interface ResourceWritesOptions {
   readonly sql: Database;
@@ -86,7 +87,13 @@ export async function putRow(
   kind: KindName,
   { row, before }: { readonly row: Row; readonly before: Row | undefined },
 ): Promise<void> {
-  await (before === undefined ? insertRow(change, kind, row) : updateRow(change, kind, row));
+  const { sql, orgId, revision } = change;
+  if (before === undefined) {
+    const key = { org_id: orgId, kind, id: row.doc.id };
+    await sql.query(insertRow('resources', { ...key, ...columnsOf(kind, row, revision) }));
+  } else {
+    await updateRow(change, kind, row);
+  }
   const docs = { before: before?.doc, after: row.doc };
   await recordChanges(change, kind, docs);
   await writeFacts(change, kind, docs);
@@ -107,36 +114,33 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
            ORDER BY created_at, id LIMIT $4 FOR UPDATE`,
     values: [orgId, kind, facet, MAX_LINKED],
   });
-  return rows.map(rowOf);
+  return rowsOf(kind, rows);
 }
 
-/** The columns derived from a document, besides its key, and the revision that writes it. */
-function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): unknown[] {
+/** The columns of a row besides its key, which is the organisation, the kind and the id of the document. */
+function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Columns {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
-  const { ownerId, department, sensitive } = attributesOf(kindName, doc);
-  const validUntil = kind.validUntil?.(doc) ?? null;
-  const attributes = [n, ownerId, department, sensitive, doc.createdAt, doc.updatedAt, validUntil];
   const item = canonical(kind.partnerItem(doc));
-  const screenedBy = isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null;
-  return [...attributes, kind.facets(doc), JSON.stringify(doc), item, screenedBy, revision];
-}
-
-async function insertRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {
-  await sql.query({
-    text: `INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at,
-             valid_until, facets, doc, item, screened_by, screened_in)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row, revision)],
-  });
+  return {
+    n,
+    ...attributeColumns(attributesOf(kindName, doc)),
+    created_at: doc.createdAt,
+    updated_at: doc.updatedAt,
+    valid_until: kind.validUntil?.(doc) ?? null,
+    facets: kind.facets(doc),
+    doc: JSON.stringify(doc),
+    item,
+    screened_by: isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null,
+    screened_in: revision,
+  };
 }
 
 async function updateRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {
+  const columns = columnsOf(kind, row, revision);
+  const set = Object.keys(columns).map((name, index) => `${name} = $${index + 4}`);
   const rows = await sql.query({
-    text: `UPDATE risk.resources SET n = $4, owner_id = $5, department = $6, sensitive = $7, created_at = $8,
-             updated_at = $9, valid_until = $10, facets = $11, doc = $12, item = $13,
-             screened_by = $14, screened_in = $15
-           WHERE org_id = $1 AND kind = $2 AND id = $3 RETURNING 1`,
-    values: [orgId, kind, row.doc.id, ...columnsOf(kind, row, revision)],
+    text: `UPDATE risk.resources SET ${set.join(', ')} WHERE org_id = $1 AND kind = $2 AND id = $3 RETURNING 1`,
+    values: [orgId, kind, row.doc.id, ...Object.values(columns)],
   });
   assert(rows.length === 1, 'A changed row was locked before.');
 }
@@ -150,9 +154,7 @@ async function insertAnchor(
 ): Promise<void> {
   assert(sha256 !== null, 'Only a fingerprint can be anchored.');
   const data = canonical({ orgId, evidenceId, version, sha256, approvedAt: reviewedAt });
-  await sql.query({
-    text: `INSERT INTO risk.anchors (ledger_record_id, org_id, evidence_id, sha256, data, state, due_at, created_at)
-           VALUES ($1, $2, $3, $4, $5, 'waiting', $6, $6)`,
-    values: [anchor.id, orgId, evidenceId, sha256, data, new Date(anchor.nowMs)],
-  });
+  const now = new Date(anchor.nowMs);
+  const key = { ledger_record_id: anchor.id, org_id: orgId, evidence_id: evidenceId };
+  await sql.query(insertRow('anchors', { ...key, sha256, data, state: 'waiting', due_at: now, created_at: now }));
 }

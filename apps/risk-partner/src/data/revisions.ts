@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Sql } from '@sealgate/storage';
 import type { Doc, KindName, RowAttributes } from '../domain/resource.ts';
-import { attributesOf } from './row-condition.ts';
+import { insertRow } from './insert-row.ts';
+import { attributeColumns, attributesOf } from './row-condition.ts';
 
 /** The revision being written, in its transaction. */
 export interface RevisionChange {
@@ -60,22 +61,30 @@ interface ChangeRow extends RowAttributes {
 }
 
 export async function addChanges({ sql, orgId, revision }: RevisionChange, rows: readonly ChangeRow[]): Promise<void> {
+  const changes = rows.map(({ kind, id, delta, ...attributes }) => ({
+    kind,
+    id,
+    ...attributeColumns(attributes),
+    delta,
+  }));
+  const names = Object.keys(CHANGE_COLUMNS) as (keyof typeof CHANGE_COLUMNS)[];
+  const lists = names.map((name, index) => `$${index + 3}::${CHANGE_COLUMNS[name]}[]`);
   await sql.query({
-    text: `INSERT INTO risk.changes (org_id, revision, kind, id, owner_id, department, sensitive, delta)
-           SELECT $1, $2, c.*
-             FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::integer[]) c`,
-    values: [
-      orgId,
-      revision,
-      rows.map(({ kind }) => kind),
-      rows.map(({ id }) => id),
-      rows.map(({ ownerId }) => ownerId),
-      rows.map(({ department }) => department),
-      rows.map(({ sensitive }) => sensitive),
-      rows.map(({ delta }) => delta),
-    ],
+    text: `INSERT INTO risk.changes (org_id, revision, ${names.join(', ')})
+           SELECT $1, $2, c.* FROM unnest(${lists.join(', ')}) c`,
+    values: [orgId, revision, ...names.map((name) => changes.map((change) => change[name]))],
   });
 }
+
+/** The columns of a change besides its revision, with their types. */
+const CHANGE_COLUMNS = {
+  kind: 'text',
+  id: 'text',
+  owner_id: 'text',
+  department: 'text',
+  sensitive: 'boolean',
+  delta: 'integer',
+} as const;
 
 function sameAttributes(was: RowAttributes, is: RowAttributes): boolean {
   return was.ownerId === is.ownerId && was.department === is.department && was.sensitive === is.sensitive;
@@ -87,8 +96,5 @@ export async function addOpenChange(
   kind: string,
   delta: number,
 ): Promise<void> {
-  await sql.query({
-    text: `INSERT INTO risk.changes (org_id, revision, kind, sensitive, delta) VALUES ($1, $2, $3, false, $4)`,
-    values: [orgId, revision, kind, delta],
-  });
+  await sql.query(insertRow('changes', { org_id: orgId, revision, kind, sensitive: false, delta }));
 }

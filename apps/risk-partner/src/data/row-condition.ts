@@ -34,6 +34,13 @@ export function attributesOf(kind: KindName, doc: Doc): RowAttributes {
   return { ownerId, department, sensitive };
 }
 
+/** The columns of these attributes, in every table whose rows are filtered. */
+export const attributeColumns = ({ ownerId, department, sensitive }: RowAttributes) => ({
+  owner_id: ownerId,
+  department,
+  sensitive,
+});
+
 /** Upper bound on prepared statements: there are few combinations of parts, so more than this would be a leak. */
 const MAX_PREPARED = 500;
 const names = new Map<string, string>();

@@ -1,77 +1,71 @@
-import { defined } from '@sealgate/json';
-import { timeText, type FilteredDoc, type Kind } from './resource.ts';
+import { enumOf, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import * as s from '../schemas.ts';
+import { changeOf, itemMembers, labelled, newOf, picked, setBy, shown, unsetOf } from './model.ts';
+import { docMembers, filterMembers, refId, timeText, type Kind } from './resource.ts';
 
-export const CRITICALITIES = ['low', 'medium', 'high', 'critical'] as const;
-export const ASSET_STATUSES = ['planned', 'active', 'retired'] as const;
+export const Criticality = enumOf('Criticality', ['low', 'medium', 'high', 'critical']);
+const AssetStatus = enumOf('AssetStatus', ['planned', 'active', 'retired']);
 
-export interface Asset extends FilteredDoc {
-  readonly refId: string | null;
-  readonly name: string;
-  readonly type: string;
-  readonly criticality: (typeof CRITICALITIES)[number];
-  readonly dataClassification: string | null;
-  readonly environment: string | null;
-  readonly status: (typeof ASSET_STATUSES)[number];
-  readonly controlIds: readonly string[];
-}
+const Asset = Type.Object({
+  id: s.Text,
+  name: labelled('Name', s.Title),
+  refId,
+  type: labelled('Type', s.Short),
+  criticality: labelled('Criticality', Criticality),
+  status: labelled('Status', AssetStatus),
+  dataClassification: labelled('Data classification', s.OrNull(s.Short)),
+  environment: labelled('Environment', s.OrNull(s.Short)),
+  ...filterMembers,
+  controlIds: labelled('Controls', s.Ids),
+  ...docMembers,
+});
+type Asset = Static<typeof Asset>;
 
-export interface AssetChange {
-  readonly refId?: string | null;
-  readonly name?: string;
-  readonly type?: string;
-  readonly criticality?: Asset['criticality'];
-  readonly dataClassification?: string | null;
-  readonly environment?: string | null;
-  readonly department?: string | null;
-  readonly ownerId?: string;
-  readonly sensitive?: boolean;
-  readonly status?: Asset['status'];
-  readonly controlIds?: readonly string[];
-}
+export const NewAsset = named('NewAsset', newOf(Asset.properties, ['name', 'type']));
+type NewAsset = Static<typeof NewAsset>;
+export const AssetChange = named('AssetChange', changeOf(NewAsset));
+type AssetChange = Static<typeof AssetChange>;
+export const AssetView = named('AssetView', Type.Object(shown(Asset.properties)));
 
-export type NewAsset = AssetChange & Required<Pick<AssetChange, 'name' | 'type'>>;
+const texts = ['refId', 'name', 'type', 'dataClassification', 'environment'] as const;
+
+/** What partners see. */
+export const AssetItem = named(
+  'Asset',
+  Type.Object(
+    itemMembers(Asset, { texts, others: ['id', 'criticality', 'status', 'controlIds', 'createdAt', 'updatedAt'] }),
+  ),
+);
+
+const unset = unsetOf(Asset);
 
 export const assetKind: Kind<Asset, NewAsset, AssetChange> = {
   name: 'asset',
   collection: 'assets',
   prefix: 'ast_',
   rowFiltered: true,
+  unset,
   links: { controlIds: 'control' },
   make(body, { id, personId, nowMs }) {
     const now = timeText(nowMs);
+    const { name, type } = body;
     return {
+      ...unset,
       id,
-      refId: null,
       criticality: 'medium',
-      dataClassification: null,
-      environment: null,
-      department: null,
-      ownerId: personId,
-      sensitive: false,
       status: 'active',
-      controlIds: [],
-      ...defined(body),
-      name: body.name,
-      type: body.type,
+      ownerId: personId,
+      ...setBy(NewAsset, body),
+      name,
+      type,
       createdAt: now,
       updatedAt: now,
     };
   },
-  change: (asset, body, { nowMs }) => ({ ...asset, ...defined(body), updatedAt: timeText(nowMs) }),
-  freeText: ['refId', 'name', 'type', 'dataClassification', 'environment'],
-  partnerItem: (asset) => ({
-    id: asset.id,
-    refId: asset.refId,
-    name: asset.name,
-    type: asset.type,
-    criticality: asset.criticality,
-    dataClassification: asset.dataClassification,
-    environment: asset.environment,
-    status: asset.status,
-    controlIds: [...asset.controlIds],
-    createdAt: asset.createdAt,
-    updatedAt: asset.updatedAt,
-  }),
+  change: (asset, body, { nowMs }) => ({ ...asset, ...setBy(NewAsset, body), updatedAt: timeText(nowMs) }),
+  freeText: texts,
+  partnerItem: (asset) => picked(AssetItem, asset),
   facets: ({ type, criticality, controlIds }) => [
     `type:${type}`,
     `criticality:${criticality}`,

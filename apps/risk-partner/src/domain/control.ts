@@ -1,78 +1,77 @@
-import { defined } from '@sealgate/json';
-import { normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { closedObject, enumOf, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import * as s from '../schemas.ts';
+import { changeOf, itemMembers, labelled, newOf, picked, setBy, shown, unsetOf } from './model.ts';
+import { docMembers, refId, timeText, type Kind } from './resource.ts';
 
-export const CONTROL_STATUSES = ['draft', 'planned', 'implemented', 'not_applicable', 'retired'] as const;
-export const TEST_RESULTS = ['passed', 'failed', 'inconclusive'] as const;
+export const ControlStatus = enumOf('ControlStatus', ['draft', 'planned', 'implemented', 'not_applicable', 'retired']);
+const TestResult = enumOf('ControlTestResult', ['passed', 'failed', 'inconclusive']);
 
-export interface FrameworkRef {
-  readonly frameworkId: string;
-  readonly requirementId: string;
-}
+/** A requirement of a framework, as requests name it. */
+const FrameworkRef = named('FrameworkRef', closedObject({ frameworkId: s.IdText, requirementId: s.IdText }));
+export type FrameworkRef = Static<typeof FrameworkRef>;
+const RequirementRef = named('RequirementRef', Type.Object(shown(FrameworkRef.properties)));
 
-export interface Control extends Doc {
-  readonly refId: string | null;
-  readonly title: string;
-  readonly description: string | null;
-  readonly status: (typeof CONTROL_STATUSES)[number];
-  readonly frameworkRefs: readonly FrameworkRef[];
-  readonly lastTestedAt: string | null;
-  readonly testResult: (typeof TEST_RESULTS)[number] | null;
-}
+const Control = Type.Object({
+  id: s.Text,
+  title: labelled('Title', s.Title),
+  refId,
+  description: labelled('Description', s.OrNull(s.LongText)),
+  status: labelled('Status', ControlStatus),
+  frameworkRefs: labelled('Requirements', Type.Array(RequirementRef)),
+  lastTestedAt: labelled('Last tested', s.OrNull(s.Time)),
+  testResult: labelled('Test result', s.OrNull(TestResult)),
+  ...docMembers,
+});
+export type Control = Static<typeof Control>;
 
-export interface ControlChange {
-  readonly refId?: string | null;
-  readonly title?: string;
-  readonly description?: string | null;
-  readonly status?: Control['status'];
-  readonly frameworkRefs?: readonly FrameworkRef[];
-  readonly lastTestedAt?: string | null;
-  readonly testResult?: Control['testResult'];
-}
+const frameworkRefs = labelled('Requirements', Type.Array(FrameworkRef, { maxItems: 200, uniqueItems: true }));
+export const NewControl = named('NewControl', newOf({ ...Control.properties, frameworkRefs }, ['title']));
+type NewControl = Static<typeof NewControl>;
+export const ControlChange = named('ControlChange', changeOf(NewControl));
+type ControlChange = Static<typeof ControlChange>;
+export const ControlView = named('ControlView', Type.Object(shown(Control.properties)));
 
-export type NewControl = ControlChange & Required<Pick<ControlChange, 'title'>>;
+const texts = ['refId', 'title'] as const;
+
+/** What partners see. */
+export const ControlItem = named(
+  'Control',
+  Type.Object({
+    ...itemMembers(Control, {
+      texts,
+      others: ['id', 'status', 'frameworkRefs', 'lastTestedAt', 'testResult', 'createdAt', 'updatedAt'],
+    }),
+    evidenceCount: Type.Integer({ description: 'Counts the evidence that the caller may see.' }),
+  }),
+);
+
+const unset = unsetOf(Control);
 
 export const controlKind: Kind<Control, NewControl, ControlChange> = {
   name: 'control',
   collection: 'controls',
   prefix: 'ctl_',
   rowFiltered: false,
+  unset,
   links: {},
   make(body, { id, nowMs }) {
     const now = timeText(nowMs);
-    const { lastTestedAt, ...plain } = body;
+    const { title } = body;
     return {
+      ...unset,
       id,
-      refId: null,
-      description: null,
       status: 'planned',
-      frameworkRefs: [],
-      testResult: null,
-      ...defined(plain),
-      title: body.title,
-      lastTestedAt: normalTime(lastTestedAt) ?? null,
+      ...setBy(NewControl, body),
+      title,
       createdAt: now,
       updatedAt: now,
     };
   },
-  change(control, body, { nowMs }) {
-    const { lastTestedAt, ...plain } = body;
-    const times = defined({ lastTestedAt: normalTime(lastTestedAt) });
-    return { ...control, ...defined(plain), ...times, updatedAt: timeText(nowMs) };
-  },
-  freeText: ['refId', 'title'],
+  change: (control, body, { nowMs }) => ({ ...control, ...setBy(NewControl, body), updatedAt: timeText(nowMs) }),
+  freeText: texts,
   // `evidenceCount` depends on the caller, so it is filled in at read time.
-  partnerItem: (control) => ({
-    id: control.id,
-    refId: control.refId,
-    title: control.title,
-    status: control.status,
-    frameworkRefs: control.frameworkRefs.map(({ frameworkId, requirementId }) => ({ frameworkId, requirementId })),
-    lastTestedAt: control.lastTestedAt,
-    testResult: control.testResult,
-    evidenceCount: 0,
-    createdAt: control.createdAt,
-    updatedAt: control.updatedAt,
-  }),
+  partnerItem: (control) => ({ ...picked(ControlItem, control), evidenceCount: 0 }),
   facets: ({ status, frameworkRefs }) => [
     `status:${status}`,
     ...new Set(frameworkRefs.map(({ frameworkId }) => `framework:${frameworkId}`)),

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
-import { defined, type JsonValue } from '@sealgate/json';
-import { normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { closedObject, enumOf, instantText, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import * as s from '../schemas.ts';
+import { changeOf, itemMembers, labelled, newOf, normalTime, picked, setBy, shown, unsetOf } from './model.ts';
+import { docMembers, filterMembers, timeText, type Kind, type Writing } from './resource.ts';
 
-export const EVIDENCE_KINDS = ['document', 'test_result', 'attestation', 'link', 'log_extract'] as const;
+const EvidenceKind = enumOf('EvidenceKind', ['document', 'test_result', 'attestation', 'link', 'log_extract']);
 
 /** Stored states. `expiring` and `expired` are computed: approved evidence near or past its end. */
 const STORED_STATES = [
@@ -18,58 +21,84 @@ const STORED_STATES = [
 ] as const;
 export const EVIDENCE_STATES = [...STORED_STATES, 'expiring', 'expired'] as const;
 
-type StoredState = (typeof STORED_STATES)[number];
-export type EvidenceState = (typeof EVIDENCE_STATES)[number];
+const StoredState = enumOf('StoredEvidenceState', STORED_STATES);
+type StoredState = Static<typeof StoredState>;
+export const EvidenceState = enumOf('EvidenceState', EVIDENCE_STATES);
+export type EvidenceState = Static<typeof EvidenceState>;
 
-export interface Evidence extends FilteredDoc {
-  readonly title: string;
-  readonly kind: (typeof EVIDENCE_KINDS)[number];
-  readonly state: StoredState;
-  readonly sha256: string | null;
-  readonly sizeBytes: number | null;
-  readonly mediaType: string | null;
+const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const MediaType = Type.String({ pattern: '^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}$' });
+const Period = named('Period', closedObject({ from: instantText(), to: instantText() }));
+const ObservationPeriod = named('ObservationPeriod', Type.Object(Period.properties));
+
+/** What describes evidence, and may change until it is settled. */
+const described = {
+  sizeBytes: labelled('Size in bytes', s.OrNull(Size)),
+  mediaType: labelled('Media type', s.OrNull(MediaType), 'For example application/pdf.'),
+  source: labelled('Source', s.OrNull(s.Title)),
+  collectionMethod: labelled('How it was collected', s.OrNull(s.Title)),
+  observationPeriod: labelled('Observed', s.OrNull(Period)),
+  effectiveAt: labelled('Effective', s.OrNull(s.Time)),
+  validUntil: labelled('Valid until', s.OrNull(s.Time)),
+  ...filterMembers,
+  controlIds: labelled('Controls', s.Ids),
+};
+
+const Evidence = Type.Object({
+  id: s.Text,
+  title: labelled('Title', s.Title),
+  kind: labelled('Kind', EvidenceKind),
+  state: labelled('State', StoredState),
+  sha256: labelled('SHA-256', s.OrNull(s.Sha256), '64 hexadecimal digits of the content; not for links and requests.'),
+  ...described,
   /** Counts the fingerprints, from 1. */
-  readonly version: number;
-  readonly previousSha256: string | null;
+  version: labelled('Version', s.Integer),
+  previousSha256: s.OrNull(s.Sha256),
   /** The approved evidence that this one replaces once it is approved. */
-  readonly previousId: string | null;
-  readonly source: string | null;
-  readonly collectionMethod: string | null;
-  readonly collectedBy: string | null;
-  readonly observationPeriod: { readonly from: string; readonly to: string } | null;
-  readonly effectiveAt: string | null;
-  readonly receivedAt: string | null;
-  readonly validUntil: string | null;
-  readonly controlIds: readonly string[];
-  readonly reviewedBy: string | null;
-  readonly reviewedAt: string | null;
-  readonly reviewReason: string | null;
-  readonly ledgerRecordId: string | null;
-}
+  previousId: labelled('Replaces', s.OrNull(s.Text)),
+  collectedBy: labelled('Collected by', s.OrNull(s.Text)),
+  receivedAt: labelled('Received', s.OrNull(s.Time)),
+  reviewedBy: labelled('Reviewed by', s.OrNull(s.Text)),
+  reviewedAt: labelled('Reviewed', s.OrNull(s.Time)),
+  reviewReason: labelled('Reason of the review', s.OrNull(s.Text)),
+  ledgerRecordId: labelled('Ledger record', s.OrNull(s.Text)),
+  ...docMembers,
+});
+export type Evidence = Static<typeof Evidence>;
 
-export interface EvidenceChange {
-  readonly title?: string;
-  readonly sizeBytes?: number | null;
-  readonly mediaType?: string | null;
-  readonly source?: string | null;
-  readonly collectionMethod?: string | null;
-  readonly observationPeriod?: Evidence['observationPeriod'];
-  readonly effectiveAt?: string | null;
-  readonly validUntil?: string | null;
-  readonly department?: string | null;
-  readonly ownerId?: string;
-  readonly sensitive?: boolean;
-  readonly controlIds?: readonly string[];
-  /** Accepted by the schema so that `changed` can refuse them. */
-  readonly kind?: Evidence['kind'];
-  readonly sha256?: string | null;
-}
+const { title, kind, sha256 } = Evidence.properties;
+const state = labelled('State', enumOf('NewEvidenceState', ['requested', 'collected']));
+export const NewEvidence = named('NewEvidence', newOf({ title, kind, state, sha256, ...described }, ['title', 'kind']));
+type NewEvidence = Static<typeof NewEvidence>;
+/** Has `kind` and `sha256` so that `changed` can refuse them, depending on the state. */
+export const EvidenceChange = named('EvidenceChange', changeOf(Type.Omit(NewEvidence, ['state'])));
+type EvidenceChange = Static<typeof EvidenceChange>;
 
-export interface NewEvidence extends EvidenceChange {
-  readonly title: string;
-  readonly kind: Evidence['kind'];
-  readonly state?: 'requested' | 'collected';
-}
+export const EvidenceView = named(
+  'EvidenceView',
+  Type.Object({
+    ...shown(Evidence.properties),
+    state: labelled('State', EvidenceState),
+    observationPeriod: labelled('Observed', s.OrNull(ObservationPeriod)),
+  }),
+);
+
+const texts = ['title', 'mediaType'] as const;
+
+/** What partners see. */
+export const EvidenceItem = named(
+  'Evidence',
+  Type.Object({
+    ...itemMembers(Evidence, {
+      texts,
+      others: [
+        ...(['id', 'kind', 'sha256', 'sizeBytes', 'effectiveAt', 'validUntil', 'controlIds', 'version'] as const),
+        ...(['receivedAt', 'ledgerRecordId', 'createdAt', 'updatedAt'] as const),
+      ],
+    }),
+    state: EvidenceState,
+  }),
+);
 
 const EXPIRING_BEFORE_MS = 30 * 86_400_000;
 
@@ -92,11 +121,14 @@ export const ACTS_NEXT: Readonly<Record<EvidenceState, 'owner' | 'collector' | '
   ...{ approved: null, superseded: null, revoked: null, not_applicable: null },
 };
 
+const unset = unsetOf(Evidence);
+
 export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
   name: 'evidence',
   collection: 'evidence',
   prefix: 'evd_',
   rowFiltered: true,
+  unset,
   links: { controlIds: 'control', previousId: 'evidence' },
   make(body, writing) {
     const state = body.state ?? 'collected';
@@ -104,32 +136,18 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
     checkFingerprint(body.kind, state, sha256);
     const now = timeText(writing.nowMs);
     const isCollected = state === 'collected';
+    const { title, kind } = body;
     const blank: Evidence = {
+      ...unset,
       id: writing.id,
-      title: body.title,
-      kind: body.kind,
+      title,
+      kind,
       state,
       sha256,
-      sizeBytes: null,
-      mediaType: null,
       version: 1,
-      previousSha256: null,
-      previousId: null,
-      source: null,
-      collectionMethod: null,
       collectedBy: isCollected ? writing.personId : null,
-      observationPeriod: null,
-      effectiveAt: null,
       receivedAt: isCollected ? now : null,
-      validUntil: null,
-      department: null,
       ownerId: writing.personId,
-      sensitive: false,
-      controlIds: [],
-      reviewedBy: null,
-      reviewedAt: null,
-      reviewReason: null,
-      ledgerRecordId: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -137,25 +155,9 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
     return applied(blank, described);
   },
   change: changed,
-  freeText: ['title', 'mediaType'],
+  freeText: texts,
   validUntil: ({ validUntil }) => validUntil,
-  partnerItem: (evidence): { [member: string]: JsonValue } => ({
-    id: evidence.id,
-    title: evidence.title,
-    kind: evidence.kind,
-    state: evidence.state,
-    sha256: evidence.sha256,
-    sizeBytes: evidence.sizeBytes,
-    mediaType: evidence.mediaType,
-    version: evidence.version,
-    effectiveAt: evidence.effectiveAt,
-    receivedAt: evidence.receivedAt,
-    validUntil: evidence.validUntil,
-    controlIds: [...evidence.controlIds],
-    ledgerRecordId: evidence.ledgerRecordId,
-    createdAt: evidence.createdAt,
-    updatedAt: evidence.updatedAt,
-  }),
+  partnerItem: (evidence) => picked(EvidenceItem, evidence),
   facets: ({ state, controlIds, previousId }) => [
     `state:${state}`,
     ...controlIds.map((id) => `link:${id}`),
@@ -189,15 +191,11 @@ function changed(evidence: Evidence, body: EvidenceChange, { nowMs }: Writing): 
 }
 
 function applied(evidence: Evidence, body: Omit<EvidenceChange, 'kind' | 'sha256'>): Evidence {
-  const { observationPeriod, effectiveAt, validUntil, ...plain } = body;
+  const { observationPeriod: period, ...plain } = body;
   return {
     ...evidence,
-    ...defined(plain),
-    ...defined({
-      observationPeriod: observationPeriod && normalPeriod(observationPeriod),
-      effectiveAt: normalTime(effectiveAt),
-      validUntil: normalTime(validUntil),
-    }),
+    ...setBy(NewEvidence, plain),
+    ...(period !== undefined && { observationPeriod: period && normalPeriod(period) }),
   };
 }
 
@@ -216,13 +214,17 @@ function checkFingerprint(kind: Evidence['kind'], state: StoredState, sha256: st
 }
 
 /** A requested change of state. */
-export interface Transition {
-  readonly to: EvidenceState;
-  readonly reason?: string;
-  readonly sha256?: string;
-  readonly sizeBytes?: number;
-  readonly mediaType?: string;
-}
+export const Transition = named(
+  'EvidenceTransition',
+  closedObject({
+    to: EvidenceState,
+    reason: s.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
+    sha256: s.Optional(s.Sha256),
+    sizeBytes: s.Optional(Size),
+    mediaType: s.Optional(MediaType),
+  }),
+);
+export type Transition = Static<typeof Transition>;
 
 const FROM: Readonly<Partial<Record<EvidenceState, readonly EvidenceState[]>>> = {
   collected: ['requested', 'rejected', 'approved', 'expiring', 'expired'],

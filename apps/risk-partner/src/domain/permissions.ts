@@ -1,6 +1,10 @@
+import { enumOf } from '@sealgate/schemas';
+import type { Static } from '@sinclair/typebox';
+
 /** The roles, in column order of the table. */
 export const ROLES = ['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'] as const;
-export type Role = (typeof ROLES)[number];
+export const Role = enumOf('Role', ROLES);
+export type Role = Static<typeof Role>;
 
 const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' } as const;
 

@@ -1,75 +1,93 @@
-import { defined, sha256 } from '@sealgate/json';
-import { normalTime, timeText, type Doc, type Kind } from './resource.ts';
+import { sha256 } from '@sealgate/json';
+import { enumOf, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import * as s from '../schemas.ts';
+import { changeOf, itemMembers, labelled, newOf, picked, setBy, shown, unsetOf } from './model.ts';
+import { docMembers, timeText, type Kind } from './resource.ts';
 
-export const POLICY_STATUSES = ['draft', 'in_review', 'approved', 'retired'] as const;
+export const PolicyStatus = enumOf('PolicyStatus', ['draft', 'in_review', 'approved', 'retired']);
 
-export interface Policy extends Doc {
-  readonly title: string;
-  readonly status: (typeof POLICY_STATUSES)[number];
-  readonly body: string;
+const Policy = Type.Object({
+  id: s.Text,
+  title: labelled('Title', s.Title),
+  status: labelled('Status', PolicyStatus),
+  body: labelled('Text', Type.String({ minLength: 1, maxLength: 200_000 })),
+  approvedAt: labelled('Approved', s.OrNull(s.Time)),
+  effectiveAt: labelled('Effective', s.OrNull(s.Time)),
+  nextReviewAt: labelled('Next review', s.OrNull(s.Time)),
   /** Incremented by each change. */
-  readonly version: number;
-  readonly approvedAt: string | null;
-  readonly effectiveAt: string | null;
-  readonly nextReviewAt: string | null;
-}
+  version: labelled('Version', s.Integer),
+  ...docMembers,
+});
+type Policy = Static<typeof Policy>;
 
-export interface PolicyChange {
-  readonly title?: string;
-  readonly status?: Policy['status'];
-  readonly body?: string;
-  readonly approvedAt?: string | null;
-  readonly effectiveAt?: string | null;
-  readonly nextReviewAt?: string | null;
-}
+const { version: _version, ...asked } = Policy.properties;
+export const NewPolicy = named('NewPolicy', newOf(asked, ['title', 'body']));
+type NewPolicy = Static<typeof NewPolicy>;
+export const PolicyChange = named('PolicyChange', changeOf(NewPolicy));
+type PolicyChange = Static<typeof PolicyChange>;
 
-export type NewPolicy = PolicyChange & Required<Pick<PolicyChange, 'title' | 'body'>>;
+const hash = { bodySha256: labelled('SHA-256 of the text', s.Sha256) };
+const { createdAt, updatedAt, ...shownMembers } = shown(Policy.properties);
+export const PolicyView = named(
+  'PolicyView',
+  Type.Object({
+    ...shownMembers,
+    body: Type.Optional(labelled('Text', Type.String(), 'Only in a single record, not in lists.')),
+    ...hash,
+    createdAt,
+    updatedAt,
+  }),
+);
+
+const texts = ['title'] as const;
+
+/** What partners see. */
+export const PolicyItem = named(
+  'Policy',
+  Type.Object({
+    ...itemMembers(Policy, {
+      texts,
+      others: ['id', 'status', 'approvedAt', 'effectiveAt', 'nextReviewAt', 'version', 'createdAt', 'updatedAt'],
+    }),
+    bodySha256: s.Sha256,
+  }),
+);
 
 const bodySha256 = ({ body }: Policy): string => sha256(body).toString('hex');
+
+const unset = unsetOf(Policy);
 
 export const policyKind: Kind<Policy, NewPolicy, PolicyChange> = {
   name: 'policy',
   collection: 'policies',
   prefix: 'pol_',
   rowFiltered: false,
+  unset,
   links: {},
   make(body, { id, nowMs }) {
     const now = timeText(nowMs);
+    const { title, body: text } = body;
     return {
+      ...unset,
       id,
-      title: body.title,
       version: 1,
-      status: body.status ?? 'draft',
-      body: body.body,
-      approvedAt: normalTime(body.approvedAt) ?? null,
-      effectiveAt: normalTime(body.effectiveAt) ?? null,
-      nextReviewAt: normalTime(body.nextReviewAt) ?? null,
+      status: 'draft',
+      ...setBy(NewPolicy, body),
+      title,
+      body: text,
       createdAt: now,
       updatedAt: now,
     };
   },
-  change(policy, body, { nowMs }) {
-    const { approvedAt, effectiveAt, nextReviewAt, ...plain } = body;
-    const times = defined({
-      approvedAt: normalTime(approvedAt),
-      effectiveAt: normalTime(effectiveAt),
-      nextReviewAt: normalTime(nextReviewAt),
-    });
-    return { ...policy, ...defined(plain), ...times, version: policy.version + 1, updatedAt: timeText(nowMs) };
-  },
-  freeText: ['title'],
-  partnerItem: (policy) => ({
-    id: policy.id,
-    title: policy.title,
-    version: policy.version,
-    status: policy.status,
-    bodySha256: bodySha256(policy),
-    approvedAt: policy.approvedAt,
-    effectiveAt: policy.effectiveAt,
-    nextReviewAt: policy.nextReviewAt,
-    createdAt: policy.createdAt,
-    updatedAt: policy.updatedAt,
+  change: (policy, body, { nowMs }) => ({
+    ...policy,
+    ...setBy(NewPolicy, body),
+    version: policy.version + 1,
+    updatedAt: timeText(nowMs),
   }),
+  freeText: texts,
+  partnerItem: (policy) => ({ ...picked(PolicyItem, policy), bodySha256: bodySha256(policy) }),
   facets: ({ status }) => [`status:${status}`],
   view(policy, { inList }) {
     const { body, ...metadata } = policy;

@@ -1,28 +1,35 @@
-import { instantOf, type JsonValue } from '@sealgate/json';
+import type { JsonValue } from '@sealgate/json';
+import { lineOfText } from '@sealgate/schemas';
+import type { Static, TObject } from '@sinclair/typebox';
+import { Flag, IdText, OrNull, Short, Time } from '../schemas.ts';
+import { labelled } from './model.ts';
 
 /** The five resource kinds. */
 export const KINDS = ['risk', 'evidence', 'asset', 'control', 'policy'] as const;
 export type KindName = (typeof KINDS)[number];
 
 /** Members of every document. Times are RFC 3339 in UTC with milliseconds. */
-export interface Doc {
-  readonly id: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+export const docMembers = {
+  createdAt: labelled('Created', Time),
+  updatedAt: labelled('Changed', Time),
+};
+export type Doc = { id: string } & Static<TObject<typeof docMembers>>;
 
-/** Documents whose rows are filtered by owner, department and sensitivity. */
-export interface FilteredDoc extends Doc {
-  readonly ownerId: string;
-  readonly department: string | null;
-  readonly sensitive: boolean;
-}
+/** Members of documents whose rows are filtered by owner, department and sensitivity. */
+export const filterMembers = {
+  department: labelled('Department', OrNull(Short)),
+  ownerId: labelled('Owner', IdText, 'Id of a person; left empty: you.'),
+  sensitive: labelled('Sensitive', Flag, 'Seen by its owner, and by who may read sensitive rows.'),
+};
+type Filtered = Static<TObject<typeof filterMembers>>;
+export type FilteredDoc = Doc & Filtered;
+
+/** What people call a row. */
+export const refId = labelled('Reference', OrNull(lineOfText({ min: 1, max: 64 })), 'What your organisation calls it.');
 
 /** The attributes for row filters. Kinds visible to the whole organisation have none. */
-export interface RowAttributes {
+export interface RowAttributes extends Omit<Filtered, 'ownerId'> {
   readonly ownerId: string | null;
-  readonly department: string | null;
-  readonly sensitive: boolean;
 }
 
 /** For kinds filtered by organisation only. */
@@ -47,6 +54,8 @@ export interface Kind<D extends Doc, New, Change> {
   /** Prefix of its ids, `rsk_`. */
   readonly prefix: string;
   readonly links: Links;
+  /** What a document has in members that are newer than it, and that nobody set. */
+  readonly unset: Readonly<Record<string, unknown>>;
   /** Whether rows are filtered by owner, department and sensitivity; else the whole organisation sees them. */
   readonly rowFiltered: boolean;
   /** @throws AppError INVALID_REQUEST for rules that the schema cannot express. */
@@ -70,8 +79,3 @@ export type AnyKind = Kind<Doc, never, never>;
 
 /** Formats milliseconds since the epoch as in documents. */
 export const timeText = (ms: number): string => new Date(ms).toISOString();
-
-/** Normalises a time sent by a caller, cut to milliseconds; null and undefined pass unchanged. */
-export function normalTime<Time extends string | null | undefined>(time: Time): Time {
-  return (typeof time === 'string' ? instantOf(time).toISOString() : time) as Time;
-}

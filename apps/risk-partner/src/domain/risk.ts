@@ -1,78 +1,121 @@
-import { defined } from '@sealgate/json';
 import { AppError } from '@sealgate/errors';
-import { normalTime, timeText, type FilteredDoc, type Kind, type Writing } from './resource.ts';
+import { closedObject, enumOf, instantText, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import * as s from '../schemas.ts';
+import { changeOf, itemMembers, labelled, newOf, normalTime, picked, setBy, shown, unsetOf } from './model.ts';
+import { docMembers, filterMembers, refId, timeText, type Kind, type Writing } from './resource.ts';
 
-export const RISK_STATUSES = ['identified', 'assessed', 'in_treatment', 'accepted', 'closed', 'archived'] as const;
-export const LEVELS = ['low', 'medium', 'high', 'critical'] as const;
-export const TREATMENTS = ['mitigate', 'accept', 'avoid', 'transfer', 'undecided'] as const;
-export const REVIEW_STATUSES = ['draft', 'in_review', 'approved', 'rejected'] as const;
+export const RiskStatus = enumOf('RiskStatus', [
+  'identified',
+  'assessed',
+  'in_treatment',
+  'accepted',
+  'closed',
+  'archived',
+]);
+export const Level = enumOf('Level', ['low', 'medium', 'high', 'critical']);
+const Treatment = enumOf('Treatment', ['mitigate', 'accept', 'avoid', 'transfer', 'undecided']);
+const ReviewStatus = enumOf('ReviewStatus', ['draft', 'in_review', 'approved', 'rejected']);
 
-export type Level = (typeof LEVELS)[number];
-type Status = (typeof RISK_STATUSES)[number];
+const Degree = Type.Integer({ minimum: 1, maximum: 5 });
+/** A person's estimate. */
+const Estimate = named('Estimate', closedObject({ likelihood: Degree, impact: Degree }));
+type Estimate = Static<typeof Estimate>;
 
-/** A person's estimate, each from 1 to 5. */
-export interface Estimate {
-  readonly likelihood: number;
-  readonly impact: number;
-}
+const Rating = named(
+  'Rating',
+  Type.Object({ likelihood: s.Integer, impact: s.Integer, score: s.Integer, level: Level }),
+);
+type Rating = Static<typeof Rating>;
+const Score = named('Score', Type.Pick(Rating, ['score', 'level']));
 
-export interface Rating extends Estimate {
-  readonly score: number;
-  readonly level: Level;
-}
+const acceptance = {
+  acceptedBy: s.Text,
+  acceptedAt: s.Time,
+  expiresAt: s.Time,
+  residualAtAcceptance: s.OrNull(Rating),
+};
+const Acceptance = Type.Object(acceptance);
+type Acceptance = Static<typeof Acceptance>;
 
-export interface Acceptance {
-  readonly acceptedBy: string;
-  readonly acceptedAt: string;
-  readonly expiresAt: string;
-  readonly residualAtAcceptance: Rating | null;
-}
+/** A risk, in the order of its form. Adding a member is adding it here: see the README. */
+const Risk = Type.Object({
+  id: s.Text,
+  title: labelled('Title', s.Title),
+  refId,
+  category: labelled('Category', s.Short),
+  description: labelled('Description', s.OrNull(s.LongText)),
+  inherent: labelled('Inherent rating', Rating),
+  current: labelled('Current rating', Rating),
+  residual: labelled('Residual rating', s.OrNull(Rating)),
+  status: labelled('Status', RiskStatus),
+  acceptance: s.OrNull(Acceptance),
+  treatment: labelled('Treatment', Treatment),
+  treatmentPlan: labelled('Treatment plan', s.OrNull(s.LongText)),
+  reviewStatus: labelled('Review', ReviewStatus),
+  nextReviewAt: labelled('Next review', s.OrNull(s.Time)),
+  ...filterMembers,
+  assetIds: labelled('Assets', s.Ids),
+  controlIds: labelled('Controls', s.Ids),
+  evidenceIds: labelled('Evidence', s.Ids),
+  identifiedAt: labelled('Identified', s.Time),
+  ...docMembers,
+});
+export type Risk = Static<typeof Risk>;
 
-export interface Risk extends FilteredDoc {
-  readonly refId: string | null;
-  readonly title: string;
-  readonly description: string | null;
-  readonly category: string;
-  readonly status: Status;
-  readonly inherent: Rating;
-  readonly current: Rating;
-  readonly residual: Rating | null;
-  readonly treatment: (typeof TREATMENTS)[number];
-  readonly treatmentPlan: string | null;
-  readonly reviewStatus: (typeof REVIEW_STATUSES)[number];
-  readonly assetIds: readonly string[];
-  readonly controlIds: readonly string[];
-  readonly evidenceIds: readonly string[];
-  readonly acceptance: Acceptance | null;
-  readonly identifiedAt: string;
-  readonly nextReviewAt: string | null;
-}
+/** Ratings and acceptances are computed from what is asked. */
+export const NewRisk = named(
+  'NewRisk',
+  newOf(
+    {
+      ...Risk.properties,
+      inherent: labelled('Inherent rating', Estimate),
+      current: labelled('Current rating', Estimate),
+      residual: labelled('Residual rating', s.OrNull(Estimate)),
+      acceptance: labelled(
+        'Accepted until',
+        named('NewAcceptance', closedObject({ expiresAt: instantText() })),
+        'Needed for the status accepted.',
+      ),
+    },
+    ['title', 'category', 'inherent'],
+  ),
+);
+type NewRisk = Static<typeof NewRisk>;
 
-/** The members that a change may set. */
-export interface RiskChange {
-  readonly refId?: string | null;
-  readonly title?: string;
-  readonly description?: string | null;
-  readonly category?: string;
-  readonly department?: string | null;
-  readonly ownerId?: string;
-  readonly status?: Status;
-  readonly inherent?: Estimate;
-  readonly current?: Estimate;
-  readonly residual?: Estimate | null;
-  readonly treatment?: Risk['treatment'];
-  readonly treatmentPlan?: string | null;
-  readonly reviewStatus?: Risk['reviewStatus'];
-  readonly sensitive?: boolean;
-  readonly assetIds?: readonly string[];
-  readonly controlIds?: readonly string[];
-  readonly evidenceIds?: readonly string[];
-  readonly acceptance?: { readonly expiresAt: string };
-  readonly identifiedAt?: string;
-  readonly nextReviewAt?: string | null;
-}
+export const RiskChange = named('RiskChange', changeOf(NewRisk));
+type RiskChange = Static<typeof RiskChange>;
 
-export type NewRisk = RiskChange & Required<Pick<RiskChange, 'title' | 'category' | 'inherent'>>;
+export const RiskView = named(
+  'RiskView',
+  Type.Object({
+    ...shown(Risk.properties),
+    acceptance: s.OrNull(named('Acceptance', Type.Object({ ...acceptance, stale: s.Flag }))),
+    version: labelled('Version', s.Integer),
+  }),
+);
+
+const texts = ['refId', 'title', 'category'] as const;
+
+/** What partners see. */
+export const RiskItem = named(
+  'Risk',
+  Type.Object({
+    ...itemMembers(Risk, {
+      texts,
+      others: ['id', 'status', 'treatment', 'reviewStatus', 'nextReviewAt', 'controlIds', 'createdAt', 'updatedAt'],
+    }),
+    inherent: Score,
+    current: Score,
+    residual: s.OrNull(Score),
+    acceptanceExpiresAt: s.OrNull(s.Time),
+    acceptanceStale: s.OrNull(
+      Type.Boolean({
+        description: 'True once it ran out, or the residual rating changed since; null if not accepted.',
+      }),
+    ),
+  }),
+);
 
 /** Score and level of an estimate: 1-4 low, 5-9 medium, 10-16 high, 17-25 critical. */
 export function rate({ likelihood, impact }: Estimate): Rating {
@@ -81,36 +124,31 @@ export function rate({ likelihood, impact }: Estimate): Rating {
   return { likelihood, impact, score, level };
 }
 
+const unset = unsetOf(Risk);
+
 export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
   name: 'risk',
   collection: 'risks',
   prefix: 'rsk_',
   rowFiltered: true,
+  unset,
   links: { assetIds: 'asset', controlIds: 'control', evidenceIds: 'evidence' },
   make(body, writing) {
     const now = timeText(writing.nowMs);
+    const { title, category } = body;
+    const inherent = rate(body.inherent);
     const blank: Risk = {
+      ...unset,
       id: writing.id,
-      refId: null,
-      title: body.title,
-      description: null,
-      category: body.category,
-      department: null,
+      title,
+      category,
+      inherent,
+      current: inherent,
       ownerId: writing.personId,
       status: 'identified',
-      inherent: rate(body.inherent),
-      current: rate(body.inherent),
-      residual: null,
       treatment: 'undecided',
-      treatmentPlan: null,
       reviewStatus: 'draft',
-      sensitive: false,
-      assetIds: [],
-      controlIds: [],
-      evidenceIds: [],
-      acceptance: null,
       identifiedAt: now,
-      nextReviewAt: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -121,27 +159,17 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
       throw new AppError('INVALID_STATE_TRANSITION', 'An archived risk cannot change its status.');
     return { ...applied(risk, body, writing), updatedAt: timeText(writing.nowMs) };
   },
-  freeText: ['refId', 'title', 'category'],
+  freeText: texts,
   validUntil: (risk) =>
     risk.acceptance === null || hasMoved(risk, risk.acceptance) ? null : risk.acceptance.expiresAt,
   partnerItem: (risk) => ({
-    id: risk.id,
-    refId: risk.refId,
-    title: risk.title,
-    category: risk.category,
-    status: risk.status,
-    inherent: shown(risk.inherent),
-    current: shown(risk.current),
-    residual: risk.residual === null ? null : shown(risk.residual),
-    treatment: risk.treatment,
+    ...picked(RiskItem, risk),
+    inherent: scoreOf(risk.inherent),
+    current: scoreOf(risk.current),
+    residual: risk.residual === null ? null : scoreOf(risk.residual),
     acceptanceExpiresAt: risk.acceptance?.expiresAt ?? null,
     // Until it runs out, which happens without a write: see `itemAt`.
     acceptanceStale: risk.acceptance === null ? null : hasMoved(risk, risk.acceptance),
-    reviewStatus: risk.reviewStatus,
-    nextReviewAt: risk.nextReviewAt,
-    controlIds: [...risk.controlIds],
-    createdAt: risk.createdAt,
-    updatedAt: risk.updatedAt,
   }),
   facets: ({ status, category, current, assetIds, controlIds, evidenceIds }) => [
     `status:${status}`,
@@ -156,20 +184,16 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
   }),
 };
 
-const shown = ({ score, level }: Rating) => ({ score, level });
+const scoreOf = ({ score, level }: Rating) => ({ score, level });
 
 function applied(risk: Risk, body: RiskChange, writing: Writing): Risk {
-  const { inherent, current, residual, acceptance, identifiedAt, nextReviewAt, ...plain } = body;
+  const { inherent, current, residual, acceptance, ...plain } = body;
   const next: Risk = {
     ...risk,
-    ...defined(plain),
-    ...defined({
-      inherent: inherent && rate(inherent),
-      current: current && rate(current),
-      residual: residual && rate(residual),
-      identifiedAt: normalTime(identifiedAt),
-      nextReviewAt: normalTime(nextReviewAt),
-    }),
+    ...setBy(NewRisk, plain),
+    ...(inherent !== undefined && { inherent: rate(inherent) }),
+    ...(current !== undefined && { current: rate(current) }),
+    ...(residual !== undefined && { residual: residual && rate(residual) }),
   };
   return { ...next, acceptance: acceptanceOf(next, acceptance, writing) };
 }

@@ -11,7 +11,8 @@ import {
   type PeoplePorts,
   type Person,
 } from '../domain/manage-orgs.ts';
-import { Flag, IdText, Optional, Role, Short, Text, Texts, Time, Title } from '../schemas.ts';
+import { Role } from '../domain/permissions.ts';
+import { Flag, IdText, Optional, Short, Text, Texts, Time, Title } from '../schemas.ts';
 import { personKeyRoutes, type KeysPorts } from './keys.ts';
 
 const Kind = enumOf('PersonKind', ['human', 'machine']);

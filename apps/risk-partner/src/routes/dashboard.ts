@@ -2,10 +2,10 @@ import { AppError } from '@sealgate/errors';
 import { listQuery, routeFor, type Route } from '@sealgate/http';
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
-import { assetKind } from '../domain/asset.ts';
+import { AssetChange, assetKind, AssetView, NewAsset } from '../domain/asset.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
-import { controlKind } from '../domain/control.ts';
-import { evidenceKind } from '../domain/evidence.ts';
+import { ControlChange, controlKind, ControlView, NewControl } from '../domain/control.ts';
+import { EvidenceChange, evidenceKind, EvidenceView, NewEvidence, Transition } from '../domain/evidence.ts';
 import {
   changeResource,
   createResource,
@@ -14,15 +14,14 @@ import {
   transitionEvidence,
   type ManagePorts,
 } from '../domain/manage-resources.ts';
-import { policyKind } from '../domain/policy.ts';
+import { PolicyChange, policyKind, PolicyView, NewPolicy } from '../domain/policy.ts';
 import { NAMING_FILTERS, requireNamedRows, type Cursors, type PartnerPorts } from '../domain/read-partner.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row } from '../domain/resource-ports.ts';
-import { riskKind } from '../domain/risk.ts';
+import { RiskChange, riskKind, RiskView, NewRisk } from '../domain/risk.ts';
 import { viewOf, viewsOf } from '../domain/view-resource.ts';
 import { IdText, ofId } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';
-import * as schemas from './dashboard-schemas.ts';
 import { CATALOGUE } from './partner-schemas.ts';
 
 const route = routeFor<RiskCaller>();
@@ -52,9 +51,6 @@ interface Resource<D extends Doc, New extends TObject, Change extends TObject> {
 
 /** The paths of the dashboard. They may change; integrations use `/api/v1`. */
 export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
-  const { NewRisk, RiskChange, RiskView, NewEvidence, EvidenceChange, EvidenceView } = schemas;
-  const { NewControl, ControlChange, ControlView, NewAsset, AssetChange, AssetView } = schemas;
-  const { NewPolicy, PolicyChange, PolicyView } = schemas;
   const listPermit = 'policyMetadata:read';
   return [
     ...resourceRoutes({ kind: riskKind, body: NewRisk, change: RiskChange, view: RiskView }, ports),
@@ -207,13 +203,13 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
     operationId: 'dashboard_transition_evidence',
     summary: 'Change the state of evidence',
     params: ofId,
-    body: schemas.Transition,
+    body: Transition,
     bodyMaxBytes: BODY_MAX_BYTES,
     requestHeaders: { 'If-Match': 'The version that was reviewed: 412 if it has changed since.' },
     responses: {
       200: {
         description: 'The record, or the new one that will replace it.',
-        schema: schemas.EvidenceView,
+        schema: EvidenceView,
         headers: etag,
       },
     },

@@ -1,125 +1,14 @@
 import { enumOf, instantText, named, namedAfter } from '@sealgate/http';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
-import {
-  AssetStatus,
-  ControlStatus,
-  Criticality,
-  EvidenceKind,
-  EvidenceState,
-  IdText,
-  Integer,
-  Level,
-  Optional,
-  OrNull,
-  PolicyStatus,
-  RequirementRef,
-  ReviewStatus,
-  RiskStatus,
-  Sha256,
-  Short,
-  TestResult,
-  Text,
-  Texts,
-  Time,
-  Treatment,
-} from '../schemas.ts';
-
-const Score = named('Score', Type.Object({ score: Integer, level: Level }));
-const times = { createdAt: Time, updatedAt: Time };
+import { AssetItem, Criticality } from '../domain/asset.ts';
+import { ControlItem, ControlStatus } from '../domain/control.ts';
+import { EvidenceItem, EvidenceState } from '../domain/evidence.ts';
+import { PolicyItem, PolicyStatus } from '../domain/policy.ts';
+import { Level, RiskItem, RiskStatus } from '../domain/risk.ts';
+import { IdText, Integer, Optional, OrNull, Sha256, Short, Text, Texts, Time } from '../schemas.ts';
 
 /** Free text; null if old data held personal data. */
 const Shown = OrNull(Text);
-
-const Asset = named(
-  'Asset',
-  Type.Object({
-    id: Text,
-    refId: Shown,
-    name: Shown,
-    type: Shown,
-    criticality: Criticality,
-    dataClassification: Shown,
-    environment: Shown,
-    status: AssetStatus,
-    controlIds: Texts,
-    ...times,
-  }),
-);
-
-const Risk = named(
-  'Risk',
-  Type.Object({
-    id: Text,
-    refId: Shown,
-    title: Shown,
-    category: Shown,
-    status: RiskStatus,
-    inherent: Score,
-    current: Score,
-    residual: OrNull(Score),
-    treatment: Treatment,
-    acceptanceExpiresAt: OrNull(Time),
-    acceptanceStale: OrNull(
-      Type.Boolean({
-        description: 'True once it ran out, or the residual rating changed since; null if not accepted.',
-      }),
-    ),
-    reviewStatus: ReviewStatus,
-    nextReviewAt: OrNull(Time),
-    controlIds: Texts,
-    ...times,
-  }),
-);
-
-const Evidence = named(
-  'Evidence',
-  Type.Object({
-    id: Text,
-    title: Shown,
-    kind: EvidenceKind,
-    state: EvidenceState,
-    sha256: OrNull(Sha256),
-    sizeBytes: OrNull(Integer),
-    mediaType: Shown,
-    version: Integer,
-    effectiveAt: OrNull(Time),
-    receivedAt: OrNull(Time),
-    validUntil: OrNull(Time),
-    controlIds: Texts,
-    ledgerRecordId: OrNull(Text),
-    ...times,
-  }),
-);
-
-const Control = named(
-  'Control',
-  Type.Object({
-    id: Text,
-    refId: Shown,
-    title: Shown,
-    status: ControlStatus,
-    frameworkRefs: Type.Array(RequirementRef),
-    lastTestedAt: OrNull(Time),
-    testResult: OrNull(TestResult),
-    evidenceCount: Type.Integer({ description: 'Counts the evidence that the caller may see.' }),
-    ...times,
-  }),
-);
-
-const Policy = named(
-  'Policy',
-  Type.Object({
-    id: Text,
-    title: Shown,
-    version: Integer,
-    status: PolicyStatus,
-    bodySha256: Sha256,
-    approvedAt: OrNull(Time),
-    effectiveAt: OrNull(Time),
-    nextReviewAt: OrNull(Time),
-    ...times,
-  }),
-);
 
 const Framework = named(
   'Framework',
@@ -212,7 +101,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
   {
     name: 'assets',
     resource: 'asset',
-    item: Asset,
+    item: AssetItem,
     filters: {
       type: filter(Short, 'Only assets of exactly this type; the organisation defines the types.', 'system'),
       criticality: filter(Criticality, 'Only assets of this criticality.'),
@@ -223,7 +112,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
   {
     name: 'risks',
     resource: 'risk',
-    item: Risk,
+    item: RiskItem,
     filters: {
       status: filter(RiskStatus, 'Only risks in this status.'),
       category: filter(Short, 'Only risks of exactly this category; the organisation defines the categories.', 'legal'),
@@ -235,7 +124,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
   {
     name: 'evidence',
     resource: 'evidence',
-    item: Evidence,
+    item: EvidenceItem,
     filters: {
       state: filter(EvidenceState, 'Only evidence in this state; only approved and expiring evidence counts.'),
       controlId: filter(IdText, 'Only evidence for the control with this id.', 'ctl_01jz0w9c4e'),
@@ -246,14 +135,14 @@ export const CATALOGUE: readonly PartnerCollection[] = [
   {
     name: 'controls',
     resource: 'control',
-    item: Control,
+    item: ControlItem,
     filters: { status: filter(ControlStatus, 'Only controls in this status.'), framework: ofFramework },
     atSnapshot: false,
   },
   {
     name: 'policies',
     resource: 'policyMetadata',
-    item: Policy,
+    item: PolicyItem,
     filters: { status: filter(PolicyStatus, 'Only policies in this status.') },
     atSnapshot: false,
   },

@@ -1,11 +1,12 @@
 import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
-import { ACTS_NEXT, EVIDENCE_STATES } from '../domain/evidence.ts';
+import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
+import { Role } from '../domain/permissions.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import type { HeatMapCell, Summaries } from '../domain/resource-ports.ts';
-import { EvidenceState, Integer, ofId, OrNull, Role, Text, Time } from '../schemas.ts';
+import { Integer, ofId, OrNull, Text, Time } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';
 import { PersonScope } from './whoami.ts';
 

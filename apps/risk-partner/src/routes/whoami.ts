@@ -2,8 +2,8 @@ import { AppError } from '@sealgate/errors';
 import { named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { isPartner, type RiskCaller } from '../domain/caller.ts';
-import { permissionsOf } from '../domain/permissions.ts';
-import { Flag, Role, Text, Texts } from '../schemas.ts';
+import { permissionsOf, Role } from '../domain/permissions.ts';
+import { Flag, Text, Texts } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
