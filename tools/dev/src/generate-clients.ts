@@ -50,6 +50,8 @@ export async function generateClientTypes(): Promise<void> {
     }
     const table = `export const repeatableRoutes = ${JSON.stringify(routes, null, 2)} as const;\n`;
     writeFileSync(join(making, 'repeatable-routes.ts'), table);
+    const risk = JSON.parse(readFileSync(join(workspaceRoot, 'apps/risk-partner/openapi.json'), 'utf8')) as OpenApi;
+    writeFileSync(join(making, 'risk-partner-forms.ts'), formsOf(risk));
     rmSync(place, { recursive: true, force: true });
     renameSync(making, place);
   } finally {
@@ -64,8 +66,17 @@ interface Parameter {
 }
 
 interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>;
-  readonly components?: { readonly parameters?: Readonly<Record<string, Parameter>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components?: {
+    readonly parameters?: Readonly<Record<string, Parameter>>;
+    readonly schemas?: Readonly<Record<string, object>>;
+  };
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: object;
+  readonly responses?: Readonly<Record<string, object>>;
 }
 
 /** Routes, `METHOD /path`, that may be retried although their method is not idempotent. */
@@ -102,6 +113,25 @@ function repeatableIn(document: OpenApi): RepeatableRoutes {
     keyed: routes.filter(({ route, takesKey }) => takesKey && !SAFE.includes(route)).map(({ route }) => route),
     safe: routes.filter(({ route }) => SAFE.includes(route)).map(({ route }) => route),
   };
+}
+
+/** The schemas of what POST takes and of the answers, and every enum, as a module: pages render forms and records from them. */
+function formsOf({ paths, components }: OpenApi): string {
+  const all = components?.schemas ?? {};
+  const found = new Set(Object.keys(all).filter((name) => 'enum' in all[name]!));
+  const visit = (value: unknown) => {
+    for (const [, name = ''] of JSON.stringify(value ?? {}).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      visit(all[name]);
+    }
+  };
+  for (const { post } of Object.values(paths)) {
+    visit(post?.requestBody);
+    visit([post?.responses?.['200'], post?.responses?.['201']]);
+  }
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => found.has(name)));
+  return `export const schemas: Readonly<Record<string, object>> = ${JSON.stringify(schemas, null, 2)};\n`;
 }
 
 /** The same document without a required key if the client generates it. */

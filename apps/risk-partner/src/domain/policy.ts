@@ -27,16 +27,12 @@ type NewPolicy = Static<typeof NewPolicy>;
 export const PolicyChange = named('PolicyChange', changeOf(NewPolicy));
 type PolicyChange = Static<typeof PolicyChange>;
 
-const hash = { bodySha256: labelled('SHA-256 of the text', s.Sha256) };
-const { createdAt, updatedAt, ...shownMembers } = shown(Policy.properties);
 export const PolicyView = named(
   'PolicyView',
   Type.Object({
-    ...shownMembers,
+    ...shown(Policy.properties),
     body: Type.Optional(labelled('Text', Type.String(), 'Only in a single record, not in lists.')),
-    ...hash,
-    createdAt,
-    updatedAt,
+    bodySha256: labelled('SHA-256 of the text', s.Sha256),
   }),
 );
 

@@ -8,10 +8,11 @@ import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization } from './organization.tsx';
+import { valuesOf } from './record-schemas.ts';
 import { Status } from './record-values.tsx';
 import { type RiskClient, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
-import { inWords, WORDS } from './words.ts';
+import { inWords } from './words.ts';
 
 type Coverage = RiskSchemas['Coverage'];
 type CoverageState = Coverage['state'];
@@ -50,7 +51,7 @@ export function CoveragePage(): ReactNode {
             />
             <Select
               {...{ label: 'State', clearable: true, placeholder: 'All', value: chosen.state ?? null, w: 170 }}
-              data={Object.entries(WORDS.coverageState).map(([value, label]) => ({ value, label }))}
+              data={valuesOf('CoverageState').map((value) => ({ value, label: inWords(value) }))}
               onChange={(state) => choose({ state, requirement: null })}
               clearButtonProps={{ 'aria-label': 'Clear State' }}
             />
@@ -120,7 +121,7 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
                   onClick={() => onChoose(requirementId === chosen.requirement ? null : requirementId)}
                 >
                   <strong>{requirementId}</strong>
-                  <span>{inWords(state, 'coverageState')}</span>
+                  <span>{inWords(state)}</span>
                 </UnstyledButton>
               </li>
             ))}
@@ -162,12 +163,8 @@ function Counts({ rows }: { readonly rows: readonly Coverage[] }): ReactNode {
   return (
     <SimpleGrid cols={{ base: 2, sm: 5 }}>
       <Figure label="Covered, of applicable" value={`${share} %`} />
-      {(Object.keys(WORDS.coverageState) as CoverageState[]).map((state) => (
-        <Figure
-          key={state}
-          label={inWords(state, 'coverageState')}
-          value={String(rows.filter((row) => row.state === state).length)}
-        />
+      {(valuesOf('CoverageState') as readonly CoverageState[]).map((state) => (
+        <Figure key={state} label={inWords(state)} value={String(rows.filter((row) => row.state === state).length)} />
       ))}
     </SimpleGrid>
   );
@@ -209,7 +206,7 @@ function Requirement({ row, title }: { readonly row: Coverage; readonly title: s
       <Stack gap="xs">
         <Group gap="sm">
           <Text fw={700}>{row.requirementId}</Text>
-          <Status name="coverage" value={row.state} />
+          <Status value={row.state} />
         </Group>
         {title !== undefined && (
           <Text size="sm" className="wrap">
@@ -262,7 +259,7 @@ function Gaps({
             <List.Item key={row.requirementId}>
               <Group gap={8}>
                 <strong>{row.requirementId}</strong>
-                <Status name="coverage" value={row.state} />
+                <Status value={row.state} />
                 <span className="wrap">{titleOf(row.requirementId)}</span>
                 <Text component="span" size="sm" c="dimmed">
                   {lackOf(row)}

@@ -86,16 +86,11 @@ function BoardColumn({
   });
   const cards = found.data?.pages.flatMap(({ items }) => items) ?? [];
   return (
-    <Paper
-      component="section"
-      p="sm"
-      bg="var(--console-canvas)"
-      aria-label={`${inWords(state, 'evidenceState')}: ${count}`}
-    >
+    <Paper component="section" p="sm" bg="var(--console-canvas)" aria-label={`${inWords(state)}: ${count}`}>
       <Stack gap="xs">
         <Group justify="space-between" gap={6}>
           <Title order={2} size="h3">
-            <Status name="state" value={state} />
+            <Status value={state} />
           </Title>
           <Text size="sm" fw={600}>
             {count}
@@ -133,7 +128,7 @@ function EvidenceCard({ evidence }: { readonly evidence: Evidence }): ReactNode 
         {evidence.title}
       </Text>
       <Text size="xs" c="dimmed" component="div">
-        {inWords(evidence.kind, 'evidenceKind')}
+        {inWords(evidence.kind)}
         {evidence.validUntil !== null && (
           <>
             {' · valid until '}

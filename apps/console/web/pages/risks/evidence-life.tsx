@@ -21,7 +21,7 @@ export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): Rea
     <Paper>
       <Group justify="space-between" gap="sm">
         <Stack gap={4}>
-          <Status name="state" value={evidence.state} />
+          <Status value={evidence.state} />
           <Text size="sm">
             {`${acts} ${does}`}
             {actor !== undefined && (

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { actorOf, BOARD, stepsOf, type Evidence, type EvidenceState } from './evidence-rules.ts';
-import { WORDS } from './words.ts';
+import { valuesOf } from './record-schemas.ts';
 
 const steps = (state: EvidenceState, personId = 'per_other') =>
   stepsOf({ state, collectedBy: 'per_collector' }, personId).map(({ to }) => to);
 
 describe('the evidence board', () => {
   it('has a column for each state', () => {
-    expect(BOARD.map(({ state }) => state).toSorted()).toEqual(Object.keys(WORDS.evidenceState).toSorted());
+    expect(BOARD.map(({ state }) => state).toSorted()).toEqual(valuesOf('EvidenceState').toSorted());
   });
 
   it('names who has to act', () => {

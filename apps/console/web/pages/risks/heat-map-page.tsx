@@ -155,7 +155,7 @@ function InText({ cells, total }: { readonly cells: readonly Cell[]; readonly to
   }));
   return (
     <Text size="sm" mt="sm">
-      {counts.map(({ level, count }) => `${inWords(level, 'level')} ${count}`).join(' · ')} ·{' '}
+      {counts.map(({ level, count }) => `${inWords(level)} ${count}`).join(' · ')} ·{' '}
       {rated === total ? `${total} risks` : `${rated} of ${total} risks have this rating`}
     </Text>
   );
@@ -197,7 +197,7 @@ function CellRisks({
                   <Anchor component={Link} to={to(`register/${encodeURIComponent(id)}`)} size="sm" className="wrap">
                     {title}
                   </Anchor>
-                  <Status name="status" value={status} />
+                  <Status value={status} />
                 </Group>
               </List.Item>
             ))}

@@ -87,7 +87,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
             </div>
           ),
         },
-        { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role, 'role')).join(', ') || 'None' },
+        { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || 'None' },
         { title: 'Rows set', cell: ({ scope }) => setRowsOf(scope) },
         { title: 'Id', cell: ({ id }) => <code>{id}</code> },
         ...(isOperator
@@ -152,7 +152,7 @@ function Myself(): ReactNode {
         <Text size="sm">
           {me.roles.length === 0
             ? 'You have no role here yet: an operator assigns roles.'
-            : `${me.roles.map((role) => inWords(role, 'role')).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
+            : `${me.roles.map((role) => inWords(role)).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
         </Text>
         <details>
           <summary>What you may do ({me.permissions.length})</summary>

@@ -3,8 +3,9 @@ import { Checkbox, MultiSelect, Select, TagsInput, TextInput } from '@mantine/co
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { WORDS } from './words.ts';
+import { valuesOf } from './record-schemas.ts';
 import { type Person, riskAdmin } from './risk-api.ts';
+import { inWords } from './words.ts';
 
 interface PersonDialogProps {
   readonly orgId: string;
@@ -28,7 +29,7 @@ const NOBODY: PersonDraft = {
   scope: { unrestricted: false, canReadSensitive: false, departments: [] },
 };
 
-const ROLES = Object.entries(WORDS.role).map(([value, label]) => ({ value, label }));
+const ROLES = valuesOf('Role').map((value) => ({ value, label: inWords(value) }));
 const KINDS = [
   { value: 'human', label: 'Person' },
   { value: 'machine', label: 'Machine' },

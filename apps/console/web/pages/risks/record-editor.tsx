@@ -4,17 +4,9 @@ import { useMutation } from '@tanstack/react-query';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem, type ProblemError } from '../../shell/problem.ts';
 import { useOrganization } from './organization.tsx';
-import {
-  bodyOf,
-  differencesOf,
-  draftOf,
-  fieldsOf,
-  mergedOf,
-  missingOf,
-  type Difference,
-  type Field,
-} from './record-fields.ts';
+import { bodyOf, differencesOf, draftOf, mergedOf, missingOf, type Difference } from './record-fields.ts';
 import { halvesOf, RecordFields } from './record-form.tsx';
+import { fieldsOf, type Field } from './record-schemas.ts';
 import { Value } from './record-values.tsx';
 import {
   changeRecord,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { bodyOf, differencesOf, draftOf, fieldsOf, mergedOf, missingOf } from './record-fields.ts';
+import { bodyOf, differencesOf, draftOf, mergedOf, missingOf } from './record-fields.ts';
+import { fieldsOf } from './record-schemas.ts';
 
 const fields = fieldsOf('risks', 'change');
 const risk = {

@@ -1,144 +1,5 @@
-import type { Draft, Kind } from './risk-api.ts';
-import { WORDS } from './words.ts';
-
-/** A form field of a record member: its input and value. */
-export interface Field {
-  readonly name: string;
-  readonly label: string;
-  readonly kind: 'line' | 'text' | 'choice' | 'flag' | 'time' | 'ids' | 'rating' | 'period' | 'requirements' | 'number';
-  /** For `line` and `text`: maximum code points. */
-  readonly max?: number;
-  readonly choices?: readonly string[];
-  /** Required. */
-  readonly required?: boolean;
-  /** An empty field is omitted instead of null. */
-  readonly omitted?: boolean;
-  /** Only for new records, or only for changes. */
-  readonly only?: 'new' | 'change';
-  readonly hint?: string;
-}
-
-const line = (name: string, label: string, max: number, rest: Partial<Field> = {}): Field => ({
-  name,
-  label,
-  kind: 'line',
-  max,
-  ...rest,
-});
-const text = (name: string, label: string, rest: Partial<Field> = {}): Field => ({
-  name,
-  label,
-  kind: 'text',
-  max: 10_000,
-  ...rest,
-});
-const choice = (name: string, label: string, choices: object, rest: Partial<Field> = {}): Field => ({
-  ...{ name, label, kind: 'choice', choices: Object.keys(choices), omitted: true },
-  ...rest,
-});
-const time = (name: string, label: string, rest: Partial<Field> = {}): Field => ({
-  name,
-  label,
-  kind: 'time',
-  ...rest,
-});
-const ids = (name: string, label: string): Field => ({
-  name,
-  label,
-  kind: 'ids',
-  hint: 'Ids, each followed by Enter.',
-});
-
-const refId = line('refId', 'Reference', 64, { hint: 'What your organisation calls it.' });
-const title = line('title', 'Title', 200, { required: true });
-const filtered: readonly Field[] = [
-  line('department', 'Department', 100),
-  line('ownerId', 'Owner', 200, { omitted: true, hint: 'Id of a person; left empty: you.' }),
-  {
-    name: 'sensitive',
-    label: 'Sensitive',
-    kind: 'flag',
-    hint: 'Seen by its owner, and by who may read sensitive rows.',
-  },
-];
-
-/** The fields of each collection's form, in order. */
-export const FIELDS: Readonly<Record<Kind, readonly Field[]>> = {
-  risks: [
-    title,
-    refId,
-    line('category', 'Category', 100, { required: true }),
-    text('description', 'Description'),
-    { name: 'inherent', label: 'Inherent rating', kind: 'rating', required: true },
-    { name: 'current', label: 'Current rating', kind: 'rating', omitted: true },
-    { name: 'residual', label: 'Residual rating', kind: 'rating' },
-    choice('status', 'Status', WORDS.riskStatus),
-    time('acceptance', 'Accepted until', { hint: 'Needed for the status accepted.', omitted: true }),
-    choice('treatment', 'Treatment', WORDS.treatment),
-    text('treatmentPlan', 'Treatment plan'),
-    choice('reviewStatus', 'Review', WORDS.reviewStatus),
-    time('nextReviewAt', 'Next review'),
-    ...filtered,
-    ids('assetIds', 'Assets'),
-    ids('controlIds', 'Controls'),
-    ids('evidenceIds', 'Evidence'),
-  ],
-  controls: [
-    title,
-    refId,
-    text('description', 'Description'),
-    choice('status', 'Status', WORDS.controlStatus),
-    {
-      name: 'frameworkRefs',
-      label: 'Requirements',
-      kind: 'requirements',
-      hint: 'Framework id, a slash and the requirement, each followed by Enter.',
-    },
-    time('lastTestedAt', 'Last tested'),
-    choice('testResult', 'Test result', WORDS.testResult, { omitted: false }),
-  ],
-  assets: [
-    line('name', 'Name', 200, { required: true }),
-    refId,
-    line('type', 'Type', 100, { required: true }),
-    choice('criticality', 'Criticality', WORDS.level),
-    choice('status', 'Status', WORDS.assetStatus),
-    line('dataClassification', 'Data classification', 100),
-    line('environment', 'Environment', 100),
-    ...filtered,
-    ids('controlIds', 'Controls'),
-  ],
-  policies: [
-    title,
-    choice('status', 'Status', WORDS.policyStatus),
-    text('body', 'Text', { required: true, max: 200_000 }),
-    time('approvedAt', 'Approved'),
-    time('effectiveAt', 'Effective'),
-    time('nextReviewAt', 'Next review'),
-  ],
-  evidence: [
-    title,
-    choice('kind', 'Kind', WORDS.evidenceKind, { required: true, only: 'new' }),
-    choice('state', 'State', { collected: '', requested: '' }, { only: 'new' }),
-    line('sha256', 'SHA-256', 64, {
-      only: 'new',
-      hint: '64 hexadecimal digits of the content; not for links and requests.',
-    }),
-    { name: 'sizeBytes', label: 'Size in bytes', kind: 'number' },
-    line('mediaType', 'Media type', 201, { hint: 'For example application/pdf.' }),
-    line('source', 'Source', 200),
-    line('collectionMethod', 'How it was collected', 200),
-    { name: 'observationPeriod', label: 'Observed', kind: 'period' },
-    time('effectiveAt', 'Effective'),
-    time('validUntil', 'Valid until'),
-    ...filtered,
-    ids('controlIds', 'Controls'),
-  ],
-};
-
-/** The fields for creating or changing a record. */
-export const fieldsOf = (kind: Kind, use: 'new' | 'change'): readonly Field[] =>
-  FIELDS[kind].filter(({ only }) => only === undefined || only === use);
+import type { Field } from './record-schemas.ts';
+import type { Draft } from './risk-api.ts';
 
 /** The editable values of a record, as its fields hold them. */
 export function draftOf(fields: readonly Field[], record: Draft): Draft {
@@ -162,7 +23,7 @@ const isEmpty = (value: unknown): boolean => value === null || value === undefin
 /** The request body: members that differ from `before`, or all filled-in ones for a new record. */
 export function bodyOf(fields: readonly Field[], draft: Draft, before: Draft | undefined): Draft {
   const sent = fields.filter(({ name, kind, omitted }) => {
-    if (before !== undefined) return !isSame(draft[name], before[name]) && !(omitted === true && isEmpty(draft[name]));
+    if (before !== undefined) return !isSame(draft[name], before[name]) && !(omitted && isEmpty(draft[name]));
     return kind === 'flag' ? draft[name] === true : !isEmpty(draft[name]) && !isSame(draft[name], []);
   });
   return Object.fromEntries(
@@ -182,7 +43,7 @@ const sorted = (value: unknown): string =>
 
 /** The missing values, by field name. */
 export function missingOf(fields: readonly Field[], draft: Draft): Readonly<Record<string, string>> {
-  const missing = fields.filter(({ name, required }) => required === true && isEmpty(draft[name]));
+  const missing = fields.filter(({ name, required }) => required && isEmpty(draft[name]));
   return Object.fromEntries(missing.map(({ name }) => [name, 'Fill this in.']));
 }
 

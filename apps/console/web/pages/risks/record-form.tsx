@@ -11,9 +11,9 @@ import {
   TextInput,
   Textarea,
 } from '@mantine/core';
-import type { Field } from './record-fields.ts';
+import type { Field } from './record-schemas.ts';
 import type { Draft } from './risk-api.ts';
-import { inWords, levelOf, WORDS } from './words.ts';
+import { inWords, levelOf } from './words.ts';
 
 interface FormProps {
   readonly fields: readonly Field[];
@@ -46,32 +46,10 @@ interface InputProps {
   readonly onChange: (value: unknown) => void;
 }
 
-const GROUP_OF: Readonly<Record<string, keyof typeof WORDS>> = {
-  treatment: 'treatment',
-  reviewStatus: 'reviewStatus',
-  testResult: 'testResult',
-  criticality: 'level',
-  kind: 'evidenceKind',
-  state: 'evidenceState',
-  coverage: 'coverageState',
-};
-
-/**
- * The display name of a choice; statuses differ by collection, but their values are unique enough to search all tables.
- */
-export function choiceInWords(name: string, value: string): string {
-  const groups =
-    name === 'status'
-      ? (['riskStatus', 'controlStatus', 'assetStatus', 'policyStatus'] as const)
-      : ([GROUP_OF[name] ?? 'level'] as const);
-  const group = groups.find((each) => Object.hasOwn(WORDS[each], value));
-  return inWords(value, group ?? 'level');
-}
-
 const FieldInput = (props: InputProps): ReactNode => INPUTS[props.field.kind](props);
 
 /** Props of all inputs. */
-const common = ({ field: { name, label, hint, required = false }, fault }: InputProps) => ({
+const common = ({ field: { name, label, hint, required }, fault }: InputProps) => ({
   ...{ label, description: hint, error: fault, required, name },
 });
 
@@ -105,9 +83,9 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
   choice: (props) => (
     <Select
       {...common(props)}
-      clearable={props.field.required !== true}
+      clearable={!props.field.required}
       value={textOf(props.value) || null}
-      data={(props.field.choices ?? []).map((value) => ({ value, label: choiceInWords(props.field.name, value) }))}
+      data={props.field.choices.map((value) => ({ value, label: inWords(value) }))}
       onChange={props.onChange}
       clearButtonProps={{ 'aria-label': `Clear ${props.field.label}` }}
     />
@@ -218,7 +196,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
   };
   const score = likelihood !== undefined && impact !== undefined ? likelihood * impact : undefined;
   return (
-    <Fieldset legend={field.required === true ? `${field.label} *` : field.label}>
+    <Fieldset legend={field.required ? `${field.label} *` : field.label}>
       <Group grow align="flex-start">
         <Select
           label="Likelihood"
@@ -237,9 +215,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
         />
       </Group>
       <Text size="sm" c="dimmed" mt={6}>
-        {score === undefined
-          ? 'From 1 to 5 each.'
-          : `Score ${score}: ${inWords(levelOf(score), 'level').toLowerCase()}`}
+        {score === undefined ? 'From 1 to 5 each.' : `Score ${score}: ${inWords(levelOf(score)).toLowerCase()}`}
       </Text>
     </Fieldset>
   );

@@ -8,11 +8,11 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { TextFilter } from '../text-filter.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import { choiceInWords } from './record-form.tsx';
 import { KINDS } from './record-page.tsx';
+import { membersOf, valuesOf, type Field } from './record-schemas.ts';
 import { Score, Status } from './record-values.tsx';
-import { listRecords, type Kind, type Views } from './risk-api.ts';
-import { WORDS } from './words.ts';
+import { listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
+import { inWords } from './words.ts';
 
 interface Filter {
   readonly name: string;
@@ -89,7 +89,7 @@ function FilterBar({
             {...{ label, clearable: true, placeholder: 'All', w: 170 }}
             key={name}
             value={chosen[name] ?? null}
-            data={choices.map((choice) => ({ value: choice, label: choiceInWords(name, choice) }))}
+            data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
             onChange={(value) => onChoose({ [name]: value })}
             clearButtonProps={{ 'aria-label': `Clear ${label}` }}
           />
@@ -131,39 +131,58 @@ function Name({
   );
 }
 
-const status: Column<{ readonly status: string }> = {
-  title: 'Status',
-  width: '9rem',
-  cell: (row) => <Status name="status" value={row.status} />,
+/** How lists show a value; other kinds are text. */
+const CELLS: Readonly<Partial<Record<Field['kind'], (value: never) => ReactNode>>> = {
+  choice: (value: string) => <Status value={value} />,
+  rating: ({ score }: RiskSchemas['Rating']) => <Score score={score} />,
+  time: (value: string) => <Time value={value} form="day" />,
 };
-const changed: Column<{ readonly updatedAt: string }> = {
-  title: 'Changed',
-  width: '9rem',
-  cell: ({ updatedAt }) => <Time value={updatedAt} form="ago" />,
-};
-const day = (value: string | null): ReactNode => (value === null ? '–' : <Time value={value} form="day" />);
+
+interface Look<Value> {
+  readonly width: string;
+  /** A shorter title than the label. */
+  readonly title?: string;
+  readonly cell?: (value: Value) => ReactNode;
+}
+
+/** Columns of members of a record, by name: with their labels in the model. */
+function columnsOf<K extends Kind>(
+  kind: K,
+  looks: { readonly [Name in keyof Views[K]]?: Look<NonNullable<Views[K][Name]>> },
+): Column<Views[K]>[] {
+  const fields = new Map(membersOf(kind).map((field) => [field.name, field]));
+  return (Object.entries(looks) as [keyof Views[K] & string, Look<unknown>][]).map(([name, look]) => {
+    const { label, kind: shape } = fields.get(name)!;
+    const cell = look.cell ?? (CELLS[shape] as Look<unknown>['cell']) ?? String;
+    return {
+      title: look.title ?? label,
+      width: look.width,
+      cell: (row) => (row[name] == null ? '–' : cell(row[name])),
+    };
+  });
+}
+
+const ago = (value: string): ReactNode => <Time value={value} form="ago" />;
 
 export const RegisterPage = (): ReactNode => (
   <RecordList
     {...{ kind: 'risks', title: 'Risk register', intro: 'The risks of the organisation that you may see.' }}
     filters={[
-      { name: 'status', label: 'Status', choices: Object.keys(WORDS.riskStatus) },
-      { name: 'level', label: 'Current level', choices: Object.keys(WORDS.level) },
+      { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
+      { name: 'level', label: 'Current level', choices: valuesOf('Level') },
       { name: 'category', label: 'Category' },
       { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[
       { title: 'Risk', cell: ({ id, title, refId }) => <Name {...{ kind: 'risks', id, name: title, refId }} /> },
-      { title: 'Category', width: '11rem', cell: ({ category }) => category },
-      status,
-      { title: 'Inherent', width: '7rem', cell: ({ inherent }) => <Score score={inherent.score} /> },
-      { title: 'Current', width: '7rem', cell: ({ current }) => <Score score={current.score} /> },
-      {
-        title: 'Residual',
-        width: '7rem',
-        cell: ({ residual }) => (residual === null ? '–' : <Score score={residual.score} />),
-      },
-      { title: 'Next review', width: '9rem', cell: ({ nextReviewAt }) => day(nextReviewAt) },
+      ...columnsOf('risks', {
+        category: { width: '11rem' },
+        status: { width: '9rem' },
+        inherent: { width: '7rem', title: 'Inherent' },
+        current: { width: '7rem', title: 'Current' },
+        residual: { width: '7rem', title: 'Residual' },
+        nextReviewAt: { width: '9rem' },
+      }),
     ]}
   />
 );
@@ -172,23 +191,20 @@ export const ControlsPage = (): ReactNode => (
   <RecordList
     {...{ kind: 'controls', title: 'Controls', intro: 'Measures against risks, and the requirements they meet.' }}
     filters={[
-      { name: 'status', label: 'Status', choices: Object.keys(WORDS.controlStatus) },
+      { name: 'status', label: 'Status', choices: valuesOf('ControlStatus') },
       { name: 'framework', label: 'Framework id' },
     ]}
     columns={[
       { title: 'Control', cell: ({ id, title, refId }) => <Name {...{ kind: 'controls', id, name: title, refId }} /> },
-      status,
-      {
-        title: 'Requirements',
-        width: '14rem',
-        cell: ({ frameworkRefs }) => frameworkRefs.map(({ requirementId }) => requirementId).join(', ') || '–',
-      },
-      { title: 'Last tested', width: '9rem', cell: ({ lastTestedAt }) => day(lastTestedAt) },
-      {
-        title: 'Result',
-        width: '8rem',
-        cell: ({ testResult }) => (testResult === null ? '–' : <Status name="testResult" value={testResult} />),
-      },
+      ...columnsOf('controls', {
+        status: { width: '9rem' },
+        frameworkRefs: {
+          width: '14rem',
+          cell: (refs) => refs.map(({ requirementId }) => requirementId).join(', ') || '–',
+        },
+        lastTestedAt: { width: '9rem' },
+        testResult: { width: '8rem', title: 'Result' },
+      }),
     ]}
   />
 );
@@ -197,16 +213,18 @@ export const AssetsPage = (): ReactNode => (
   <RecordList
     {...{ kind: 'assets', title: 'Assets', intro: 'What the risks apply to.' }}
     filters={[
-      { name: 'criticality', label: 'Criticality', choices: Object.keys(WORDS.level) },
+      { name: 'criticality', label: 'Criticality', choices: valuesOf('Criticality') },
       { name: 'type', label: 'Type' },
     ]}
     columns={[
       { title: 'Asset', cell: ({ id, name, refId }) => <Name {...{ kind: 'assets', id, name, refId }} /> },
-      { title: 'Type', width: '10rem', cell: ({ type }) => type },
-      { title: 'Criticality', width: '8rem', cell: ({ criticality }) => choiceInWords('criticality', criticality) },
-      status,
-      { title: 'Environment', width: '9rem', cell: ({ environment }) => environment ?? '–' },
-      changed,
+      ...columnsOf('assets', {
+        type: { width: '10rem' },
+        criticality: { width: '8rem', cell: inWords },
+        status: { width: '9rem' },
+        environment: { width: '9rem' },
+        updatedAt: { width: '9rem', cell: ago },
+      }),
     ]}
   />
 );
@@ -214,13 +232,15 @@ export const AssetsPage = (): ReactNode => (
 export const PoliciesPage = (): ReactNode => (
   <RecordList
     {...{ kind: 'policies', title: 'Policies', intro: 'The rules of the organisation, by version.' }}
-    filters={[{ name: 'status', label: 'Status', choices: Object.keys(WORDS.policyStatus) }]}
+    filters={[{ name: 'status', label: 'Status', choices: valuesOf('PolicyStatus') }]}
     columns={[
       { title: 'Policy', cell: ({ id, title }) => <Name {...{ kind: 'policies', id, name: title }} /> },
-      { title: 'Version', width: '6rem', cell: ({ version }) => version },
-      status,
-      { title: 'Effective', width: '9rem', cell: ({ effectiveAt }) => day(effectiveAt) },
-      { title: 'Next review', width: '9rem', cell: ({ nextReviewAt }) => day(nextReviewAt) },
+      ...columnsOf('policies', {
+        version: { width: '6rem' },
+        status: { width: '9rem' },
+        effectiveAt: { width: '9rem' },
+        nextReviewAt: { width: '9rem' },
+      }),
     ]}
   />
 );
@@ -237,17 +257,19 @@ export function EvidenceListPage(): ReactNode {
         </Button>
       }
       filters={[
-        { name: 'state', label: 'State', choices: Object.keys(WORDS.evidenceState) },
+        { name: 'state', label: 'State', choices: valuesOf('EvidenceState') },
         { name: 'controlId', label: 'Control id' },
         { name: 'ownerId', label: 'Owner' },
       ]}
       columns={[
         { title: 'Evidence', cell: ({ id, title }) => <Name {...{ kind: 'evidence', id, name: title }} /> },
-        { title: 'Kind', width: '8rem', cell: ({ kind }) => choiceInWords('kind', kind) },
-        { title: 'State', width: '9rem', cell: ({ state }) => <Status name="state" value={state} /> },
-        { title: 'Owner', width: '12rem', cell: ({ ownerId }) => nameOf(ownerId) },
-        { title: 'Valid until', width: '9rem', cell: ({ validUntil }) => day(validUntil) },
-        changed,
+        ...columnsOf('evidence', {
+          kind: { width: '8rem', cell: inWords },
+          state: { width: '9rem' },
+          ownerId: { width: '12rem', cell: nameOf },
+          validUntil: { width: '9rem' },
+          updatedAt: { width: '9rem', cell: ago },
+        }),
       ]}
     />
   );

@@ -11,7 +11,7 @@ import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { EvidenceLife } from './evidence-life.tsx';
 import { useOrganization } from './organization.tsx';
 import { RecordCreator, RecordEditor } from './record-editor.tsx';
-import { FIELDS, type Field } from './record-fields.ts';
+import { membersOf } from './record-schemas.ts';
 import { Value } from './record-values.tsx';
 import { readRecord, removeRecord, type Draft, type Kind, type RiskSchemas, type Versioned } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -123,42 +123,11 @@ function AcceptanceNote({ risk }: { readonly risk: RiskSchemas['RiskView'] }): R
   );
 }
 
-const SHOWN_BESIDES: Readonly<Record<string, readonly Field[]>> = {
-  evidence: [
-    { name: 'kind', label: 'Kind', kind: 'choice' },
-    { name: 'sha256', label: 'SHA-256', kind: 'line' },
-    { name: 'version', label: 'Version', kind: 'number' },
-    { name: 'previousId', label: 'Replaces', kind: 'line' },
-    { name: 'collectedBy', label: 'Collected by', kind: 'line' },
-    { name: 'receivedAt', label: 'Received', kind: 'time' },
-    { name: 'reviewedBy', label: 'Reviewed by', kind: 'line' },
-    { name: 'reviewedAt', label: 'Reviewed', kind: 'time' },
-    { name: 'reviewReason', label: 'Reason of the review', kind: 'text' },
-    { name: 'ledgerRecordId', label: 'Ledger record', kind: 'line' },
-  ],
-  policies: [
-    { name: 'version', label: 'Version', kind: 'number' },
-    { name: 'bodySha256', label: 'SHA-256 of the text', kind: 'line' },
-  ],
-  risks: [
-    { name: 'identifiedAt', label: 'Identified', kind: 'time' },
-    { name: 'version', label: 'Version', kind: 'number' },
-  ],
-};
-
-const TIMES: readonly Field[] = [
-  { name: 'createdAt', label: 'Created', kind: 'time' },
-  { name: 'updatedAt', label: 'Changed', kind: 'time' },
-];
+/** Shown elsewhere on the page. */
+const SHOWN_ABOVE: readonly string[] = ['title', 'name', 'acceptance', 'state'];
 
 function Facts({ kind, record }: { readonly kind: Kind; readonly record: Draft }): ReactNode {
-  const fields = FIELDS[kind].filter(({ name }) => !['title', 'name', 'acceptance'].includes(name));
-  const besides = (SHOWN_BESIDES[kind] ?? []).filter(
-    ({ name }) => !fields.some((field) => field.name === name && field.only === undefined),
-  );
-  const shown = [...fields.filter(({ only }) => only === undefined), ...besides, ...TIMES].filter(
-    ({ name }) => record[name] !== undefined,
-  );
+  const shown = membersOf(kind).filter(({ name }) => !SHOWN_ABOVE.includes(name) && record[name] !== undefined);
   return (
     <Paper>
       <dl className={classes['facts']}>

@@ -5,8 +5,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import type { Field } from './record-fields.ts';
-import { choiceInWords } from './record-form.tsx';
+import type { Field } from './record-schemas.ts';
 import type { RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
@@ -28,14 +27,14 @@ const TONES: Readonly<Record<string, Tone>> = {
 const toneOf = (value: string): Tone => TONES[value] ?? 'plain';
 
 /** A status as word, shape and colour. */
-export const Status = ({ name, value }: { readonly name: string; readonly value: string }): ReactNode => (
-  <StateBadge tone={toneOf(value)}>{choiceInWords(name, value)}</StateBadge>
+export const Status = ({ value }: { readonly value: string }): ReactNode => (
+  <StateBadge tone={toneOf(value)}>{inWords(value)}</StateBadge>
 );
 
 /** A score with its level, as word and colour. */
 export const Score = ({ score }: { readonly score: number }): ReactNode => (
   <span className={classes['score']} data-level={levelOf(score)}>
-    {score} <span>{inWords(levelOf(score), 'level')}</span>
+    {score} <span>{inWords(levelOf(score))}</span>
   </span>
 );
 
@@ -74,7 +73,7 @@ const NONE = (
 
 /** Formatters by kind of value; other kinds are text. */
 const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string) => ReactNode>>> = {
-  choice: (value, name) => <Status name={name} value={String(value)} />,
+  choice: (value) => <Status value={String(value)} />,
   flag: (value) => (value === true ? 'Yes' : 'No'),
   time: (value) => <Time value={String(value)} />,
   ids: (value, name) => <Links name={name} ids={value as string[]} />,
