@@ -113,7 +113,8 @@ const REMOVE = `WITH found AS (
 
 function identityOf(row: IdentityRow): Identity {
   const { identity_id: id, issuer, subject, email, created_at: createdAt, expires_at: expiresAt } = row;
-  return { id, issuer, subject, email, createdAt, expiresAt };
+  const times = { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null };
+  return { id, issuer, subject, email, ...times };
 }
 
 const FIND = `SELECT i.identity_id AS id, i.issuer IS NULL AS waits, ${CALLER_COLUMNS}

@@ -3,16 +3,9 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
+import type { Member } from '../domain/manage-orgs.ts';
 import { ROLES } from '../domain/permissions.ts';
-import type {
-  AuditReads,
-  HeatMapCell,
-  Member,
-  ResourceReads,
-  Row,
-  RowPage,
-  Summaries,
-} from '../domain/resource-ports.ts';
+import type { AuditReads, HeatMapCell, ResourceReads, Row, RowPage, Summaries } from '../domain/resource-ports.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import { filterConditions } from './partner-resources.ts';
 import { prepared, rowCondition } from './row-condition.ts';

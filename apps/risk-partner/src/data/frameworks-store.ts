@@ -1,4 +1,4 @@
-import type { Framework, FrameworkStore } from '../domain/manage-frameworks.ts';
+import type { FrameworkStore } from '../domain/manage-frameworks.ts';
 import type { Framework as FrameworkRow } from '../generated/prisma/client.ts';
 import { sqlOf, type OpenPrisma } from './orgs-store.ts';
 import { addOpenChange, nextRevision } from './revisions.ts';
@@ -66,6 +66,6 @@ export function frameworksStore(
  */
 class SameFramework extends Error {}
 
-function frameworkOf({ frameworkId: id, name, version, createdAt }: FrameworkRow): Omit<Framework, 'requirements'> {
+function frameworkOf({ frameworkId: id, name, version, createdAt }: FrameworkRow) {
   return { id, name, version, createdAt: createdAt.toISOString() };
 }

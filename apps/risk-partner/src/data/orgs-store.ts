@@ -14,7 +14,7 @@ import { SCHEMA } from '../risk-migrations.ts';
 import { insertRow } from './insert-row.ts';
 import { addOpenChange } from './revisions.ts';
 
-const ORG_COLUMNS = 'org_id AS id, name, created_at AS "createdAt"';
+const ORG_COLUMNS = 'org_id AS id, name, created_at';
 
 /** Organisations in PostgreSQL. By SQL alone, as every change of an organisation's data writes its row (`nextRevision`). */
 export function orgsStore(database: Database, runAudited: RunAudited): OrgStore {
@@ -31,14 +31,22 @@ export function orgsStore(database: Database, runAudited: RunAudited): OrgStore 
       }),
     async find(id) {
       const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id = $1`;
-      return (await database.query<Org>({ text, values: [id] }))[0];
+      return (await database.query<OrgRow>({ text, values: [id] })).map(orgOf)[0];
     },
-    list({ limit, after }) {
+    async list({ limit, after }) {
       // Ids begin with their time, so the lowest is the oldest.
       const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id > $1 ORDER BY org_id LIMIT $2`;
-      return database.query<Org>({ text, values: [after, limit] });
+      return (await database.query<OrgRow>({ text, values: [after, limit] })).map(orgOf);
     },
   };
+}
+
+const orgOf = ({ id, name, created_at: createdAt }: OrgRow): Org => ({ id, name, createdAt: createdAt.toISOString() });
+
+interface OrgRow {
+  id: string;
+  name: string;
+  created_at: Date;
 }
 
 /** Prisma's client, loaded and connected at first use: its query compiler takes 30 MiB, and only administrators need it. */
@@ -110,14 +118,11 @@ function peopleChange(transaction: Prisma.TransactionClient, orgId: string, writ
     countOwners: () => transaction.person.count({ where: { orgId, removedAt: null, roles: { has: 'owner' } } }),
     async insert({ id, scope, roles, ...person }) {
       const { unrestricted, canReadSensitive, departments } = scope;
-      const columns = { unrestricted, canReadSensitive, departments: [...departments], roles: [...roles] };
+      const columns = { unrestricted, canReadSensitive, departments, roles };
       await transaction.person.create({ data: { personId: id, ...person, ...columns } });
     },
     async update(personId, { roles, scope }) {
-      const data = {
-        ...(roles === undefined ? {} : { roles: [...roles] }),
-        ...(scope === undefined ? {} : { ...scope, departments: [...scope.departments] }),
-      };
+      const data = { ...(roles !== undefined && { roles }), ...scope };
       await transaction.person.update({ where: { personId }, data });
     },
     async remove(personId, at) {
@@ -135,7 +140,7 @@ function personOf(row: PersonRow): Person {
     name,
     kind: kind === 'machine' ? 'machine' : 'human',
     roles: ROLES.filter((role) => row.roles.includes(role)),
-    scope: { unrestricted, departments, canReadSensitive },
-    createdAt,
+    scope: { departments, canReadSensitive, unrestricted },
+    createdAt: createdAt.toISOString(),
   };
 }

@@ -60,7 +60,7 @@ export function unlinkedStore({ sql, now }: { readonly sql: Sql; readonly now: (
       return rows.map(({ email_verified: emailVerified, last_seen_at: lastSeenAt, ...row }) => ({
         ...row,
         emailVerified,
-        lastSeenAt,
+        lastSeenAt: lastSeenAt.toISOString(),
       }));
     },
   };

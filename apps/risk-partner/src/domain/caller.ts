@@ -1,11 +1,19 @@
+import { closedObject, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Flag, Short } from '../schemas.ts';
+import { shown } from './model.ts';
 import type { Role } from './permissions.ts';
 
+const scope = {
+  departments: Type.Array(Short, { maxItems: 200, uniqueItems: true }),
+  canReadSensitive: Flag,
+  unrestricted: Flag,
+};
 /** The row scope that an administrator has set for a person. */
-export interface Scope {
-  readonly unrestricted: boolean;
-  readonly departments: readonly string[];
-  readonly canReadSensitive: boolean;
-}
+export const PersonScope = named('PersonScope', Type.Object(shown(scope)));
+export type Scope = Static<typeof PersonScope>;
+/** Omitted members grant nothing. */
+export const NewScope = named('Scope', Type.Partial(closedObject(scope)));
 
 /** How a caller authenticated: with a key, or as an identity with an access token. */
 export interface Credential {

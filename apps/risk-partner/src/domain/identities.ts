@@ -1,20 +1,41 @@
 import { AppError } from '@sealgate/errors';
 import type { AccessToken, TokenRefusal } from '@sealgate/identity';
+import { closedObject, lineOfText, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Optional, OrNull, Text, Time } from '../schemas.ts';
 import type { RiskCaller } from './caller.ts';
 import { adminEntry, findPerson, type AdminContext, type PeopleStore } from './manage-orgs.ts';
+import { timeText } from './resource.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
+const Issuer = lineOfText({ min: 1, max: 500 });
+const Subject = lineOfText({ min: 1, max: 255 });
+const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^@\\x00-\\x20\\x7f\\xa0]+@[^@\\x00-\\x20\\x7f\\xa0]+$',
+});
+/** Either issuer and subject, or the e-mail address to invite. */
+export const NewIdentity = closedObject({
+  issuer: Optional(Issuer),
+  subject: Optional(Subject),
+  email: Optional(Email),
+});
+type NewIdentity = Static<typeof NewIdentity>;
+
 /** An identity of a person at an identity provider; an invitation while issuer and subject are null. */
-export interface Identity {
-  readonly id: string;
-  readonly issuer: string | null;
-  readonly subject: string | null;
-  /** The invited e-mail address, with ASCII letters in lower case. */
-  readonly email: string | null;
-  readonly createdAt: Date;
-  /** When an invitation ends. */
-  readonly expiresAt: Date | null;
-}
+export const Identity = named(
+  'Identity',
+  Type.Object({
+    id: Text,
+    issuer: OrNull(Text),
+    subject: OrNull(Text),
+    email: OrNull(Type.String({ description: 'The invited e-mail address.' })),
+    createdAt: Time,
+    expiresAt: OrNull(Time),
+  }),
+);
+export type Identity = Static<typeof Identity>;
 
 /** Writes each change with its audit event. */
 export interface IdentityStore {
@@ -44,23 +65,31 @@ export interface IdentityPorts {
 
 const INVITATION_MS = 14 * 86_400_000;
 
-/** Either an identity, or the e-mail address to invite. */
-export type NewIdentity = { readonly issuer: string; readonly subject: string } | { readonly email: string };
-
-/** @throws AppError NOT_FOUND, ALREADY_EXISTS if the identity is already a person of this organisation. */
+/**
+ * @throws AppError INVALID_REQUEST unless the body has either issuer and subject, or email; NOT_FOUND; ALREADY_EXISTS if
+ *   the identity is already a person of this organisation.
+ */
 export async function addIdentity(
   ports: IdentityPorts,
   of: PersonRef,
   { identity, by }: { readonly identity: NewIdentity; readonly by: AdminContext },
 ): Promise<Identity> {
+  const { issuer = null, subject = null, email } = identity;
+  const isWhole = email === undefined ? issuer !== null && subject !== null : issuer === null && subject === null;
+  if (!isWhole)
+    throw new AppError('INVALID_REQUEST', 'Send either issuer and subject, or email.', {
+      faults: [{ in: 'body', pointer: '', detail: 'must have either issuer and subject, or email' }],
+    });
   await findPerson(ports.people, of.orgId, of.personId);
-  const createdAt = new Date(ports.now());
-  const nobody = { issuer: null, subject: null, email: null, expiresAt: null };
-  const named =
-    'email' in identity
-      ? { ...nobody, email: foldedEmail(identity.email), expiresAt: new Date(createdAt.getTime() + INVITATION_MS) }
-      : { ...nobody, ...identity };
-  const made: Identity = { ...named, id: ports.newId('idn_'), createdAt };
+  const nowMs = ports.now();
+  const made: Identity = {
+    id: ports.newId('idn_'),
+    issuer,
+    subject,
+    email: email === undefined ? null : foldedEmail(email),
+    createdAt: timeText(nowMs),
+    expiresAt: email === undefined ? null : timeText(nowMs + INVITATION_MS),
+  };
   if (!(await ports.identities.insert(of, made, adminEntry('identity', 'create', made.id, by))))
     throw new AppError('ALREADY_EXISTS', 'This identity already belongs to a person of the organisation.');
   return made;

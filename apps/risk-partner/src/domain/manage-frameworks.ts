@@ -1,31 +1,31 @@
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
+import { closedObject, lineOfText, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Short, Text, Time, Title } from '../schemas.ts';
 import { adminEntry, noSuchOrg, type AdminContext, type OrgPorts } from './manage-orgs.ts';
+import { newOf, shown } from './model.ts';
 import { refusePersonalData } from './personal-data.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
-export interface Requirement {
-  readonly id: string;
-  readonly title: string;
-}
+const requirement = { id: lineOfText({ min: 1, max: 64 }), title: lineOfText({ min: 1, max: 500 }) };
+const Requirement = named('Requirement', Type.Object(shown(requirement)));
+const framework = { id: Text, name: Title, version: Short, createdAt: Time, requirements: Type.Array(Requirement) };
+/** Requirements are in the given order. */
+export const Framework = named('Framework', Type.Object(shown(framework)));
+export type Framework = Static<typeof Framework>;
+export const ListedFramework = named('ListedFramework', Type.Omit(Framework, ['requirements']));
+type ListedFramework = Static<typeof ListedFramework>;
 
-export interface Framework {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly createdAt: string;
-  /** In the given order. */
-  readonly requirements: readonly Requirement[];
-}
+const requirements = Type.Array(named('NewRequirement', closedObject(requirement)), { minItems: 1, maxItems: 2000 });
+export const NewFramework = newOf({ ...framework, requirements }, ['name', 'version', 'requirements']);
+type NewFramework = Static<typeof NewFramework>;
 
 export interface FrameworkStore {
   /** False if the organisation has a framework of that name and version. `item` is what partners see. */
   insert(orgId: string, framework: StoredFramework): Promise<boolean>;
   find(orgId: string, id: string): Promise<Framework | undefined>;
-  list(
-    orgId: string,
-    page: { readonly limit: number; readonly after: string },
-  ): Promise<Omit<Framework, 'requirements'>[]>;
+  list(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<ListedFramework[]>;
 }
 
 /** A framework to write; `at` builds it with the time of its transaction. */
@@ -37,8 +37,6 @@ interface StoredFramework {
 export interface FrameworkPorts extends OrgPorts {
   readonly frameworks: FrameworkStore;
 }
-
-type NewFramework = Pick<Framework, 'name' | 'version' | 'requirements'>;
 
 /** @throws AppError NOT_FOUND, INVALID_REQUEST, PERSONAL_DATA_REFUSED, ALREADY_EXISTS. */
 export async function createFramework(

@@ -1,24 +1,40 @@
 import { AppError } from '@sealgate/errors';
-import type { Scope } from './caller.ts';
-import type { Role } from './permissions.ts';
+import { enumOf, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Text, Time, Title } from '../schemas.ts';
+import { NewScope, PersonScope, type Scope } from './caller.ts';
+import { newOf, shown } from './model.ts';
+import { Role } from './permissions.ts';
+import { timeText } from './resource.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
-export interface Org {
-  readonly id: string;
-  readonly name: string;
-  readonly createdAt: Date;
-}
+const org = { id: Text, name: Title, createdAt: Time };
+export const Org = named('Org', Type.Object(shown(org)));
+export type Org = Static<typeof Org>;
+export const NewOrg = newOf(org, ['name']);
 
+const PersonKind = enumOf('PersonKind', ['human', 'machine']);
+export const Roles = Type.Array(Role, { uniqueItems: true });
+
+const person = {
+  id: Text,
+  orgId: Text,
+  name: Title,
+  kind: PersonKind,
+  roles: Roles,
+  scope: PersonScope,
+  createdAt: Time,
+};
 /** A member of one organisation. `roles` and `scope` are as set; the effective scope is computed on each request. */
-export interface Person {
-  readonly id: string;
-  readonly orgId: string;
-  readonly name: string;
-  readonly kind: 'human' | 'machine';
-  readonly roles: readonly Role[];
-  readonly scope: Scope;
-  readonly createdAt: Date;
-}
+export const Person = named('Person', Type.Object(shown(person)));
+export type Person = Static<typeof Person>;
+const { orgId: _orgId, ...asked } = person;
+export const NewPerson = newOf({ ...asked, scope: NewScope }, ['name', 'kind']);
+type NewPerson = Static<typeof NewPerson>;
+
+/** A person as other members see them. */
+export const Member = named('Member', Type.Pick(Person, ['id', 'name', 'kind', 'roles', 'scope']));
+export type Member = Static<typeof Member>;
 
 export interface OrgStore {
   /** Writes the organisation with its first revision and the audit event. */
@@ -34,7 +50,7 @@ export interface PeopleChange {
   wasRemoved(personId: string): Promise<boolean>;
   countOwners(): Promise<number>;
   insert(person: Person): Promise<void>;
-  update(personId: string, change: { readonly roles?: readonly Role[]; readonly scope?: Scope }): Promise<void>;
+  update(personId: string, change: { readonly roles?: Role[]; readonly scope?: Scope }): Promise<void>;
   remove(personId: string, at: Date): Promise<void>;
   record(entry: AuditEntry): Promise<void>;
 }
@@ -89,13 +105,6 @@ export async function findPerson(people: PeopleStore, orgId: string, personId: s
   return person;
 }
 
-interface NewPerson {
-  readonly name: string;
-  readonly kind: Person['kind'];
-  readonly roles?: readonly Role[];
-  readonly scope?: Partial<Scope>;
-}
-
 /** A partner machine is unrestricted unless its scope says otherwise. @throws AppError NOT_FOUND. */
 export function addPerson(
   { people, newId, now }: PeoplePorts,
@@ -110,11 +119,11 @@ export function addPerson(
     kind,
     roles,
     scope: {
-      unrestricted: scope.unrestricted ?? (kind === 'machine' && roles.includes('partner_read')),
       departments: scope.departments ?? [],
       canReadSensitive: scope.canReadSensitive ?? false,
+      unrestricted: scope.unrestricted ?? (kind === 'machine' && roles.includes('partner_read')),
     },
-    createdAt: new Date(now()),
+    createdAt: timeText(now()),
   };
   return people.change(orgId, async (change) => {
     await change.insert(made);
@@ -127,7 +136,7 @@ export function addPerson(
 export function setRoles(
   { people }: PeoplePorts,
   orgId: string,
-  { personId, roles, by }: { readonly personId: string; readonly roles: readonly Role[]; readonly by: AdminContext },
+  { personId, roles, by }: { readonly personId: string; readonly roles: Role[]; readonly by: AdminContext },
 ): Promise<Person> {
   return people.change(orgId, async (change) => {
     const person = await change.find(personId);

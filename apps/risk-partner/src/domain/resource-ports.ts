@@ -1,8 +1,8 @@
 import type { FrameworkRef } from './control.ts';
-import type { RowScope, Scope } from './caller.ts';
+import type { RowScope } from './caller.ts';
 import type { Evidence, EvidenceState } from './evidence.ts';
 import type { Framework } from './manage-frameworks.ts';
-import type { Role } from './permissions.ts';
+import type { Member } from './manage-orgs.ts';
 import type { Doc, KindName } from './resource.ts';
 
 /** A stored document; `n` is the value of If-Match. */
@@ -97,14 +97,6 @@ export interface HeatMapCell {
   readonly likelihood: number;
   readonly impact: number;
   readonly count: number;
-}
-
-export interface Member {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: 'human' | 'machine';
-  readonly roles: readonly Role[];
-  readonly scope: Scope;
 }
 
 /** Aggregates for the dashboard: each is one statement with the default deadline. */

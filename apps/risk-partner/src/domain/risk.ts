@@ -61,7 +61,7 @@ const Risk = Type.Object({
   identifiedAt: labelled('Identified', s.Time),
   ...docMembers,
 });
-export type Risk = Static<typeof Risk>;
+type Risk = Static<typeof Risk>;
 
 /** Ratings and acceptances are computed from what is asked. */
 export const NewRisk = named(
@@ -118,7 +118,7 @@ export const RiskItem = named(
 );
 
 /** Score and level of an estimate: 1-4 low, 5-9 medium, 10-16 high, 17-25 critical. */
-export function rate({ likelihood, impact }: Estimate): Rating {
+function rate({ likelihood, impact }: Estimate): Rating {
   const score = likelihood * impact;
   const level = score <= 4 ? 'low' : score <= 9 ? 'medium' : score <= 16 ? 'high' : 'critical';
   return { likelihood, impact, score, level };

@@ -1,15 +1,22 @@
 import type { AccessToken } from '@sealgate/identity';
+import { named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Flag, OrNull, Text, Time } from '../schemas.ts';
 import { emailOf } from './identities.ts';
+import { timeText } from './resource.ts';
 
 /** An identity whose valid access token belongs to nobody. */
-export interface UnlinkedIdentity {
-  readonly issuer: string;
-  readonly subject: string;
-  /** As the provider says, for display: an identity is linked by issuer and subject. */
-  readonly email: string | null;
-  readonly emailVerified: boolean;
-  readonly lastSeenAt: Date;
-}
+export const UnlinkedIdentity = named(
+  'UnlinkedIdentity',
+  Type.Object({
+    issuer: Text,
+    subject: Text,
+    email: OrNull(Type.String({ description: 'As the provider says, for display: link by issuer and subject.' })),
+    emailVerified: Flag,
+    lastSeenAt: Time,
+  }),
+);
+export type UnlinkedIdentity = Static<typeof UnlinkedIdentity>;
 
 /** Each call has a deadline. */
 export interface UnlinkedStore {
@@ -43,7 +50,7 @@ export function unlinkedIdentities({
       const { issuer, subject } = token;
       const key = JSON.stringify([issuer, subject]);
       seen.delete(key);
-      seen.set(key, { issuer, subject, ...emailOf(token), lastSeenAt: new Date(now()) });
+      seen.set(key, { issuer, subject, ...emailOf(token), lastSeenAt: timeText(now()) });
       const [oldest] = seen.size > MAX_UNLINKED ? seen.keys() : [];
       if (oldest !== undefined) seen.delete(oldest);
     },

@@ -1,32 +1,21 @@
 import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, listOf, named, type Route } from '@sealgate/http';
+import { listOf, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type } from '@sinclair/typebox';
-import { createFramework, type FrameworkPorts } from '../domain/manage-frameworks.ts';
+import {
+  createFramework,
+  Framework,
+  ListedFramework,
+  NewFramework,
+  type FrameworkPorts,
+} from '../domain/manage-frameworks.ts';
 import { findOrg } from '../domain/manage-orgs.ts';
-import { IdText, Short, Text, Time, Title } from '../schemas.ts';
-
-const Requirement = named(
-  'NewRequirement',
-  closedObject({ id: lineOfText({ min: 1, max: 64 }), title: lineOfText({ min: 1, max: 500 }) }),
-);
-const FrameworkBody = closedObject({
-  name: Title,
-  version: Short,
-  requirements: Type.Array(Requirement, { minItems: 1, maxItems: 2000 }),
-});
-const members = { id: Text, name: Text, version: Text, createdAt: Time };
-const ListedFramework = named('ListedFramework', Type.Object(members));
-const FrameworkRow = named(
-  'Framework',
-  Type.Object({ ...members, requirements: Type.Array(named('Requirement', Type.Object({ id: Text, title: Text }))) }),
-);
+import { IdText } from '../schemas.ts';
 
 const { creating, listing, reading } = resourceRoutes({
   name: 'Framework',
   said: 'The framework.',
-  row: FrameworkRow,
+  row: Framework,
   path: '/admin/v1/orgs/:orgId/frameworks',
   params: { orgId: IdText },
   id: 'frameworkId',
@@ -48,7 +37,7 @@ export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCa
     adminRoute({
       ...creating,
       summary: 'Create a framework with its requirements',
-      body: FrameworkBody,
+      body: NewFramework,
       errors: ['ALREADY_EXISTS', 'PERSONAL_DATA_REFUSED'],
       async handler(context) {
         return created(await createFramework(ports, context.params.orgId, { body: context.body, by: context }));

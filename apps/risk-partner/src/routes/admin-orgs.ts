@@ -1,16 +1,14 @@
 import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, named, type Route } from '@sealgate/http';
+import type { Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type Static } from '@sinclair/typebox';
-import { adminEntry, findOrg, type Org, type OrgPorts } from '../domain/manage-orgs.ts';
-import { IdText, Text, Time, Title } from '../schemas.ts';
-
-const OrgRow = named('Org', Type.Object({ id: Text, name: Text, createdAt: Time }));
+import { adminEntry, findOrg, NewOrg, Org, type OrgPorts } from '../domain/manage-orgs.ts';
+import { timeText } from '../domain/resource.ts';
+import { IdText } from '../schemas.ts';
 
 const { creating, listing, reading } = resourceRoutes({
   name: 'Org',
   said: 'The organisation.',
-  row: OrgRow,
+  row: Org,
   path: '/admin/v1/orgs',
   id: 'orgId',
   idSchema: IdText,
@@ -21,16 +19,16 @@ export interface AdminOrgsPorts extends OrgPorts {
 }
 
 export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): Route<AdminCaller>[] {
-  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ id }) => id, cursors });
+  const { created, found, page } = rowAnswers({ rowOf: (org: Org) => org, positionOf: ({ id }) => id, cursors });
   return [
     adminRoute({
       ...creating,
       summary: 'Create an organisation',
-      body: closedObject({ name: Title }),
+      body: NewOrg,
       async handler({ body, caller, requestId }) {
         const id = newId('org_');
         const entry = adminEntry('org', 'create', id, { caller, requestId });
-        return created(await orgs.insert({ id, name: body.name, createdAt: new Date(now()) }, entry));
+        return created(await orgs.insert({ id, name: body.name, createdAt: timeText(now()) }, entry));
       },
     }),
     adminRoute({
@@ -44,8 +42,4 @@ export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): R
       handler: async ({ params }) => found(await findOrg(orgs, params.orgId)),
     }),
   ];
-}
-
-function rowOf({ id, name, createdAt }: Org): Static<typeof OrgRow> {
-  return { id, name, createdAt: createdAt.toISOString() };
 }

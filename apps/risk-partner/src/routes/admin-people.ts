@@ -1,45 +1,20 @@
 import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
-import { closedObject, enumOf, named, type Route } from '@sealgate/http';
-import { Type, type Static } from '@sinclair/typebox';
+import { closedObject, type Route } from '@sealgate/http';
+import { NewScope } from '../domain/caller.ts';
 import {
   addPerson,
   findOrg,
   findPerson,
+  NewPerson,
+  Person,
   removePerson,
+  Roles,
   setRoles,
   setScope,
   type PeoplePorts,
-  type Person,
 } from '../domain/manage-orgs.ts';
-import { Role } from '../domain/permissions.ts';
-import { Flag, IdText, Optional, Short, Text, Texts, Time, Title } from '../schemas.ts';
+import { IdText } from '../schemas.ts';
 import { personKeyRoutes, type KeysPorts } from './keys.ts';
-
-const Kind = enumOf('PersonKind', ['human', 'machine']);
-const Roles = Type.Array(Role, { uniqueItems: true });
-const Departments = Type.Array(Short, { maxItems: 200, uniqueItems: true });
-/** Omitted members grant nothing. */
-const Scope = named(
-  'Scope',
-  closedObject({
-    departments: Optional(Departments),
-    canReadSensitive: Optional(Flag),
-    unrestricted: Optional(Flag),
-  }),
-);
-
-const PersonRow = named(
-  'Person',
-  Type.Object({
-    id: Text,
-    orgId: Text,
-    name: Text,
-    kind: Kind,
-    roles: Type.Array(Role),
-    scope: named('PersonScope', Type.Object({ departments: Texts, canReadSensitive: Flag, unrestricted: Flag })),
-    createdAt: Time,
-  }),
-);
 
 export type AdminPeoplePorts = PeoplePorts & KeysPorts;
 
@@ -47,7 +22,7 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
   name: 'Person',
   plural: 'People',
   said: 'The person.',
-  row: PersonRow,
+  row: Person,
   path: '/admin/v1/orgs/:orgId/people',
   params: { orgId: IdText },
   id: 'personId',
@@ -56,13 +31,17 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
 
 export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
   const { orgs, people, cursors } = ports;
-  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ id }) => id, cursors });
+  const { created, found, page } = rowAnswers({
+    rowOf: (person: Person) => person,
+    positionOf: ({ id }) => id,
+    cursors,
+  });
   return [
     adminRoute({
       ...creating,
       operationId: 'addPerson',
       summary: 'Add a person to an organisation',
-      body: closedObject({ name: Title, kind: Kind, roles: Optional(Roles), scope: Optional(Scope) }),
+      body: NewPerson,
       async handler(context) {
         return created(await addPerson(ports, context.params.orgId, { person: context.body, by: context }));
       },
@@ -112,7 +91,7 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
       path: `${reading.path}/scope`,
       operationId: 'setScope',
       summary: 'Set which rows a person may see',
-      body: Scope,
+      body: NewScope,
       async handler(context) {
         const { orgId, personId } = context.params;
         const { departments = [], canReadSensitive = false, unrestricted = false } = context.body;
@@ -122,17 +101,4 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
     }),
     ...personKeyRoutes(ports),
   ];
-}
-
-function rowOf({ id, orgId, name, kind, roles, scope, createdAt }: Person): Static<typeof PersonRow> {
-  const { departments, canReadSensitive, unrestricted } = scope;
-  return {
-    id,
-    orgId,
-    name,
-    kind,
-    roles: [...roles],
-    scope: { departments: [...departments], canReadSensitive, unrestricted },
-    createdAt: createdAt.toISOString(),
-  };
 }

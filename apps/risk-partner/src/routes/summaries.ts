@@ -2,13 +2,13 @@ import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts';
+import { Framework } from '../domain/manage-frameworks.ts';
+import { Member } from '../domain/manage-orgs.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
-import { Role } from '../domain/permissions.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import type { HeatMapCell, Summaries } from '../domain/resource-ports.ts';
-import { Integer, ofId, OrNull, Text, Time } from '../schemas.ts';
+import { Integer, ofId, OrNull } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';
-import { PersonScope } from './whoami.ts';
 
 const route = routeFor<RiskCaller>();
 const LIST_RANGE = { default: 50, max: 200 } as const;
@@ -29,15 +29,10 @@ const Board = named(
     ),
   }),
 );
-const Requirement = named('TitledRequirement', Type.Object({ id: Text, title: Text }));
-const Framework = named(
+const Requirement = named('TitledRequirement', Framework.properties.requirements.items);
+const FrameworkWithRequirements = named(
   'FrameworkWithRequirements',
-  Type.Object({ id: Text, name: Text, version: Text, createdAt: Time, requirements: Type.Array(Requirement) }),
-);
-const Kind = enumOf('PersonKind', ['human', 'machine']);
-const Member = named(
-  'Member',
-  Type.Object({ id: Text, name: Text, kind: Kind, roles: Type.Array(Role), scope: PersonScope }),
+  Type.Object({ ...Framework.properties, requirements: Type.Array(Requirement) }),
 );
 
 export interface SummaryPorts {
@@ -92,11 +87,11 @@ export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<
     params: ofId,
     operationId: 'dashboard_get_framework',
     summary: 'Read a framework with the titles of its requirements',
-    responses: { 200: { description: 'The framework.', schema: Framework } },
+    responses: { 200: { description: 'The framework.', schema: FrameworkWithRequirements } },
     async handler({ caller, params }) {
       const found = await summaries.framework(caller.orgId, params.id);
       if (found === undefined) throw noSuchRow();
-      return { status: 200, body: { ...found, requirements: [...found.requirements] } };
+      return { status: 200, body: found };
     },
   });
   return [heatMap, board, framework, peopleRoute({ summaries, cursors })];
@@ -117,10 +112,7 @@ function peopleRoute({ summaries, cursors }: Pick<SummaryPorts, 'summaries' | 'c
       const [after] = (page.after ?? ['']) as [string]; // As `position` below makes it.
       const found = await summaries.people(caller.orgId, { limit: page.take, after });
       const { rows: people, next } = page.answer(found, ({ id }) => [id]);
-      const body = people.map(({ roles, scope, ...person }) => ({
-        ...{ ...person, roles: [...roles], scope: { ...scope, departments: [...scope.departments] } },
-      }));
-      return { status: 200, body, ...next };
+      return { status: 200, body: people, ...next };
     },
   });
 }

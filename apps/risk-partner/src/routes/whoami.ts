@@ -1,16 +1,11 @@
 import { AppError } from '@sealgate/errors';
 import { named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import { isPartner, type RiskCaller } from '../domain/caller.ts';
+import { isPartner, PersonScope, type RiskCaller } from '../domain/caller.ts';
 import { permissionsOf, Role } from '../domain/permissions.ts';
-import { Flag, Text, Texts } from '../schemas.ts';
+import { Text, Texts } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
-
-export const PersonScope = named(
-  'PersonScope',
-  Type.Object({ unrestricted: Flag, departments: Texts, canReadSensitive: Flag }),
-);
 
 const Whoami = named(
   'Whoami',
