@@ -59,6 +59,16 @@ describe('a new record', () => {
     expect((await send('GET', `/api/risks/${risk.id}`)).text).toBe(answer.text);
   });
 
+  it('has unset members that are newer than its row', async () => {
+    const { id } = await write.risk({ treatmentPlan: 'p' });
+    const older = `UPDATE risk.resources SET doc = (doc::jsonb - 'treatmentPlan' - 'assetIds' - 'sensitive')::text WHERE id = $1`;
+    await service.sql.query({ text: older, values: [id] });
+    const unset = { treatmentPlan: null, assetIds: [], sensitive: false };
+    expect((await send('GET', `/api/risks/${id}`)).json).toMatchObject(unset);
+    const changed = await send('PATCH', `/api/risks/${id}`, { title: 'Newer' }, { 'if-match': '"1"' });
+    expect(changed.json).toMatchObject({ ...unset, title: 'Newer', version: 2 });
+  });
+
   it.each([
     [1, 4, 'low'],
     [1, 5, 'medium'],
