@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { instantOf, type JsonValue } from '@sealgate/json';
 import { closedObject, nameOf } from '@sealgate/schemas';
 import { Type, type Static, type TObject, type TOptional, type TProperties, type TSchema } from '@sinclair/typebox';
@@ -52,11 +53,18 @@ function unbounded({ description: _hint, ...schema }: TSchema): TSchema {
   return open;
 }
 
-/** The members of a model that partners see, without labels. `texts` are null if old data held personal data. */
+/**
+ * The members of a model that partners see, without labels. `texts` are scanned for personal data, and null if old data
+ * held some: every free text is one of them.
+ */
 export function itemMembers<Members extends TProperties>(
   { properties }: TObject<Members>,
   { texts, others }: Readonly<Record<'texts' | 'others', readonly (keyof Members)[]>>,
 ): TProperties {
+  for (const name of others) {
+    const isFree = formsOf(properties[name]!).some((form) => form['maxLength'] !== undefined);
+    assert(!isFree, `Partners may see ${String(name)} only as one of the texts.`);
+  }
   const seen = Object.entries(shown(properties)).filter(([name]) => texts.includes(name) || others.includes(name));
   return Object.fromEntries(
     seen.map(([name, { title: _label, ...member }]) => {
