@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, testIssuer, until, type TestIssuer } from '@sealgate/testing';
 import type { Answer } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation } from './testing/test-installation.ts';
@@ -22,10 +22,6 @@ afterAll(async () => {
   await risk.stop();
   await provider.stop();
 });
-afterEach(() => {
-  risk.skewMs = 0;
-});
-
 const expectRefused = (
   answer: Answer,
   ...expected: Parameters<typeof expectProblem> extends [unknown, ...infer Rest] ? Rest : never

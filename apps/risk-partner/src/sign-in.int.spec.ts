@@ -40,8 +40,9 @@ afterAll(async () => {
   await provider.stop();
   await byOid.stop();
 });
+// Never back: the count of failed authentications drains only as time goes on, and the tests fail often.
 afterEach(() => {
-  risk.skewMs = 0;
+  if (risk.skewMs > 0) risk.skewMs = 15 * 86_400_000;
 });
 
 const expectRefused = (

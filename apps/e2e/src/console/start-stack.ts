@@ -107,7 +107,7 @@ function command(...parameters: string[]): Promise<void> {
 
 async function freePortBase(): Promise<number> {
   for (;;) {
-    const base = 10_000 + Math.floor(Math.random() * 150) * 120;
+    const base = 10_100 + Math.floor(Math.random() * 150) * 120;
     const free = await Promise.all(OFFSETS.map((offset) => isPortFree(base + offset)));
     if (free.every(Boolean)) return base;
   }

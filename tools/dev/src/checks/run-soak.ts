@@ -78,8 +78,8 @@ async function run(
     return 1;
   }
   const order = {
-    project: 'e2e',
-    paths: [story],
+    project: 'slow',
+    paths: [`apps/e2e/src/${story}`],
     workers: 1,
     timeoutMs: LONGEST_MS,
     env: { [variable]: times },

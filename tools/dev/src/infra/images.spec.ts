@@ -61,7 +61,7 @@ describe('the Dockerfile', () => {
 
   it('builds the tree with the command that the tests use', () => {
     expect(dockerfile).toContain('node tools/dev/bootstrap.mjs image "$SURFACE" /image');
-    expect(readProjectFile('tools/dev/src/release/images.int.spec.ts')).toContain(
+    expect(readProjectFile('tools/dev/src/release/images.slow.spec.ts')).toContain(
       "'tools/dev/bootstrap.mjs'), 'image',",
     );
   });
