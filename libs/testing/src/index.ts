@@ -1,6 +1,7 @@
 export { bytesLeftBehind } from './bytes-left-behind.ts';
 export { expectProblem } from './expect-problem.ts';
 export { openApiFaults, unreadablePatterns } from './openapi-faults.ts';
+export { seedBundles } from './seed-bundles.ts';
 export { slowProxy, type SlowProxy } from './slow-proxy.ts';
 export { smallDisk } from './small-disk.ts';
 export { testClock } from './test-clock.ts';

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Polls the condition every 10 ms until it is true; throws after `timeoutMs` (5 s). A condition that throws counts as
+ * Polls the condition every 10 ms until it is true; throws after `timeoutMs` (20 s). A condition that throws counts as
  * false; its last error becomes the cause.
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   {
-    timeoutMs = 5_000,
+    timeoutMs = 20_000,
     what = 'the condition',
   }: {
     readonly timeoutMs?: number;

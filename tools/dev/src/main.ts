@@ -35,6 +35,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     for (const name of names.filter((one) => one !== 'client')) await buildSurface(name);
     return 0;
   },
+  /** `start-bundles <folder>`: builds there what `npm start` runs, where it has changed. */
+  async 'start-bundles'([folder = '']) {
+    const { startedBundles } = await import('./start/run-start.ts');
+    await startedBundles(resolve(folder));
+    return 0;
+  },
   /** `image <name> <folder>`: builds the files of an image without its base, as docker/Dockerfile copies them. */
   async image([name = '', folder = '']) {
     const { makeImageTree } = await import('./release/image-tree.ts');

@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { messageOf } from './devnet-error.ts';
 import { down, findFabricCommands, openFaults, status, up, type NetworkFaults, type UpOptions } from './index.ts';
 import { workspaceRoot } from './options.ts';
 import { canRead, proveCommits } from './probe.ts';
 import { isListening } from './running-roles.ts';
-
-jest.setTimeout(60_000);
 
 // Not in Docker: a test run must not pull images.
 const missing = await findFabricCommands({ env: process.env, hasDocker: async () => false }).then(

@@ -3,15 +3,13 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { connectClient, type ConnectedClient, type PeerAddress } from '@sealgate/testing/fabric';
 import { describeRecordedCases, type FabricTarget } from '@sealgate/testing/fabric/fixtures';
 import type { Contract, GatewayError } from '@hyperledger/fabric-gateway';
 import { messageOf } from './devnet-error.ts';
 import { down, findFabricCommands, openFaults, up, type NetworkFaults, type OrganizationName } from './index.ts';
-
-jest.setTimeout(60_000);
 
 // Not in Docker: a test run must not pull images.
 const missing = await findFabricCommands({ env: process.env, hasDocker: async () => false }).then(

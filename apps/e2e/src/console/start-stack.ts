@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isPortFree, removeCluster } from '@sealgate/local-services';
+import { seedBundles } from '@sealgate/testing';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
 /** The part of the machine-readable output of `npm start` that stories use. */
@@ -60,6 +61,7 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
     removeCluster(join(data, 'postgres'));
     rmSync(folder, { recursive: true, force: true });
   };
+  await seedBundles(root, data);
   try {
     await command('start', '--detach', '--data', data, '--port-base', String(base));
   } catch (error) {

@@ -8,7 +8,7 @@ import { registerHooks } from 'node:module';
 const GLOBALS = 'jest:globals';
 
 /** Guards against hangs only: a busy machine is not a failure. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 
 /** Rejects once the limit has passed; what the function still does is not waited for. */
 const limited =

@@ -1,10 +1,10 @@
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { isAlive, removeCluster, waitUntilGone } from '@sealgate/local-services';
-import { until } from '@sealgate/testing';
+import { seedBundles, until } from '@sealgate/testing';
 import { workspaceRoot } from '../workspace.ts';
 import type { DevFile } from './dev-file.ts';
 import { freePortBase } from './free-port-base.fixture.ts';
@@ -50,7 +50,8 @@ describe('npm start, npm stop', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sealgate-cli-'));
     chmodSync(folder, 0o755);
     place = { folder, data: join(folder, 'data'), portBase: await freePortBase() };
-  });
+    await seedBundles(workspaceRoot, place.data);
+  }, 900_000);
   afterEach(() => {
     call(['stop', '--data', place.data]);
   }, 120_000);
@@ -119,7 +120,7 @@ describe('npm start, npm stop', () => {
       status: 0,
       stdout: `Nothing is running in ${place.data}.\n`,
     });
-  }, 360_000);
+  }, 900_000);
 
   it('restarts with its data after everything was killed', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
@@ -142,7 +143,7 @@ describe('npm start, npm stop', () => {
       headers: { authorization: `Bearer ${before.adminToken}` },
     });
     expect(await read.json()).toMatchObject({ id: 'before-the-kill', data: { kept: true } });
-  }, 360_000);
+  }, 900_000);
 
   it('restarts if only the start itself was killed, by stopping the orphans', async () => {
     expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
@@ -153,7 +154,7 @@ describe('npm start, npm stop', () => {
     expect(started.stdout).toContain(`Stopped ${left.length} orphaned processes of an earlier start.`);
     expect(started.status).toBe(0);
     expect(left.filter((pid) => isAlive(pid))).toEqual([]);
-  }, 360_000);
+  }, 900_000);
 
   it('stops everything on Ctrl-C, in the foreground', async () => {
     const child = spawn(process.execPath, [bootstrap, 'start', ...options(place)], {
@@ -171,7 +172,7 @@ describe('npm start, npm stop', () => {
     expect(code).toBe(0);
     expect(said).toMatch(/Stopping\nStopped\.\n$/);
     expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
-  }, 360_000);
+  }, 900_000);
 
   it('rejects unknown options in one sentence', () => {
     expect(call(['start', '--fast'])).toMatchObject({
@@ -186,8 +187,8 @@ describe('npm start, npm stop', () => {
     if (process.getuid?.() !== 0) return;
     const who = { uid: nobody, gid: nobody };
     const own = { folder: place.folder, data: join(place.folder, 'own/data'), portBase: await freePortBase() };
-    mkdirSync(join(place.folder, 'own'));
-    chownSync(join(place.folder, 'own'), nobody, nobody);
+    await seedBundles(workspaceRoot, own.data);
+    spawnSync('chown', ['-R', `${nobody}:${nobody}`, join(place.folder, 'own')]);
     const started = call(['start', '--detach', ...options(own)], who);
     if (
       started.error !== undefined ||
@@ -207,5 +208,5 @@ describe('npm start, npm stop', () => {
         /^\S*closed\/data cannot be written by this user\. Choose a folder that can be written\.\n$/,
       ),
     });
-  }, 360_000);
+  }, 900_000);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { removeCluster } from '@sealgate/local-services';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { pickPerson, until } from '@sealgate/testing';
+import { pickPerson, seedBundles, until } from '@sealgate/testing';
 import * as client from 'openid-client';
 import { workspaceRoot } from '../workspace.ts';
 import type { DevFile } from './dev-file.ts';
@@ -69,6 +69,7 @@ beforeAll(async () => {
   chmodSync(folder, 0o755);
   data = join(folder, 'data');
   portBase = await freePortBase();
+  await seedBundles(workspaceRoot, data);
   expect(start(portBase)).toContain(`Sign-in     http://127.0.0.1:${portBase + 80}`);
   config = await client.discovery(new URL(dev.oidc!.issuer), dev.oidc!.clientId, undefined, client.None(), {
     execute: [client.allowInsecureRequests],

@@ -33,6 +33,11 @@ export async function runStart(parameters: readonly string[]): Promise<number> {
   }
 }
 
+/** Builds what `npm start` runs, where it has changed, into the folder of bundles of a data folder. */
+export async function startedBundles(folder: string): Promise<void> {
+  for (const { name, build } of existingSurfaces()) await build?.(join(folder, name));
+}
+
 /** Errors the user can fix are printed as one sentence; anything else is a bug and is printed with its stack. */
 export function told(error: unknown, report: Reporter): number {
   if (error instanceof HelpAsked || error instanceof Interrupted) {
