@@ -16,7 +16,7 @@ interface Group {
 
 const minuteMs = 60_000;
 
-const withoutTests = (tally: Tally): JestResult => ({ tally, files: [] });
+const withoutTests = (tally: Tally): JestResult => ({ tally, files: [], flakyTests: [] });
 
 const single = (name: string, run: () => Promise<JestResult>): Group => ({
   names: [name],
@@ -26,8 +26,8 @@ const single = (name: string, run: () => Promise<JestResult>): Group => ({
 const withoutFiles = (name: string, run: () => Promise<Tally>): Group =>
   single(name, async () => withoutTests(await run()));
 
-/** Tests on real services wait for them half of the time, so two cores run three files at once. */
-const waitingWorkers = Math.min(3, availableParallelism() + 1);
+/** Tests on real services wait for them half of the time, so two cores run four files at once. */
+const waitingWorkers = Math.min(4, availableParallelism() * 2);
 
 /** The tests of one project of jest.config.mjs. */
 const tests = (project: string, workers: number): Group =>
@@ -148,6 +148,7 @@ async function runGroups(groups: readonly Group[], names: readonly string[]): Pr
   }
   const tallies: Tally[] = [];
   const files: TestFile[] = [];
+  const flakyTests: string[] = [];
   const bad: string[] = [];
   for (const group of groups) {
     const wanted = group.names.filter((name) => names.length === 0 || names.includes(name));
@@ -161,9 +162,12 @@ async function runGroups(groups: readonly Group[], names: readonly string[]): Pr
     process.stdout.write(`== ${wanted.join(', ')}: ${outcome} (${seconds} s)\n`);
     tallies.push(...found.map(({ tally }) => tally));
     files.push(...found.flatMap((one) => one.files));
+    flakyTests.push(...found.flatMap((one) => one.flakyTests));
     bad.push(...failed);
   }
   const total = sum(tallies);
+  if (flakyTests.length > 0)
+    process.stdout.write(`\nFLAKY, each a defect of the test to mend:\n  ${flakyTests.join('\n  ')}\n`);
   if (files.length > 0) process.stdout.write(`\nThe slowest files of tests:\n${slowestFiles(files)}`);
   if (bad.length > 0)
     process.stdout.write(`\nFailed: ${bad.join(', ')}. Run them alone with: npm test -- ${bad.join(' ')}\n`);

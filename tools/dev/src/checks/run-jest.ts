@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { programs } from '../workspace.ts';
 import { runCommand } from './run-command.ts';
-import { afterRetry, failedFilesOf, filesOf, tallyOf, type Tally, type TestFile } from './tally.ts';
+import { afterRetry, failedFilesOf, failedTestsOf, filesOf, tallyOf, type Tally, type TestFile } from './tally.ts';
 
 interface JestRun {
   /** Name of a project in jest.config.mjs. */
@@ -22,6 +22,13 @@ export interface JestResult {
   readonly tally: Tally;
   /** Empty if jest crashed or was killed. */
   readonly files: readonly TestFile[];
+  /** Tests that failed, and passed when their file ran again: `file: title`. */
+  readonly flakyTests: readonly string[];
+}
+
+interface RunResult extends Pick<JestResult, 'tally' | 'files'> {
+  readonly failedFiles: readonly string[];
+  readonly failedTests: readonly string[];
 }
 
 /** More failed files than this are a defect, not a busy machine. */
@@ -29,14 +36,17 @@ const MOST_RETRIED = 5;
 
 /** Runs one project of jest, shows its output, and returns the tally and how long each file took. */
 export async function runJest(run: JestRun): Promise<JestResult> {
-  const { tally, files, failedFiles } = await runOnce(run);
+  const { tally, files, failedFiles, failedTests } = await runOnce(run);
   if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED)
-    return { tally, files };
+    return { tally, files, flakyTests: [] };
   process.stderr.write(`\nRerunning failed files: ${failedFiles.join(', ')}\n`);
   const retried = await runOnce({ ...run, workers: 1, paths: failedFiles, isRetry: true });
-  const after = afterRetry(tally, retried.tally);
-  if (after.flaky > 0) process.stderr.write(`FLAKY: ${after.flaky} failed at first and passed alone; see above.\n`);
-  return { tally: after, files };
+  const again = new Set(retried.failedTests);
+  return {
+    tally: afterRetry(tally, retried.tally),
+    files,
+    flakyTests: failedTests.filter((test) => !again.has(test)),
+  };
 }
 
 async function runOnce({
@@ -46,7 +56,7 @@ async function runOnce({
   timeoutMs,
   env = {},
   isRetry = false,
-}: JestRun & { readonly isRetry?: boolean }): Promise<JestResult & { readonly failedFiles: string[] }> {
+}: JestRun & { readonly isRetry?: boolean }): Promise<RunResult> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-check-'));
   const report = join(folder, 'report.json');
   // Handles left open by a failed test must not block the rest.
@@ -63,9 +73,10 @@ async function runOnce({
     const written = readReport(report);
     const tally = tallyOf(written);
     const files = filesOf(written);
-    if (ok || tally.failed > 0) return { tally, files, failedFiles: failedFilesOf(written) };
+    const failedTests = failedTestsOf(written);
+    if (ok || tally.failed > 0) return { tally, files, failedFiles: failedFilesOf(written), failedTests };
     process.stderr.write(`The tests passed, but their process had to be killed: a handle was not closed.\n`);
-    return { tally: { ...tally, failed: 1 }, files, failedFiles: [] };
+    return { tally: { ...tally, failed: 1 }, files, failedFiles: [], failedTests };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -5,6 +5,7 @@ import {
   afterRetry,
   closingLine,
   failedFilesOf,
+  failedTestsOf,
   filesOf,
   nothing,
   oneFailure,
@@ -32,6 +33,18 @@ describe('the tally of a run', () => {
     const second = { passed: 20, failed: 1, skipped: 0, flaky: 0 };
     expect(afterRetry(first, second)).toEqual({ passed: 92, failed: 1, skipped: 1, flaky: 2 });
     expect(afterRetry(first, { ...nothing, failed: 5 })).toEqual({ passed: 90, failed: 5, skipped: 1, flaky: 0 });
+  });
+
+  it('names the failed tests with their file', () => {
+    const tests = [
+      { ancestorTitles: ['a list'], title: 'is sorted', status: 'failed' },
+      { ancestorTitles: ['a list'], title: 'ends', status: 'passed' },
+    ];
+    const testResults = [
+      { name: join(workspaceRoot, 'libs/x/src/a.spec.ts'), assertionResults: tests },
+      { name: join(workspaceRoot, 'libs/x/src/b.spec.ts'), assertionResults: [] },
+    ];
+    expect(failedTestsOf({ testResults })).toEqual(['libs/x/src/a.spec.ts: a list > is sorted']);
   });
 
   it('lists the failed files', () => {

@@ -56,6 +56,11 @@ interface ReportedFile {
   readonly status: string;
   readonly startTime: number;
   readonly endTime: number;
+  readonly assertionResults: readonly {
+    readonly ancestorTitles: readonly string[];
+    readonly title: string;
+    readonly status: string;
+  }[];
 }
 
 function reportedFiles(report: unknown): readonly ReportedFile[] {
@@ -69,6 +74,16 @@ export const failedFilesOf = (report: unknown): string[] =>
   reportedFiles(report)
     .filter(({ status }) => status === 'failed')
     .map(({ name }) => name);
+
+/** The failed tests of the report, each as `file: title`; a file that failed before its tests ran has none. */
+export const failedTestsOf = (report: unknown): string[] =>
+  reportedFiles(report).flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(
+        ({ ancestorTitles, title }) => `${relative(workspaceRoot, name)}: ${[...ancestorTitles, title].join(' > ')}`,
+      ),
+  );
 
 /** All files of the report of `jest --json`. A file that did not run took no time. */
 export const filesOf = (report: unknown): TestFile[] =>
