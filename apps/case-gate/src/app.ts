@@ -8,7 +8,7 @@ import {
 import { createApp, type App, type AppBase, type Route } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
-import type { GateCaller } from './domain/key-grants.ts';
+import type { GateCaller } from './domain/key.ts';
 import { gateAccess, type GateGuardPorts } from './gate-guard.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';

@@ -10,7 +10,6 @@ import { readCase, readCaseFile, countCases, lastDecided, listCases, listEvents 
 import { decisionsStore } from './data/decisions-store.ts';
 import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
 import { canLookUp } from './data/caller-lookups.ts';
-import { environmentOfKey, mintSignedKey, revokeSignedKey } from './data/keys-store.ts';
 import { waitingWork } from './data/background.ts';
 import type { RecordsPorts } from './routes/records.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
@@ -101,8 +100,7 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 
 function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
-  const { sql, macs, versions, keys, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
-  const keyParts = { keys, macs: macs.keys, versions, now };
+  const { sql, macs, versions, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   return administration(base, adminAccess, {
     ...casePorts(basics, parts),
     listCases: (filter, page) => listCases(sql, filter, page),
@@ -122,13 +120,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
         await auditChange(context, change, transaction);
         return result;
       }),
-    keys: {
-      ...keys,
-      mint: ({ ownerId: environment, grants: scopes, ...terms }, transaction) =>
-        mintSignedKey(keyParts, { sql: transaction, order: { ...terms, environment, scopes } }),
-      revoke: (environment, id, transaction) => revokeSignedKey(keyParts, { sql: transaction, environment, id }),
-    },
-    environmentOfKey: (id) => environmentOfKey(sql, id),
+    keys: parts.keys,
     venues: parts.venues,
     policies: parts.policies,
     readEligibility: (environment, subjectRef) =>

@@ -11,7 +11,7 @@ import {
   type Policy,
 } from '@sealgate/rate-limits';
 import type { CallerLookups, FoundCaller } from './data/caller-lookups.ts';
-import type { GateCaller } from './domain/key-grants.ts';
+import type { GateCaller } from './domain/key.ts';
 import type { EntryIds } from './domain/check-entry.ts';
 import type { LookUpEntries } from './routes/gate.ts';
 

@@ -22,10 +22,11 @@ import {
   type LossWatch,
 } from './data/ledger-versions.ts';
 import { addToOutbox, ledgerWriter } from './data/ledger-writer.ts';
+import { signedKeys } from './data/keys-store.ts';
 import { secretUses } from './data/remake-macs.ts';
 import { signedRows } from './data/signed-rows.ts';
 import type { EligibilityPorts } from './domain/change-eligibility.ts';
-import type { KeyGrants } from './domain/key-grants.ts';
+import type { KeyGrants } from './domain/key.ts';
 import { POLICIES } from './domain/policy.ts';
 import { VENUES } from './domain/venue.ts';
 import type { GateMetrics } from './gate-metrics.ts';
@@ -83,7 +84,8 @@ export async function openParts(basics: Basics, own: Own) {
   const inTransaction = caseTransactions(writer.inTransaction, { macs, policies, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
-  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
+  const storedKeys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
+  const keys = signedKeys({ keys: storedKeys, sql, macs: macs.keys, versions, now });
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const decisions = decisionLog({

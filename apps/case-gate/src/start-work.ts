@@ -5,6 +5,7 @@ import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background
 import { keepProof } from './data/case-reads.ts';
 import type { DecisionLog } from './data/decision-log.ts';
 import type { InCaseTransaction } from './data/case-transaction.ts';
+import type { SignedKeys } from './data/keys-store.ts';
 import type { LedgerVersions, SeenVersions, LossWatch } from './data/ledger-versions.ts';
 import type { RecordingTransactions } from './data/ledger-writer.ts';
 import { lossProgress } from './data/loss-progress.ts';
@@ -24,6 +25,7 @@ type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
   readonly inTransaction: InCaseTransaction;
   readonly inSql: RecordingTransactions;
   readonly macs: GateMacs;
+  readonly keys: SignedKeys;
   readonly venues: SignedRows<Venue>;
   readonly policies: SignedRows<Policy>;
   readonly secretWatch: SecretWatch;

@@ -4,7 +4,7 @@ import { callerLookups, type CallerLookupsOptions } from '../src/data/caller-loo
 import { knownRows } from '../src/data/verified-rows.ts';
 import { type LedgerWitness, seenVersions } from '../src/data/ledger-versions.ts';
 import { rowOf, type EligibilityRecord } from '../src/domain/eligibility-record.ts';
-import { signGrants } from '../src/domain/key-grants.ts';
+import { signedGrants, type Key } from '../src/domain/key.ts';
 import { rowMac } from '../src/domain/signed-row.ts';
 import { VENUES, type Venue } from '../src/domain/venue.ts';
 import type { VersionedRecord } from '../src/domain/versioned-record.ts';
@@ -13,18 +13,20 @@ const secrets = ServerSecrets.parse(`s1:${'k'.repeat(32)}`);
 export const macs = { eligibility: secrets.derive('e'), venues: secrets.derive('v'), keys: secrets.derive('k') };
 export const at = new Date('2026-01-01T00:00:00.000Z');
 export const keyHash = Buffer.alloc(32, 7);
-export const identity = {
-  id: 'key_1',
+export const identity: Key = {
+  key_id: 'key_1',
   environment: 'live',
-  familyId: 'key_1',
+  family_id: 'key_1',
   label: 'door',
-  keyPrefix: 'gk_aaaaaaaaa',
-  keyHash,
-  createdAt: at,
-  expiresAt: null,
+  key_prefix: 'gk_aaaaaaaaa',
+  key_hash: keyHash.toString('hex'),
   replaces: null,
-  overlapUntil: null,
-  revokedAt: null,
+  created_at: at.toISOString(),
+  expires_at: null,
+  record_version: 1,
+  overlap_until: null,
+  revoked_at: null,
+  scopes: ['gate:check'],
 };
 const venue: Venue = {
   environment: 'live',
@@ -59,12 +61,12 @@ export function row(ord: number, version: number, change: object = {}) {
     ord,
     is_standby: false,
     key_hash: keyHash,
-    id: identity.id,
+    id: identity.key_id,
     owner_id: 'live',
-    family_id: identity.familyId,
+    family_id: identity.family_id,
     label: identity.label,
-    key_prefix: identity.keyPrefix,
-    grants: JSON.stringify(signGrants(identity, { scopes: ['gate:check'], version: 1 }, macs.keys)),
+    key_prefix: identity.key_prefix,
+    grants: JSON.stringify(signedGrants(identity, macs.keys)),
     created_at: at,
     expires_at: null,
     overlap_until: null,

@@ -20,7 +20,7 @@ import { caseTransactions, type InCaseTransaction } from '../src/data/case-trans
 import { ledgerVersions, seenVersions } from '../src/data/ledger-versions.ts';
 import { ledgerWriter } from '../src/data/ledger-writer.ts';
 import { signedRows } from '../src/data/signed-rows.ts';
-import { SCOPES } from '../src/domain/key-grants.ts';
+import { SCOPES } from '../src/domain/key.ts';
 import { POLICIES } from '../src/domain/policy.ts';
 import { migrations } from '../src/gate-migrations.ts';
 import { gateMetrics } from '../src/gate-metrics.ts';

@@ -5,7 +5,7 @@
 -- are refused throughout, so that one of them cannot make a list of the others fail: a time that is none or beyond what
 -- RFC 3339 can say, and a text that is no JSON.
 
--- The grants of a key: {scopes, version, mac}; see domain/key-grants.ts. A list of keys shows the scopes.
+-- The grants of a key: {scopes, version, mac}; see domain/key.ts. A list of keys shows the scopes.
 ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes CHECK (
   jsonb_typeof(grants -> 'scopes') IS NOT DISTINCT FROM 'array'
   AND NOT jsonb_path_exists(grants, 'strict $.scopes[*] ? (@.type() != "string")'));

@@ -5,7 +5,7 @@ import { liveKeyCondition } from '@sealgate/api-keys';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { byteaArray, DatabaseUnavailableError, textArray } from '@sealgate/storage';
 import { at, eligible, entry, identity, keyHash, lookups, macs, named, row, silent } from '../../test/fake-lookups.ts';
-import { signGrants } from '../domain/key-grants.ts';
+import { signedGrants } from '../domain/key.ts';
 import type { VersionedRecord } from '../domain/versioned-record.ts';
 import { knownRows } from './verified-rows.ts';
 import { type LedgerWitness, seenVersions } from './ledger-versions.ts';
@@ -268,11 +268,8 @@ describe('a subject unknown to the process, with a known key,', () => {
     let moved = {};
     const { find } = await knowingTheKey(() => [{ ...eligible(1), ...moved }]);
     expect(await find()).toMatchObject({ isIntact: true });
-    const key = { ...identity, environment: 'test' };
-    moved = {
-      owner_id: 'test',
-      grants: JSON.stringify(signGrants(key, { scopes: ['gate:check'], version: 2 }, macs.keys)),
-    };
+    const key = { ...identity, environment: 'test', record_version: 2 };
+    moved = { owner_id: 'test', grants: JSON.stringify(signedGrants(key, macs.keys)) };
     expect(await find()).toMatchObject({ isIntact: false });
   });
 });

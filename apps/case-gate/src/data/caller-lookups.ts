@@ -13,7 +13,7 @@ import {
 import type { EntryIds, LookedUp } from '../domain/check-entry.ts';
 import type { DeclaredLoss } from '../domain/declared-losses.ts';
 import { eligibilityName, type SubjectRow } from '../domain/eligibility-record.ts';
-import type { GateCaller, KeyGrants } from '../domain/key-grants.ts';
+import type { GateCaller } from '../domain/key.ts';
 import { seenName } from '../domain/versioned-record.ts';
 import { askWitness, type LedgerWitness, type PendingCheck, type Refusal } from './ledger-versions.ts';
 import {
@@ -25,6 +25,7 @@ import {
   verifiedVenue,
   type KeyRow,
   type Known,
+  type SignedKey,
   type SubjectQuestion,
   type VenueQuestion,
   type VenueRow,
@@ -142,7 +143,7 @@ interface AskedKey {
   readonly keyHash: Buffer;
   /** Position of the question whose row has its columns, from 0. */
   readonly place: number;
-  readonly known: Known<KeyRow, KeyGrants> | undefined;
+  readonly known: Known<KeyRow, SignedKey> | undefined;
   readonly venues: Map<string, AskedVenue>;
 }
 

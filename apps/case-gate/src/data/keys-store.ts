@@ -1,154 +1,114 @@
 import type { ApiKeys } from '@sealgate/api-keys';
-import type { ApiKeyRow, KeyedHasher } from '@sealgate/auth';
+import type { KeyedHasher, KeyStore } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { Sql } from '@sealgate/storage';
-import {
-  authenticGrants,
-  keyName,
-  keyVersion,
-  signGrants,
-  type KeyGrants,
-  type KeyState,
-  type Scope,
-} from '../domain/key-grants.ts';
+import { KEYS, readKey, signedGrants, type Key, type KeyColumns, type KeyGrants } from '../domain/key.ts';
+import { isRowAuthentic, rowVersion } from '../domain/signed-row.ts';
 import { versionOfRow } from '../domain/versioned-record.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
-
-interface Order {
-  readonly environment: string;
-  readonly label: string;
-  readonly scopes: readonly Scope[];
-  readonly expiresAt?: Date;
-  readonly replaces?: string;
-  readonly overlapSeconds?: number;
-}
+import type { SignedRows } from './signed-rows.ts';
 
 interface KeyParts {
   readonly keys: ApiKeys<KeyGrants>;
+  readonly sql: Sql;
   readonly macs: KeyedHasher;
   readonly versions: LedgerVersions;
   /** Milliseconds since the epoch, whole. */
   readonly now: () => number;
 }
 
-type StoredKey = KeyState & { readonly grants: unknown };
-
 /**
- * Mints a key with an authenticated row: a key inserted by hand is never valid. A replaced key gets a version with its
- * end.
- * @throws AppError as `ApiKeys.mint` does; NOT_FOUND also where the row to be replaced fails its integrity check.
+ * Keys whose rows are signed: a key inserted by hand is never valid. Every change, also the end that a replaced key
+ * gets, is its next version in the row and in the ledger.
  */
-export async function mintSignedKey(
-  { keys, macs, versions }: KeyParts,
-  { sql, order }: { sql: RecordingSql; order: Order },
-): Promise<ApiKeyRow<KeyGrants> & { readonly rawKey: string }> {
-  const { environment, scopes, ...rest } = order;
-  const minted = await keys.mint({ ...rest, ownerId: environment, grants: { scopes, version: 0, mac: '' } }, sql);
-  const made = await lockKey(sql, minted.id);
-  if (made === undefined) throw new Error('The minted key was not found.');
-  const grants = await saveKey(sql, made, { scopes, version: 1, macs });
-  const replaced = order.replaces === undefined ? undefined : await lockKey(sql, order.replaces);
-  if (replaced !== undefined) {
-    const before = { ...replaced, overlapUntil: null };
-    const known = await verifiedGrants(sql, before, { macs, versions });
-    // Never sign a row written by somebody else. The transaction is rolled back.
-    if (known === undefined) throw new AppError('NOT_FOUND', 'There is no such live key to replace.');
-    await saveKey(sql, replaced, { scopes: known.scopes, version: known.version + 1, macs });
+export interface SignedKeys extends KeyStore<KeyGrants, RecordingSql, Key['scopes']>, Pick<SignedRows<Key>, 'remake'> {
+  /** The environment of a key; undefined where there is no such key. */
+  environmentOf(id: string): Promise<string | undefined>;
+}
+
+type KeyRow = KeyColumns & { readonly grants: unknown };
+
+export function signedKeys({ keys, sql: database, macs, versions, now }: KeyParts): SignedKeys {
+  async function lock(sql: Sql, id: string): Promise<KeyRow | undefined> {
+    const text = `SELECT id, owner_id, family_id, label, key_prefix, key_hash, replaces, created_at, expires_at,
+        overlap_until, revoked_at, grants FROM gate.api_keys WHERE id = $1 FOR UPDATE`;
+    const [row] = await sql.query<KeyRow>({ text, values: [id] });
+    return row;
   }
-  return { ...minted, grants };
-}
 
-/**
- * Revokes a key in its row and in the ledger. Also accepts a corrupt row, which is safe whatever its content, and a
- * missing row of a key that the ledger knows, so that restoring the row does not restore the key.
- */
-export async function revokeSignedKey(
-  { macs, versions, now }: KeyParts,
-  { sql, environment, id }: { sql: RecordingSql; environment: string; id: string },
-): Promise<'revoked' | 'already' | 'missing'> {
-  const key = await lockKey(sql, id);
-  const at = new Date(now());
-  if (key === undefined) {
-    const newest = await versions.newest(sql, keyName(id));
-    if (newest === undefined) return 'missing';
-    const members = { key_id: id, revoked_at: at.toISOString() };
-    await sql.enter(versionOfRow(keyName(id), newest + 1, members), 'before the answer');
-    return 'revoked';
+  /** Whether it passes its MAC, and is not older than what the ledger holds. */
+  async function isIntact(sql: Sql, { row, mac }: ReturnType<typeof readKey>): Promise<boolean> {
+    if (mac === undefined || !isRowAuthentic(KEYS, { row, mac }, macs)) return false;
+    return !(await versions.isContradicted(sql, rowVersion(KEYS, row, mac)));
   }
-  if (key.environment !== environment) return 'missing';
-  const known = await verifiedGrants(sql, key, { macs, versions });
-  if (known !== undefined && key.revokedAt !== null) {
-    await sql.enter(keyVersion(key, known), 'before the answer');
-    return 'already';
+
+  async function save(sql: RecordingSql, key: Key, urgency: Urgency = 'before the answer'): Promise<KeyGrants> {
+    const grants = signedGrants(key, macs);
+    const text = 'UPDATE gate.api_keys SET grants = $2, revoked_at = $3 WHERE id = $1';
+    await sql.query({ text, values: [key.key_id, JSON.stringify(grants), key.revoked_at] });
+    await sql.enter(rowVersion(KEYS, key, grants.mac), urgency);
+    return grants;
   }
-  const last = known === undefined ? await versions.newest(sql, keyName(id)) : known.version;
-  const next = { scopes: known?.scopes ?? [], version: (last ?? 0) + 1, macs };
-  await saveKey(sql, { ...key, revokedAt: key.revokedAt ?? at }, next);
-  return 'revoked';
+
+  return {
+    list: keys.list,
+    get: keys.get,
+    /** NOT_FOUND also where the row to be replaced fails its integrity check. */
+    async mint({ grants: scopes, ...terms }, sql) {
+      const minted = await keys.mint({ ...terms, grants: { scopes, version: 0, mac: '' } }, sql);
+      const made = await lock(sql, minted.id);
+      if (made === undefined) throw new Error('The minted key was not found.');
+      const grants = await save(sql, { ...readKey(made, undefined).row, scopes, record_version: 1 });
+      const replaced = terms.replaces === undefined ? undefined : await lock(sql, terms.replaces);
+      if (replaced === undefined) return { ...minted, grants };
+      const before = readKey({ ...replaced, overlap_until: null }, replaced.grants);
+      // Never sign a row written by somebody else. The transaction is rolled back.
+      if (!(await isIntact(sql, before))) throw new AppError('NOT_FOUND', 'There is no such live key to replace.');
+      await save(sql, next(readKey(replaced, replaced.grants).row));
+      return { ...minted, grants };
+    },
+    /**
+     * Also accepts a corrupt row, which is safe whatever its content, and a missing row of a key that the ledger knows,
+     * so that restoring the row does not restore the key.
+     */
+    async revoke(environment, id, sql) {
+      const found = await lock(sql, id);
+      const name = [KEYS.kind, id];
+      const revokedAt = new Date(now()).toISOString();
+      if (found === undefined) {
+        const newest = await versions.newest(sql, name);
+        if (newest === undefined) return 'missing';
+        const members = { key_id: id, revoked_at: revokedAt };
+        await sql.enter(versionOfRow(name, newest + 1, members), 'before the answer');
+        return 'revoked';
+      }
+      if (found.owner_id !== environment) return 'missing';
+      const key = readKey(found, found.grants);
+      const { row, mac } = key;
+      const intact = await isIntact(sql, key);
+      if (intact && row.revoked_at !== null) {
+        await sql.enter(rowVersion(KEYS, row, mac!), 'before the answer');
+        return 'already';
+      }
+      const last = intact ? row : { ...row, scopes: [], record_version: (await versions.newest(sql, name)) ?? 0 };
+      await save(sql, { ...next(last), revoked_at: row.revoked_at ?? revokedAt });
+      return 'revoked';
+    },
+    async remake(sql, [id = ''], urgency) {
+      const found = await lock(sql, id);
+      if (found === undefined) return undefined;
+      const key = readKey(found, found.grants);
+      if (!(await isIntact(sql, key))) throw new Error(`The row of the key ${id} failed its integrity check.`);
+      const remade = next(key.row);
+      await save(sql, remade, urgency);
+      return remade.record_version;
+    },
+    async environmentOf(id) {
+      const text = 'SELECT owner_id FROM gate.api_keys WHERE id = $1';
+      return (await database.query<{ owner_id: string }>({ text, values: [id] }))[0]?.owner_id;
+    },
+  };
 }
 
-/**
- * Signs a key again with the current secret. Returns its version; undefined where there is no such key.
- * @throws Error where the row fails its MAC, or is older than what the ledger holds.
- */
-export async function remakeKey(
-  { macs, versions }: Omit<KeyParts, 'keys' | 'now'>,
-  sql: RecordingSql,
-  { id, urgency }: { readonly id: string; readonly urgency: Urgency },
-) {
-  const key = await lockKey(sql, id);
-  if (key === undefined) return undefined;
-  const known = await verifiedGrants(sql, key, { macs, versions });
-  if (known === undefined) throw new Error(`The row of the key ${id} failed its integrity check.`);
-  const version = known.version + 1;
-  await saveKey(sql, key, { scopes: known.scopes, version, macs, urgency });
-  return version;
-}
-
-async function verifiedGrants(
-  sql: Sql,
-  key: StoredKey,
-  { macs, versions }: Pick<KeyParts, 'macs' | 'versions'>,
-): Promise<KeyGrants | undefined> {
-  const grants = authenticGrants(key, key.grants, macs);
-  if (grants === undefined || (await versions.isContradicted(sql, keyVersion(key, grants)))) return undefined;
-  return grants;
-}
-
-/** Columns of `gate.api_keys`, aliased to the members of `KeyState`. */
-const KEY_STATE_COLUMNS = `id, owner_id AS environment, family_id AS "familyId", label, key_prefix AS "keyPrefix",
-  key_hash AS "keyHash", created_at AS "createdAt", expires_at AS "expiresAt", replaces, overlap_until AS "overlapUntil",
-  revoked_at AS "revokedAt", grants`;
-
-async function lockKey(sql: Sql, id: string): Promise<StoredKey | undefined> {
-  const text = `SELECT ${KEY_STATE_COLUMNS} FROM gate.api_keys WHERE id = $1 FOR UPDATE`;
-  return (await sql.query<StoredKey>({ text, values: [id] }))[0];
-}
-
-interface NextVersion {
-  readonly scopes: readonly Scope[];
-  readonly version: number;
-  readonly macs: KeyedHasher;
-  readonly urgency?: Urgency;
-}
-
-/** Writes the next version of a key to its row and the ledger. */
-async function saveKey(
-  sql: RecordingSql,
-  key: KeyState,
-  { scopes, version, macs, urgency = 'before the answer' }: NextVersion,
-): Promise<KeyGrants> {
-  const grants = signGrants(key, { scopes, version }, macs);
-  await sql.query({
-    text: 'UPDATE gate.api_keys SET grants = $2, revoked_at = $3 WHERE id = $1',
-    values: [key.id, JSON.stringify(grants), key.revokedAt],
-  });
-  await sql.enter(keyVersion(key, grants), urgency);
-  return grants;
-}
-
-export async function environmentOfKey(sql: Sql, id: string): Promise<string | undefined> {
-  const text = 'SELECT owner_id FROM gate.api_keys WHERE id = $1';
-  return (await sql.query<{ owner_id: string }>({ text, values: [id] }))[0]?.owner_id;
-}
+const next = (key: Key): Key => ({ ...key, record_version: key.record_version + 1 });

@@ -8,7 +8,6 @@ import { versionIds, versionOfRow, type VersionedRecord } from '../domain/versio
 import { CLAIM_DAYS } from './background.ts';
 import type { InCaseTransaction } from './case-transaction.ts';
 import { lockEligibility } from './eligibility-store.ts';
-import { remakeKey } from './keys-store.ts';
 import { VERSIONS_AT_ONCE, type LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, RecordingTransactions, Urgency } from './ledger-writer.ts';
 import type { SignedRows } from './signed-rows.ts';
@@ -18,7 +17,8 @@ export interface RemakeParts {
   readonly sql: Sql;
   readonly inSql: RecordingTransactions;
   readonly inTransaction: InCaseTransaction;
-  readonly macs: { readonly eligibility: KeyedHasher; readonly keys: KeyedHasher };
+  readonly macs: { readonly eligibility: KeyedHasher };
+  readonly keys: Pick<SignedRows<never>, 'remake'>;
   readonly venues: Pick<SignedRows<never>, 'remake'>;
   readonly policies: Pick<SignedRows<never>, 'remake'>;
   readonly decisionMacs: KeyedHasher;
@@ -90,7 +90,7 @@ interface Source {
   readonly remake: (parts: RemakeParts, place: readonly string[]) => Promise<void>;
 }
 
-type RowParts = Pick<RemakeParts, 'macs' | 'versions' | 'venues' | 'policies'>;
+export type RowParts = Pick<RemakeParts, 'macs' | 'versions' | 'keys' | 'venues' | 'policies'>;
 
 interface Remade {
   readonly place: readonly string[];
@@ -101,8 +101,7 @@ interface Remade {
 const SIGN: Readonly<
   Record<SignedTable['kind'], (parts: RowParts, sql: RecordingSql, remade: Remade) => Promise<number | undefined>>
 > = {
-  key: ({ macs: { keys: macs }, versions }, sql, { place: [id = ''], urgency }) =>
-    remakeKey({ macs, versions }, sql, { id, urgency }),
+  key: ({ keys }, sql, { place, urgency }) => keys.remake(sql, place, urgency),
   venue: ({ venues }, sql, { place, urgency }) => venues.remake(sql, place, urgency),
   policy: ({ policies }, sql, { place, urgency }) => policies.remake(sql, place, urgency),
   eligibility: remakeSubject,

@@ -7,7 +7,7 @@ import { versionIds, versionOfRow } from '../domain/versioned-record.ts';
 import type { InCaseTransaction } from './case-transaction.ts';
 import type { RecordingTransactions } from './ledger-writer.ts';
 import type { LossProgress } from './loss-progress.ts';
-import { isOutboxFull, remakeRow, type RemakeParts } from './remake-macs.ts';
+import { isOutboxFull, remakeRow, type RowParts } from './remake-macs.ts';
 import type { SeenVersions } from './ledger-versions.ts';
 import {
   membersAt,
@@ -19,7 +19,7 @@ import {
   type SignedTable,
 } from './signed-tables.ts';
 
-export interface ReviewParts extends Pick<RemakeParts, 'macs' | 'versions' | 'venues' | 'policies'> {
+export interface ReviewParts extends RowParts {
   readonly sql: Sql;
   readonly inSql: RecordingTransactions;
   readonly inTransaction: InCaseTransaction;

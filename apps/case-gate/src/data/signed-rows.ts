@@ -12,7 +12,7 @@ import {
 import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
-/** The columns that identify a row: environment and id. */
+/** The values that identify a row. */
 export type Place = readonly string[];
 
 /** Rows of one kind. Every change is the next version of a row, and a ledger record before the answer. */
@@ -48,12 +48,13 @@ export function signedRows<Row extends SignedRow>(
   const table = `gate.${kind.table}`;
   const columns = Object.keys(model.properties);
   const select = `SELECT ${columns.join(', ')}`;
-  const isPlace = `environment = $1 AND ${id[1]} = $2`;
+  const isPlace = id.map((column, at) => `${column} = $${at + 1}`).join(' AND ');
   const read = (row: Readonly<Record<string, unknown>>) => readRow(model, row);
   const valuesOf = (row: Row, mac: string) => [...columns.map((column) => row[column] ?? null), mac];
   const rows: SignedRows<Row> = {
     async list(environment, { limit, after }) {
-      const text = `${select} FROM ${table} WHERE environment = $1 AND ${id[1]} > $2 ORDER BY ${id[1]} LIMIT $3`;
+      const own = id.at(-1);
+      const text = `${select} FROM ${table} WHERE environment = $1 AND ${own} > $2 ORDER BY ${own} LIMIT $3`;
       const rows = await database.query<Record<string, unknown>>({ text, values: [environment, after, limit] });
       return rows.map(read);
     },

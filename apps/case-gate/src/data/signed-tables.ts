@@ -1,4 +1,5 @@
 import { ELIGIBILITY } from '../domain/eligibility-record.ts';
+import { KEYS } from '../domain/key.ts';
 import { POLICIES } from '../domain/policy.ts';
 import type { SignedKind } from '../domain/signed-row.ts';
 import { VENUES } from '../domain/venue.ts';
@@ -6,7 +7,7 @@ import { VENUES } from '../domain/venue.ts';
 /** A table of signed rows, for jobs that go through all of them. */
 export interface SignedTable {
   /** The first part of the ledger ids. */
-  readonly kind: 'key' | SignedKind<unknown>['kind'];
+  readonly kind: SignedKind<unknown>['kind'];
   /** For operators. */
   readonly what: string;
   readonly table: string;
@@ -32,12 +33,9 @@ const tableOf = ({ kind, what, table, id }: Pick<SignedTable, 'kind' | 'what' | 
   isVerified: 'true',
 });
 
-const KEYS: SignedTable = {
-  kind: 'key',
-  what: 'key',
-  table: 'api_keys',
+const KEY_TABLE: SignedTable = {
+  ...tableOf(KEYS),
   id: ['id'],
-  members: ['key_id'],
   // Tolerates any forged value.
   version: `CASE WHEN grants->>'version' ~ '^[1-9][0-9]{0,8}$' THEN (grants->>'version')::integer ELSE 0 END`,
   mac: `(grants->>'mac')`,
@@ -45,7 +43,12 @@ const KEYS: SignedTable = {
   isVerified: 'revoked_at IS NULL',
 };
 
-export const SIGNED_TABLES: readonly SignedTable[] = [KEYS, tableOf(VENUES), tableOf(POLICIES), tableOf(ELIGIBILITY)];
+export const SIGNED_TABLES: readonly SignedTable[] = [
+  KEY_TABLE,
+  tableOf(VENUES),
+  tableOf(POLICIES),
+  tableOf(ELIGIBILITY),
+];
 
 /** A row of a table: the values that identify it, always two. */
 export interface AtPlace {

@@ -11,14 +11,7 @@ import {
   type Subject,
   type SubjectRow,
 } from '../domain/eligibility-record.ts';
-import {
-  authenticGrants,
-  keyName,
-  keyVersion,
-  type GateCaller,
-  type KeyGrants,
-  type KeyState,
-} from '../domain/key-grants.ts';
+import { KEYS, readKey, type GateCaller, type Key, type KeyColumns } from '../domain/key.ts';
 import { readRow } from '../domain/model.ts';
 import { isRowAuthentic, rowName, rowVersion } from '../domain/signed-row.ts';
 import { VENUES, type Venue } from '../domain/venue.ts';
@@ -29,20 +22,16 @@ import type { PendingCheck, Refusal, SeenVersions } from './ledger-versions.ts';
 type Columns = Readonly<Record<string, unknown>>;
 
 /** Key columns of the look-up, which returns live keys only. */
-export type KeyRow = {
-  readonly key_hash: Buffer;
-  readonly id: string;
-  readonly owner_id: string;
-  readonly family_id: string;
-  readonly label: string;
-  readonly key_prefix: string;
+export type KeyRow = Omit<KeyColumns, 'revoked_at'> & {
   /** JSON text. */
   readonly grants: string;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly overlap_until: Date | null;
-  readonly replaces: string | null;
 };
+
+/** A key with its MAC. */
+export interface SignedKey {
+  readonly row: Key;
+  readonly mac: string;
+}
 
 const KEY_COLUMNS: readonly (keyof KeyRow)[] = [
   ...(['key_hash', 'id', 'owner_id', 'family_id', 'label', 'key_prefix', 'grants', 'replaces'] as const),
@@ -84,7 +73,7 @@ interface ConfirmedRecord {
 /** What this process has verified, to save verifying it again. Forgetting entries costs time only. */
 interface KnownRows {
   /** By hash of the key, as latin1. */
-  readonly keys: Map<string, Known<KeyRow, KeyGrants>>;
+  readonly keys: Map<string, Known<KeyRow, SignedKey>>;
   /** By name. */
   readonly subjects: Map<string, Known<SubjectRow, ConfirmedRecord>>;
   readonly venues: Map<string, Known<VenueRow, Venue>>;
@@ -229,30 +218,31 @@ export interface VerifiedKey extends Pick<GateCaller, 'keyId' | 'familyId' | 'en
 
 export function verifiedKey(
   row: KeyRow,
-  cached: Known<KeyRow, KeyGrants> | undefined,
+  cached: Known<KeyRow, SignedKey> | undefined,
   context: VerifyContext,
 ): VerifiedKey | 'corrupt' {
   const found = verifiedRow(
     {
       row,
       columns: KEY_COLUMNS,
-      name: seenName(keyName(row.id)),
+      name: seenName([KEYS.kind, row.id]),
       cached,
       keep: (known) => put(context.known.keys, row.key_hash.toString('latin1'), known),
       read() {
-        const value = authenticGrants(keyStateOf(row), JSON.parse(row.grants), context.macs.keys);
-        return value === undefined ? 'corrupt' : { value, version: value.version };
+        const { row: key, mac } = readKey({ ...row, revoked_at: null }, JSON.parse(row.grants));
+        if (mac === undefined || !isRowAuthentic(KEYS, { row: key, mac }, context.macs.keys)) return 'corrupt';
+        return { value: { row: key, mac }, version: key.record_version };
       },
     },
     context,
   );
   if (found === undefined || found === 'corrupt') return 'corrupt';
-  const { value: grants, remember } = found;
-  const { id: keyId, family_id: familyId, owner_id: environment } = row;
-  const key = { keyId, familyId, environment, scopes: grants.scopes, isKnown: remember === undefined };
+  const { value, remember } = found;
+  const { key_id: keyId, family_id: familyId, environment, scopes } = value.row;
+  const key = { keyId, familyId, environment, scopes, isKnown: remember === undefined };
   return remember === undefined
     ? key
-    : { ...key, pendingCheck: { record: keyVersion(keyStateOf(row), grants), remember } };
+    : { ...key, pendingCheck: { record: rowVersion(KEYS, value.row, value.mac), remember } };
 }
 
 interface VerifiedRecord {
@@ -333,10 +323,4 @@ export function verifiedVenue(
   // A closed venue is denied whatever the ledger says.
   if (remember === undefined || !venue.active) return { venue };
   return { venue, pendingCheck: { record: rowVersion(VENUES, venue, String(mac)), remember } };
-}
-
-function keyStateOf(row: KeyRow): KeyState {
-  const { id, owner_id: environment, family_id: familyId, label, key_prefix: keyPrefix, replaces } = row;
-  const times = { createdAt: row.created_at, expiresAt: row.expires_at, overlapUntil: row.overlap_until };
-  return { id, environment, familyId, label, keyPrefix, keyHash: row.key_hash, replaces, ...times, revokedAt: null };
 }

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { Time } from '../schemas.ts';
 import { caseMac, type Attachment, type CaseRecord, type Decision } from './case-record.ts';
 import { rowOf } from './eligibility-record.ts';
-import { keyVersion, signGrants } from './key-grants.ts';
+import { KEYS, readKey, signedGrants } from './key.ts';
 import { readRow } from './model.ts';
 import { POLICIES, type Policy } from './policy.ts';
 import { decisionMac, sealDocument } from './seal-case.ts';
@@ -59,13 +59,17 @@ describe('the MAC of a stored row stays the same, for', () => {
   });
 
   it('a key', () => {
-    const names = { id: 'key_1', environment: 'live', familyId: 'key_1', label: 'door', keyPrefix: 'gk_aaaaaaaaa' };
-    const ends = { expiresAt: null, replaces: null, overlapUntil: new Date(later), revokedAt: null };
-    const key = { ...names, ...ends, keyHash: Buffer.alloc(32, 7), createdAt: new Date(first) };
-    const grants = signGrants(key, { scopes: ['gate:check'], version: 1 }, macs);
+    const names = { id: 'key_1', owner_id: 'live', family_id: 'key_1', label: 'door', key_prefix: 'gk_aaaaaaaaa' };
+    const ends = { expires_at: null, replaces: null, overlap_until: new Date(later), revoked_at: null };
+    const columns = { ...names, ...ends, key_hash: Buffer.alloc(32, 7), created_at: new Date(first) };
     const mac = 's1:DKHqyQ0iqyhrqepS250lYJnhKjqtv0NGCvPosoVa6eE';
-    expect(grants.mac).toBe(mac);
-    expect(keyVersion(key, grants).data).toBe(
+    const grants = { scopes: ['gate:check'], version: 1, mac };
+    const { row } = readKey(columns, grants);
+    expect(signedGrants(row, macs)).toEqual(grants);
+    expect(isRowAuthentic(KEYS, readKey(columns, grants), macs)).toBe(true);
+    const { name, type, version, data } = rowVersion(KEYS, row, mac);
+    expect({ name, type, version }).toEqual({ name: ['key', 'key_1'], type: 'key.record', version: 1 });
+    expect(data).toBe(
       `{"environment":"live","expires_at":null,"key_id":"key_1","mac":"${mac}","overlap_until":"${later}","record_version":1,"revoked_at":null,"scopes":["gate:check"],"v":1}`,
     );
   });

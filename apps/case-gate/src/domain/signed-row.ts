@@ -13,7 +13,7 @@ export type SignedRow = Readonly<Record<string, unknown>> & {
 /** A kind of signed rows. Everything about them follows from this. */
 export interface SignedKind<Row> {
   /** The first part of their ledger ids. Must never change. */
-  readonly kind: 'venue' | 'policy' | 'eligibility';
+  readonly kind: 'key' | 'venue' | 'policy' | 'eligibility';
   /** For operators. */
   readonly what: string;
   readonly table: string;
@@ -22,8 +22,10 @@ export interface SignedKind<Row> {
    * optional: a row without a value has the MAC that it had before.
    */
   readonly model: Model<Row>;
-  /** The columns that identify a row. */
-  readonly id: readonly [environment: 'environment', id: string & keyof Row];
+  /** The columns that identify a row: an id that is unique, or the environment and one that is unique in it. */
+  readonly id: readonly (string & keyof Row)[];
+  /** The texts of a column in the MAC, where they are not those of every kind. */
+  readonly textsOf?: (column: string, value: unknown) => readonly string[];
 }
 
 /** Kinds whose ledger records are made of columns. Every reader of the ledger can see these. */
@@ -48,8 +50,10 @@ export function isRowAuthentic<Row extends SignedRow>(
   return isAuthentic(mac, macs, partsOf(kind, row));
 }
 
-function partsOf<Row extends SignedRow>({ model }: SignedKind<Row>, row: Row): string[] {
-  return Object.entries(model.properties).flatMap(([column, schema]) => textsOf(column, schema, row[column]));
+function partsOf<Row extends SignedRow>({ model, textsOf: own }: SignedKind<Row>, row: Row): string[] {
+  return Object.entries(model.properties).flatMap(
+    ([column, schema]) => own?.(column, row[column]) ?? textsOf(column, schema, row[column]),
+  );
 }
 
 function textsOf(column: string, schema: TSchema, value: unknown): string[] {

@@ -1,30 +1,23 @@
 import { ADMIN_LIST_RANGE, adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
-import type { KeyStore } from '@sealgate/auth';
-import { closedObject, enumOf, listQuery, type Route } from '@sealgate/http';
+import { closedObject, listQuery, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { RecordingSql } from '../data/ledger-writer.ts';
-import { SCOPES, type KeyGrants, type Scope } from '../domain/key-grants.ts';
-import { DEFAULT_ENVIRONMENT, Environment, Name, Text, Texts } from '../schemas.ts';
+import type { SignedKeys } from '../data/keys-store.ts';
+import { Key, type KeyGrants } from '../domain/key.ts';
+import { answered } from '../domain/model.ts';
+import { DEFAULT_ENVIRONMENT } from '../schemas.ts';
 import { EnvironmentQuery, environmentQuery, type AdminPorts } from './admin-base.ts';
 
-const MintBody = closedObject({
-  label: Name,
-  environment: Environment,
-  scopes: Type.Array(enumOf('Scope', SCOPES), { uniqueItems: true }),
-  ...keyTerms,
-});
+const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scopes']).properties, ...keyTerms });
 
 const view = keyView<KeyGrants>({
-  members: { environment: Text, scopes: Texts },
+  members: answered(Type.Pick(Key, ['environment', 'scopes'])).properties,
   membersOf: ({ ownerId, grants }) => ({ environment: ownerId, scopes: grants.scopes }),
   rawKey: 'Returned only once.',
 });
 
 export interface AdminKeysPorts extends AdminPorts {
-  readonly keys: KeyStore<KeyGrants, RecordingSql, readonly Scope[]>;
-  /** The environment of a key; undefined where there is no such key. */
-  readonly environmentOfKey: (id: string) => Promise<string | undefined>;
+  readonly keys: SignedKeys;
 }
 
 export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
@@ -43,7 +36,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
   });
   /** A key is found in any environment unless one is named. The ledger may know a key whose row is gone. */
   const environmentOfId = async (id: string, { environment }: { readonly environment?: string }) =>
-    environment ?? (await ports.environmentOfKey(id)) ?? DEFAULT_ENVIRONMENT;
+    environment ?? (await ports.keys.environmentOf(id)) ?? DEFAULT_ENVIRONMENT;
   return [
     adminRoute({
       ...of.minting,

@@ -9,7 +9,7 @@ import {
   type GateDecision,
   type GateLookup,
 } from '../domain/check-entry.ts';
-import type { GateCaller } from '../domain/key-grants.ts';
+import type { GateCaller } from '../domain/key.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
 import {
   areIds,

@@ -16,7 +16,7 @@ import {
   type GateLookup,
   type EntryIds,
 } from '../domain/check-entry.ts';
-import type { GateCaller } from '../domain/key-grants.ts';
+import type { GateCaller } from '../domain/key.ts';
 import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId, Verdict } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();

@@ -6,7 +6,7 @@ import { settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import { PackAttachment, TimelineEntry } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
-import type { GateCaller } from '../domain/key-grants.ts';
+import type { GateCaller } from '../domain/key.ts';
 import { CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 

@@ -1,7 +1,7 @@
 import type { Jwks } from '@sealgate/envelope';
 import { JwkSet, openObject, publicDocument, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { GateCaller } from '../domain/key-grants.ts';
+import type { GateCaller } from '../domain/key.ts';
 import { Text, Time } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();
