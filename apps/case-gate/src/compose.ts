@@ -12,12 +12,16 @@ import { readEligibility, readHistory, readUnconfirmed } from './data/eligibilit
 import { canLookUp } from './data/caller-lookups.ts';
 import { waitingWork } from './data/background.ts';
 import type { RecordsPorts } from './routes/records.ts';
-import { openParts, type Basics, type Parts } from './parts.ts';
 import { publicDescription } from './openapi.ts';
+import { openParts, type Basics, type Parts as Opened } from './parts.ts';
+import { startWork } from './start-work.ts';
+
+type Parts = Opened & { readonly worker: ReturnType<typeof startWork> };
 
 /** Opens all resources and creates the listeners. */
 export async function compose(basics: Basics, own: Own): Promise<Composition> {
-  const parts = await openParts(basics, own);
+  const opened = await openParts(basics, own);
+  const parts = { ...opened, worker: startWork(basics, opened) };
   const base: GateAppBase = { ...basics.appBase, isReachable: parts.isReachable };
   return {
     // A door does not wait for a schema to be compiled.

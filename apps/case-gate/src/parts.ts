@@ -31,7 +31,6 @@ import { POLICIES } from './domain/policy.ts';
 import { VENUES } from './domain/venue.ts';
 import type { GateMetrics } from './gate-metrics.ts';
 import { migrations, SCHEMA } from './gate-migrations.ts';
-import { startWork } from './start-work.ts';
 
 export const NAME = 'case-gate';
 
@@ -110,9 +109,7 @@ export async function openParts(basics: Basics, own: Own) {
   };
   const secretWatch = surface.watchSecrets(secretUses);
   const work = { inTransaction, inSql: writer.inTransaction, eligibility, target, onConflict, secretWatch };
-  const parts = { ...surface, ...opened, ...work };
-  const worker = startWork(basics, parts);
-  return { ...parts, ...lookups, worker };
+  return { ...surface, ...opened, ...work, ...lookups };
 }
 
 /** The gate has a connection pool of its own, so that no other work delays a check. */
@@ -152,7 +149,7 @@ function targetOf({ ledgerChannel: channel }: GateConfig) {
   return { network: parsed.networkId, channel };
 }
 
-export type GateMacs = ReturnType<typeof macsOf>;
+type GateMacs = ReturnType<typeof macsOf>;
 
 /** MAC keys, which the database never sees. The labels must never change. */
 function macsOf({ serverSecrets }: GateConfig) {
@@ -214,7 +211,7 @@ function openLookups(
 }
 
 /** The ledger that receives the seals of cases, selected by LEDGER_DRIVER. */
-export interface SealLedger extends Pick<LedgerAppender, 'append'>, Pick<LedgerReader, 'prove'> {
+interface SealLedger extends Pick<LedgerAppender, 'append'>, Pick<LedgerReader, 'prove'> {
   /** Whether seals are in the embedded log, where each can be proved and queried by SQL. */
   readonly isLog: boolean;
   /** The fault of the ledger, or null. Settles within half a second. */

@@ -1,42 +1,10 @@
-import type { SecretWatch, Surface } from '@sealgate/audit';
-import type { EmbeddedLedger } from '@sealgate/ledger-embedded';
 import { removalStep } from '@sealgate/storage';
 import { drainOutbox, expireCases, keepProofs, oldRows } from './data/background.ts';
 import { keepProof } from './data/case-reads.ts';
-import type { DecisionLog } from './data/decision-log.ts';
-import type { InCaseTransaction } from './data/case-transaction.ts';
-import type { SignedKeys } from './data/keys-store.ts';
-import type { LedgerVersions, SeenVersions, LossWatch } from './data/ledger-versions.ts';
-import type { RecordingTransactions } from './data/ledger-writer.ts';
 import { lossProgress } from './data/loss-progress.ts';
 import { remakeMacs } from './data/remake-macs.ts';
 import { lossReview } from './data/review-losses.ts';
-import type { SignedRows } from './data/signed-rows.ts';
-import type { EligibilityPorts } from './domain/change-eligibility.ts';
-import type { Policy } from './domain/policy.ts';
-import type { LedgerTarget } from './domain/seal-case.ts';
-import type { Venue } from './domain/venue.ts';
-import type { Basics, GateMacs, SealLedger } from './parts.ts';
-
-type WorkParts = Pick<Surface, 'sql' | 'repeat' | 'retain'> & {
-  /** The ledger of row versions. */
-  readonly ledger: EmbeddedLedger;
-  readonly sealLedger: SealLedger;
-  readonly inTransaction: InCaseTransaction;
-  readonly inSql: RecordingTransactions;
-  readonly macs: GateMacs;
-  readonly keys: SignedKeys;
-  readonly venues: SignedRows<Venue>;
-  readonly policies: SignedRows<Policy>;
-  readonly secretWatch: SecretWatch;
-  readonly eligibility: EligibilityPorts;
-  readonly target: LedgerTarget;
-  readonly onConflict: (recordId: string) => void;
-  readonly versions: LedgerVersions;
-  readonly seen: SeenVersions;
-  readonly losses: LossWatch;
-  readonly decisions: Pick<DecisionLog, 'seal'>;
-};
+import type { Basics, Parts } from './parts.ts';
 
 const OUTBOX_EVERY_MS = 250;
 const PROOFS_EVERY_MS = 1000;
@@ -49,7 +17,7 @@ const LOSS_REVIEW_PAGE_ROWS = 100;
 const HEADS_EVERY_MS = 60_000;
 
 /** Starts the background jobs. */
-export function startWork(basics: Basics, parts: WorkParts) {
+export function startWork(basics: Basics, parts: Parts) {
   const { config, now } = basics;
   const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, repeat, retain } = parts;
   const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
@@ -77,7 +45,7 @@ export function startWork(basics: Basics, parts: WorkParts) {
 /**
  * Replaces MACs made by a former server secret, once all processes use the new one. Idle for an hour once none is left.
  */
-function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+function remaking({ config, now, log, counters }: Basics, parts: Parts): () => Promise<void> {
   const { secretWatch, eligibility } = parts;
   const remade = {
     ...parts,
@@ -99,7 +67,7 @@ function remaking({ config, now, log, counters }: Basics, parts: WorkParts): () 
 }
 
 /** Reviews rows after a declared loss of ledger records. */
-function reviewing({ now, newId, log, counters }: Basics, parts: WorkParts): () => Promise<void> {
+function reviewing({ now, newId, log, counters }: Basics, parts: Parts): () => Promise<void> {
   return lossReview({
     ...parts,
     sealsAreInLog: parts.sealLedger.isLog,

@@ -1,6 +1,7 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
+import type { CaseRecord, Decision } from './case-record.ts';
 import { invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import {
@@ -46,8 +47,15 @@ export async function registerSubject(
 export async function applyDecision(
   tx: CaseTransaction,
   ports: EligibilityPorts,
-  { environment, subjectRef, actor, candidate }: Subject & { actor: string; candidate: CurrentDecision },
+  {
+    record: of,
+    decision,
+    ledgerId,
+    actor,
+  }: { record: CaseRecord; decision: Decision; ledgerId: string | null; actor: string },
 ): Promise<void> {
+  const { environment, subject_ref: subjectRef } = of;
+  const candidate = currentDecisionOf(of, decision, ledgerId);
   const stored = await tx.lockEligibility(environment, subjectRef);
   if (stored.kind === 'corrupt') return ports.onCorrupt({ environment, subjectRef });
   const at = new Date(ports.now());
@@ -59,6 +67,22 @@ export async function applyDecision(
   // A record that allowed entry must not be restored later, so its end is in the ledger before the answer.
   const urgency = storedStatus(record) === 'eligible' ? 'before the answer' : 'soon';
   await save(tx, next, { event: candidate.decision === 'approve' ? 'approved' : 'declined', actor, urgency });
+}
+
+/** A final decision, as it enters the record of its subject. */
+function currentDecisionOf(record: CaseRecord, decision: Decision, ledgerId: string | null): CurrentDecision {
+  return {
+    decision: decision.decision === 'approve' ? 'approve' : 'decline',
+    case_id: record.case_id,
+    policy_version: decision.policy_version,
+    decision_id: decision.decision_id,
+    decided_at: decision.decided_at,
+    ledger_record_id: ledgerId,
+    reason_codes: decision.reason_codes,
+    venue_ids: record.venue_ids,
+    valid_from: decision.decided_at,
+    valid_until: decision.valid_until,
+  };
 }
 
 export type SubjectAction = 'suspend' | 'reinstate' | 'revoke';

@@ -5,7 +5,6 @@ import type { CaseRecord, Decision, DecisionOutcome, NewDecision } from './case-
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
-import type { CurrentDecision } from './eligibility-record.ts';
 import type { RecordOf } from './model.ts';
 import { evaluateRules } from './policy-rules.ts';
 import type { Policy, PolicyRules } from './policy.ts';
@@ -58,9 +57,7 @@ export async function decideCase(
   await tx.saveCase(next);
   await tx.addEvent(record.case_id, eventOf(next, decision, order.actor));
   if (decision.decision === 'decline') {
-    const candidate = currentDecisionOf(next, decision, null);
-    const { environment, subject_ref: subjectRef } = record;
-    await applyDecision(tx, ports, { environment, subjectRef, actor: order.actor, candidate });
+    await applyDecision(tx, ports, { record: next, decision, ledgerId: null, actor: order.actor });
   }
   return { record: next, decision, repeated: false };
 }
@@ -165,22 +162,6 @@ function eventOf({ status }: CaseRecord, made: Decision, actor: string) {
   const { decision_id, policy_version, decision, reason_codes, valid_until, decided_by } = made;
   const data = { status, decision_id, policy_version, decision, reason_codes, valid_until, decided_by };
   return { event: made.is_final ? 'case.decided' : 'case.referred', actor, at: new Date(made.decided_at), data };
-}
-
-/** A final decision, as it enters the record of its subject. */
-export function currentDecisionOf(record: CaseRecord, decision: Decision, ledgerId: string | null): CurrentDecision {
-  return {
-    decision: decision.decision === 'approve' ? 'approve' : 'decline',
-    case_id: record.case_id,
-    policy_version: decision.policy_version,
-    decision_id: decision.decision_id,
-    decided_at: decision.decided_at,
-    ledger_record_id: ledgerId,
-    reason_codes: decision.reason_codes,
-    venue_ids: record.venue_ids,
-    valid_from: decision.decided_at,
-    valid_until: decision.valid_until,
-  };
 }
 
 function unknownPolicy(detail: string): AppError {

@@ -7,7 +7,6 @@ import type { CaseRecord, Decision, Seal, Attachment } from './case-record.ts';
 import { move } from './case-states.ts';
 import type { CaseTransaction, InTransaction } from './case-transaction.ts';
 import { applyDecision, type EligibilityPorts } from './change-eligibility.ts';
-import { currentDecisionOf } from './decide-case.ts';
 import { isAuthentic, ledgerRecordId, macOf } from './versioned-record.ts';
 
 export const SEAL_RECORD_TYPE = 'case.seal';
@@ -212,8 +211,7 @@ export async function completeSeal(
   // Apply what was decided and sealed, whatever happened to the rows meanwhile.
   const document = await decidedDocument(tx, record, { ports, decision });
   if (document !== seal.document) throw new Error(`The seal of ${seal.case_id} does not match its decision.`);
-  const candidate = currentDecisionOf(next, decision, recordId);
-  await applyDecision(tx, ports, { environment, subjectRef: record.subject_ref, actor, candidate });
+  await applyDecision(tx, ports, { record: next, decision, ledgerId: recordId, actor });
   return { seal: sealed, byThis: true };
 }
 
