@@ -20,12 +20,7 @@ export {
   rotationTerms,
   type KeyView,
 } from './key-routes.ts';
-export { DeclaredLoss } from './ledger-loss.ts';
-export {
-  adminLedgerRoutes,
-  type AdminLedgerPorts,
-  type AuditLedgerChange,
-  type LedgerAdministration,
-} from './ledger-routes.ts';
+export { DeclaredLoss, type AuditLedgerChange } from './ledger-loss.ts';
+export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';

@@ -8,7 +8,6 @@ import {
 } from '@sealgate/ledger-port';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
-import type { AuditLedgerChange } from './ledger-routes.ts';
 
 const Text = Type.String();
 const Note = 'A signed note (C2SP tlog-checkpoint)';
@@ -73,6 +72,17 @@ export interface LossAdministration {
     declared: { reason: string; checkpoint: string; actor: string; requestId: string },
   ): Promise<boolean>;
 }
+
+/** Writes an audit event about a record or a channel. */
+export type AuditLedgerChange = (
+  context: { readonly caller: AdminCaller; readonly requestId: string },
+  change: {
+    readonly action: string;
+    readonly resource: string;
+    readonly resourceId: string;
+    readonly detail: Readonly<Record<string, string>>;
+  },
+) => Promise<void>;
 
 const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 

@@ -5,7 +5,14 @@ import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
-import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './ledger-loss.ts';
+import {
+  type AuditLedgerChange,
+  knownChannel,
+  ledgerCall,
+  type LossAdministration,
+  lossRoutes,
+  noChannel,
+} from './ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
 
@@ -20,17 +27,6 @@ export interface LedgerAdministration extends LedgerReader, LossAdministration {
   /** Works for a few seconds. Undefined if there is no such channel. Rejects with ArchiveRefusedError. */
   archiveRecords(order: ArchiveOrder): Promise<ArchiveProgress | undefined>;
 }
-
-/** Writes an audit event about a record or a channel. */
-export type AuditLedgerChange = (
-  context: { readonly caller: AdminCaller; readonly requestId: string },
-  change: {
-    readonly action: string;
-    readonly resource: string;
-    readonly resourceId: string;
-    readonly detail: Readonly<Record<string, string>>;
-  },
-) => Promise<void>;
 
 export interface AdminLedgerPorts {
   readonly ledger: LedgerAdministration;
