@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, textOf } from './json-object.ts';
-import type { OptionRows } from './option-rows.ts';
+import type { Field, Operation } from './operations.ts';
+import { plain, type OptionRows } from './option-rows.ts';
 import { cellText, type Format, printable } from './row-table.ts';
 
 export const ENVIRONMENT: OptionRows = { '--environment <name>': 'the environment (default: live)' };
@@ -24,6 +25,31 @@ export const successorOf = (owner: string): OptionRows => ({
   '--replaces <keyId>': `the live key of this ${owner} that it replaces`,
   '--overlap-seconds <n>': 'how long the replaced key stays valid (default: 0)',
 });
+
+const PLACEHOLDERS: Readonly<Record<Field['type'], string>> = {
+  ...{ string: 'text', time: 'time', integer: 'n', boolean: 'true|false', list: 'text', json: 'file' },
+};
+
+/** The options of an operation that has none in its row: one for each parameter and member, but pages have their own. */
+export function defaultOptions({ query, body = {} }: Operation, besides: readonly string[]): OptionRows {
+  // A member has the same name as a parameter only if it replaces it.
+  const fields = Object.entries({ ...body, ...query, ...body }).filter(
+    ([name]) => ![...besides, ...PAGE].includes(name),
+  );
+  return Object.fromEntries(
+    fields.map(([name, { type, description = `sets ${name}`, choices }]) => {
+      const flag = `--${plain(name, '-')} `;
+      const [known] = Object.entries(KNOWN).filter(([flags]) => flags.startsWith(flag));
+      const words = choices === undefined ? description : `${description}: <choices>`;
+      return known ?? [`${flag}<${PLACEHOLDERS[type]}>`, { words, sets: name }];
+    }),
+  );
+}
+
+/** Options in the same words for every operation that has them. */
+const KNOWN: OptionRows = { ...ENVIRONMENT, ...PERIOD, ...REASON, ...LABEL, ...EXPIRY };
+
+const PAGE = ['limit', 'cursor'];
 
 export const limitsText: Format = (value) => {
   if (value === null) return 'default';

@@ -1,4 +1,4 @@
-import type { CodeCommand, Group } from './command-spec.ts';
+import type { Group } from './command-spec.ts';
 import { auditGroups } from './groups/audit.ts';
 import { caseGateGroups } from './groups/case-gate.ts';
 import { databaseGroup } from './groups/database.ts';
@@ -6,15 +6,7 @@ import { ingestGatewayGroups } from './groups/ingest-gateway.ts';
 import { ledgerGroup } from './groups/ledger.ts';
 import { riskPartnerGroups } from './groups/risk-partner.ts';
 import { secretsGroup } from './groups/secrets.ts';
-import { type Row, rowCommand } from './row-command.ts';
-
-/** A group as a table: a row for each command that is a request, and others as code. */
-export interface GroupRows extends Omit<Group, 'commands'> {
-  /** The answers of its rows for people; by default their members. */
-  readonly text?: Row['text'];
-  /** By name and arguments, such as `get <networkId>`, with the name of a nested group before it. */
-  readonly commands: Readonly<Record<string, Row | CodeCommand>>;
-}
+import { type GroupRows, rowCommand } from './row-command.ts';
 
 /** By surface. */
 export const TABLE: readonly GroupRows[] = [

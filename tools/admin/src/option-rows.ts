@@ -2,7 +2,6 @@ import assert from 'node:assert';
 import type { JsonValue } from '@sealgate/json';
 import { Option } from 'commander';
 import { integerOption, listOption } from './command-spec.ts';
-import { ENVIRONMENT, EXPIRY, LABEL, PERIOD, REASON } from './common-rows.ts';
 import { UsageError } from './errors.ts';
 import { isObject, readJsonFile } from './json-object.ts';
 import type { Field, Fields, Operation } from './operations.ts';
@@ -37,31 +36,6 @@ export interface OptionRow {
 export type Given = Readonly<Record<string, unknown>>;
 
 export type JsonMembers = { [member: string]: JsonValue };
-
-const PLACEHOLDERS: Readonly<Record<Field['type'], string>> = {
-  ...{ string: 'text', time: 'time', integer: 'n', boolean: 'true|false', list: 'text', json: 'file' },
-};
-
-/** The options of an operation that has none in its row: one for each parameter and member, but pages have their own. */
-export function defaultOptions({ query, body = {} }: Operation, besides: readonly string[]): OptionRows {
-  // A member has the same name as a parameter only if it replaces it.
-  const fields = Object.entries({ ...body, ...query, ...body }).filter(
-    ([name]) => ![...besides, ...PAGE].includes(name),
-  );
-  return Object.fromEntries(
-    fields.map(([name, { type, description = `sets ${name}`, choices }]) => {
-      const flag = `--${plain(name, '-')} `;
-      const [known] = Object.entries(KNOWN).filter(([flags]) => flags.startsWith(flag));
-      const words = choices === undefined ? description : `${description}: <choices>`;
-      return known ?? [`${flag}<${PLACEHOLDERS[type]}>`, { words, sets: name }];
-    }),
-  );
-}
-
-/** Options in the same words for every operation that has them. */
-const KNOWN: OptionRows = { ...ENVIRONMENT, ...PERIOD, ...REASON, ...LABEL, ...EXPIRY };
-
-const PAGE = ['limit', 'cursor'];
 
 /** An option, and what it sets. */
 interface Input {
@@ -174,7 +148,7 @@ export function memberNamed(fields: Fields, name: string): string | undefined {
 }
 
 /** The words of a name in lower case, with that between them. */
-function plain(name: string, between = ''): string {
+export function plain(name: string, between = ''): string {
   return name
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     .replace(/^_/, '')

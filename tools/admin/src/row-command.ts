@@ -1,10 +1,11 @@
 import assert from 'node:assert';
 import { segment, type Call, type JsonAnswer } from './admin-api.ts';
-import { type CommandSpec, yesOption } from './command-spec.ts';
+import { type CodeCommand, type CommandSpec, type Group, yesOption } from './command-spec.ts';
 import { type ExitCode, UsageError } from './errors.ts';
+import { defaultOptions } from './common-rows.ts';
 import type { JsonObject } from './json-object.ts';
 import { operations, type Operation } from './operations.ts';
-import { defaultOptions, type Given, Inputs, type JsonMembers, memberNamed, type OptionRows } from './option-rows.ts';
+import { type Given, Inputs, type JsonMembers, memberNamed, type OptionRows } from './option-rows.ts';
 import { pageOptions, printList } from './print-list.ts';
 import { type Column, type Format, rowFields } from './row-table.ts';
 import type { Session } from './session.ts';
@@ -54,6 +55,14 @@ export interface Row {
     args: readonly string[],
     given: Given,
   ) => Promise<ExitCode | void>;
+}
+
+/** A group as a table: a row for each command that is a request, and others as code. */
+export interface GroupRows extends Omit<Group, 'commands'> {
+  /** The answers of its rows for people; by default their members. */
+  readonly text?: Row['text'];
+  /** By name and arguments, such as `get <networkId>`, with the name of a nested group before it. */
+  readonly commands: Readonly<Record<string, Row | CodeCommand>>;
 }
 
 export interface Completing {

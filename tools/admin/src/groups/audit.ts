@@ -1,7 +1,6 @@
 import { PERIOD } from '../common-rows.ts';
-import type { GroupRows } from '../groups.ts';
 import { printPages } from '../print-list.ts';
-import type { Row } from '../row-command.ts';
+import type { GroupRows, Row } from '../row-command.ts';
 
 const printJson: NonNullable<Row['run']> = async (session, request) => {
   const { value } = await session.api.json(request);

@@ -1,8 +1,7 @@
 import { ENVIRONMENT, EXPIRY, LABEL, mintedText, neverText, PERIOD, REASON, successorOf } from '../common-rows.ts';
-import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
 import { printLines } from '../print-list.ts';
-import type { Row } from '../row-command.ts';
+import type { GroupRows, Row } from '../row-command.ts';
 import { type Format, rowFields } from '../row-table.ts';
 
 const surfaces = ['case-gate'];

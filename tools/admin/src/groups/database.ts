@@ -2,8 +2,8 @@ import { Option } from 'commander';
 import { acceptTimeline, describeServers, type ServerReport } from '@sealgate/storage';
 import { type CodeCommand, yesOption } from '../command-spec.ts';
 import { EXIT_CODES, UnreachableError, UsageError } from '../errors.ts';
-import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
+import type { GroupRows } from '../row-command.ts';
 import { type Column, rowFields, RowTable } from '../row-table.ts';
 import type { Session } from '../session.ts';
 

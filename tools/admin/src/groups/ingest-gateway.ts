@@ -9,9 +9,9 @@ import {
   PERIOD,
   successorOf,
 } from '../common-rows.ts';
-import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
 import type { OptionRows } from '../option-rows.ts';
+import type { GroupRows } from '../row-command.ts';
 import { cellText, countText, type Format, grantText, rowFields } from '../row-table.ts';
 import { sources } from './sources.ts';
 

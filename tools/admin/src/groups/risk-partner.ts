@@ -1,7 +1,7 @@
 import { LABEL, mintedText, successorOf } from '../common-rows.ts';
-import type { GroupRows } from '../groups.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { OptionRows } from '../option-rows.ts';
+import type { GroupRows } from '../row-command.ts';
 import { cellText, type Format, rowFields } from '../row-table.ts';
 import { createFramework, frameworkText } from './framework-requirements.ts';
 

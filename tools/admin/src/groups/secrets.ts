@@ -4,8 +4,8 @@ import { generateNoteKey } from '@sealgate/merkle';
 import { Option } from 'commander';
 import type { CodeCommand } from '../command-spec.ts';
 import { EXIT_CODES, UsageError } from '../errors.ts';
-import type { GroupRows } from '../groups.ts';
 import type { JsonObject } from '../json-object.ts';
+import type { GroupRows } from '../row-command.ts';
 import { printable, rowFields } from '../row-table.ts';
 
 /** Response of `GET /admin/v1/secrets`; see `SecretReport`. */

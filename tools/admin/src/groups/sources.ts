@@ -1,10 +1,9 @@
 import { LIMITS, networkLimitsText, PERIOD } from '../common-rows.ts';
 import { UsageError } from '../errors.ts';
-import type { GroupRows } from '../groups.ts';
 import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import { operations } from '../operations.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
-import type { Row } from '../row-command.ts';
+import type { GroupRows, Row } from '../row-command.ts';
 import { cellText, type Format, grantText, printable, rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
 import { SECRET_FILE, secretFrom, SIGNATURE, withOthers } from './source-signature.ts';
