@@ -10,16 +10,7 @@ export {
   type AdminSignIn,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
-export {
-  afterKey,
-  endingOf,
-  keyPosition,
-  keyRoutes,
-  keyTerms,
-  keyView,
-  rotationTerms,
-  type KeyView,
-} from './key-routes.ts';
+export { afterKey, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
 export { DeclaredLoss, type AuditLedgerChange } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';

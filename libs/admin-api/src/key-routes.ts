@@ -1,27 +1,14 @@
-import type { ApiKeyRow, KeyPosition, KeyStore, MintedApiKey } from '@sealgate/auth';
+import type { ApiKeyRow, KeyPosition, KeyStore, MintedApiKey, NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { instantText, lineOfText, named, orNull, type Reply } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
+import { Type, type TObject, type TProperties } from '@sinclair/typebox';
 import { readPage } from './admin-app.ts';
 import { resourceRoutes } from './resource-routes.ts';
 
-/** What a body asks of a new key, whatever its surface. */
-interface KeyTerms {
-  readonly label: string;
-  readonly expiresAt?: string | undefined;
-  readonly replaces?: string | undefined;
-  readonly overlapSeconds?: number | undefined;
-}
-
 /** How a surface shows its keys. */
-export interface KeyView<Grants> {
-  readonly minted: TSchema;
-  readonly mintedOf: (key: MintedApiKey<Grants>) => object;
-  readonly row: TSchema;
-  readonly rowOf: (key: ApiKeyRow<Grants>) => object;
-}
+type KeyView<Grants> = ReturnType<typeof keyView<Grants>>;
 
 interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context> {
   readonly path: Path;
@@ -39,6 +26,8 @@ interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context>
   ) => Promise<Result>;
   readonly cursors: CursorCodec;
   readonly now: () => number;
+  /** The refusal where there is no such key. */
+  readonly noKey?: () => AppError;
 }
 
 /** An id in a path or a body. A value that cannot be an id finds no row. */
@@ -54,46 +43,46 @@ export const rotationTerms = {
 /** Members of the body of a mint, with the end of the key. */
 export const keyTerms = { expiresAt: Type.Optional(instantText()), ...rotationTerms };
 
-/** The view of a key that shows everything; `members` are those that only this surface has. */
+const ENDS_AT = 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.';
+const ENDING = {
+  revokedAt: orNull(Time),
+  endsAt: orNull({ ...Time, description: ENDS_AT }),
+  lastUsedAt: orNull(Time),
+};
+
+interface ShownMembers<Grants> {
+  /** Members that only this surface has: of the grants, or as `membersOf` says. */
+  readonly members?: TProperties;
+  readonly membersOf?: (key: ApiKeyRow<Grants>) => object;
+  /** All members of an answer to a mint besides id and raw key, and what a row shows after them; by default all. */
+  readonly own?: TProperties;
+  readonly ending?: TProperties;
+  readonly rawKey?: string;
+}
+
+/** The view of a key: the schemas of its answers, which are the lists of the members that they show. */
 export function keyView<Grants>({
   members,
-  membersOf,
+  membersOf = () => ({}),
+  own = { label: Text, keyPrefix: Text, ...members, createdAt: Time, expiresAt: orNull(Time), replaces: orNull(Text) },
+  ending = ENDING,
   rawKey = 'Shown only once.',
-}: {
-  readonly members: TProperties;
-  readonly membersOf: (key: ApiKeyRow<Grants>) => object;
-  readonly rawKey?: string;
-}): KeyView<Grants> {
-  const ends = 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.';
-  const own = {
-    label: Text,
-    keyPrefix: Text,
-    ...members,
-    createdAt: Time,
-    expiresAt: orNull(Time),
-    replaces: orNull(Text),
+}: ShownMembers<Grants>) {
+  const minted = named('MintedKey', Type.Object({ id: Text, rawKey: Type.String({ description: rawKey }), ...own }));
+  const row = named('Key', Type.Object({ id: Text, ...own, ...ending }));
+  const shownIn = ({ properties }: TObject, key: ApiKeyRow<Grants>): object => {
+    const all = new Map<string, unknown>(Object.entries({ ...key.grants, ...key, ...membersOf(key) }));
+    return Object.fromEntries(Object.keys(properties).map((name) => [name, shownAs(all.get(name))]));
   };
-  const ending = { revokedAt: orNull(Time), endsAt: orNull({ ...Time, description: ends }), lastUsedAt: orNull(Time) };
-  const ownOf = (key: ApiKeyRow<Grants>) => ({
-    label: key.label,
-    keyPrefix: key.keyPrefix,
-    ...membersOf(key),
-    createdAt: key.createdAt.toISOString(),
-    expiresAt: timeText(key.expiresAt),
-    replaces: key.replaces,
-  });
   return {
-    minted: named('MintedKey', Type.Object({ id: Text, rawKey: Type.String({ description: rawKey }), ...own })),
-    mintedOf: (key) => ({ id: key.id, rawKey: key.rawKey, ...ownOf(key) }),
-    row: named('Key', Type.Object({ id: Text, ...own, ...ending })),
-    rowOf: (key) => ({ id: key.id, ...ownOf(key), ...endingOf(key) }),
+    minted,
+    mintedOf: (key: MintedApiKey<Grants>) => shownIn(minted, key),
+    row,
+    rowOf: (key: ApiKeyRow<Grants>) => shownIn(row, key),
   };
 }
 
-/** The end and the last use of a key as rows show them. */
-export function endingOf({ revokedAt, endsAt, lastUsedAt }: ApiKeyRow<unknown>) {
-  return { revokedAt: timeText(revokedAt), endsAt: timeText(endsAt), lastUsedAt: timeText(lastUsedAt) };
-}
+const shownAs = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : (value ?? null));
 
 /** The place of a key in a list, as a cursor holds it. */
 export const keyPosition = ({ createdAt, id }: KeyPosition): [string, string] => [createdAt.toISOString(), id];
@@ -112,7 +101,7 @@ export function afterKey(position: unknown): { readonly after?: KeyPosition } {
 export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Context>(
   options: KeyRoutesOptions<Path, Grants, NewGrants, Sql, Context>,
 ) {
-  const { path, params, view, store, audited, cursors, now } = options;
+  const { path, params, view, store, audited, cursors, now, noKey = noSuchKey } = options;
   const { creating, listing, reading, deleting } = resourceRoutes({
     name: 'Key',
     said: 'The key.',
@@ -132,20 +121,12 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
     /** @throws AppError INVALID_REQUEST if the key would never be valid; what the store throws. */
     async mint(
       context: Context,
-      key: KeyTerms & { readonly ownerId: string; readonly grants: NewGrants },
+      { expiresAt, ...key }: Omit<NewApiKey<NewGrants>, 'expiresAt'> & { readonly expiresAt?: string | undefined },
     ): Promise<Reply> {
-      const { ownerId, label, grants, expiresAt, replaces, overlapSeconds } = key;
-      const order = {
-        ownerId,
-        label,
-        grants,
-        ...expiryOf(expiresAt, now()),
-        ...(replaces === undefined ? {} : { replaces }),
-        ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
-      };
+      const order = { ...key, expiresAt: expiryOf(expiresAt, now()) };
       const minted = await audited(context, async (sql, record) => {
         const made = await store.mint(order, sql);
-        await record('mint', { id: made.id, ownerId });
+        await record('mint', { id: made.id, ownerId: key.ownerId });
         return made;
       });
       return { status: 201, body: view.mintedOf(minted), holdsSecret: true };
@@ -184,14 +165,11 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
   } as const;
 }
 
-const noKey = (): AppError => new AppError('NOT_FOUND', 'There is no such key.');
+const noSuchKey = (): AppError => new AppError('NOT_FOUND', 'There is no such key.');
 
-const timeText = (at: Date | null): string | null => at?.toISOString() ?? null;
-
-function expiryOf(text: string | undefined, now: number): { readonly expiresAt?: Date } {
-  if (text === undefined) return {};
-  const expiresAt = instantOf(text);
-  if (expiresAt.getTime() > now) return { expiresAt };
+function expiryOf(text: string | undefined, now: number): Date | undefined {
+  const expiresAt = text === undefined ? undefined : instantOf(text);
+  if (expiresAt === undefined || expiresAt.getTime() > now) return expiresAt;
   throw new AppError('INVALID_REQUEST', 'The key would never be valid.', {
     faults: [{ in: 'body', pointer: '/expiresAt', detail: 'expiresAt must be in the future.' }],
   });

@@ -25,11 +25,11 @@ export interface NewApiKey<Grants> {
   readonly ownerId: string;
   readonly label: string;
   readonly grants: Grants;
-  readonly expiresAt?: Date;
+  readonly expiresAt?: Date | undefined;
   /** The id of a live key of the same owner, which ends when `overlapSeconds` have passed. */
-  readonly replaces?: string;
+  readonly replaces?: string | undefined;
   /** 0 (the default) to 604800. Ignored without `replaces`. */
-  readonly overlapSeconds?: number;
+  readonly overlapSeconds?: number | undefined;
 }
 
 /** The place of a key in a list. */

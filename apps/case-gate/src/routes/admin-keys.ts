@@ -12,7 +12,7 @@ const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scop
 
 const view = keyView<KeyGrants>({
   members: answered(Type.Pick(Key, ['environment', 'scopes'])).properties,
-  membersOf: ({ ownerId, grants }) => ({ environment: ownerId, scopes: grants.scopes }),
+  membersOf: ({ ownerId: environment }) => ({ environment }),
   rawKey: 'Returned only once.',
 });
 

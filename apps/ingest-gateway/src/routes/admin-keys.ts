@@ -36,13 +36,6 @@ const view = keyView<KeyGrants>({
     defaultType: OrNull(Text),
     limits: OrNull(LimitsBody),
   },
-  membersOf: ({ grants: { permissions, allowedAssetTypes, record, defaultType, limits } }) => ({
-    permissions: permissions ?? null,
-    allowedAssetTypes: allowedAssetTypes ?? null,
-    record,
-    defaultType: defaultType ?? null,
-    limits: limits ?? null,
-  }),
 });
 
 export interface AdminKeysPorts {

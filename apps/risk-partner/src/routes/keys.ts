@@ -1,16 +1,15 @@
 import {
   adminRoute,
   afterKey,
-  endingOf,
   keyPosition,
   keyRoutes as routesOf,
+  keyView,
   rotationTerms,
   type AdminCaller,
-  type KeyView,
 } from '@sealgate/admin-api';
-import type { ApiKeyRow, KeyStore } from '@sealgate/auth';
+import type { KeyStore } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { closedObject, listQuery, named, orNull, routeFor, type Route } from '@sealgate/http';
+import { closedObject, listQuery, orNull, routeFor, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { Type } from '@sinclair/typebox';
@@ -30,21 +29,11 @@ export type NoGrants = Readonly<Record<string, never>>;
 const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
 const MintBody = closedObject({ label: KeyLabel, ...rotationTerms, replaces: Optional(IdText) });
 
-const RawKey = Type.String({ description: 'Shown only once.' });
 const ENDS_AT = 'The earliest of revocation and, once it was replaced, the end of the overlap; not live from then on.';
-const members = { label: Text, keyPrefix: Text, createdAt: Time };
-const ending = { lastUsedAt: orNull(Time), revokedAt: orNull(Time), endsAt: orNull({ ...Time, description: ENDS_AT }) };
-const membersOf = ({ label, keyPrefix, createdAt }: ApiKeyRow<NoGrants>) => ({
-  label,
-  keyPrefix,
-  createdAt: createdAt.toISOString(),
+const view = keyView<NoGrants>({
+  own: { label: Text, keyPrefix: Text, createdAt: Time },
+  ending: { lastUsedAt: orNull(Time), revokedAt: orNull(Time), endsAt: orNull({ ...Time, description: ENDS_AT }) },
 });
-const view: KeyView<NoGrants> = {
-  minted: named('MintedKey', Type.Object({ id: Text, rawKey: RawKey, ...members })),
-  mintedOf: (key) => ({ id: key.id, rawKey: key.rawKey, ...membersOf(key) }),
-  row: named('Key', Type.Object({ id: Text, ...members, ...ending })),
-  rowOf: (key) => ({ id: key.id, ...membersOf(key), ...endingOf(key) }),
-};
 
 export interface KeysPorts {
   readonly keys: KeyStore<NoGrants, Sql>;
@@ -64,14 +53,8 @@ export function keyRoutes({ runAudited, ...ports }: KeysPorts): Route<RiskCaller
     ...ports,
     path: PATH,
     view,
-    store: {
-      ...keys,
-      async revoke(...key: Parameters<typeof keys.revoke>) {
-        const outcome = await keys.revoke(...key);
-        if (outcome === 'missing') throw noSuchRow();
-        return outcome;
-      },
-    },
+    store: keys,
+    noKey: noSuchRow,
     audited: (context: Parameters<typeof auditEntry>[3], work) =>
       runAudited(context.caller.orgId, (sql, record) =>
         work(sql, (verb, { id }) => record(auditEntry('apiKey', verb, id, context))),
