@@ -1,8 +1,8 @@
 import type { Metrics } from '@sealgate/observability';
-import { DENY_REASONS, FAIL_CLOSED_REASONS, type GateDecision, type GateReason } from './domain/check-entry.ts';
+import { DENY_REASONS, FAIL_CLOSED_REASONS, type GateDecision, type GateReason } from './domain/gate-decision.ts';
 
 export interface GateMetrics {
-  readonly decided: (decision: Pick<GateDecision, 'reason'>) => void;
+  readonly decided: (decision: Pick<GateDecision, 'reason_codes'>) => void;
   /** A row fails its integrity check: an operator must look. */
   corrupt(): void;
   /** The ledger holds other content under one of our ids: an operator must look. */
@@ -23,7 +23,7 @@ export function gateMetrics(metrics: Metrics): GateMetrics {
   const corrupt = count('gate_corrupt_rows_total', 'Rows that failed their integrity check.');
   const conflicts = count('gate_seal_conflicts_total', 'Ledger records whose content differs from ours.');
   return {
-    decided: ({ reason }) => byReason.get(reason)?.inc(),
+    decided: ({ reason_codes: [reason] }) => byReason.get(reason)?.inc(),
     corrupt: () => corrupt.inc(),
     conflicted: () => conflicts.inc(),
     watchLog: (log) => {

@@ -4,7 +4,7 @@ import { canonicalHash } from '@sealgate/json';
 import { until } from '@sealgate/testing';
 import type { Log } from '@sealgate/observability';
 import type { Sql, Statement } from '@sealgate/storage';
-import type { GateDecision } from '../domain/check-entry.ts';
+import type { GateDecision } from '../domain/gate-decision.ts';
 import { decisionLog, type KeptHead } from './decision-log.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 2);
@@ -84,19 +84,22 @@ function chainOf(count: number): string[] {
   return hashes;
 }
 
-function decisionOf({ decisionId, seq }: { decisionId: string; seq: number }): GateDecision {
+function decisionOf(made: Pick<GateDecision, 'decision_id' | 'seq'>): GateDecision {
   return {
-    decisionId,
-    seq,
-    entry: { environment: 'live', subjectRef: 'subj_a', venueId: 'hall', action: 'enter', policyVersion: undefined },
+    ...made,
+    environment: 'live',
+    subject_ref: 'subj_a',
+    venue_id: 'hall',
+    action: 'enter',
+    decision: 'deny',
     allow: false,
-    reason: 'SUBJECT_UNKNOWN',
-    failClosed: false,
-    policyVersion: null,
-    ledgerRecordId: null,
-    recordVersion: null,
-    evaluatedAt: new Date(0),
-    validUntil: null,
+    reason_codes: ['SUBJECT_UNKNOWN'],
+    fail_closed: false,
+    policy_version: null,
+    ledger_record_id: null,
+    record_version: null,
+    evaluated_at: '1970-01-01T00:00:00.000Z',
+    valid_until: null,
   };
 }
 
@@ -107,7 +110,7 @@ describe('the log of decisions', () => {
     await decisions.flush();
     expect(seqs()).toEqual(Array.from({ length: 2500 }, (_, index) => index + 1));
     expect(decisions.waiting).toBe(0);
-    expect(decisions.nextDecision()).toEqual({ seq: 2501, decisionId: 'gd_p1_0000002501' });
+    expect(decisions.nextDecision()).toEqual({ seq: 2501, decision_id: 'gd_p1_0000002501' });
   });
 
   it('retries failed writes without throwing into a check', async () => {

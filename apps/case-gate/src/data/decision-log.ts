@@ -9,7 +9,8 @@ import {
 import type { Log } from '@sealgate/observability';
 import { int4Array, int8Array, textArray, type Sql } from '@sealgate/storage';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
-import type { CheckPorts, GateRequester, GateDecision } from '../domain/check-entry.ts';
+import type { CheckPorts, GateRequester } from '../domain/check-entry.ts';
+import type { GateDecision } from '../domain/gate-decision.ts';
 
 export interface DecisionLog extends Pick<CheckPorts, 'nextDecision' | 'record'> {
   /** Number of decisions waiting to be written. */
@@ -55,7 +56,6 @@ interface Entry {
 /** A decision with its hash. */
 interface Link {
   readonly row: ChainedDecision;
-  readonly evaluatedMs: number;
   readonly hash: string;
 }
 
@@ -124,7 +124,7 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
     },
     nextDecision() {
       made += 1;
-      return { seq: made, decisionId: `gd_${process}_${String(made).padStart(10, '0')}` };
+      return { seq: made, decision_id: `gd_${process}_${String(made).padStart(10, '0')}` };
     },
     record(decision, requester) {
       if (waiting.length + batch.length >= maxWaiting) {
@@ -158,17 +158,11 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
   let pending: { readonly head: KeptHead; readonly seq: number; readonly hash: string | null } | undefined;
   let isEnded = false;
 
-  /** Cached because many decisions share a millisecond, and formatting it costs a fifth of a link. */
-  let time = { ms: -1, text: '' };
-
   const link = (entry: Entry): Link => {
-    const { decision } = entry;
-    const evaluatedMs = decision.evaluatedAt.getTime();
-    if (evaluatedMs !== time.ms) time = { ms: evaluatedMs, text: decision.evaluatedAt.toISOString() };
-    const row = rowOf(entry, process, time.text);
+    const row = rowOf(entry, process);
     const hash = decisionHash(row, linked.hash);
-    linked = { seq: decision.seq, hash };
-    return { row, evaluatedMs, hash };
+    linked = { seq: row.seq, hash };
+    return { row, hash };
   };
   const next = (ended: boolean): typeof pending => {
     if (isEnded || (written.seq === sealed.seq && !(ended && sealed.number > 0))) return undefined;
@@ -226,26 +220,16 @@ export function headRecord(recordIds: KeyedHasher, head: KeptHead, nextAttemptAt
   return { recordId, recordType: DECISION_HEAD_TYPE, data: head.text, nextAttemptAt };
 }
 
-/** The logged columns of a decision. */
-function rowOf({ decision, requester }: Entry, process: string, evaluatedAt: string): ChainedDecision {
-  const { entry } = decision;
+/** The logged columns of a decision, and some that no log holds. */
+function rowOf({ decision, requester }: Entry, process: string): ChainedDecision {
   return {
-    action: loggable(entry.action) ?? '',
-    decision: decision.allow ? 'allow' : 'deny',
-    decision_id: decision.decisionId,
-    environment: entry.environment,
-    evaluated_at: evaluatedAt,
-    fail_closed: decision.failClosed,
-    key_id: requester.keyId,
-    ledger_record_id: decision.ledgerRecordId,
-    policy_version: decision.policyVersion,
+    ...decision,
     process,
-    reason_codes: [decision.reason],
-    record_version: decision.recordVersion,
+    action: loggable(decision.action) ?? '',
+    subject_ref: loggable(decision.subject_ref),
+    venue_id: loggable(decision.venue_id),
+    key_id: requester.keyId,
     request_id: requester.requestId,
-    seq: decision.seq,
-    subject_ref: loggable(entry.subjectRef),
-    venue_id: loggable(entry.venueId),
   };
 }
 
@@ -286,7 +270,7 @@ async function insert(
         texts((row) => row.policy_version),
         texts((row) => row.ledger_record_id),
         int8Array(batch.map(({ row }) => row.record_version)),
-        int8Array(batch.map(({ evaluatedMs }) => evaluatedMs)),
+        int8Array(batch.map(({ row }) => Date.parse(row.evaluated_at))),
         textArray(batch.map(({ hash }) => hash)),
       ],
     },

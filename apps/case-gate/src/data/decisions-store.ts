@@ -1,11 +1,7 @@
 import type { Database } from '@sealgate/storage';
+import type { LoggedDecision } from '../domain/gate-decision.ts';
 import { SCHEMA } from '../gate-migrations.ts';
 import type { GateDecision as Row, Prisma, PrismaClient } from '../generated/prisma/client.ts';
-
-export type LoggedDecision = Omit<Row, 'seq' | 'decision'> & {
-  readonly seq: number;
-  readonly decision: 'allow' | 'deny';
-};
 
 interface DecisionFilter {
   readonly environment: string;
@@ -79,5 +75,23 @@ async function openPrisma(pool: Database['pool']): Promise<PrismaClient> {
 }
 
 function decisionOf(row: Row): LoggedDecision {
-  return { ...row, seq: Number(row.seq), decision: row.decision === 'allow' ? 'allow' : 'deny' };
+  return {
+    decision_id: row.decisionId,
+    process: row.process,
+    seq: Number(row.seq),
+    environment: row.environment,
+    key_id: row.keyId,
+    request_id: row.requestId,
+    subject_ref: row.subjectRef,
+    venue_id: row.venueId,
+    action: row.action,
+    decision: row.decision === 'allow' ? 'allow' : 'deny',
+    reason_codes: [row.reasonCode],
+    fail_closed: row.failClosed,
+    policy_version: row.policyVersion,
+    ledger_record_id: row.ledgerRecordId,
+    record_version: row.recordVersion,
+    evaluated_at: row.evaluatedAt.toISOString(),
+    hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
+  };
 }

@@ -1,21 +1,6 @@
 import { storedStatus, type EligibilityRecord } from './eligibility-record.ts';
+import { FAIL_CLOSED_REASONS, type GateDecision, type GateDenial, type GateReason } from './gate-decision.ts';
 import type { Venue } from './venue.ts';
-
-/** A decision of the gate, as it is answered and logged. */
-export interface GateDecision {
-  readonly decisionId: string;
-  readonly seq: number;
-  readonly entry: Entry;
-  readonly allow: boolean;
-  readonly reason: GateReason;
-  readonly failClosed: boolean;
-  readonly policyVersion: string | null;
-  readonly ledgerRecordId: string | null;
-  readonly recordVersion: number | null;
-  readonly evaluatedAt: Date;
-  /** The end of eligibility, for display on an allow; null otherwise. */
-  readonly validUntil: string | null;
-}
 
 /** An entry to look up. Both ids match their patterns; others are never looked up. */
 export interface EntryIds {
@@ -43,7 +28,7 @@ export interface CheckPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** The next decision id of this process, without gaps. */
-  readonly nextDecision: () => { readonly decisionId: string; readonly seq: number };
+  readonly nextDecision: () => Pick<GateDecision, 'decision_id' | 'seq'>;
   /** Counts the decision. */
   readonly decided: (decision: GateDecision) => void;
   /** Queues the decision for the log. Never throws or blocks. */
@@ -65,7 +50,7 @@ export function checkEntry(
     requester,
   }: { entry: Entry; found: LookedUp | undefined; readAtMs: number; requester: GateRequester },
 ): GateDecision {
-  const { decisionId, seq } = ports.nextDecision();
+  const next = ports.nextDecision();
   const evaluatedMs = ports.now();
   let reason = safely(() => reasonOf(entry, found, evaluatedMs));
   // Checked after evaluation, which takes time too.
@@ -74,17 +59,20 @@ export function checkEntry(
   const current = record?.current;
   const allow = reason === 'ELIGIBLE';
   const decision: GateDecision = {
-    decisionId,
-    seq,
-    entry,
+    ...next,
+    environment: entry.environment,
+    subject_ref: entry.subjectRef,
+    venue_id: entry.venueId,
+    action: entry.action,
+    decision: allow ? 'allow' : 'deny',
     allow,
-    reason,
-    failClosed: failsClosed(reason),
-    policyVersion: current?.policy_version ?? null,
-    ledgerRecordId: current?.ledger_record_id ?? null,
-    recordVersion: record?.record_version ?? null,
-    evaluatedAt: new Date(evaluatedMs),
-    validUntil: allow ? (current?.valid_until ?? null) : null,
+    reason_codes: [reason],
+    fail_closed: failsClosed(reason),
+    policy_version: current?.policy_version ?? null,
+    ledger_record_id: current?.ledger_record_id ?? null,
+    record_version: record?.record_version ?? null,
+    evaluated_at: new Date(evaluatedMs).toISOString(),
+    valid_until: allow ? (current?.valid_until ?? null) : null,
   };
   ports.decided(decision);
   ports.record(decision, requester);
@@ -108,33 +96,6 @@ function safely(work: () => GateReason): GateReason {
     return 'INTERNAL_ERROR';
   }
 }
-
-/** Reasons that say nothing about the subject: a fact could not be established. */
-export const FAIL_CLOSED_REASONS = [
-  'BACKEND_UNAVAILABLE',
-  'DEADLINE_EXCEEDED',
-  'RECORD_INTEGRITY_FAILED',
-  'OVERLOADED',
-  'INTERNAL_ERROR',
-] as const;
-
-export const DENY_REASONS = [
-  'SUBJECT_UNKNOWN',
-  'ELIGIBILITY_REVOKED',
-  'ELIGIBILITY_SUSPENDED',
-  'ELIGIBILITY_UNCONFIRMED',
-  'NO_SEALED_DECISION',
-  'INELIGIBLE',
-  'ELIGIBILITY_NOT_YET_VALID',
-  'ELIGIBILITY_EXPIRED',
-  'POLICY_VERSION_MISMATCH',
-  'VENUE_UNKNOWN',
-  'VENUE_NOT_PERMITTED',
-] as const;
-
-type FailClosedReason = (typeof FAIL_CLOSED_REASONS)[number];
-type DenyReason = (typeof DENY_REASONS)[number];
-export type GateReason = 'ELIGIBLE' | FailClosedReason | DenyReason;
 
 /** A subject that wants to enter a venue. An id that cannot exist is treated as unknown. */
 export interface Entry {
@@ -160,7 +121,7 @@ export interface EntryFacts {
 
 /** Must return true itself: any other result, and any error, is a denial. */
 export interface Condition {
-  readonly reason: FailClosedReason | DenyReason;
+  readonly reason: GateDenial;
   readonly holds: (entry: Entry, facts: EntryFacts) => boolean;
 }
 

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import type { JsonValue } from '@sealgate/json';
-import { checkEntry, CONDITIONS, reasonFor, type GateDecision, type GateReason, type LookedUp } from './check-entry.ts';
+import { checkEntry, CONDITIONS, reasonFor, type LookedUp } from './check-entry.ts';
 import type { Entry, EntryFacts } from './check-entry.ts';
+import type { GateDecision, GateReason } from './gate-decision.ts';
 import { readRecord, recordOf, rowOf, type CurrentDecision, type EligibilityRecord } from './eligibility-record.ts';
 import type { Venue } from './venue.ts';
 
@@ -138,7 +139,7 @@ function answer(found: LookedUp | undefined, times: readonly number[] = [NOW, NO
   const recorded: GateDecision[] = [];
   const ports = {
     now: () => left.shift() ?? NOW,
-    nextDecision: () => ({ decisionId: 'gd_1', seq: 1 }),
+    nextDecision: () => ({ decision_id: 'gd_1', seq: 1 }),
     decided: () => undefined,
     record: (decision: GateDecision) => void recorded.push(decision),
     deadlineMs: 250,
@@ -152,9 +153,9 @@ describe('a decision', () => {
   it('allows if the facts do, and says until when', () => {
     expect(answer(good)).toMatchObject({
       allow: true,
-      reason: 'ELIGIBLE',
-      failClosed: false,
-      validUntil: current.valid_until,
+      reason_codes: ['ELIGIBLE'],
+      fail_closed: false,
+      valid_until: current.valid_until,
     });
   });
 
@@ -166,10 +167,10 @@ describe('a decision', () => {
   ])('denies with %s, and fails closed', (reason, found) => {
     expect(answer(found)).toMatchObject({
       allow: false,
-      reason,
-      failClosed: true,
-      validUntil: null,
-      ledgerRecordId: null,
+      reason_codes: [reason],
+      fail_closed: true,
+      valid_until: null,
+      ledger_record_id: null,
     });
   });
 
@@ -177,8 +178,8 @@ describe('a decision', () => {
     expect(answer(good, [NOW, NOW + 249]).allow).toBe(true);
     expect(answer(good, [NOW, NOW + 250])).toMatchObject({
       allow: false,
-      reason: 'DEADLINE_EXCEEDED',
-      failClosed: true,
+      reason_codes: ['DEADLINE_EXCEEDED'],
+      fail_closed: true,
     });
   });
 
@@ -198,7 +199,7 @@ describe('a decision', () => {
         throw new Error('broken');
       },
     };
-    expect(answer(reasonOnly)).toMatchObject({ allow: false, reason: 'INTERNAL_ERROR', failClosed: true });
+    expect(answer(reasonOnly)).toMatchObject({ allow: false, reason_codes: ['INTERNAL_ERROR'], fail_closed: true });
   });
 });
 

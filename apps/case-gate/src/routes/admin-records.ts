@@ -4,9 +4,10 @@ import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } f
 import { instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
-import { Type, type Static } from '@sinclair/typebox';
-import type { DecisionsStore, LoggedDecision } from '../data/decisions-store.ts';
-import { IdText, OrNull, ReasonCode, SubjectRef, Text, Time, VenueId, Verdict } from '../schemas.ts';
+import { Type } from '@sinclair/typebox';
+import type { DecisionsStore } from '../data/decisions-store.ts';
+import { LoggedDecision } from '../domain/gate-decision.ts';
+import { IdText, ReasonCode, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
 import {
   dateOf,
   environmentOf,
@@ -15,32 +16,6 @@ import {
   timePositionOf,
   type AdminPorts,
 } from './admin-base.ts';
-
-const DecisionRow = named(
-  'LoggedDecision',
-  Type.Object({
-    decision_id: Text,
-    process: Type.String({ description: 'The process that made the decision.' }),
-    seq: Type.Integer({ description: 'Sequence number within the process, from 1 without gaps.' }),
-    environment: Text,
-    key_id: Text,
-    request_id: Text,
-    subject_ref: OrNull(Text),
-    venue_id: OrNull(Text),
-    action: Text,
-    decision: Verdict,
-    reason_codes: Type.Array(Text),
-    fail_closed: Type.Boolean(),
-    policy_version: OrNull(Text),
-    ledger_record_id: OrNull(Text),
-    record_version: OrNull(Type.Integer()),
-    evaluated_at: Time,
-    hash: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
-      description:
-        'Hash chain of the process: SHA-256 over the canonical form (RFC 8785) of the other members and `prev_hash`, the hash of the previous decision or null. Null for decisions written by an earlier version.',
-    }),
-  }),
-);
 
 const HeadRow = named(
   'DecisionHead',
@@ -90,7 +65,7 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     operationId: 'listDecisions',
     summary: 'List gate decisions, newest first',
     query: DecisionsQuery,
-    responses: { 200: { description: 'A page.', schema: listOf(DecisionRow) } },
+    responses: { 200: { description: 'A page.', schema: listOf(LoggedDecision) } },
     errors: [],
     async handler({ query }) {
       const environment = environmentOf({}, query);
@@ -102,8 +77,8 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       const filters = defined({ ...equal, from: dateOf(from), to: dateOf(to) });
       const before = timePositionOf(page.after);
       const rows = await ports.decisions.list({ environment, ...filters }, { limit: page.limit + 1, before });
-      const position = (row: LoggedDecision) => timePosition(row.evaluatedAt, row.decisionId);
-      return { status: 200, body: page.answer(rows, { item: rowOf, position }) };
+      const position = (row: LoggedDecision) => timePosition(new Date(row.evaluated_at), row.decision_id);
+      return { status: 200, body: page.answer(rows, { item: (row) => row, position }) };
     },
   });
   const get = adminRoute({
@@ -113,12 +88,12 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     operationId: 'getDecision',
     summary: 'Read a gate decision',
     params: Type.Object({ decision_id: IdText }),
-    responses: { 200: { description: 'The decision.', schema: DecisionRow } },
+    responses: { 200: { description: 'The decision.', schema: LoggedDecision } },
     errors: ['NOT_FOUND'],
     async handler({ params }) {
       const row = await ports.decisions.find(params.decision_id);
       if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such decision.');
-      return { status: 200, body: rowOf(row) };
+      return { status: 200, body: row };
     },
   });
   return [list, get, chainRoute(ports), headsRoute(ports)];
@@ -133,13 +108,16 @@ function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     summary: 'List the gate decisions of all environments, by process and sequence number',
     description: 'Saved by `sealgate decisions export`, checked by `sealgate-verify decisions`.',
     query: listQuery(ADMIN_LIST_RANGE, ofProcess),
-    responses: { 200: { description: 'A page.', schema: listOf(DecisionRow) } },
+    responses: { 200: { description: 'A page.', schema: listOf(LoggedDecision) } },
     errors: [],
     async handler({ query }) {
       const page = readPage(query, ports.cursors, ['decision-log', query.process ?? '']);
       const after = page.after === undefined ? undefined : String(page.after);
       const rows = await ports.decisions.inOrder({ process: query.process, after, limit: page.limit + 1 });
-      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ decisionId }) => decisionId }) };
+      return {
+        status: 200,
+        body: page.answer(rows, { item: (row) => row, position: ({ decision_id }) => decision_id }),
+      };
     },
   });
 }
@@ -182,26 +160,4 @@ async function fromLedger<Answer>(answer: Promise<Answer>): Promise<Answer> {
     if (!(cause instanceof LedgerUnavailableError)) throw cause;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger does not answer.', { retryAfterSeconds: 1, cause });
   }
-}
-
-function rowOf(row: LoggedDecision): Static<typeof DecisionRow> {
-  return {
-    decision_id: row.decisionId,
-    process: row.process,
-    seq: row.seq,
-    environment: row.environment,
-    key_id: row.keyId,
-    request_id: row.requestId,
-    subject_ref: row.subjectRef,
-    venue_id: row.venueId,
-    action: row.action,
-    decision: row.decision,
-    reason_codes: [row.reasonCode],
-    fail_closed: row.failClosed,
-    policy_version: row.policyVersion,
-    ledger_record_id: row.ledgerRecordId,
-    record_version: row.recordVersion,
-    evaluated_at: row.evaluatedAt.toISOString(),
-    hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
-  };
 }

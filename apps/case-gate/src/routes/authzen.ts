@@ -2,13 +2,8 @@ import { AppError } from '@sealgate/errors';
 import { enumOf, isJsonMediaType, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import {
-  checkEntry,
-  type CheckPorts,
-  type EntryIds,
-  type GateDecision,
-  type GateLookup,
-} from '../domain/check-entry.ts';
+import { checkEntry, type CheckPorts, type EntryIds, type GateLookup } from '../domain/check-entry.ts';
+import type { GateDecision } from '../domain/gate-decision.ts';
 import type { GateCaller } from '../domain/key.ts';
 import { BODY_MAX_BYTES, Text } from '../schemas.ts';
 import {
@@ -283,12 +278,7 @@ function answerTo(question: MaybeQuestion | undefined, check: (question: Questio
   return answerOf(check(question as Question));
 }
 
-function answerOf({ allow, decisionId, reason, failClosed, evaluatedAt }: GateDecision): Static<typeof Decision> {
-  const context = {
-    decision_id: decisionId,
-    reason_codes: [reason],
-    fail_closed: failClosed,
-    evaluated_at: evaluatedAt.toISOString(),
-  };
-  return { decision: allow, context };
+function answerOf(decided: GateDecision): Static<typeof Decision> {
+  const { allow, decision_id, reason_codes, fail_closed, evaluated_at } = decided;
+  return { decision: allow, context: { decision_id, reason_codes, fail_closed, evaluated_at } };
 }

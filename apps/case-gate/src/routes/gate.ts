@@ -8,16 +8,12 @@ import {
   type ProblemDecoration,
   type Route,
 } from '@sealgate/http';
-import { Type, type Static } from '@sinclair/typebox';
-import {
-  checkEntry,
-  type CheckPorts,
-  type GateDecision,
-  type GateLookup,
-  type EntryIds,
-} from '../domain/check-entry.ts';
+import { Type } from '@sinclair/typebox';
+import { checkEntry, type CheckPorts, type GateLookup, type EntryIds } from '../domain/check-entry.ts';
+import { GateAnswer } from '../domain/gate-decision.ts';
 import type { GateCaller } from '../domain/key.ts';
-import { OrNull, PolicyVersion, SUBJECT_REF, SubjectRef, Text, Time, VENUE_ID, VenueId, Verdict } from '../schemas.ts';
+import { answerOf } from '../domain/model.ts';
+import { PolicyVersion, SUBJECT_REF, SubjectRef, VENUE_ID, VenueId } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();
 
@@ -33,23 +29,6 @@ const CheckBody = closedObject({
     ),
   ),
 });
-
-const CheckAnswer = named(
-  'GateDecision',
-  Type.Object({
-    decision: Verdict,
-    allow: Type.Boolean(),
-    decision_id: Text,
-    subject_ref: Text,
-    venue_id: Text,
-    policy_version: OrNull(Text),
-    reason_codes: Type.Array(Text, { minItems: 1, maxItems: 1 }),
-    ledger_record_id: OrNull(Text),
-    evaluated_at: Time,
-    valid_until: OrNull(Time),
-    fail_closed: Type.Boolean(),
-  }),
-);
 
 export const CONTEXT_MAX_BYTES = 4096;
 /** Leaves room for the largest context, however it is escaped. */
@@ -87,7 +66,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
     prefetch: (request, { value, readAtMs }) => ports.lookUpEntries(request, { entries: entriesOf(value), readAtMs }),
     problem: { members: DenyMembers, decorate: denyProblem },
     responses: {
-      200: { description: 'The decision. It is valid now only and must not be reused.', schema: CheckAnswer },
+      200: { description: 'The decision. It is valid now only and must not be reused.', schema: GateAnswer },
     },
     errors: [],
     async handler({ caller, body, requestId, prefetched }) {
@@ -97,7 +76,7 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
       const { subject_ref: subjectRef, venue_id: venueId, action = 'enter', policy_version: policyVersion } = body;
       const entry = { environment, subjectRef, venueId, action, policyVersion };
       const decision = checkEntry(ports, { entry, found: found[0], readAtMs, requester: { keyId, requestId } });
-      return { status: 200, body: checkAnswer(decision), headers: NO_STORE };
+      return { status: 200, body: answerOf(GateAnswer, decision), headers: NO_STORE };
     },
   });
   return [check];
@@ -131,22 +110,6 @@ export function requireSmallContext(context: unknown, pointer: string): void {
 
 export function isSmallContext(context: unknown): boolean {
   return context === undefined || Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_MAX_BYTES;
-}
-
-function checkAnswer(decision: GateDecision): Static<typeof CheckAnswer> {
-  return {
-    decision: decision.allow ? 'allow' : 'deny',
-    allow: decision.allow,
-    decision_id: decision.decisionId,
-    subject_ref: decision.entry.subjectRef,
-    venue_id: decision.entry.venueId,
-    policy_version: decision.policyVersion,
-    reason_codes: [decision.reason],
-    ledger_record_id: decision.ledgerRecordId,
-    evaluated_at: decision.evaluatedAt.toISOString(),
-    valid_until: decision.validUntil,
-    fail_closed: decision.failClosed,
-  };
 }
 
 const reasons = {
