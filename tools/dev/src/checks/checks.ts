@@ -95,7 +95,6 @@ const groups: readonly Group[] = [
   code,
   withoutFiles('redis', redis),
   tests('unit', availableParallelism()),
-  tests('browser', availableParallelism()),
   tests('integration', waitingWorkers),
   tests('e2e', waitingWorkers),
   withoutFiles('fabric', fabric),
@@ -105,6 +104,7 @@ const groups: readonly Group[] = [
 const slowGroups: readonly Group[] = [
   { ...code, names: ['generate', 'bundles'] },
   withoutFiles('redis', redis),
+  tests('browser', availableParallelism()),
   tests('slow', availableParallelism()),
 ];
 
