@@ -54,7 +54,8 @@ export function compose(basics: Basics, own: Own): Composition {
     clientId: config.oidcClientId,
     clientSecret: config.oidcClientSecret,
     scope: config.oidcScope,
-    ...{ publicUrl, now },
+    publicUrl,
+    now,
     onFailure: (call, reason) => {
       counters.providerFailed(call);
       log.warn('provider_call_failed', { call, reason });
@@ -81,7 +82,10 @@ export function compose(basics: Basics, own: Own): Composition {
     newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
   });
   const publicApp = consoleApp(appBase, {
-    ...{ cookies, publicUrl, surfaces, flow },
+    cookies,
+    publicUrl,
+    surfaces,
+    flow,
     ...webFiles,
     newNonce: () => randomBytes(NONCE_BYTES).toString('base64'),
     onOutcome: (outcome) => counters.signedIn(outcome),
@@ -133,7 +137,8 @@ function sessionsOf(
   const [audience] = audiencesOf(config.surfaces);
   const asking = new Slots(ASKING);
   const liveness = new SessionLiveness({
-    ...{ shared, now },
+    shared,
+    now,
     onEnded(session) {
       tokens.forget(session);
       passages.end(session);
@@ -156,7 +161,8 @@ function sessionsOf(
   });
   const checks = backgroundLoop({
     work: (stopping) => passages.check(stopping),
-    ...{ pauseMs: SESSION_CHECK_MS, firstAfterMs: SESSION_CHECK_MS },
+    pauseMs: SESSION_CHECK_MS,
+    firstAfterMs: SESSION_CHECK_MS,
     onFailure: (error) => log.warn('session_check_failed', { reason: reasonOf(error) }),
     ...(startTimer !== undefined && { startTimer }),
   });

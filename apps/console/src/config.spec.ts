@@ -16,7 +16,9 @@ describe('the configuration', () => {
 
   it('requires a provider, an origin, secrets and surfaces, and has defaults for the rest', () => {
     expect(readConfig(env)).toMatchObject({
-      ...{ port: 8080, sessionMaxSeconds: 43_200, oidcScope: 'openid profile email offline_access' },
+      port: 8080,
+      sessionMaxSeconds: 43_200,
+      oidcScope: 'openid profile email offline_access',
       oidcClientSecret: undefined,
       surfaces: [{ id: 'risk-partner', api: { url: surface.apiUrl, audience: undefined }, admin: undefined }],
     });

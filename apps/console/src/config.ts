@@ -68,8 +68,17 @@ const providerFields = {
  * and no database.
  */
 export const fields = {
-  ...{ port, host, opsPort, opsHost, tlsCertFile, tlsKeyFile, tlsTerminatedUpstream, trustProxy },
-  ...{ drainDelayMs, drainTimeoutMs, logLevel },
+  port,
+  host,
+  opsPort,
+  opsHost,
+  tlsCertFile,
+  tlsKeyFile,
+  tlsTerminatedUpstream,
+  trustProxy,
+  drainDelayMs,
+  drainTimeoutMs,
+  logLevel,
   ...tracingFields,
   ...providerFields,
   publicUrl: customField({

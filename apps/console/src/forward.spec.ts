@@ -37,9 +37,18 @@ describe('a forwarded request', () => {
     const answer = await browser.change(test.url, `${RISKS}?limit=5&a=%2F`, {
       method: 'PATCH',
       headers: {
-        ...{ 'if-match': '"r1"', 'idempotency-key': 'k', 'x-organization': 'org_1', 'x-request-id': 'mine-1' },
-        ...{ authorization: 'Bearer forged', 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' },
-        ...{ 'sec-fetch-site': 'same-origin', referer: 'https://x', te: 'trailers', connection: 'x-hop', 'x-hop': '1' },
+        'if-match': '"r1"',
+        'idempotency-key': 'k',
+        'x-organization': 'org_1',
+        'x-request-id': 'mine-1',
+        authorization: 'Bearer forged',
+        'x-forwarded-for': '10.0.0.1',
+        forwarded: 'for=10.0.0.1',
+        'sec-fetch-site': 'same-origin',
+        referer: 'https://x',
+        te: 'trailers',
+        connection: 'x-hop',
+        'x-hop': '1',
       },
       body: '{"a":1}',
     });
@@ -47,8 +56,13 @@ describe('a forwarded request', () => {
     const [{ method, url, headers, body } = { headers: {} as never, method: '', url: '', body: '' }] = test.seen;
     expect([method, url, body]).toEqual(['PATCH', '/api/risks?limit=5&a=%2F', '{"a":1}']);
     expect(headers).toMatchObject({
-      ...{ 'if-match': '"r1"', 'idempotency-key': 'k', 'x-organization': 'org_1', 'x-request-id': 'mine-1' },
-      ...{ 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http', 'content-type': 'application/json' },
+      'if-match': '"r1"',
+      'idempotency-key': 'k',
+      'x-organization': 'org_1',
+      'x-request-id': 'mine-1',
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      'content-type': 'application/json',
       host: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
       authorization: expect.stringMatching(/^Bearer eyJ/),
       traceparent: expect.stringMatching(/^00-/),
@@ -72,13 +86,13 @@ describe('a forwarded request', () => {
     const { status, headers, body } = await browser.ask(test.url, RISKS, { headers: { 'x-request-id': 'mine' } });
     expect([status, body]).toEqual([412, problem]);
     expect(headers).toMatchObject({
-      ...{ 'content-type': 'application/problem+json', etag: '"r2"', link: '<a>; rel=next, <b>; rel=x' },
-      ...{
-        'retry-after': '3',
-        ratelimit: '"key";r=1;t=1',
-        'x-request-id': 'mine',
-        'x-content-type-options': 'nosniff',
-      },
+      'content-type': 'application/problem+json',
+      etag: '"r2"',
+      link: '<a>; rel=next, <b>; rel=x',
+      'retry-after': '3',
+      ratelimit: '"key";r=1;t=1',
+      'x-request-id': 'mine',
+      'x-content-type-options': 'nosniff',
       'content-security-policy': expect.stringMatching(/^default-src 'none'; .*sandbox$/),
     });
     for (const name of ['set-cookie', 'clear-site-data', 'access-control-allow-origin', 'service-worker-allowed'])

@@ -11,7 +11,10 @@ import { readWebFiles } from './data/web-files.ts';
 const WEB_FOLDERS = ['web', '../dist/web'].map((folder) => join(import.meta.dirname, folder));
 
 runSurface({
-  ...{ name: 'console', readConfig, opsApp, checkTimeoutMs: 1_000 },
+  name: 'console',
+  readConfig,
+  opsApp,
+  checkTimeoutMs: 1_000,
   async compose(basics, own) {
     const webFolder = WEB_FOLDERS.find((folder) => existsSync(join(folder, 'index.html')));
     if (webFolder === undefined) throw new StartError('The pages are not built: run `npm run build`.');

@@ -30,7 +30,8 @@ describe('the pages', () => {
     const headers = { 'accept-encoding': 'br' };
     const hashed = await browser.ask(test.url, '/assets/index-4f3a.js', { headers });
     expect(hashed.headers).toMatchObject({
-      ...{ 'cache-control': 'public, max-age=31536000, immutable', 'content-encoding': 'br' },
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-encoding': 'br',
       'content-type': 'text/javascript; charset=utf-8',
     });
     const icon = await browser.ask(test.url, '/favicon.svg');
@@ -91,8 +92,11 @@ describe('readiness', () => {
         status: 'degraded',
         reason: 'ledger-peer api: cannot be reached',
         checks: {
-          ...{ provider: 'reached', 'risk-partner api': 'reached', 'risk-partner admin': 'reached' },
-          ...{ 'case-gate api': 'reached', 'ledger-peer api': 'cannot be reached' },
+          provider: 'reached',
+          'risk-partner api': 'reached',
+          'risk-partner admin': 'reached',
+          'case-gate api': 'reached',
+          'ledger-peer api': 'cannot be reached',
         },
       },
     });

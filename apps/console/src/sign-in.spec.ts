@@ -43,8 +43,11 @@ describe('signing in', () => {
   it('uses code, PKCE, state, nonce and all audiences, and hides cookies from scripts and other sites', async () => {
     const { answer, url } = await browser.follow(`${test.url}/sign-in`, ({ origin }) => origin !== test.url);
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
-      ...{ response_type: 'code', code_challenge_method: 'S256', redirect_uri: `${test.url}/signed-in` },
-      ...{ scope: 'openid profile email offline_access', client_id: 'console' },
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: `${test.url}/signed-in`,
+      scope: 'openid profile email offline_access',
+      client_id: 'console',
       state: expect.stringMatching(/^[\w-]{43}$/),
       nonce: expect.stringMatching(/^[\w-]{43}$/),
     });

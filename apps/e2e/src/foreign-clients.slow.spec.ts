@@ -156,8 +156,14 @@ describe('clients in TypeScript', () => {
     writeFileSync(join(place, 'package.json'), '{"type": "module"}');
     writeFileSync(join(place, 'program.ts'), PROGRAM);
     const compilerOptions = {
-      ...{ module: 'esnext', moduleResolution: 'bundler', target: 'es2022', outDir: 'out', strict: true },
-      ...{ lib: ['es2022', 'dom', 'dom.iterable'], types: ['node'], skipLibCheck: true },
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      target: 'es2022',
+      outDir: 'out',
+      strict: true,
+      lib: ['es2022', 'dom', 'dom.iterable'],
+      types: ['node'],
+      skipLibCheck: true,
     };
     const include = ['program.ts', 'types', 'hey'];
     writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }));

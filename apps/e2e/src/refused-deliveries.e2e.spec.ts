@@ -91,7 +91,9 @@ describe('a refused delivery', () => {
     const signature = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:{}`).digest('hex')}`;
     const headers = { 'X-Slack-Request-Timestamp': timestamp, 'X-Slack-Signature': signature };
     const answer = await setup.gateway.public.send({
-      ...{ method: 'POST', path: source.path, body: '{}' },
+      method: 'POST',
+      path: source.path,
+      body: '{}',
       headers: { 'Content-Type': 'application/json', ...headers },
     });
     expectProblem(answer, 'UNAUTHENTICATED');
@@ -124,7 +126,10 @@ describe('a refused delivery', () => {
     const [, processed] = await refusedBy(github, 2);
     for (let call = 0; call < 2; call += 1)
       expect(await process(github, kept!.refusedId)).toEqual({
-        ...{ status: 200, code: null, outcome: processed!['outcome'], eventId: processed!['eventId'] },
+        status: 200,
+        code: null,
+        outcome: processed!['outcome'],
+        eventId: processed!['eventId'],
       });
     expect(await ledgerSize(setup.admin, github.channel)).toBe(1);
     const audit = await setup.admin.ask('GET', `/audit?resource=source&resourceId=${github.source.sourceId}`);

@@ -149,8 +149,13 @@ const binFolder = installedPostgres();
           what: 'writes on the newer database',
         });
         table.push({
-          ...{ restore, how: backup.how, signed, there, missing: signed - there },
-          ...{ refusedRetries: sampleOf(missing).length, acknowledged: acknowledged.length },
+          restore,
+          how: backup.how,
+          signed,
+          there,
+          missing: signed - there,
+          refusedRetries: sampleOf(missing).length,
+          acknowledged: acknowledged.length,
           restoreMs: Math.round(restoredMs - lostMs),
           backMs: Math.round(backMs - restoredMs),
         });

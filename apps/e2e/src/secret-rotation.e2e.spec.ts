@@ -170,7 +170,8 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       const ask = (method: string, path: string, sent?: object, headers: Record<string, string> = {}) =>
         peer.at((one) =>
           one.public.send({
-            ...{ method, path },
+            method,
+            path,
             headers: {
               'X-Api-Key': key,
               ...(sent === undefined ? {} : { 'Content-Type': 'application/json' }),

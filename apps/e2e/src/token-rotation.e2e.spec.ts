@@ -45,7 +45,9 @@ describe('Tokens and keys rotated on two processes, one after the other, under l
       let key = oldKey;
       const post = (gateway: Gateway, asKey: string, idempotencyKey: string, body: object) =>
         gateway.public.send({
-          ...{ method: 'POST', path: '/api/assets', body: JSON.stringify(body) },
+          method: 'POST',
+          path: '/api/assets',
+          body: JSON.stringify(body),
           headers: { 'X-Api-Key': asKey, 'Idempotency-Key': idempotencyKey, 'Content-Type': 'application/json' },
         });
       const kept: Kept[] = [];

@@ -36,7 +36,11 @@ export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const isEmbedded = config.ledgerDriver === 'embedded';
   const surface = openSurface({
-    ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
+    ...basics,
+    own,
+    name: NAME,
+    schema: SCHEMA,
+    migrations,
     // Networks and their channels are created at run time, so rights are checked for no particular channel.
     ...(isEmbedded ? { further: (sql) => missingRights(sql, ['']) } : {}),
   });

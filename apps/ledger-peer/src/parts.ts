@@ -50,7 +50,11 @@ export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const channels = config.mappings.targets.map(({ channel }) => channel);
   const surface = openSurface({
-    ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
+    ...basics,
+    own,
+    name: NAME,
+    schema: SCHEMA,
+    migrations,
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
   const { sql, database } = surface;

@@ -90,7 +90,10 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
       ? {
           tokens,
           store: signInStore({
-            ...{ sql, now, runAudited: runAuditedIn(sql, writeEntry(audit)), deadlineMs: 1000 },
+            sql,
+            now,
+            runAudited: runAuditedIn(sql, writeEntry(audit)),
+            deadlineMs: 1000,
             newRequestId: () => newId('req_'),
           }),
           onUnlinked: (token: AccessToken) => unlinked.note(token),

@@ -22,7 +22,8 @@ describe('the configuration', () => {
   it('takes PUBLIC_URL and /mcp as audience of the tools, unless others are configured', () => {
     const audienceOf = (audience: object) =>
       readConfig({
-        ...{ ...env, PUBLIC_URL: 'https://risk.example.com' },
+        ...env,
+        PUBLIC_URL: 'https://risk.example.com',
         OIDC_ISSUERS: JSON.stringify([{ issuer: 'https://login.example.com', audience }]),
       }).oidcIssuers[0]?.audience;
     expect(audienceOf({ api: ['a'] })).toEqual({ api: ['a'], mcp: ['https://risk.example.com/mcp'] });

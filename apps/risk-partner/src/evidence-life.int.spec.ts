@@ -176,7 +176,8 @@ describe('settled evidence', () => {
       const read = async () => ({
         ...((await service.api.get(`/api/evidence/${id}`, owner.key)).json as Made &
           Record<'state' | 'title' | 'sha256', string>),
-        ...{ ledgerRecordId: null, updatedAt: null },
+        ledgerRecordId: null,
+        updatedAt: null,
       });
       const before = await read();
       expect(before.state).toBe(state);

@@ -35,8 +35,9 @@ describe('the heat map', () => {
       description: trick,
     });
     await write.risk({
-      ...{ inherent: { likelihood: 5, impact: 4 }, residual: { likelihood: 1, impact: 1 } },
-      ...{ title: '"inherent":{"likelihood":1,"impact":1' },
+      inherent: { likelihood: 5, impact: 4 },
+      residual: { likelihood: 1, impact: 1 },
+      title: '"inherent":{"likelihood":1,"impact":1',
     });
     for (const status of ['closed', 'archived']) await write.risk({ status });
     expect(await get('/api/heat-map')).toEqual({

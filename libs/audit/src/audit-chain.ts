@@ -150,7 +150,9 @@ const partsOfEnd = ({ lane, seq, at, hash }: AuditHead): string[] => [
 ];
 
 const headOf = ({ lane, seq, at, hash }: LaneEnd): { lane: number; seq: number; at: string; hash: string } => ({
-  ...{ lane, seq, at: new Date(at).toISOString() },
+  lane,
+  seq,
+  at: new Date(at).toISOString(),
   hash: hash.slice(0, HEAD_HASH_DIGITS),
 });
 

@@ -31,10 +31,10 @@ describe('an audit trail', () => {
     const detail = { 'b\u0000': [1e21, 'ß'], a: null };
     await trail.record(sql, { ...entry, requestId: 'req_1', detail });
     const [event] = await trail.list(sql, { limit: 10 });
-    expect(event).toEqual({
-      ...{ id: 'evt_000001', at: new Date('2026-01-01T00:00:00.000Z'), ...entry, requestId: 'req_1', detail },
-      ...{ link: { lane: 1, seq: 1, heads: [] }, problem: null, position: expect.any(String) },
-    });
+    const at = new Date('2026-01-01T00:00:00.000Z');
+    const recorded = { id: 'evt_000001', at, ...entry, requestId: 'req_1', detail };
+    const link = { lane: 1, seq: 1, heads: [] };
+    expect(event).toEqual({ ...recorded, link, problem: null, position: expect.any(String) });
     const [stored] = await sql.query<{ detail: string }>({ text: 'SELECT detail FROM desk.audit_events' });
     expect(stored?.detail).toBe('{"a":null,"b\\u0000":[1e+21,"ß"]}'); // RFC 8785.
   });
@@ -269,10 +269,8 @@ describe('the chain', () => {
   it('does not go back in time within a lane by the clock of another replica', async () => {
     clock.advance(60_000);
     const start = new Date(clock.now());
-    const late = auditTrail({
-      ...{ surface: 'front-desk', schema: 'desk', secrets: secretsOf('s1'), newId },
-      now: () => clock.now() + 500,
-    });
+    const ahead = () => clock.now() + 500;
+    const late = auditTrail({ surface: 'front-desk', schema: 'desk', secrets: secretsOf('s1'), newId, now: ahead });
     await late.record(sql, entry);
     await trail.record(sql, entry);
     expect((await since(start)).map(({ at }) => at.getTime() - start.getTime())).toEqual([500, 500]);

@@ -76,8 +76,7 @@ const PING_DEADLINE_MS = 500;
  */
 export function openSurface(options: SurfaceOptions) {
   const { name, schema, config, now, newId, log, metrics, own, further } = options;
-  const { redisUrl: url } = config;
-  const { replicas } = config;
+  const { redisUrl: url, replicas } = config;
   const shared = openSharedLimits({ url, name, prefix: `${schema}:`, replicas, now, log, metrics });
   own('redis', () => shared.close());
   const audit = auditTrail({ surface: name, schema, secrets: config.serverSecrets, now, newId });
@@ -103,30 +102,25 @@ export function openSurface(options: SurfaceOptions) {
     sql,
     sets: options.migrations,
     ...(further === undefined ? {} : { further: () => further(sql) }),
-    onChange: (reason) =>
-      reason === undefined ? log.info('database_ready') : log.error('database_not_ready', { reason }),
+    onChange: (reason) => logReadiness(log, reason),
   });
   own('database check', () => database.close());
-  const recordAcceptance = (event: Acceptance): Promise<void> =>
-    database
-      .whenReady(() => auditAcceptance(audit, sql, event))
-      .catch((error: unknown) => {
-        log.warn('timeline_accepted_unaudited', { reason: reasonOf(error) });
-      });
+  const recordAcceptance = async (event: Acceptance): Promise<void> => {
+    const onFailure = (error: unknown) => log.warn('timeline_accepted_unaudited', { reason: reasonOf(error) });
+    await database.whenReady(() => auditAcceptance(audit, sql, event)).catch(onFailure);
+  };
   const { limits } = shared;
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
   const reachable = () => isReachable(sql, PING_DEADLINE_MS);
   return {
-    ...{ sql, database, limits, audit, tokens, isReachable: reachable },
+    sql,
+    database,
+    limits,
+    audit,
+    tokens,
+    isReachable: reachable,
     auditChange: auditChange(audit, sql),
-    /** Exports of the audit trail are signed by keys derived from the server secrets. */
-    auditSigning: {
-      surface: name,
-      signers: config.serverSecrets
-        .derive('audit export')
-        .hashAll('ed25519 seed')
-        .map(({ digest }) => seededSigner(digest)),
-    },
+    auditSigning: { surface: name, signers: exportSigners(config.serverSecrets) },
     /** Failed authentications on the public listener. */
     addresses: addressLimiter({ limits, listener: schema, now }),
     adminAccess: {
@@ -138,7 +132,13 @@ export function openSurface(options: SurfaceOptions) {
     /** `accepted`: configured keys by variable, in addition to the admin tokens. */
     watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
       startSecretWatch({
-        ...{ sql, schema, now, log, metrics, own, uses: [auditSecretUse(schema), ...uses] },
+        sql,
+        schema,
+        now,
+        log,
+        metrics,
+        own,
+        uses: [auditSecretUse(schema), ...uses],
         beforeTurn: () => audit.vouch(sql),
         secrets: config.serverSecrets,
         accepted: { ADMIN_TOKEN_HASHES: config.adminTokenHashes, ...accepted },
@@ -157,6 +157,17 @@ export function openSurface(options: SurfaceOptions) {
       own('retention', retain(steps, onFailure));
     },
   };
+}
+
+/** Exports of the audit trail are signed by keys derived from the server secrets. */
+function exportSigners(secrets: SurfaceSettings['serverSecrets']) {
+  const seeds = secrets.derive('audit export').hashAll('ed25519 seed');
+  return seeds.map(({ digest }) => seededSigner(digest));
+}
+
+function logReadiness(log: Log, reason: string | undefined): void {
+  if (reason === undefined) log.info('database_ready');
+  else log.error('database_not_ready', { reason });
 }
 
 export type Surface = ReturnType<typeof openSurface>;

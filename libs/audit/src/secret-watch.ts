@@ -101,6 +101,8 @@ interface Holder {
   seen_at: Date;
 }
 
+const shownHolder = ({ process, ids, seen_at: seenAt }: Holder) => ({ process, ids, seenAt: seenAt.toISOString() });
+
 /**
  * Tracks a rotation of server secrets over all processes of a surface: which process has which secret, what is stored
  * under each, and until when it is needed. Secrets are identified by id; no value leaves the process.
@@ -150,16 +152,16 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
       const unaware = holders.filter((holder) => !holder.ids.includes(id)).length;
       const needs = options.uses.flatMap((use, at) => needOf(use, counts[at], { id, lastMadeAt, nowMs }));
       return {
-        ...{ id, makes, checks: holders.length - unaware - makes, unaware },
-        ...{ lastMadeAt: lastMadeAt?.toISOString() ?? null, needs },
+        id,
+        makes,
+        checks: holders.length - unaware - makes,
+        unaware,
+        lastMadeAt: lastMadeAt?.toISOString() ?? null,
+        needs,
       };
     });
     return {
-      processes: holders.map((holder) => ({
-        process: holder.process,
-        ids: holder.ids,
-        seenAt: holder.seen_at.toISOString(),
-      })),
+      processes: holders.map(shownHolder),
       // A secret that no process has and nothing needs is omitted.
       secrets: all.filter(({ makes, checks: checking, needs }) => makes + checking > 0 || needs.length > 0),
       accepted: await acceptedBy(sql, schema, holders),

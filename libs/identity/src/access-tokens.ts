@@ -101,8 +101,11 @@ export function accessTokens({
       const refused = accepted.length === 0 ? 'no_audience_configured' : headerFault(read.header);
       if (refused !== undefined) return { refused };
       const options = {
-        ...{ algorithms: ALGORITHMS, issuer: found.issuer.issuer, requiredClaims: ['exp'] },
-        ...{ clockTolerance: LEEWAY_SECONDS, currentDate: new Date(now()) },
+        algorithms: ALGORITHMS,
+        issuer: found.issuer.issuer,
+        requiredClaims: ['exp'],
+        clockTolerance: LEEWAY_SECONDS,
+        currentDate: new Date(now()),
       };
       const verified = await found.keys.use((keyOf) => verify(token, keyOf, options));
       if (verified === undefined) return { refused: 'unknown_key' };

@@ -47,7 +47,8 @@ export function parseIssuers(text: string): readonly OidcIssuer[] {
     if (identityClaim !== undefined && !isShortText(identityClaim)) throw new Error('identityClaim must be a text');
     if (jwksUri !== undefined) requireUrl(jwksUri, 'jwksUri');
     return {
-      ...{ issuer, audience: audiences },
+      issuer,
+      audience: audiences,
       ...(told === undefined ? {} : { scopes: told }),
       ...(identityClaim === undefined ? {} : { identityClaim }),
       ...(jwksUri === undefined ? {} : { jwksUri }),

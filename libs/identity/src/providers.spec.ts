@@ -19,44 +19,70 @@ const untyped = { typ: undefined };
 const jwt = { typ: 'JWT' };
 
 const okta = {
-  ...{ ver: 1, jti: 'AT.0mP4JKAZX1iACIT4vbEDF7LpvDVjxypPMkf0d25jZQA', aud: 'api://default' },
-  ...{ cid: '0oabucvyc38HLL1ef0h7', uid: '00u1a2b3', scp: ['openid', 'email'], sub: 'ada@example.com' },
+  ver: 1,
+  jti: 'AT.0mP4JKAZX1iACIT4vbEDF7LpvDVjxypPMkf0d25jZQA',
+  aud: 'api://default',
+  cid: '0oabucvyc38HLL1ef0h7',
+  uid: '00u1a2b3',
+  scp: ['openid', 'email'],
+  sub: 'ada@example.com',
 };
 const cognito = {
-  ...{
-    aud: undefined,
-    client_id: '57cbishk4j24pabc1234567890',
-    token_use: 'access',
-    scope: 'aws.cognito.signin.user.admin',
-  },
-  ...{ 'cognito:groups': ['operators'], username: 'ada', sub: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee', version: 2 },
+  aud: undefined,
+  client_id: '57cbishk4j24pabc1234567890',
+  token_use: 'access',
+  scope: 'aws.cognito.signin.user.admin',
+  'cognito:groups': ['operators'],
+  username: 'ada',
+  sub: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
+  version: 2,
 };
 const entra1 = {
-  ...{
-    aud: `api://${GUID}`,
-    appid: GUID,
-    appidacr: '0',
-    ver: '1.0',
-    scp: 'access_as_user',
-    idp: 'https://sts.example',
-  },
-  ...{ oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474', sub: 'HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ', tid: GUID },
+  aud: `api://${GUID}`,
+  appid: GUID,
+  appidacr: '0',
+  ver: '1.0',
+  scp: 'access_as_user',
+  idp: 'https://sts.example',
+  oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474',
+  sub: 'HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ',
+  tid: GUID,
 };
 const entra2 = {
-  ...{ aud: GUID, azp: GUID, azpacr: '0', ver: '2.0', scp: 'access_as_user', preferred_username: 'ada@example.com' },
-  ...{ oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474', sub: 'HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ', tid: GUID },
+  aud: GUID,
+  azp: GUID,
+  azpacr: '0',
+  ver: '2.0',
+  scp: 'access_as_user',
+  preferred_username: 'ada@example.com',
+  oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474',
+  sub: 'HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ',
+  tid: GUID,
 };
 const jumpcloud = {
-  ...{ aud: ['https://api.example.com'], client_id: 'abc', ext: {}, scp: ['openid', 'offline'], sub: '64a1b2c3d4e5f6' },
-  ...{ jti: '0c1d6fa2-5fc5-4ef8-8ac4-6a4c3c9b1b11' },
+  aud: ['https://api.example.com'],
+  client_id: 'abc',
+  ext: {},
+  scp: ['openid', 'offline'],
+  sub: '64a1b2c3d4e5f6',
+  jti: '0c1d6fa2-5fc5-4ef8-8ac4-6a4c3c9b1b11',
 };
 const auth0 = {
-  ...{ aud: ['https://api.example.com', 'https://tenant.example/userinfo'], azp: 'client', scope: 'openid email' },
+  aud: ['https://api.example.com', 'https://tenant.example/userinfo'],
+  azp: 'client',
+  scope: 'openid email',
   sub: 'auth0|5f7c8ec7c33c6c004bbafe82',
 };
 const keycloak = {
-  ...{ aud: ['https://api.example.com', 'account'], typ: 'Bearer', azp: 'console', scope: 'openid email profile' },
-  ...{ email: 'ada@example.com', email_verified: true, realm_access: { roles: ['operators'] }, sid: 's-1', sub: 'f-1' },
+  aud: ['https://api.example.com', 'account'],
+  typ: 'Bearer',
+  azp: 'console',
+  scope: 'openid email profile',
+  email: 'ada@example.com',
+  email_verified: true,
+  realm_access: { roles: ['operators'] },
+  sid: 's-1',
+  sub: 'f-1',
 };
 const google = { aud: '1234.apps.googleusercontent.com', azp: '1234.apps.googleusercontent.com', sub: '1098765' };
 
@@ -114,7 +140,8 @@ describe('an access token', () => {
       'id_token',
       {
         claims: { ...cognito, aud: cognito.client_id, client_id: undefined, token_use: 'id' },
-        ...{ header: untyped, audience: cognito.client_id },
+        header: untyped,
+        audience: cognito.client_id,
       },
     ],
     [

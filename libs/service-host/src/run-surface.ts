@@ -72,7 +72,10 @@ function serviceOf<Config extends SurfaceConfig & TracingConfig>(
   const { config, log, metrics, now, newId } = basics;
   const ops = { metrics, checkTimeoutMs, log, now, newId };
   return {
-    ...{ name, config, log, metrics },
+    name,
+    config,
+    log,
+    metrics,
     opsApp: (checks) => opsApp({ ...ops, ...checks }),
     compose: (own, checks) => compose(basics, own, checks),
   };
@@ -124,7 +127,9 @@ export function readiness(options: {
 }): () => Promise<ServiceHealth> {
   const { database, ledger, limits, otherwise, deadlineMs, now } = options;
   const check = cachedCheck<LedgerState>({
-    ...{ deadlineMs, keepMs: KEEP_CHECK_MS, now },
+    deadlineMs,
+    keepMs: KEEP_CHECK_MS,
+    now,
     otherwise: { ok: false, problem: otherwise },
     async check() {
       const fault = await database();

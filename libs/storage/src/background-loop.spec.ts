@@ -19,7 +19,10 @@ function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
     ...options,
   });
   return {
-    ...{ loop, runs, reported, pauses },
+    loop,
+    runs,
+    reported,
+    pauses,
     pass: async () => {
       pauses.shift()!.end();
       await nextTurn();

@@ -41,7 +41,12 @@ describe('DatabaseServers', () => {
   });
 
   const role: ServerRole = {
-    ...{ standby: false, read_only: false, cluster: '7', database: '5', timeline: '2', accepted: null },
+    standby: false,
+    read_only: false,
+    cluster: '7',
+    database: '5',
+    timeline: '2',
+    accepted: null,
   };
   const refusal = async (servers: DatabaseServers, ...more: Partial<ServerRole>[]): Promise<string | undefined> =>
     (await servers.judge('h1:5432', Object.assign({}, role, ...more) as ServerRole)).fault?.reason;

@@ -22,7 +22,9 @@ const disk = smallDisk(24, 'a full disk of PostgreSQL');
     database = openDatabase({
       url: Object.assign(new URL(server.url), { pathname: '/small' }).href,
       applicationName: 'full-disk',
-      ...{ maxConnections: 2, connectTimeoutMs: 5_000, deadlineMs: 10_000 },
+      maxConnections: 2,
+      connectTimeoutMs: 5_000,
+      deadlineMs: 10_000,
       onDisk: (problem) => told.push(problem),
     });
     await database.query({ text: 'CREATE TABLE t (id int, filling text)' });

@@ -8,8 +8,14 @@ describe('parseBenchOptions', () => {
   it('measures everything but the profile by default', () => {
     expect(parse()).toMatchObject({
       sections: ['throughput', 'ledger', 'bodies'],
-      ...{ rounds: 5, roundMs: 5_000, connections: 64, ledgerRecords: 1_000_000, build: true, quick: false },
-      ...{ dataFolder: '/checkout/tmp', jsonFile: undefined },
+      rounds: 5,
+      roundMs: 5_000,
+      connections: 64,
+      ledgerRecords: 1_000_000,
+      build: true,
+      quick: false,
+      dataFolder: '/checkout/tmp',
+      jsonFile: undefined,
     });
   });
 

@@ -30,21 +30,32 @@ const record = (): object => ({ type: 'demo.greeting', id: randomUUID(), data: {
 
 const REQUESTS: Readonly<Record<string, (started: Started) => CountedRequest>> = {
   'a write of the ingest gateway': ({ demo: { networkId, keys } }) => ({
-    ...{ surface: 'ingest-gateway', path: `/${networkId}`, key: keys['ingest'], body: record() },
+    surface: 'ingest-gateway',
+    path: `/${networkId}`,
+    key: keys['ingest'],
+    body: record(),
   }),
   'a batch of the ingest gateway': ({ demo: { networkId, keys } }) => ({
-    ...{ surface: 'ingest-gateway', path: `/${networkId}`, key: keys['ingest'] },
+    surface: 'ingest-gateway',
+    path: `/${networkId}`,
+    key: keys['ingest'],
     body: { assets: Array.from({ length: 10 }, record) },
   }),
   'a check of the gate': ({ demo: { venueId, keys } }) => ({
-    ...{ surface: 'case-gate', path: '/v1/gate/check', key: keys['gate'] },
+    surface: 'case-gate',
+    path: '/v1/gate/check',
+    key: keys['gate'],
     body: { subject_ref: 'subj_nobody', venue_id: venueId },
   }),
   'a page of the partner API': ({ demo: { keys } }) => ({
-    ...{ surface: 'risk-partner', path: '/api/v1/risks?limit=50', key: keys['partner_read'] },
+    surface: 'risk-partner',
+    path: '/api/v1/risks?limit=50',
+    key: keys['partner_read'],
   }),
   'a write of the ledger peer': ({ demo: { keys } }) => ({
-    ...{ surface: 'ledger-peer', path: '/api/assets', key: keys['peer'] },
+    surface: 'ledger-peer',
+    path: '/api/assets',
+    key: keys['peer'],
     body: { assets: [{ id: randomUUID(), type: 'asset', data: { colour: 'blue' } }] },
   }),
 };

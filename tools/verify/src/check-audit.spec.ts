@@ -14,8 +14,16 @@ const [FROM, TO] = ['2030-01-01T00:00:00.000Z', '2030-02-01T00:00:00.000Z'];
 const SURFACE = 'ingest-gateway';
 type Item = ReturnType<typeof itemOf>;
 const itemOf = (day: number, action: string, link: AuditLink | null) => ({
-  ...{ id: `evt_${day}`, at: `2030-01-0${day}T00:00:00.000Z`, actor: 'admin:1', action, resource: 'key' },
-  ...{ resourceId: `key_${day}`, requestId: null, detail: null, link, problem: null as AuditProblem | null },
+  id: `evt_${day}`,
+  at: `2030-01-0${day}T00:00:00.000Z`,
+  actor: 'admin:1',
+  action,
+  resource: 'key',
+  resourceId: `key_${day}`,
+  requestId: null,
+  detail: null,
+  link,
+  problem: null as AuditProblem | null,
 });
 const headOf = (item: Item) => {
   const hash = auditEventHash(SURFACE, { ...item, at: new Date(item.at) }, item.link!).slice(0, 16);

@@ -133,8 +133,10 @@ class ExportReader {
 function compare(report: Reporter, earlier: Export, later: Export): void {
   if (earlier.surface !== later.surface) {
     return report.failed('earlier', {
-      ...{ detail: 'The two exports are of different surfaces.', where: earlier.surface },
-      ...{ expected: earlier.surface, found: later.surface },
+      detail: 'The two exports are of different surfaces.',
+      where: earlier.surface,
+      expected: earlier.surface,
+      found: later.surface,
     });
   }
   const covered = [...earlier.events].filter(

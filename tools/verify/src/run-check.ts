@@ -56,7 +56,8 @@ export async function runKeyedCheck(
   await tell(host, { name, options }, async () => {
     const key = await pinnedKey(options, host);
     const keys = key.verifier.keys.map(({ name: of, keyHash }) => ({
-      ...{ name: of, keyHash },
+      name: of,
+      keyHash,
       source: of === key.verifier.name ? key.source : 'a statement of the key above',
     }));
     return { report: await check(key), keys };

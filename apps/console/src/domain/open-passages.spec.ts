@@ -7,8 +7,15 @@ import type { Session } from './session.ts';
 const clock = testClock();
 const { signal } = new AbortController();
 const sessionOf = (id: string, more: Partial<Session> = {}): Session => ({
-  ...{ id, issuer: 'https://login.example.com', subject: 'ada', name: undefined, email: undefined },
-  ...{ refreshToken: 'r', renewals: 0, endsAtMs: clock.now() + 3_600_000, ...more },
+  id,
+  issuer: 'https://login.example.com',
+  subject: 'ada',
+  name: undefined,
+  email: undefined,
+  refreshToken: 'r',
+  renewals: 0,
+  endsAtMs: clock.now() + 3_600_000,
+  ...more,
 });
 
 let asked: string[];

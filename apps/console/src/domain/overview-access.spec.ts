@@ -9,8 +9,14 @@ import type { Session } from './session.ts';
 import type { Surface } from './surfaces.ts';
 
 const session: Session = {
-  ...{ id: 's1', issuer: 'https://login.example.com', subject: 'ada', name: undefined, email: undefined },
-  ...{ refreshToken: 'r', renewals: 0, endsAtMs: Number.MAX_SAFE_INTEGER },
+  id: 's1',
+  issuer: 'https://login.example.com',
+  subject: 'ada',
+  name: undefined,
+  email: undefined,
+  refreshToken: 'r',
+  renewals: 0,
+  endsAtMs: Number.MAX_SAFE_INTEGER,
 };
 const clock = testClock();
 

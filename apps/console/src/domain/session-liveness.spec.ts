@@ -10,13 +10,22 @@ const away = () => Promise.reject(new AppError('UNAVAILABLE', 'away'));
 let asked: string[];
 let atProvider: (session: Session) => Promise<boolean>;
 const sessionOf = (id: string, more: Partial<Session> = {}): Session => ({
-  ...{ id, issuer: 'https://login.example.com', subject: 'ada', name: undefined, email: undefined },
-  ...{ refreshToken: 'r', renewals: 0, endsAtMs: clock.now() + 3_600_000, ...more },
+  id,
+  issuer: 'https://login.example.com',
+  subject: 'ada',
+  name: undefined,
+  email: undefined,
+  refreshToken: 'r',
+  renewals: 0,
+  endsAtMs: clock.now() + 3_600_000,
+  ...more,
 });
 /** A replica. */
 const replica = (shared?: SharedSessions, onEnded?: (session: Session) => void) =>
   new SessionLiveness({
-    ...{ shared, now: clock.now, ...(onEnded && { onEnded }) },
+    shared,
+    now: clock.now,
+    ...(onEnded && { onEnded }),
     ask: (session) => {
       asked.push(session.id);
       return atProvider(session);

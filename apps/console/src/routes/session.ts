@@ -110,6 +110,8 @@ function personOf(session: Session | undefined): object {
 }
 
 const offerOf = ({ id, api, admin, publicUrl }: Surface, isSignedIn: boolean) => ({
-  ...{ id, api: api !== undefined, admin: admin !== undefined },
+  id,
+  api: api !== undefined,
+  admin: admin !== undefined,
   ...(isSignedIn && publicUrl !== undefined && { publicUrl }),
 });

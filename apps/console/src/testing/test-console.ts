@@ -81,7 +81,8 @@ export async function testConsole({
   const logged: string[] = [];
   const provider = await testProvider({
     publicUrl: first.url,
-    ...{ audiences: Object.values(AUDIENCES), introspects },
+    audiences: Object.values(AUDIENCES),
+    introspects,
     scopes: byScope ? { [SCOPES.api]: AUDIENCES.api, [SCOPES.admin]: AUDIENCES.admin } : {},
     accessTokenSeconds,
   });
@@ -101,7 +102,13 @@ export async function testConsole({
   const { publicApp, ready } = made();
   handle = publicApp;
   const test: TestConsole = {
-    ...{ url: first.url, provider, surface: surface.server, counted, logged, clock, seen: [] },
+    url: first.url,
+    provider,
+    surface: surface.server,
+    counted,
+    logged,
+    clock,
+    seen: [],
     answer: (_request, response) => response.setHeader('content-type', 'application/json').end('{}'),
     ready: async () => ready(),
     async another() {
@@ -149,7 +156,8 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     OIDC_AUDIENCES: JSON.stringify([
       ...(['api', 'admin'] as const).map((listener) => ({
-        ...{ surface: 'risk-partner', listener },
+        surface: 'risk-partner',
+        listener,
         ...(byScope ? { scope: SCOPES[listener] } : { resource: AUDIENCES[listener] }),
       })),
       ...(byScope ? [] : [{ surface: 'ledger-peer', listener: 'api', resource: AUDIENCES.api }]),
@@ -157,8 +165,10 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases,
     CONSOLE_SURFACES: JSON.stringify([
       {
         id: 'risk-partner',
-        ...{ apiUrl: surfaceUrl, publicUrl: 'https://risks.example.com' },
-        ...{ adminUrl: surfaceUrl, opsUrl: surfaceUrl },
+        apiUrl: surfaceUrl,
+        publicUrl: 'https://risks.example.com',
+        adminUrl: surfaceUrl,
+        opsUrl: surfaceUrl,
       },
       { id: 'case-gate', apiUrl: `${surfaceUrl}/below` },
       { id: 'ledger-peer', apiUrl: 'http://127.0.0.1:1' },

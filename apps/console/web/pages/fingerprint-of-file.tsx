@@ -17,7 +17,10 @@ export function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: stri
   };
   return (
     <TextInput
-      {...{ type: 'file', label: 'File', description: 'It is hashed in this browser and sent nowhere.', error: fault }}
+      type="file"
+      label="File"
+      description="It is hashed in this browser and sent nowhere."
+      error={fault}
       onChange={({ currentTarget: { files } }) => {
         const file = files?.[0];
         if (file !== undefined) read(file).catch(() => setFault('The browser could not read this file.'));

@@ -12,14 +12,12 @@ interface TextFilterProps {
 /** A text filter, applied on Enter or when the field loses focus. */
 export const TextFilter = ({ label, value = '', placeholder, width = 170, onSet }: TextFilterProps): ReactNode => (
   <TextInput
-    {...{
-      key: value,
-      label,
-      defaultValue: value,
-      w: width,
-      maxLength: 200,
-      ...(placeholder !== undefined && { placeholder }),
-    }}
+    key={value}
+    label={label}
+    defaultValue={value}
+    w={width}
+    maxLength={200}
+    {...(placeholder !== undefined && { placeholder })}
     onBlur={({ currentTarget }) => currentTarget.value.trim() !== value && onSet(currentTarget.value.trim() || null)}
     onKeyDown={({ key, currentTarget }) => key === 'Enter' && onSet(currentTarget.value.trim() || null)}
   />

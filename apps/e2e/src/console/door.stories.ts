@@ -6,9 +6,17 @@ import type { ConsoleStack } from './start-stack.ts';
 const GATE = '**/api/case-gate/v1/gate/check';
 
 const allow = (subject: string, venue: string): object => ({
-  ...{ decision: 'allow', allow: true, decision_id: 'gd_story', subject_ref: subject, venue_id: venue },
-  ...{ policy_version: 'v1', reason_codes: ['ELIGIBLE'], ledger_record_id: null, fail_closed: false },
-  ...{ evaluated_at: new Date().toISOString(), valid_until: null },
+  decision: 'allow',
+  allow: true,
+  decision_id: 'gd_story',
+  subject_ref: subject,
+  venue_id: venue,
+  policy_version: 'v1',
+  reason_codes: ['ELIGIBLE'],
+  ledger_record_id: null,
+  fail_closed: false,
+  evaluated_at: new Date().toISOString(),
+  valid_until: null,
 });
 
 /** The part Door: ALLOW or DENY, without a sign-in; any doubt is DENY. */

@@ -107,7 +107,10 @@ export function risksStories(stack: () => ConsoleStack): void {
         await window.getByRole('heading', { name: 'Mine' }).waitFor();
       });
       expect(await read(id)).toMatchObject({
-        ...{ title: 'Mine', description: 'Only I wrote this.', category: 'changed by them', version: 3 },
+        title: 'Mine',
+        description: 'Only I wrote this.',
+        category: 'changed by them',
+        version: 3,
       });
     }, 90_000);
 

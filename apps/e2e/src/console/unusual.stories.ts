@@ -127,7 +127,9 @@ export function unusualStories(stack: () => ConsoleStack): void {
         await admin('ingest-gateway', `/networks/${networkId}/keys`, { label });
       for (const name of [long, TURNED])
         await admin('ingest-gateway', `/networks/${networkId}/sources`, {
-          ...{ name, scheme: 'github', secrets: [{ id: 'k1', value: 'a secret that is long enough' }] },
+          name,
+          scheme: 'github',
+          secrets: [{ id: 'k1', value: 'a secret that is long enough' }],
         });
       await within(await stack().signIn('operator', `/networks/${networkId}`), async (page) => {
         await page.getByRole('heading', { level: 1, name: HEBREW }).waitFor();

@@ -206,32 +206,46 @@ async function filesOf({ dev }: ConsoleStack): Promise<Dropped[]> {
   ];
   return [
     ...both('receipt', 'a proof', {
-      ...{ pins: { logKeys }, whole: { 'proof.json': proof } },
-      ...{ changed: { 'proof.json': broken(proof, '"dataHash":"') }, failed: ['leaf'] },
+      pins: { logKeys },
+      whole: { 'proof.json': proof },
+      changed: { 'proof.json': broken(proof, '"dataHash":"') },
+      failed: ['leaf'],
     }),
     ...both('answer', 'an answer', {
-      ...{ pins: { logKeys }, whole: { 'answer.json': answer, 'proof.json': proof } },
-      ...{ changed: { 'answer.json': broken(answer, '"transactionId":"') }, failed: ['answer'] },
+      pins: { logKeys },
+      whole: { 'answer.json': answer, 'proof.json': proof },
+      changed: { 'answer.json': broken(answer, '"transactionId":"') },
+      failed: ['answer'],
     }),
     ...both('checkpoint', 'a checkpoint', {
-      ...{ pins: { logKeys }, whole: { 'newer.txt': newer } },
-      ...{ changed: { 'newer.txt': broken(newer, '\n6\n') }, failed: ['signature'] },
+      pins: { logKeys },
+      whole: { 'newer.txt': newer },
+      changed: { 'newer.txt': broken(newer, '\n6\n') },
+      failed: ['signature'],
     }),
     ...both('consistency', 'two checkpoints', {
-      ...{ pins: { logKeys }, whole: { ...pair, 'path.json': path } },
-      ...{ changed: { 'path.json': broken(path, '["') }, failed: ['consistency'] },
+      pins: { logKeys },
+      whole: { ...pair, 'path.json': path },
+      changed: { 'path.json': broken(path, '["') },
+      failed: ['consistency'],
     }),
     ...both('envelope', 'an envelope', {
-      ...{ pins: { logKeys, jwks: keysOfRisks, signature }, whole: { 'proofs.json': envelope.text } },
-      ...{ changed: { 'proofs.json': broken(envelope.text, '"sha256":"') }, failed: ['hash', 'signed'] },
+      pins: { logKeys, jwks: keysOfRisks, signature },
+      whole: { 'proofs.json': envelope.text },
+      changed: { 'proofs.json': broken(envelope.text, '"sha256":"') },
+      failed: ['hash', 'signed'],
     }),
     ...both('pack', 'a pack', {
-      ...{ pins: packed, whole: { 'pack.json': pack } },
-      ...{ changed: { 'pack.json': broken(pack, '"actor":"') }, failed: ['pack hash', 'pack signature', 'timeline'] },
+      pins: packed,
+      whole: { 'pack.json': pack },
+      changed: { 'pack.json': broken(pack, '"actor":"') },
+      failed: ['pack hash', 'pack signature', 'timeline'],
     }),
     ...both('delivery', 'a delivery', {
-      ...{ pins: { senderKeys }, whole: { 'record.json': record, 'delivery.json': body } },
-      ...{ changed: { 'delivery.json': broken(body, '"total":') }, failed: ['body', 'signed bytes', 'signature'] },
+      pins: { senderKeys },
+      whole: { 'record.json': record, 'delivery.json': body },
+      changed: { 'delivery.json': broken(body, '"total":') },
+      failed: ['body', 'signed bytes', 'signature'],
     }),
   ];
 }
@@ -284,7 +298,9 @@ async function signedDelivery({ admin, networkId, gatewayUrl, ask }: Sender) {
   const { path } = JSON.parse(
     (
       await admin(`/networks/${networkId}/sources`, {
-        ...{ name: 'Signed', scheme: 'standard-webhooks', secrets: [{ id: 'k1', value: senderKeys }] },
+        name: 'Signed',
+        scheme: 'standard-webhooks',
+        secrets: [{ id: 'k1', value: senderKeys }],
       })
     ).text,
   ) as { path: string };

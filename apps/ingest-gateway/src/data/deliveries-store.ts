@@ -107,7 +107,8 @@ async function listEvents(
       // The time in the id, which orders the list; that of the event is some milliseconds later.
       at: timeOfDigits(position),
       outcome: OUTCOMES[event.status],
-      ...{ code, reason },
+      code,
+      reason,
       deliveries: 1,
       requestId: event.requestId,
       eventId: event.eventId,

@@ -45,16 +45,19 @@ async function insert(more: Readonly<Record<string, string>>): Promise<string> {
   test.clock.nowMs += 1000;
   const eventId = test.newId('evt_');
   const row = {
-    ...{
-      event_id: eventId,
-      network_id: 'acme',
-      key_id: 'key_1',
-      kind: 'write',
-      status: 'committed',
-      types: '["asset"]',
-    },
-    ...{ channel: 'acme.main', first_index: '0', record_count: '1', request_id: 'req_1', stripped_fields: '0' },
-    ...{ at: new Date(test.clock.nowMs).toISOString(), ...more },
+    event_id: eventId,
+    network_id: 'acme',
+    key_id: 'key_1',
+    kind: 'write',
+    status: 'committed',
+    types: '["asset"]',
+    channel: 'acme.main',
+    first_index: '0',
+    record_count: '1',
+    request_id: 'req_1',
+    stripped_fields: '0',
+    at: new Date(test.clock.nowMs).toISOString(),
+    ...more,
   };
   const columns = Object.keys(row);
   await test.sql.query({

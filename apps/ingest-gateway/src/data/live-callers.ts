@@ -178,7 +178,11 @@ function sourceCaller(
     networkLimits: ratePerSecond === null || burst === null ? undefined : { ratePerSecond, burst },
     guard: { kind: 'source', id: sourceId, version: row.version },
     source: {
-      ...{ sourceId, scheme, settings, keys, url: publicUrl && publicUrl + pathOfSource(sourceId) },
+      sourceId,
+      scheme,
+      settings,
+      keys,
+      url: publicUrl && publicUrl + pathOfSource(sourceId),
       hasAllKeys: keys.length === row.secrets.length,
     },
   };

@@ -23,7 +23,9 @@ beforeEach(async () => {
 
 const newWriter = () =>
   refusalWriter({
-    ...{ sql, box, newId: timeOrderedIds(() => nowMs, randomPool()) },
+    sql,
+    box,
+    newId: timeOrderedIds(() => nowMs, randomPool()),
     onDropped: (what, count) => (dropped[what] = (dropped[what] ?? 0) + count),
     onFailure: (error) => {
       throw error;
@@ -31,7 +33,12 @@ const newWriter = () =>
   });
 const storeAt = () => refusedStore({ sql, box, now: () => nowMs });
 const refusal = (more: Partial<Refusal> = {}): Refusal => ({
-  ...{ sourceId: 'src_a', code: 'INVALID_JSON', reason: 'not-json', isAuthentic: true, detail: 'd', requestId: 'r' },
+  sourceId: 'src_a',
+  code: 'INVALID_JSON',
+  reason: 'not-json',
+  isAuthentic: true,
+  detail: 'd',
+  requestId: 'r',
   atMs: nowMs,
   ...more,
 });

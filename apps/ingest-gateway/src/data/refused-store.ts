@@ -122,7 +122,10 @@ export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now:
         values: [sourceId, positionAt(from?.getTime() ?? 0), to === undefined ? 'g' : positionAt(to.getTime())],
       });
       return rows.map(({ code, reason, n, at, skew }) => ({
-        ...{ code, reason, deliveries: Number(n), lastAt: at },
+        code,
+        reason,
+        deliveries: Number(n),
+        lastAt: at,
         lastSkewSeconds: skew === null ? null : Number(skew),
       }));
     },

@@ -258,7 +258,10 @@ describe('the deliveries of a source', () => {
     await counts.close();
     const box = ServerSecrets.parse(OLD).sealing('kept deliveries');
     const writer = refusalWriter({
-      ...{ sql, box, newId: test.newId, onDropped: () => undefined },
+      sql,
+      box,
+      newId: test.newId,
+      onDropped: () => undefined,
       onFailure: (error) => expect(error).toBeUndefined(),
     });
     // Processing it again left another event.

@@ -113,7 +113,13 @@ function sourceOf(row: SourceRow): Source {
   const { source_id: sourceId, network_id: networkId, name, settings, secrets, enabled } = row;
   const scheme = row.scheme as SchemeName;
   return {
-    ...{ sourceId, networkId, name, scheme, settings, secrets, enabled },
+    sourceId,
+    networkId,
+    name,
+    scheme,
+    settings,
+    secrets,
+    enabled,
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };

@@ -104,7 +104,12 @@ export function readDelivery(bytes: Uint8Array, rules: DeliveryRules): Canonical
   const [unparsed] = body.texts;
   requireFits(body.data, bytes.length);
   return {
-    ...{ kind: 'delivery', id, type, owner, data: canonical(body.data), deliveryId },
+    kind: 'delivery',
+    id,
+    type,
+    owner,
+    data: canonical(body.data),
+    deliveryId,
     challenge: rules.answersChallenge ? challengeIn(body) : undefined,
     strippedFields: body.removed,
     ...(unparsed === undefined ? {} : { unparsed: unparsed.reason }),

@@ -34,7 +34,10 @@ describe('the settings of a new source', () => {
       settings: {
         type: 'alert',
         signature: {
-          ...{ header: 'x-grafana-alerting-signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
+          header: 'x-grafana-alerting-signature',
+          algorithm: 'sha256',
+          encoding: 'hex',
+          prefix: '',
           ...own.signature,
         },
       },

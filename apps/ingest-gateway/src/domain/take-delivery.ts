@@ -200,7 +200,8 @@ function aboutOf(ports: TakeDeliveryPorts, { caller, delivery, requestId }: Deli
     pointer: error.faults[0]?.pointer || undefined,
     mediaType: delivery.header('content-type')?.slice(0, MOST_NOTED_CHARACTERS),
     bodyBytes: delivery.body.length,
-    ...{ requestId, atMs: ports.now() },
+    requestId,
+    atMs: ports.now(),
   };
 }
 
@@ -334,29 +335,31 @@ async function write(
   const eventId = ports.newId('evt_');
   try {
     const outcome = await writeRecords(ports.ledger, {
-      ...{ networkId, channels, keyId: sourceId, requestId, eventId, strippedFields, claim, guard },
+      networkId,
+      channels,
+      keyId: sourceId,
+      requestId,
+      eventId,
+      strippedFields,
+      claim,
+      guard,
       records: [record],
       ids: derivedIds(ports.recordIds.hash(...scope, claimKey).digest),
       otherIds: () => ports.recordIds.hashAll(...scope, claimKey).map(({ digest }) => derivedIds(digest)),
     });
     const { replayed } = outcome;
     const confirmed = guard !== undefined && !replayed;
-    return {
-      outcome: replayed ? 'replayed' : 'written',
-      body: renderDelivery(outcome),
-      eventId: outcome.eventId,
-      confirmed,
-    };
+    const body = renderDelivery(outcome);
+    return { outcome: replayed ? 'replayed' : 'written', body, eventId: outcome.eventId, confirmed };
   } catch (error) {
     if (!isConflict(error)) throw error;
     const types = [record.type];
     await request.confirmCaller();
     await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields });
     const reason = reasonOf(error.code)!;
-    ports.onRefused(request, {
-      ...{ ...aboutOf(ports, request, error), reason, isAuthentic: true, deliveryId, eventId },
-      detail: CONFLICTS[reason] ?? error.message,
-    });
+    const detail = CONFLICTS[reason] ?? error.message;
+    const about = { ...aboutOf(ports, request, error), reason, isAuthentic: true, deliveryId, eventId, detail };
+    ports.onRefused(request, about);
     return { outcome: 'conflict', body: renderDelivery({ eventId, records: [] }), eventId, confirmed: false };
   }
 }

@@ -64,7 +64,11 @@ export async function processAgain(
   const values = new Map(headers);
   const delivery = { header: (name: string) => values.get(name), body };
   return outcomeOf(ports, {
-    ...{ caller, requestId, delivery, headers: () => headers, form: formOf(values.get('content-type')) },
+    caller,
+    requestId,
+    delivery,
+    headers: () => headers,
+    form: formOf(values.get('content-type')),
     receivedAtMs: kept.receivedAt.getTime(),
     deliveryIdThen: kept.deliveryIdThen,
   });

@@ -211,7 +211,13 @@ function rowOf({
 }: ListedRefusal): Static<typeof RefusedRow> {
   const { refusedId, code, reason, detail, requestId } = row;
   return {
-    ...{ refusedId, at: at.toISOString(), code, reason, authentic: isAuthentic, detail, requestId },
+    refusedId,
+    at: at.toISOString(),
+    code,
+    reason,
+    authentic: isAuthentic,
+    detail,
+    requestId,
     header: row.header ?? null,
     skewSeconds: row.skewSeconds ?? null,
     pointer: row.pointer ?? null,

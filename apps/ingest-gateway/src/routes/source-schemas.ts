@@ -214,7 +214,13 @@ export function settingsOf(body: BodySettings): SettingsChange {
   const { channels, type, toleranceSeconds, allowedTypes, limits, signature, token } = body;
   const { maxBytes, keepRefusedHours } = body;
   return defined({
-    ...{ channels, type, toleranceSeconds, allowedTypes, limits, maxBytes, keepRefusedHours },
+    channels,
+    type,
+    toleranceSeconds,
+    allowedTypes,
+    limits,
+    maxBytes,
+    keepRefusedHours,
     typeFrom: placeOf(body.typeFrom),
     deliveryIdFrom: placeOf(body.deliveryIdFrom),
     idFrom: placeOf(body.idFrom),
@@ -244,7 +250,11 @@ const urlOf = (publicUrl: string | undefined, sourceId: string): string | null =
 export function sourceRowOf(source: Source, publicUrl: string | undefined): Static<typeof SourceRow> {
   const { sourceId, networkId, name, scheme, enabled, settings: own } = source;
   return {
-    ...{ sourceId, networkId, name, scheme, enabled },
+    sourceId,
+    networkId,
+    name,
+    scheme,
+    enabled,
     path: pathOfSource(sourceId),
     url: urlOf(publicUrl, sourceId),
     secrets: source.secrets.map(({ id, createdAt, isPublic }) => ({ id, createdAt, isPublic })),

@@ -21,7 +21,12 @@ const written = (unit: AppendUnit): UnitResult => ({
   transactionId: 'aa',
   note: unit.note,
   records: unit.records.map(({ id }) => ({
-    ...{ id, channel: unit.channel, transactionId: 'aa', index: 0, leafHash: '00', existing: false },
+    id,
+    channel: unit.channel,
+    transactionId: 'aa',
+    index: 0,
+    leafHash: '00',
+    existing: false,
   })),
 });
 
@@ -43,12 +48,18 @@ export function setUp({
   const refusals: Refusal[] = [];
   const units: AppendUnit[] = [];
   const source: LiveSource = {
-    ...{ sourceId: `src_${'A'.repeat(22)}`, scheme, settings, hasAllKeys },
+    sourceId: `src_${'A'.repeat(22)}`,
+    scheme,
+    settings,
+    hasAllKeys,
     keys: [{ id: 'k1', key: SCHEMES[scheme].readKey(SECRET, settings)! }],
   };
   const { allowedTypes } = settings;
   const caller: SourceCaller = {
-    ...{ keyId: source.sourceId, familyId: source.sourceId, networkId: 'acme', channels: ['main', 'other'] },
+    keyId: source.sourceId,
+    familyId: source.sourceId,
+    networkId: 'acme',
+    channels: ['main', 'other'],
     grants: { record: 'whole', ...(allowedTypes === undefined ? {} : { allowedAssetTypes: allowedTypes }) },
     networkLimits: undefined,
     source,

@@ -14,7 +14,12 @@ const LIST_RANGE = { default: 50, max: 200 } as const;
 const AuditRow = named(
   'AuditEvent',
   Type.Object({
-    ...{ id: Text, at: Time, actorId: Text, action: Text, resource: Text, resourceId: Text },
+    id: Text,
+    at: Time,
+    actorId: Text,
+    action: Text,
+    resource: Text,
+    resourceId: Text,
     problem: Type.Optional(auditProblem),
   }),
 );

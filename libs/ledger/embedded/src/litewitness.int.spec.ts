@@ -146,14 +146,12 @@ itWithWitness(
     const outcomes: WitnessOutcome[] = [];
     const open = () =>
       new Witnessing({
-        ...{
-          sql: test.sql,
-          policyOf: () => policy,
-          waitMs: 10_000,
-          restMs: 0,
-          answerWithinMs: 10_000,
-          now: () => nowMs,
-        },
+        sql: test.sql,
+        policyOf: () => policy,
+        waitMs: 10_000,
+        restMs: 0,
+        answerWithinMs: 10_000,
+        now: () => nowMs,
         checked: checkedCheckpoints(ORIGIN, noteVerifier(test.verifierKey)),
         log: createLog({
           service: 'test',

@@ -100,7 +100,9 @@ describe('the ledger of a surface', () => {
       plain: parsePolicy('quorum none\n'),
     };
     const one = open({
-      ...{ ledgerSigningKey: key.privateKey, checkpointDir, ledgerWitnesses: policies.all },
+      ledgerSigningKey: key.privateKey,
+      checkpointDir,
+      ledgerWitnesses: policies.all,
       ledgerChannelWitnesses: new Map([
         ['acme.special', policies.special],
         ['acme.plain', policies.plain],

@@ -59,7 +59,10 @@ function opened(
   const witnessing = new Witnessing({
     sql: test.sql,
     policyOf: () => policyOf(quorum),
-    ...{ waitMs, restMs, answerWithinMs, now },
+    waitMs,
+    restMs,
+    answerWithinMs,
+    now,
     checked: checkedCheckpoints(ORIGIN, noteVerifier(test.verifierKey)),
     log: createLog({ service: 'test', level: 'info', stream, now: Date.now }),
     onAnswer: (witness, outcome) => outcomes.push([witness, outcome]),

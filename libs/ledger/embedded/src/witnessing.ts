@@ -182,7 +182,10 @@ export class Witnessing {
     state.isAsked = true;
     try {
       const answer = await askWitness(witness, {
-        ...{ note, checkpoint, oldSize: state.size, nowSeconds: Math.floor(now() / 1000) },
+        note,
+        checkpoint,
+        oldSize: state.size,
+        nowSeconds: Math.floor(now() / 1000),
         pathFrom: (size) => consistencyPath(size, checkpoint.size, tileReader(sql, log, QUERY_WITHIN_MS)),
         signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(answerWithinMs)]),
       });
@@ -258,7 +261,13 @@ export function openWitnessing(
     labels: { witness: [...new Set(witnesses)], outcome: WITNESS_OUTCOMES },
   });
   const witnessing = new Witnessing({
-    ...{ sql, policyOf, waitMs, log, now, restMs: REST_MS, answerWithinMs: WITNESS_WITHIN_MS },
+    sql,
+    policyOf,
+    waitMs,
+    log,
+    now,
+    restMs: REST_MS,
+    answerWithinMs: WITNESS_WITHIN_MS,
     checked: checkedCheckpoints(config.ledgerOrigin, verifier),
     onAnswer: (witness, outcome) => answers.child({ witness, outcome }).inc(),
   });

@@ -297,7 +297,7 @@ describe('the journal', () => {
   });
 
   it('accepts only plain schema names', () => {
-    expect(() => new Journal({ ...{ sql, holder: '', leaseMs: 1, keepSettledMs: 1 }, schema: 'a; DROP' })).toThrow(
+    expect(() => new Journal({ sql, holder: '', leaseMs: 1, keepSettledMs: 1, schema: 'a; DROP' })).toThrow(
       'cannot name a schema',
     );
   });

@@ -22,7 +22,11 @@ const answer = (message: unknown): void => {
   if (asked.parent === undefined && asked.start.beginsTrace !== true) return;
   const above = asked.parent as TestSpan | undefined;
   const span: TestSpan = {
-    ...{ traceId: '', traceparent: '', tracestate: undefined, isSampled: true, ends: 0 },
+    traceId: '',
+    traceparent: '',
+    tracestate: undefined,
+    isSampled: true,
+    ends: 0,
     path: above === undefined ? asked.start.name : `${above.path} > ${asked.start.name}`,
     kind: asked.start.kind ?? 'internal',
     set: () => undefined,
@@ -52,7 +56,9 @@ async function traced(work: () => Promise<unknown>): Promise<TestSpan[]> {
 }
 
 const unit = (id: string) => ({
-  ...{ network: 'acme', channel: 'acme.main', note: '{}' },
+  network: 'acme',
+  channel: 'acme.main',
+  note: '{}',
   claim: { claim: randomBytes(32), fingerprint: 's1:a', acceptable: ['s1:a'] },
   records: [{ id, type: 'asset', owner: null, data: '{"secret":1}', extra: null }],
 });

@@ -11,7 +11,9 @@ export function connectionFileOf(peer: StandInPeer, holds: readonly string[]): s
   const { mspId, certFile, keyFile } = peer.identity;
   const tls = peer.tlsCaFile === undefined ? {} : { tlsCaFile: peer.tlsCaFile };
   const content = {
-    ...{ mspId, certFile, keyFile },
+    mspId,
+    certFile,
+    keyFile,
     peers: [{ endpoint: peer.url, ...tls }],
     channels: [{ name: 'main', holds }],
     deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 4000 },

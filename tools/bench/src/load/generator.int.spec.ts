@@ -8,7 +8,8 @@ import type { LoadPlan } from './load-plan.ts';
 
 const plan = (port: number, more: Partial<LoadPlan> = {}): LoadPlan => ({
   destinations: [{ port, path: '/bench', headers: { 'Content-Type': 'application/json' } }],
-  ...{ body: recordBody(), watch: [] },
+  body: recordBody(),
+  watch: [],
   keyPrefix: 'test',
   connections: 4,
   until: { requests: 400 },
@@ -106,7 +107,8 @@ describe('the load generator', () => {
     const result = await generator.run(
       plan(port, {
         requests: ['"yes"', '"no"'].map((body) => ({ method: 'POST', path: '/', body })),
-        ...{ firstRequest: 0, mustSay: 'yes' },
+        firstRequest: 0,
+        mustSay: 'yes',
       }),
     );
     expect(result.succeeded).toBe(bodies.get('"yes"'));

@@ -75,7 +75,10 @@ async function warmUp(context: BenchContext, one: RowRounds): Promise<void> {
 async function send({ generator, options, settle }: BenchContext, one: RowRounds, pace: Pace): Promise<LoadResult> {
   const { load, watch, generator: own = generator } = one.row;
   const result = await own.run({
-    ...{ connections: options.connections, ...load, ...pace, watch },
+    connections: options.connections,
+    ...load,
+    ...pace,
+    watch,
     keyPrefix: `bench-${randomBytes(6).toString('hex')}`,
     ...(load.firstRequest === undefined ? {} : { firstRequest: load.firstRequest + answersOf(one) }),
   });

@@ -10,16 +10,36 @@ import { ratioOf } from './summarise.ts';
 
 const options = {
   ...parseBenchOptions([], { folder: '/', dataFolder: '/' })!,
-  ...{ rounds: 3, roundMs: 2_000, warmUpMs: 1_000, connections: 2 },
+  rounds: 3,
+  roundMs: 2_000,
+  warmUpMs: 1_000,
+  connections: 2,
 };
 const machine = {
-  ...{ cpu: 'c', cores: 2, memoryGib: 4, system: 's', node: 'v', date: 'd', commit: 'none', syncMs: 1 },
+  cpu: 'c',
+  cores: 2,
+  memoryGib: 4,
+  system: 's',
+  node: 'v',
+  date: 'd',
+  commit: 'none',
+  syncMs: 1,
   inMemory: false,
 };
 
 const result = (measured: number): LoadResult => ({
-  ...{ measuredMs: 2_000, measured, succeeded: measured + 2, refused: {}, unlike: 0, unanswered: 0 },
-  ...{ firstProblem: null, p50Ms: 1, p99Ms: 2, largestMs: 3, cpuMs: { server: 1_900 }, generatorCpuMs: 100 },
+  measuredMs: 2_000,
+  measured,
+  succeeded: measured + 2,
+  refused: {},
+  unlike: 0,
+  unanswered: 0,
+  firstProblem: null,
+  p50Ms: 1,
+  p99Ms: 2,
+  largestMs: 3,
+  cpuMs: { server: 1_900 },
+  generatorCpuMs: 100,
   otherCpuMs: 50,
 });
 
@@ -28,7 +48,11 @@ const row = (name: string, answered: readonly number[], more: Partial<Row> = {},
   const left = [...answered];
   const run = (_plan: LoadPlan): Promise<LoadResult> => Promise.resolve({ ...result(left.shift()!), ...answer });
   return {
-    ...{ name, watch: [], load: { destinations: [] }, warmUpRequests: 1, ratios: { 'of Express': 'express' } },
+    name,
+    watch: [],
+    load: { destinations: [] },
+    warmUpRequests: 1,
+    ratios: { 'of Express': 'express' },
     generator: { pid: 1, run, stop: () => undefined },
     ...more,
   };
@@ -98,7 +122,8 @@ describe('a table of rows', () => {
   it('sends a list in turn, each round where the last has ended', async () => {
     const starts: (number | undefined)[] = [];
     const generator: Row['generator'] = {
-      ...{ pid: 1, stop: () => undefined },
+      pid: 1,
+      stop: () => undefined,
       run: ({ firstRequest }) => {
         starts.push(firstRequest);
         return Promise.resolve(result(8));

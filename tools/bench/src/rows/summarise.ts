@@ -17,7 +17,10 @@ export function summarise({ row, rounds }: Results, peakMebibytes: number): Summ
     of(({ cpuMs, measured }) => ((cpuMs[process] ?? Number.NaN) * 1_000) / measured);
   const speeds = rounds.map(({ measured, measuredMs }) => (measured * 1_000) / measuredMs);
   return {
-    ...{ name: row.name, speeds, requestsPerSecond: median(speeds), peakMebibytes },
+    name: row.name,
+    speeds,
+    requestsPerSecond: median(speeds),
+    peakMebibytes,
     recordsPerSecond: median(speeds) * (row.recordsPerRequest ?? 0),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),

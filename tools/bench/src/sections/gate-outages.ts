@@ -83,7 +83,11 @@ async function during(
 ): Promise<Outage> {
   const ask = (durationMs: number, more: Partial<LoadPlan> = {}): Promise<LoadResult> =>
     context.generator.run({
-      ...{ ...checks, connections: doors, keyPrefix: 'none', until: { durationMs }, watch: [] },
+      ...checks,
+      connections: doors,
+      keyPrefix: 'none',
+      until: { durationMs },
+      watch: [],
       ...more,
     });
   await untilAllowed(gate, checks);

@@ -75,7 +75,10 @@ async function gateRow(
   await fillTables(site, context.options.quick ? others.quick : others.normal);
   return {
     name,
-    ...{ watch: site.watch(gate), load, warmUpRequests: warmUpRequests.single, ...more },
+    watch: site.watch(gate),
+    load,
+    warmUpRequests: warmUpRequests.single,
+    ...more,
     ...(more.perSecond === undefined ? { ratios: { 'of Express': EXPRESS } } : {}),
     proof: (answers) => logFaults(site, answers),
     findings: (self, of) => {

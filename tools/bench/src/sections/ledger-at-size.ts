@@ -36,7 +36,9 @@ async function fill({ context, site, sender, records }: AtSize, gateway: Surface
   context.tell(`Filling a ledger with ${wholeNumber(records)} records`);
   const startedAt = performance.now();
   const { succeeded } = await context.generator.run({
-    ...{ destinations: [sender], body: batchBody(batchRecords), watch: [] },
+    destinations: [sender],
+    body: batchBody(batchRecords),
+    watch: [],
     keyPrefix: `fill-${randomBytes(6).toString('hex')}`,
     connections: context.options.connections,
     until: { requests: records / batchRecords },

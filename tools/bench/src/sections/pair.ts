@@ -71,7 +71,10 @@ async function surfaceRows(
     warmUp = warmUpRequests.single,
   ): Row => ({
     name: `${name}, ${when}`,
-    ...{ watch: site.watch(surface), load, warmUpRequests: warmUp, ratios: { 'of Express': EXPRESS } },
+    watch: site.watch(surface),
+    load,
+    warmUpRequests: warmUp,
+    ratios: { 'of Express': EXPRESS },
   });
   const ingest = await prepareSite(context, siteOf('d'));
   const gateway = { site: ingest, surface: await ingest.start() };

@@ -57,7 +57,8 @@ async function embeddedRows(context: BenchContext, stack: ReleaseStack): Promise
     return {
       name: `ledger peer, ${assets} assets a transaction`,
       watch: site.watch(peer),
-      ...{ load: site.assets(peer, assets, 'bench'), warmUpRequests: 1_000 },
+      load: site.assets(peer, assets, 'bench'),
+      warmUpRequests: 1_000,
       ...writes(site, [own], assets),
       findings: ({ recordsPerSecond: value }) => (assets === batch ? [{ target: 'peerAssets', value }] : []),
     };
@@ -83,7 +84,8 @@ async function onFabric(
     const requests = Math.ceil(transactions * scale);
     const directName = `direct client, ${shape}`;
     const rowOf = (name: string, type: string): Pick<Row, 'name' | 'until' | 'warmUpRequests' | 'proof'> => ({
-      ...{ name, warmUpRequests: Math.ceil(requests / 3) },
+      name,
+      warmUpRequests: Math.ceil(requests / 3),
       until: { requests, sendForMs: ('sendForMs' in more ? more.sendForMs : roundMs) * scale },
       proof: async (answers) => {
         const inLedger = await countOnFabric(network, `${channel}/${type}`);
@@ -98,12 +100,15 @@ async function onFabric(
     return [
       {
         ...rowOf(directName, directType),
-        ...{ generator: direct, watch: [{ name: 'server', pid: direct.pid }], recordsPerRequest: assets },
+        generator: direct,
+        watch: [{ name: 'server', pid: direct.pid }],
+        recordsPerRequest: assets,
         load: { destinations: [], body: argument, connections: inFlight },
       },
       {
         ...rowOf(`ledger peer, ${shape}`, peerType),
-        ...{ watch: [{ name: 'server', pid: peer.pid }], recordsPerRequest: assets },
+        watch: [{ name: 'server', pid: peer.pid }],
+        recordsPerRequest: assets,
         load: { ...site.assets(peer, assets, peerType), connections: inFlight },
         ratios: { 'of direct': directName },
         findings: (self, of) =>

@@ -38,7 +38,9 @@ export function profileSection(context: BenchContext): Promise<SectionReport> {
       notes: [
         'The developer tools of a browser open these files, and find the sources by the maps beside the bundles.',
       ],
-      ...{ findings: [], withheld: [], measured: rows },
+      findings: [],
+      withheld: [],
+      measured: rows,
     };
   });
 }

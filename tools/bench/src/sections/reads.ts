@@ -111,7 +111,8 @@ async function readRows(
       { ...pages, destinations: [{ ...pages.destinations[0]!, port: express.port }] },
       {
         watch: [{ name: 'server', pid: express.pid }],
-        ...{ warmUpRequests: 20_000, ratios: { 'of Express': PAGE } },
+        warmUpRequests: 20_000,
+        ratios: { 'of Express': PAGE },
       },
     ),
     row(REST, pages, {

@@ -53,7 +53,8 @@ export async function echoRow(
     name,
     watch: [{ name: 'server', pid: server.pid }],
     load: { body: recordBody(), destinations: [{ port: server.port, path: '/bench', headers }] },
-    ...{ warmUpRequests: warmUpRequests.single, ratios: { 'of Express': EXPRESS } },
+    warmUpRequests: warmUpRequests.single,
+    ratios: { 'of Express': EXPRESS },
     ...more,
   };
 }

@@ -19,7 +19,8 @@ export function expressPackages(logFile: string): RequestListener {
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Duration of requests.',
-    ...{ labelNames, registers },
+    labelNames,
+    registers,
   });
   const validate = new Ajv({ allErrors: true }).compile({
     type: 'object',

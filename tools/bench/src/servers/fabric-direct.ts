@@ -42,8 +42,16 @@ serveLoad(async ({ body = '', keyPrefix, connections, until, watch }: LoadPlan):
   await Promise.all(Array.from({ length: connections }, lane));
   const { count } = latencies;
   return {
-    ...{ measuredMs: performance.now() - startedAt, measured: count, succeeded: count, unanswered, firstProblem },
-    ...{ p50Ms: latencies.quantileMs(0.5), p99Ms: latencies.quantileMs(0.99), largestMs: latencies.largestMs },
-    ...{ refused: {}, unlike: 0, ...usage.end() },
+    measuredMs: performance.now() - startedAt,
+    measured: count,
+    succeeded: count,
+    unanswered,
+    firstProblem,
+    p50Ms: latencies.quantileMs(0.5),
+    p99Ms: latencies.quantileMs(0.99),
+    largestMs: latencies.largestMs,
+    refused: {},
+    unlike: 0,
+    ...usage.end(),
   };
 });

@@ -11,7 +11,9 @@ const deadlineMs = 120_000;
 /** A few connections for counting and inspecting. */
 export function openForBench(url: string): Database {
   return openDatabase({
-    ...{ url, deadlineMs, applicationName: 'sealgate-bench' },
+    url,
+    deadlineMs,
+    applicationName: 'sealgate-bench',
     maxConnections: 2,
     connectTimeoutMs: 10_000,
   });

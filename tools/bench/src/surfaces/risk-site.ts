@@ -34,12 +34,16 @@ export async function prepareRiskSite(context: BenchContext, options: SiteOption
   const owner = await keyOf('Owner', 'human', 'owner');
   const partner = await keyOf('Partner', 'machine', 'partner_read');
   return {
-    ...{ ...site, surface, orgId, keys: { owner, partner } },
+    ...site,
+    surface,
+    orgId,
+    keys: { owner, partner },
     reads: (requests, headers) => ({
       destinations: [
         { port: surface.port, path: firstPage, headers: { Authorization: `Bearer ${partner}`, ...headers } },
       ],
-      ...{ requests, mustSay: `"count":${pageItems}` },
+      requests,
+      mustSay: `"count":${pageItems}`,
     }),
   };
 }

@@ -80,7 +80,10 @@ export async function prepareSite(
     start: () =>
       startSurface({
         program: programOf(surface, 'main', checkout),
-        ...{ env, adminToken, stack, logFile: join(context.folder, `${name}.log`) },
+        env,
+        adminToken,
+        stack,
+        logFile: join(context.folder, `${name}.log`),
         nodeOptions: context.options.nodeOptions?.trim().split(/\s+/) ?? [],
       }),
     watch: (...surfaces) => [

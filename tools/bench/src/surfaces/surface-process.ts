@@ -62,7 +62,11 @@ export async function startSurface(command: SurfaceCommand): Promise<Surface> {
   await waitUntilReady(child, opsPort, command.logFile);
   const readyAfterMs = performance.now() - startedAt;
   return {
-    ...{ pid: child.pid ?? 0, port, readyAfterMs, stop, adminToken: command.adminToken },
+    pid: child.pid ?? 0,
+    port,
+    readyAfterMs,
+    stop,
+    adminToken: command.adminToken,
     adminUrl: `http://127.0.0.1:${adminPort}`,
     opsUrl: `http://127.0.0.1:${opsPort}`,
     ...probeOf(child),

@@ -28,7 +28,12 @@ describe('the development provider', () => {
   const start = async (env: NodeJS.ProcessEnv = {}): Promise<DevelopmentProvider> => {
     secrets = openSecrets(data);
     return startDevelopmentProvider({
-      ...{ port, secrets, env, audiences: [SHARED, API, ADMIN], consoleUrl: CONSOLE, storeFile: data.providerFile },
+      port,
+      secrets,
+      env,
+      audiences: [SHARED, API, ADMIN],
+      consoleUrl: CONSOLE,
+      storeFile: data.providerFile,
       now: () => Date.now() + skewMs,
       tell: (line) => said.push(line),
     });
@@ -47,7 +52,10 @@ describe('the development provider', () => {
   ) => {
     const verifier = client.randomPKCECodeVerifier();
     const asked = new URLSearchParams({
-      ...{ redirect_uri: redirectUri, scope: 'openid profile email', code_challenge_method: 'S256', state: 'state' },
+      redirect_uri: redirectUri,
+      scope: 'openid profile email',
+      code_challenge_method: 'S256',
+      state: 'state',
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       ...parameters,
     });
@@ -83,7 +91,9 @@ describe('the development provider', () => {
     expect(await checks(ADMIN).check(tokens.access_token)).toMatchObject({
       subject: 'demo-operator',
       claims: {
-        ...{ email: 'demo-operator@example.com', email_verified: true, groups: ['sealgate-operators'] },
+        email: 'demo-operator@example.com',
+        email_verified: true,
+        groups: ['sealgate-operators'],
         client_id: 'sealgate-cli',
       },
     });
@@ -109,7 +119,8 @@ describe('the development provider', () => {
     url.searchParams.delete('scope');
     const returned = await pickPerson(url, 'demo-viewer');
     const tokens = await client.authorizationCodeGrant(config, returned, {
-      ...{ pkceCodeVerifier: verifier, expectedState: 'state' },
+      pkceCodeVerifier: verifier,
+      expectedState: 'state',
     });
     expect(tokens.id_token).toBeUndefined();
     expect(await checks(API).check(tokens.access_token)).toMatchObject({ subject: 'demo-viewer' });
@@ -190,7 +201,10 @@ describe('the development provider', () => {
     const about = await fetch(provider.issuer);
     expect(await about.text()).toContain('For development only');
     const url = client.buildAuthorizationUrl(await discovered(), {
-      ...{ redirect_uri: CALLBACK, scope: 'openid', code_challenge_method: 'S256', code_challenge: 'x'.repeat(43) },
+      redirect_uri: CALLBACK,
+      scope: 'openid',
+      code_challenge_method: 'S256',
+      code_challenge: 'x'.repeat(43),
     });
     await expect(pickPerson(url, 'demo-nobody')).rejects.toThrow(
       /The command line asks you to sign in\..*For development only/s,

@@ -68,8 +68,13 @@ export function providerConfiguration(options: ConfigurationOptions): Configurat
       ctx.body = pageOf('This sign-in cannot continue', `<p>${escaped(`${error}: ${description}`)}</p>`);
     },
     ttl: {
-      ...{ AccessToken: HOUR_SECONDS, IdToken: HOUR_SECONDS, AuthorizationCode: 60, Interaction: HOUR_SECONDS },
-      ...{ Session: KEEP_SECONDS, Grant: KEEP_SECONDS, RefreshToken: KEEP_SECONDS },
+      AccessToken: HOUR_SECONDS,
+      IdToken: HOUR_SECONDS,
+      AuthorizationCode: 60,
+      Interaction: HOUR_SECONDS,
+      Session: KEEP_SECONDS,
+      Grant: KEEP_SECONDS,
+      RefreshToken: KEEP_SECONDS,
     },
   };
 }
@@ -135,8 +140,11 @@ function featuresOf({ audiences, defaultAudience }: ConfigurationOptions): NonNu
       getResourceServerInfo(_ctx, resource) {
         if (!audiences.includes(resource)) throw new errors.InvalidTarget('unknown resource');
         return {
-          ...{ scope: RESOURCE_SCOPE, audience: resource, accessTokenTTL: HOUR_SECONDS },
-          ...{ accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } } },
+          scope: RESOURCE_SCOPE,
+          audience: resource,
+          accessTokenTTL: HOUR_SECONDS,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
         };
       },
     },

@@ -92,20 +92,29 @@ it('describes the fields of the request line, in order', async () => {
   });
   const log = createLog({ service: 'x', level: 'info', stream, now: () => 0 });
   const whole: Required<RequestRecord> = {
-    ...{ method: 'GET', route: '/', status: 200, durationMs: 1, requestId: 'r', traceId: 't', code: 'c', keyId: 'k' },
-    ...{
-      orgId: 'o',
-      networkId: 'n',
-      environment: 'live',
-      clientAddress: 'a',
-      tokenRefused: 't',
-      issuer: 'i',
-      subject: 's',
-      bytesIn: 1,
-      bytesOut: 1,
-      records: 1,
-    },
-    ...{ strippedFields: 1, eventId: 'e', replayed: true, outcome: 'allow', tool: 't' },
+    method: 'GET',
+    route: '/',
+    status: 200,
+    durationMs: 1,
+    requestId: 'r',
+    traceId: 't',
+    code: 'c',
+    keyId: 'k',
+    orgId: 'o',
+    networkId: 'n',
+    environment: 'live',
+    clientAddress: 'a',
+    tokenRefused: 't',
+    issuer: 'i',
+    subject: 's',
+    bytesIn: 1,
+    bytesOut: 1,
+    records: 1,
+    strippedFields: 1,
+    eventId: 'e',
+    replayed: true,
+    outcome: 'allow',
+    tool: 't',
   };
   log.requests.write(whole);
   await log.flush();

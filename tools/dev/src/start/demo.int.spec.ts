@@ -29,14 +29,19 @@ const start = (portBase: number): string => {
 };
 const call = (command: string, ...parameters: string[]) =>
   spawnSync(process.execPath, [bootstrap, command, '--data', data, ...parameters], {
-    ...{ encoding: 'utf8', timeout: 240_000, env: { PATH: process.env['PATH'], HOME: tmpdir() } },
+    encoding: 'utf8',
+    timeout: 240_000,
+    env: { PATH: process.env['PATH'], HOME: tmpdir() },
   });
 
 /** An access token for that audience, or for the one in dev.json. */
 const tokenOf = async (role: string, resource = dev.oidc!.audience): Promise<string> => {
   const verifier = client.randomPKCECodeVerifier();
   const url = client.buildAuthorizationUrl(config, {
-    ...{ redirect_uri: callback, scope: 'openid email', resource, code_challenge_method: 'S256' },
+    redirect_uri: callback,
+    scope: 'openid email',
+    resource,
+    code_challenge_method: 'S256',
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
   });
   const { subject = '' } = dev.demo.people!.find((person) => person.role === role) ?? {};

@@ -29,8 +29,11 @@ export function oauthMemory(browse: (url: URL) => Promise<URL>): OauthMemory {
     provider: {
       redirectUrl,
       clientMetadata: {
-        ...{ client_name: 'A tool client', redirect_uris: [redirectUrl], token_endpoint_auth_method: 'none' },
-        ...{ grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
+        client_name: 'A tool client',
+        redirect_uris: [redirectUrl],
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
       },
       clientInformation: () => client,
       saveClientInformation: (given) => void (client = given),

@@ -155,14 +155,20 @@ export function demoCases(from: number): DemoCase[] {
       ending === 'referred' ? ['driving licence'] : ['passport', pick(['driving licence', 'work permit'], index)];
     const venues = index % 4 === 0 ? ['*'] : [pick(OPEN, index).venue_id, pick(OPEN, index + 1).venue_id];
     return {
-      ...{ subject, ending },
+      subject,
+      ending,
       order: {
-        ...{ subject_ref: subject, venue_ids: venues, external_ref: `HR-${20_260 + index}` },
+        subject_ref: subject,
+        venue_ids: venues,
+        external_ref: `HR-${20_260 + index}`,
         metadata: { company: pick(COMPANIES, index), task: pick(TASKS, spread(index, 50)) },
       },
       attachments: labels.map((label) => ({
-        ...{ kind: 'vault_ref', ref: `vault/${subject}/${label.replaceAll(' ', '-')}`, label },
-        ...{ sha256: hash('sha256', `demo ${subject} ${label}`, 'hex'), media_type: 'application/pdf' },
+        kind: 'vault_ref',
+        ref: `vault/${subject}/${label.replaceAll(' ', '-')}`,
+        label,
+        sha256: hash('sha256', `demo ${subject} ${label}`, 'hex'),
+        media_type: 'application/pdf',
         size_bytes: 40_000 + spread(index, 900_000),
       })),
       ...(ending === 'declined'

@@ -84,7 +84,9 @@ function requestsOf(index: number, until: number): DemoRequest[] {
   const goods = pick(GOODS, spread(index, 97));
   const owner = pick(OWNERS, index);
   const record = (step: string, hours: number, data: object) => ({
-    ...{ id: `${shipment}-${step}`, type: `demo.${step.replace(/-\d+$/, '')}`, owner },
+    id: `${shipment}-${step}`,
+    type: `demo.${step.replace(/-\d+$/, '')}`,
+    owner,
     data: { shipment, occurredAt: new Date(bookedAt + hours * 60 * MINUTE_MS).toISOString(), ...data },
   });
   const one = (made: ReturnType<typeof record>): DemoRequest => ({ idempotencyKey: `demo-${made.id}`, body: made });

@@ -16,16 +16,22 @@ export function linesOf(process: string, count: number, prevHash: string | null 
   const lines: Line[] = [];
   for (let seq = 1; seq <= count; seq += 1) {
     const decision: ChainedDecision = {
-      ...{
-        action: 'enter',
-        decision: 'deny',
-        decision_id: `gd_${process}_${seq}`,
-        environment: 'live',
-        key_id: 'key_1',
-      },
-      ...{ evaluated_at: '2030-01-02T03:04:05.678Z', fail_closed: false, ledger_record_id: null, policy_version: null },
-      ...{ process, reason_codes: ['SUBJECT_UNKNOWN'], record_version: null, request_id: `r${seq}`, seq },
-      ...{ subject_ref: 'subj_a', venue_id: 'hall' },
+      action: 'enter',
+      decision: 'deny',
+      decision_id: `gd_${process}_${seq}`,
+      environment: 'live',
+      key_id: 'key_1',
+      evaluated_at: '2030-01-02T03:04:05.678Z',
+      fail_closed: false,
+      ledger_record_id: null,
+      policy_version: null,
+      process,
+      reason_codes: ['SUBJECT_UNKNOWN'],
+      record_version: null,
+      request_id: `r${seq}`,
+      seq,
+      subject_ref: 'subj_a',
+      venue_id: 'hall',
     };
     lines.push({ ...decision, hash: decisionHash(decision, lines.at(-1)?.hash ?? prevHash) });
   }
@@ -38,8 +44,15 @@ export function headsOf(lines: readonly Line[], ends: readonly number[], ended =
   return ends.map((last, index) => {
     const before = index === 0 ? 0 : at(ends, index - 1);
     return {
-      ...{ v: 1, process: at(lines, 0).process, number: index + 1, first_seq: before + 1, last_seq: last },
-      ...{ prev_hash: hashAt(before), hash: hashAt(last), dropped: [], ended: ended && index === ends.length - 1 },
+      v: 1,
+      process: at(lines, 0).process,
+      number: index + 1,
+      first_seq: before + 1,
+      last_seq: last,
+      prev_hash: hashAt(before),
+      hash: hashAt(last),
+      dropped: [],
+      ended: ended && index === ends.length - 1,
       at: `2030-01-02T03:0${index}:00.000Z`,
     };
   });
@@ -52,8 +65,16 @@ export async function saved(lines: readonly Line[], heads: readonly DecisionHead
   const entries = heads.map((head, index) => {
     const data = { ...head, dropped: head.dropped.map((each) => ({ ...each })) };
     const receipt = {
-      ...{ network: 'demo', channel: CHANNEL, id: `head-${index}`, type, owner: null, salt: salt.toString('hex') },
-      ...{ dataHash: dataHashOf(salt, data, null), extra: null, transactionId: `tx-${index}`, index },
+      network: 'demo',
+      channel: CHANNEL,
+      id: `head-${index}`,
+      type,
+      owner: null,
+      salt: salt.toString('hex'),
+      dataHash: dataHashOf(salt, data, null),
+      extra: null,
+      transactionId: `tx-${index}`,
+      index,
       at: '2030-01-02T03:04:05.678Z',
     };
     return { receipt, data };

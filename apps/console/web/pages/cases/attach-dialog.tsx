@@ -38,7 +38,7 @@ export function AttachDialog({ path, onDone, onClose }: AttachProps): ReactNode 
           setDraft({ ...draft, sha256, size_bytes: file.size, media_type: file.type || draft.media_type })
         }
       />
-      <AttachFields {...{ draft, onChange: (change) => setDraft({ ...draft, ...change }) }} />
+      <AttachFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
     </FormDialog>
   );
 }
@@ -53,7 +53,9 @@ function AttachFields({
   return (
     <>
       <Select
-        {...{ label: 'Kind', allowDeselect: false, value: draft.kind }}
+        label="Kind"
+        allowDeselect={false}
+        value={draft.kind}
         data={[
           { value: 'vault_ref', label: 'Reference into a vault' },
           { value: 'upload_handle', label: 'Handle of an upload' },
@@ -61,29 +63,39 @@ function AttachFields({
         onChange={(kind) => onChange({ kind: kind === 'upload_handle' ? 'upload_handle' : 'vault_ref' })}
       />
       <TextInput
-        {...{ label: 'Reference', required: true, maxLength: 512, value: draft.ref }}
+        label="Reference"
+        required
+        maxLength={512}
+        value={draft.ref}
         onChange={(event) => onChange({ ref: event.currentTarget.value })}
       />
       <TextInput
-        {...{ label: 'SHA-256', required: true, maxLength: 64, value: draft.sha256 }}
+        label="SHA-256"
+        required
+        maxLength={64}
+        value={draft.sha256}
         onChange={(event) => onChange({ sha256: event.currentTarget.value.trim().toLowerCase() })}
       />
       <TextInput
-        {...{
-          label: 'Media type',
-          required: true,
-          maxLength: 255,
-          placeholder: 'application/pdf',
-          value: draft.media_type,
-        }}
+        label="Media type"
+        required
+        maxLength={255}
+        placeholder="application/pdf"
+        value={draft.media_type}
         onChange={(event) => onChange({ media_type: event.currentTarget.value })}
       />
       <NumberInput
-        {...{ label: 'Size in bytes', required: true, min: 0, allowDecimal: false, value: draft.size_bytes }}
+        label="Size in bytes"
+        required
+        min={0}
+        allowDecimal={false}
+        value={draft.size_bytes}
         onChange={(size) => onChange({ size_bytes: Number(size) })}
       />
       <TextInput
-        {...{ label: 'Label', maxLength: 200, value: draft.label ?? '' }}
+        label="Label"
+        maxLength={200}
+        value={draft.label ?? ''}
         onChange={(event) => onChange({ label: event.currentTarget.value })}
       />
     </>

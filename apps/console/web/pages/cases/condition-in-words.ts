@@ -1,6 +1,15 @@
 const BETWEEN: Readonly<Record<string, string>> = {
-  ...{ '==': 'is', '===': 'is', '!=': 'is not', '!==': 'is not', '<': '<', '<=': '≤', '>': '>', '>=': '≥' },
-  ...{ and: 'and', or: 'or', in: 'is in' },
+  '==': 'is',
+  '===': 'is',
+  '!=': 'is not',
+  '!==': 'is not',
+  '<': '<',
+  '<=': '≤',
+  '>': '>',
+  '>=': '≥',
+  and: 'and',
+  or: 'or',
+  in: 'is in',
 };
 
 /** A JSON Logic condition as text; unknown operators are shown as JSON. */

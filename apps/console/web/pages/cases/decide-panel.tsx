@@ -46,13 +46,11 @@ export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNod
           )}
           {policies.isError && <ProblemView error={policies.error} onRetry={() => void policies.refetch()} />}
           <Select
-            {...{
-              label: 'Policy version',
-              w: 280,
-              value: version,
-              onChange: setVersion,
-              placeholder: 'Choose a version',
-            }}
+            label="Policy version"
+            w={280}
+            value={version}
+            onChange={setVersion}
+            placeholder="Choose a version"
             data={offered.map(({ policy_version, status }) => ({
               value: policy_version,
               label: status === 'draft' ? `${policy_version} (draft)` : policy_version,
@@ -70,10 +68,10 @@ function Version({ caseId, policy }: { readonly caseId: string; readonly policy:
   const { isOperator } = useEnvironment();
   return (
     <>
-      {policy.rules !== null && <ExplanationView {...{ caseId, policy }} />}
+      {policy.rules !== null && <ExplanationView caseId={caseId} policy={policy} />}
       {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
       {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
-      {policy.status === 'active' && isOperator && <DecideForm {...{ caseId, policy }} />}
+      {policy.status === 'active' && isOperator && <DecideForm caseId={caseId} policy={policy} />}
     </>
   );
 }
@@ -194,7 +192,9 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
       <Stack gap="sm" maw={560}>
         {policy.rules !== null && (
           <SegmentedControl
-            {...{ 'aria-label': 'How to decide', value: how, onChange: setHow }}
+            aria-label="How to decide"
+            value={how}
+            onChange={setHow}
             data={[
               { value: 'rules', label: 'By the rules' },
               { value: 'name', label: 'Name an outcome' },
@@ -203,7 +203,9 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
         )}
         {how === 'name' && (
           <Select
-            {...{ label: 'Outcome', allowDeselect: false, value: decision }}
+            label="Outcome"
+            allowDeselect={false}
+            value={decision}
             data={[
               { value: 'approve', label: 'Approve' },
               { value: 'decline', label: 'Decline' },
@@ -213,20 +215,18 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
           />
         )}
         <TagsInput
-          {...{
-            label: 'Reason codes',
-            description: 'Capital letters, digits and underscores; each followed by Enter.',
-            maxTags: 20,
-          }}
-          {...{ value: codes, onChange: setCodes, error: badCode !== undefined && `${badCode} is no reason code.` }}
+          label="Reason codes"
+          description="Capital letters, digits and underscores; each followed by Enter."
+          maxTags={20}
+          value={codes}
+          onChange={setCodes}
+          error={badCode !== undefined && `${badCode} is no reason code.`}
         />
         <TextInput
-          {...{
-            label: 'Valid until',
-            type: 'datetime-local',
-            description: 'Left empty: without an end.',
-            value: until,
-          }}
+          label="Valid until"
+          type="datetime-local"
+          description="Left empty: without an end."
+          value={until}
           onChange={(event) => setUntil(event.currentTarget.value)}
         />
         {decide.isError && <ProblemView error={decide.error} />}

@@ -18,6 +18,8 @@ const TYPED = [
   { name: 'reason_code', label: 'Reason' },
 ] as const;
 
+const NO_FILTERS = { subject_ref: null, venue_id: null, reason_code: null, decision: null, from: null, to: null };
+
 /** The decisions of the gate, newest first. They are logged within seconds. */
 export function DecisionsPage(): ReactNode {
   const { name, read, to } = useEnvironment();
@@ -26,7 +28,11 @@ export function DecisionsPage(): ReactNode {
     <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
         <Select
-          {...{ label: 'Answer', clearable: true, placeholder: 'All', w: 130, value: chosen.decision ?? null }}
+          label="Answer"
+          clearable
+          placeholder="All"
+          w={130}
+          value={chosen.decision ?? null}
           data={[
             { value: 'allow', label: 'Allow' },
             { value: 'deny', label: 'Deny' },
@@ -36,19 +42,17 @@ export function DecisionsPage(): ReactNode {
         />
         {TYPED.map(({ name: field, label }) => (
           <TextFilter
-            {...{ key: field, label, width: 190, value: chosen[field] }}
+            key={field}
+            label={label}
+            width={190}
+            value={chosen[field]}
             onSet={(value) => choose({ [field]: value })}
           />
         ))}
         <TimeFilter label="From" value={chosen.from} onSet={(from) => choose({ from })} />
         <TimeFilter label="To" value={chosen.to} onSet={(value) => choose({ to: value })} />
         {Object.keys(chosen).length > 0 && (
-          <Button
-            variant="subtle"
-            onClick={() =>
-              choose({ subject_ref: null, venue_id: null, reason_code: null, decision: null, from: null, to: null })
-            }
-          >
+          <Button variant="subtle" onClick={() => choose(NO_FILTERS)}>
             Clear filters
           </Button>
         )}
@@ -110,7 +114,11 @@ function TimeFilter({
     : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
   return (
     <TextInput
-      {...{ key: shown, label, type: 'datetime-local', w: 210, defaultValue: shown }}
+      key={shown}
+      label={label}
+      type="datetime-local"
+      w={210}
+      defaultValue={shown}
       onBlur={({ currentTarget }) => {
         const typed = new Date(currentTarget.value);
         const next = Number.isNaN(typed.getTime()) ? null : typed.toISOString();

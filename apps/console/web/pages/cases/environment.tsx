@@ -75,7 +75,12 @@ export function EnvironmentSwitch(): ReactNode {
   };
   return (
     <Autocomplete
-      {...{ 'aria-label': 'Environment', defaultValue: name, key: name, data: ['live', 'test'], w: 210, maxLength: 31 }}
+      aria-label="Environment"
+      defaultValue={name}
+      key={name}
+      data={['live', 'test']}
+      w={210}
+      maxLength={31}
       leftSection={
         <Text size="xs" c="dimmed">
           Environment

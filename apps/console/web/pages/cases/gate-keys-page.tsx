@@ -80,14 +80,15 @@ export function GateKeysPage(): ReactNode {
         }
       />
       {(open?.what === 'mint' || open?.what === 'rotate') && (
-        <MintDialog
-          {...{ replaced: open.what === 'rotate' ? open.key : undefined, onMinted: minted, onClose: close }}
-        />
+        <MintDialog replaced={open.what === 'rotate' ? open.key : undefined} onMinted={minted} onClose={close} />
       )}
       {open?.what === 'shown' && <KeyShown {...open.minted} onClose={close} curl={curlOf(open.minted.rawKey)} />}
       {open?.what === 'revoke' && (
         <ConfirmDialog
-          {...{ title: 'Revoke this key?', action: 'Revoke', tone: 'danger', onClose: close }}
+          title="Revoke this key?"
+          action="Revoke"
+          tone="danger"
+          onClose={close}
           run={() => getJson(adminPath(`/keys/${open.key.id}`, { environment: name }), { method: 'DELETE' })}
           onDone={() => {
             close();
@@ -153,10 +154,14 @@ function MintDialog({
       onClose={onClose}
     >
       <TextInput
-        {...{ label: 'Label', required: true, maxLength: 200, value: label, 'data-autofocus': true }}
+        label="Label"
+        required
+        maxLength={200}
+        value={label}
+        data-autofocus
         onChange={(event) => setLabel(event.currentTarget.value)}
       />
-      <MultiSelect {...{ label: 'Scopes', data: SCOPES, value: scopes, onChange: setScopes, required: true }} />
+      <MultiSelect label="Scopes" data={SCOPES} value={scopes} onChange={setScopes} required />
       {replaced !== undefined && (
         <Text size="sm">The old key stays valid for one day, so that every tablet can be given the new one.</Text>
       )}

@@ -47,24 +47,27 @@ export function NewCasePage(): ReactNode {
       <Paper component="form" onSubmit={submit} maw={640}>
         <Stack gap="md">
           <TextInput
-            {...{ name: 'subject', label: 'Subject', placeholder: 'subj_…', required: true, maxLength: 69 }}
+            name="subject"
+            label="Subject"
+            placeholder="subj_…"
+            required
+            maxLength={69}
             pattern="subj_[A-Za-z0-9_-]{1,64}"
             title="subj_ and up to 64 letters, digits, hyphens and underscores"
           />
           <TagsInput
-            {...{
-              label: 'Venues',
-              description: 'Where they want to enter; * is every active venue. Empty: none yet.',
-            }}
-            {...{
-              value: venues,
-              onChange: setVenues,
-              data: ['*', ...(known.data?.items ?? []).map(({ venue_id }) => venue_id)],
-            }}
+            label="Venues"
+            description="Where they want to enter; * is every active venue. Empty: none yet."
+            value={venues}
+            onChange={setVenues}
+            data={['*', ...(known.data?.items ?? []).map(({ venue_id }) => venue_id)]}
           />
-          <TextInput {...{ name: 'external', label: 'Your reference', maxLength: 256 }} />
+          <TextInput name="external" label="Your reference" maxLength={256} />
           <Select
-            {...{ label: 'Policy version asked for', clearable: true, value: policy, onChange: setPolicy }}
+            label="Policy version asked for"
+            clearable
+            value={policy}
+            onChange={setPolicy}
             data={(policies.data?.items ?? [])
               .filter(({ status }) => status === 'active')
               .map(({ policy_version }) => policy_version)}

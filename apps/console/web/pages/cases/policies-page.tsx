@@ -87,16 +87,14 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
       onClose={onClose}
     >
       <TextInput
-        {...{
-          label: 'Version',
-          required: true,
-          pattern: '[A-Za-z0-9._\\-]{1,64}',
-          placeholder: '2026-12',
-          value: version,
-        }}
+        label="Version"
+        required
+        pattern={'[A-Za-z0-9._\\-]{1,64}'}
+        placeholder="2026-12"
+        value={version}
         onChange={(event) => setVersion(event.currentTarget.value)}
       />
-      <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
+      <RulesInput text={text} fault={parsed.fault} onChange={setText} />
     </FormDialog>
   );
 }

@@ -60,12 +60,10 @@ function Steps({ policy }: { readonly policy: Policy }): ReactNode {
       )}
       {to !== undefined && (
         <ConfirmDialog
-          {...{
-            title: to === 'active' ? 'Activate this version?' : 'Retire this version?',
-            action: to === 'active' ? 'Activate' : 'Retire',
-            onDone: done,
-            onClose: () => setTo(undefined),
-          }}
+          title={to === 'active' ? 'Activate this version?' : 'Retire this version?'}
+          action={to === 'active' ? 'Activate' : 'Retire'}
+          onDone={done}
+          onClose={() => setTo(undefined)}
           run={() => send(`/policies/${encodeURIComponent(policy.policy_version)}`, { status: to }, 'PATCH')}
         >
           <Text size="sm">
@@ -146,7 +144,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
     <Section title="Change the draft">
       <Paper>
         <Stack gap="sm">
-          <RulesInput {...{ text, fault: parsed.fault, onChange: setText }} />
+          <RulesInput text={text} fault={parsed.fault} onChange={setText} />
           {save.isError && <ProblemView error={save.error} />}
           <Button
             style={{ alignSelf: 'flex-start' }}

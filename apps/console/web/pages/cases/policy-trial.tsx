@@ -27,15 +27,13 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
         <Stack gap="md">
           <Group align="flex-end" gap="sm">
             <NumberInput
-              {...{
-                label: 'Cases decided last',
-                min: 1,
-                max: 500,
-                allowDecimal: false,
-                w: 170,
-                value: last,
-                onChange: setLast,
-              }}
+              label="Cases decided last"
+              min={1}
+              max={500}
+              allowDecimal={false}
+              w={170}
+              value={last}
+              onChange={setLast}
             />
             <Button disabled={!isCount} loading={trial.isPending} onClick={() => trial.mutate()}>
               Try

@@ -34,17 +34,27 @@ export function QueuePage(): ReactNode {
       <Counts chosen={chosen.status} onChoose={(status) => choose({ status })} />
       <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
         <Select
-          {...{ label: 'Status', clearable: true, placeholder: 'All', w: 170, value: chosen.status ?? null }}
+          label="Status"
+          clearable
+          placeholder="All"
+          w={170}
+          value={chosen.status ?? null}
           data={STATUSES.map((value) => ({ value, label: wordOf(value) }))}
           onChange={(status) => choose({ status })}
           clearButtonProps={{ 'aria-label': 'Clear Status' }}
         />
         <TextFilter
-          {...{ label: 'Subject', placeholder: 'subj_…', width: 240, value: chosen.subject_ref }}
+          label="Subject"
+          placeholder="subj_…"
+          width={240}
+          value={chosen.subject_ref}
           onSet={(subject_ref) => choose({ subject_ref })}
         />
         <Select
-          {...{ label: 'Order', allowDeselect: false, w: 170, value: order }}
+          label="Order"
+          allowDeselect={false}
+          w={170}
+          value={order}
           data={[
             { value: 'oldest', label: 'Oldest first' },
             { value: 'newest', label: 'Newest first' },
@@ -122,7 +132,11 @@ function Counts({
         const found = counts.data?.states.find((state) => state.status === status);
         return (
           <Paper
-            {...{ key: status, component: 'button', p: 'sm', ta: 'start', 'aria-pressed': chosen === status }}
+            key={status}
+            component="button"
+            p="sm"
+            ta="start"
+            aria-pressed={chosen === status}
             style={{
               cursor: 'pointer',
               display: 'flex',

@@ -19,7 +19,13 @@ interface RulesInputProps {
 
 export const RulesInput = ({ text, fault, onChange }: RulesInputProps): ReactNode => (
   <Textarea
-    {...{ label: 'Rules', value: text, error: fault, autosize: true, minRows: 8, maxRows: 24, spellCheck: false }}
+    label="Rules"
+    value={text}
+    error={fault}
+    autosize
+    minRows={8}
+    maxRows={24}
+    spellCheck={false}
     description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
     styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
     onChange={(event) => onChange(event.currentTarget.value)}

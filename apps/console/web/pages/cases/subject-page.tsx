@@ -61,13 +61,13 @@ const CONFIRM: Action = { path: 'confirm', title: 'Confirm', words: 'Their curre
 
 /** The actions on a subject in each state. */
 const ACTIONS: Readonly<Record<Eligibility['status'], readonly Action[]>> = {
-  ...{
-    eligible: [SUSPEND, REVOKE],
-    ineligible: [SUSPEND, REVOKE],
-    pending: [SUSPEND, REVOKE],
-    expired: [SUSPEND, REVOKE],
-  },
-  ...{ suspended: [REINSTATE, REVOKE], unconfirmed: [CONFIRM, SUSPEND, REVOKE], revoked: [] },
+  eligible: [SUSPEND, REVOKE],
+  ineligible: [SUSPEND, REVOKE],
+  pending: [SUSPEND, REVOKE],
+  expired: [SUSPEND, REVOKE],
+  suspended: [REINSTATE, REVOKE],
+  unconfirmed: [CONFIRM, SUSPEND, REVOKE],
+  revoked: [],
 };
 
 function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
@@ -89,12 +89,10 @@ function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
       ))}
       {asked !== undefined && (
         <ConfirmDialog
-          {...{
-            title: `${asked.title} ${subject.subject_ref}?`,
-            action: asked.title,
-            reasonMax: 500,
-            onClose: () => setAsked(undefined),
-          }}
+          title={`${asked.title} ${subject.subject_ref}?`}
+          action={asked.title}
+          reasonMax={500}
+          onClose={() => setAsked(undefined)}
           {...(isRevoking && { tone: 'danger', typed: subject.subject_ref })}
           run={(reason) =>
             send(`/subjects/${encodeURIComponent(subject.subject_ref)}/${asked.path}`, {

@@ -26,7 +26,9 @@ export function SubjectsPage(): ReactNode {
   return (
     <Page title="Subjects" intro="Who may enter: one record per subject, with all its changes.">
       <Paper
-        {...{ component: 'form', role: 'search', 'aria-label': 'Find a subject' }}
+        component="form"
+        role="search"
+        aria-label="Find a subject"
         onSubmit={(event) => {
           event.preventDefault();
           const ref = String(new FormData(event.currentTarget).get('subject')).trim();
@@ -34,9 +36,7 @@ export function SubjectsPage(): ReactNode {
         }}
       >
         <Group align="flex-end" gap="sm">
-          <TextInput
-            {...{ name: 'subject', label: 'Subject', placeholder: 'subj_…', required: true, maxLength: 69, w: 320 }}
-          />
+          <TextInput name="subject" label="Subject" placeholder="subj_…" required maxLength={69} w={320} />
           <Button type="submit">Look up</Button>
         </Group>
       </Paper>
@@ -95,7 +95,10 @@ function UnconfirmedSubjects(): ReactNode {
       />
       {asked !== undefined && (
         <ConfirmDialog
-          {...{ title: 'Confirm this record?', action: 'Confirm', reasonMax: 500, onClose: () => setAsked(undefined) }}
+          title="Confirm this record?"
+          action="Confirm"
+          reasonMax={500}
+          onClose={() => setAsked(undefined)}
           run={(reason) =>
             send(`/subjects/${asked.subject_ref}/confirm`, { record_version: asked.record_version, reason })
           }

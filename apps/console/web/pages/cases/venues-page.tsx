@@ -81,21 +81,22 @@ function VenueDialog({
     >
       {venue === undefined && (
         <TextInput
-          {...{
-            label: 'Id',
-            description: 'Letters, digits, hyphens and underscores. It never changes.',
-            required: true,
-            pattern: '[A-Za-z0-9_\\-]{1,64}',
-            value: id,
-          }}
+          label="Id"
+          description="Letters, digits, hyphens and underscores. It never changes."
+          required
+          pattern={'[A-Za-z0-9_\\-]{1,64}'}
+          value={id}
           onChange={(event) => setId(event.currentTarget.value)}
         />
       )}
       <TextInput
-        {...{ label: 'Name', required: true, maxLength: 200, value: name }}
+        label="Name"
+        required
+        maxLength={200}
+        value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
-      <Checkbox {...{ label: 'Open', checked: active }} onChange={(event) => setActive(event.currentTarget.checked)} />
+      <Checkbox label="Open" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />
     </FormDialog>
   );
 }

@@ -55,17 +55,25 @@ function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): Reac
           reloading it forgets the key.
         </Text>
         <TextInput
-          {...{ name: 'venue', label: 'Venue', description: 'The venue id of this tablet.', size: 'lg' }}
-          {...{ required: true, maxLength: 64, autoCapitalize: 'none', spellCheck: false, error: faults.venue }}
+          name="venue"
+          label="Venue"
+          description="The venue id of this tablet."
+          size="lg"
+          required
+          maxLength={64}
+          autoCapitalize="none"
+          spellCheck={false}
+          error={faults.venue}
         />
         <PasswordInput
-          {...{
-            name: 'gate-key',
-            label: 'Gate key',
-            description: 'With the scope gate:check. Typed once.',
-            size: 'lg',
-          }}
-          {...{ required: true, maxLength: 100, autoComplete: 'off', error: faults.key }}
+          name="gate-key"
+          label="Gate key"
+          description="With the scope gate:check. Typed once."
+          size="lg"
+          required
+          maxLength={100}
+          autoComplete="off"
+          error={faults.key}
         />
         <Button type="submit" size="lg">
           Open the door page
@@ -173,8 +181,17 @@ function Asking({ post, onLeave }: { readonly post: Post; readonly onLeave: () =
         }}
       >
         <TextInput
-          {...{ ref: input, label: 'Subject', placeholder: 'subj_…', size: 'xl', value: text, maxLength: 2048 }}
-          {...{ autoFocus: true, autoCapitalize: 'none', autoCorrect: 'off', spellCheck: false, enterKeyHint: 'go' }}
+          ref={input}
+          label="Subject"
+          placeholder="subj_…"
+          size="xl"
+          value={text}
+          maxLength={2048}
+          autoFocus
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          enterKeyHint="go"
           onChange={(event) => type(event.currentTarget.value)}
         />
         <Group grow preventGrowOverflow={false}>
@@ -183,7 +200,9 @@ function Asking({ post, onLeave }: { readonly post: Post; readonly onLeave: () =
           </Button>
           {canScan() && (
             <Button
-              {...{ variant: 'default', size: 'xl', 'aria-expanded': isScanning }}
+              variant="default"
+              size="xl"
+              aria-expanded={isScanning}
               onClick={isScanning ? stopScanning : () => setScanning(true)}
             >
               {isScanning ? 'Stop the camera' : 'Scan a code'}
@@ -201,7 +220,10 @@ function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonly onNex
   const verdict = shown.state === 'told' ? shown.verdict : undefined;
   return (
     <section
-      {...{ className: classes['verdict'], 'aria-label': 'Verdict', 'aria-live': 'assertive', 'aria-atomic': true }}
+      className={classes['verdict']}
+      aria-label="Verdict"
+      aria-live="assertive"
+      aria-atomic
       data-verdict={verdict?.decision ?? shown.state}
     >
       {verdict === undefined ? (

@@ -46,7 +46,8 @@ export function KeysPage(): ReactNode {
       {found.data !== undefined && <KeyTable keys={found.data} onOpen={setOpen} />}
       {(open?.what === 'mint' || open?.what === 'rotate') && (
         <MintDialog
-          {...{ replaced: open.what === 'rotate' ? open.key : undefined, onClose: close }}
+          replaced={open.what === 'rotate' ? open.key : undefined}
+          onClose={close}
           onMinted={(minted) => {
             setOpen({ what: 'shown', minted });
             void reload();
@@ -62,7 +63,10 @@ export function KeysPage(): ReactNode {
       )}
       {open?.what === 'revoke' && (
         <ConfirmDialog
-          {...{ title: 'Revoke this key?', action: 'Revoke', tone: 'danger', onClose: close }}
+          title="Revoke this key?"
+          action="Revoke"
+          tone="danger"
+          onClose={close}
           run={() => dataOf(client.DELETE('/api/api-keys/{id}', { params: { path: { id: open.key.id } } }))}
           onDone={() => {
             close();

@@ -55,7 +55,9 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
     if (me === undefined) return undefined;
     const permissions = new Set(me.permissions);
     return {
-      ...{ id: me.orgId, me, client: riskClient(me.orgId) },
+      id: me.orgId,
+      me,
+      client: riskClient(me.orgId),
       may: (permission) => permissions.has(permission),
       to: (page) => `/risks/${encodeURIComponent(me.orgId)}/${page}`,
     };
@@ -144,7 +146,10 @@ export function OrganizationSwitch(): ReactNode {
   const page = pathname.split('/')[3] ?? 'register';
   return (
     <Select
-      {...{ 'aria-label': 'Organisation', allowDeselect: false, value: me.orgId, w: 220 }}
+      aria-label="Organisation"
+      allowDeselect={false}
+      value={me.orgId}
+      w={220}
       data={me.organizations.map(({ id, name }) => ({ value: id, label: name }))}
       onChange={(id) => id !== null && void navigate(`/risks/${encodeURIComponent(id)}/${page}`)}
     />

@@ -212,7 +212,8 @@ function pairTask(
     checkConsistency({
       older: { note: older.note, where: older.name },
       newer: { note: newer.note, where: newer.name },
-      ...{ verifier: requiredVerifier(pins), connection },
+      verifier: requiredVerifier(pins),
+      connection,
     });
   return task('consistency', [older, newer, ...paths].map(({ name }) => name).join(', '), {
     check: () => {

@@ -93,16 +93,23 @@ describe('a header that is a list', () => {
 describe('several signatures parted by spaces', () => {
   const body = '{"id":"evt_1","type":"thing.made","event_id":"evt_1","größe":1}';
   const signature: SignatureForm = {
-    ...{ header: 'x-orb-signature', algorithm: 'sha256', encoding: 'hex', prefix: '' },
-    ...{ signatureMember: 'v1', separator: ' ', signed: 'v1:{timestamp}:{body}' },
-    ...{ timestampHeader: 'x-orb-timestamp', timestampFormat: 'rfc3339' },
+    header: 'x-orb-signature',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: '',
+    signatureMember: 'v1',
+    separator: ' ',
+    signed: 'v1:{timestamp}:{body}',
+    timestampHeader: 'x-orb-timestamp',
+    timestampFormat: 'rfc3339',
   };
   const keys = [{ id: 'k1', key: SCHEMES.hmac.readKey('a-secret-of-somebody', { signature })! }];
   const ours = 'v1=cc445c1c425801c043b167a3caa56ee7d79d198d814d1d16ba1c8d38570050b8';
   const theirs = 'v1=1ea4f5787b37f4130286553f6a3f92eeef0777eb009332e575a6a9582b4dee99';
   const judge = (signatures: string) => {
     const headers: Record<string, string> = {
-      ...{ 'x-orb-signature': signatures, 'x-orb-timestamp': '2026-05-28T20:26:40Z' },
+      'x-orb-signature': signatures,
+      'x-orb-timestamp': '2026-05-28T20:26:40Z',
     };
     const delivery = { header: (name: string) => headers[name], body: Buffer.from(body) };
     return SCHEMES.hmac.verify(delivery, { settings: { signature }, keys });

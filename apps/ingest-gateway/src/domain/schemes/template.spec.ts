@@ -18,7 +18,11 @@ interface Sent {
 const own = (signed: string, timestampFormat: TimestampFormat = 'seconds'): SourceSettings => ({
   deliveryIdFrom: 'header:x-id',
   signature: {
-    ...{ header: 'x-sig', algorithm: 'sha256', encoding: 'hex', prefix: '', signed },
+    header: 'x-sig',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    prefix: '',
+    signed,
     ...(signed.includes('{timestamp}') ? { timestampHeader: 'x-time', timestampFormat } : {}),
   },
 });
