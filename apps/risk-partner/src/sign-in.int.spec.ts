@@ -73,7 +73,10 @@ describe('a person who signs in', () => {
     const answer = await whoami(token);
     expect(answer.status).toBe(200);
     expect(answer.json).toMatchObject({
-      ...{ orgId: acme, personId: person, roles: ['risk_manager'], via: 'token' },
+      orgId: acme,
+      personId: person,
+      roles: ['risk_manager'],
+      via: 'token',
       organizations: [{ id: acme, name: 'Acme' }],
     });
     const minted = await risk.api.send('POST', '/api/api-keys', { key: token, body: { label: 'made signed in' } });
@@ -110,7 +113,8 @@ describe('a person who signs in', () => {
     const token = await provider.token({ sub: 'carol' });
     expectRefused(await whoami(token), 'INVALID_HEADER', { errors: [{ in: 'header', pointer: '/X-Organization' }] });
     expect((await whoami(token, { 'x-organization': globex })).json).toMatchObject({
-      ...{ personId: atGlobex, orgId: globex },
+      personId: atGlobex,
+      orgId: globex,
       organizations: [
         { id: acme, name: 'Acme' },
         { id: globex, name: 'Globex' },

@@ -77,7 +77,13 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
     return context.newPage();
   };
   return {
-    ...{ url, dev, browser, providerPid, pictures, newPage, stop },
+    url,
+    dev,
+    browser,
+    providerPid,
+    pictures,
+    newPage,
+    stop,
     async signIn(role, path = '/', options = {}) {
       const page = await newPage(options);
       const person = dev.demo.people.find((one) => one.role === role);

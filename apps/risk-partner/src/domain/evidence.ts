@@ -118,7 +118,10 @@ export const ACTS_NEXT: Readonly<Record<EvidenceState, 'owner' | 'collector' | '
   rejected: 'owner',
   expiring: 'owner',
   expired: 'owner',
-  ...{ approved: null, superseded: null, revoked: null, not_applicable: null },
+  approved: null,
+  superseded: null,
+  revoked: null,
+  not_applicable: null,
 };
 
 const unset = unsetOf(Evidence);

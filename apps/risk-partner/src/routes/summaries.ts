@@ -75,7 +75,9 @@ export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<
     async handler({ caller }) {
       const counts = await summaries.evidenceStates(rowScopeOf(caller), now());
       const states = EVIDENCE_STATES.map((state) => ({
-        ...{ state, count: counts.get(state) ?? 0, actsNext: ACTS_NEXT[state] },
+        state,
+        count: counts.get(state) ?? 0,
+        actsNext: ACTS_NEXT[state],
       }));
       return { status: 200, body: { states } };
     },

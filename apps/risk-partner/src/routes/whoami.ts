@@ -89,7 +89,10 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
 }
 
 const personOf = ({ orgId, personId, roles, scope }: RiskCaller) => ({
-  ...{ orgId, personId, roles: [...roles], permissions: permissionsOf(roles) },
+  orgId,
+  personId,
+  roles: [...roles],
+  permissions: permissionsOf(roles),
   scope: { ...scope, departments: [...scope.departments] },
 });
 

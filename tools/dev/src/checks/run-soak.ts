@@ -16,7 +16,10 @@ interface Soak {
 }
 
 const GATE: Soak = {
-  ...{ story: 'gate-soak', surface: 'case-gate', variable: 'SEALGATE_SOAK_CHECKS', usual: '1000000' },
+  story: 'gate-soak',
+  surface: 'case-gate',
+  variable: 'SEALGATE_SOAK_CHECKS',
+  usual: '1000000',
   count: /^[1-9]\d{0,7}$/,
   usage: `Usage: npm run soak:gate -- [checks]
 
@@ -26,7 +29,10 @@ const GATE: Soak = {
 `,
 };
 const FAILOVER: Soak = {
-  ...{ story: 'failover', surface: 'ingest-gateway', variable: 'SEALGATE_PROMOTIONS', usual: '20' },
+  story: 'failover',
+  surface: 'ingest-gateway',
+  variable: 'SEALGATE_PROMOTIONS',
+  usual: '20',
   count: /^[1-9]\d{0,3}$/,
   usage: `Usage: npm run soak:failover -- [promotions]
 
@@ -38,7 +44,10 @@ const FAILOVER: Soak = {
 `,
 };
 const RESTORE: Soak = {
-  ...{ story: 'restores', surface: 'ingest-gateway', variable: 'SEALGATE_RESTORES', usual: '5' },
+  story: 'restores',
+  surface: 'ingest-gateway',
+  variable: 'SEALGATE_RESTORES',
+  usual: '5',
   count: /^[1-9]\d{0,2}$/,
   usage: `Usage: npm run soak:restore -- [restores]
 

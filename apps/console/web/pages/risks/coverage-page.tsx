@@ -45,12 +45,19 @@ export function CoveragePage(): ReactNode {
         <>
           <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
             <Select
-              {...{ label: 'Framework', allowDeselect: false, value: framework.id, w: 280 }}
+              label="Framework"
+              allowDeselect={false}
+              value={framework.id}
+              w={280}
               data={items.map(({ id, name, version }) => ({ value: id, label: `${name ?? id} ${version ?? ''}` }))}
               onChange={(id) => choose({ framework: id, requirement: null })}
             />
             <Select
-              {...{ label: 'State', clearable: true, placeholder: 'All', value: chosen.state ?? null, w: 170 }}
+              label="State"
+              clearable
+              placeholder="All"
+              value={chosen.state ?? null}
+              w={170}
               data={valuesOf('CoverageState').map((value) => ({ value, label: inWords(value) }))}
               onChange={(state) => choose({ state, requirement: null })}
               clearButtonProps={{ 'aria-label': 'Clear State' }}
@@ -58,7 +65,8 @@ export function CoveragePage(): ReactNode {
           </Group>
           <Matrix
             key={framework.id}
-            {...{ frameworkId: framework.id, chosen }}
+            frameworkId={framework.id}
+            chosen={chosen}
             onChoose={(requirement) => choose({ requirement })}
           />
         </>
@@ -112,12 +120,10 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
             {rows.map(({ requirementId, state }) => (
               <li key={requirementId}>
                 <UnstyledButton
-                  {...{
-                    className: classes['tile'],
-                    'data-state': state,
-                    title: titleOf(requirementId),
-                    'aria-pressed': requirementId === chosen.requirement,
-                  }}
+                  className={classes['tile']}
+                  data-state={state}
+                  title={titleOf(requirementId)}
+                  aria-pressed={requirementId === chosen.requirement}
                   onClick={() => onChoose(requirementId === chosen.requirement ? null : requirementId)}
                 >
                   <strong>{requirementId}</strong>

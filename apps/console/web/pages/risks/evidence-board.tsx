@@ -48,7 +48,7 @@ export function EvidenceBoard(): ReactNode {
         <>
           <div className={classes['board']}>
             {shown.map((column) => (
-              <BoardColumn key={column.state} {...{ ...column, count: countOf(column.state) }} />
+              <BoardColumn key={column.state} {...column} count={countOf(column.state)} />
             ))}
           </div>
           <Button

@@ -41,7 +41,7 @@ export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): Rea
           ))}
         </Group>
       </Group>
-      {step !== undefined && <StepDialog {...{ evidence, step }} onClose={() => setStep(undefined)} />}
+      {step !== undefined && <StepDialog evidence={evidence} step={step} onClose={() => setStep(undefined)} />}
     </Paper>
   );
 }
@@ -102,14 +102,21 @@ function StepDialog(props: StepProps): ReactNode {
         <>
           <FingerprintOfFile onFound={(found) => setSha256(found)} />
           <TextInput
-            {...{ label: 'SHA-256 of the content', description: '64 hexadecimal digits.', required: needsHash }}
-            {...{ value: sha256, maxLength: 64 }}
+            label="SHA-256 of the content"
+            description="64 hexadecimal digits."
+            required={needsHash}
+            value={sha256}
+            maxLength={64}
             onChange={(event) => setSha256(event.currentTarget.value.trim().toLowerCase())}
           />
         </>
       ) : (
         <Textarea
-          {...{ label: 'Reason', required: step.asks === 'reason', maxLength: 2000, autosize: true, minRows: 2 }}
+          label="Reason"
+          required={step.asks === 'reason'}
+          maxLength={2000}
+          autosize
+          minRows={2}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
         />

@@ -43,11 +43,9 @@ export function HeatMapPage(): ReactNode {
     >
       <Group gap="sm">
         <SegmentedControl
-          {...{
-            'aria-label': 'Which rating',
-            value: of.value,
-            data: RATED.map(({ value, label }) => ({ value, label })),
-          }}
+          aria-label="Which rating"
+          value={of.value}
+          data={RATED.map(({ value, label }) => ({ value, label }))}
           onChange={(value) => choose({ of: value, cell: null })}
         />
         <Text size="sm" c="dimmed">{`${of.label}: ${of.means}.`}</Text>
@@ -57,13 +55,15 @@ export function HeatMapPage(): ReactNode {
         <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
           <Paper>
             <Grid
-              {...{ cells: found.data[of.value], of: of.label, chosen: chosen.cell }}
+              cells={found.data[of.value]}
+              of={of.label}
+              chosen={chosen.cell}
               onChoose={(cell) => choose({ cell: cell === chosen.cell ? null : cell })}
             />
             <InText cells={found.data[of.value]} total={found.data.total} />
           </Paper>
           {likelihood !== undefined && impact !== undefined && (
-            <CellRisks {...{ of: of.value, likelihood: Number(likelihood), impact: Number(impact) }} />
+            <CellRisks of={of.value} likelihood={Number(likelihood)} impact={Number(impact)} />
           )}
         </SimpleGrid>
       )}
@@ -104,12 +104,10 @@ function Grid({
               return (
                 <td key={impact}>
                   <UnstyledButton
-                    {...{
-                      className: classes['cell'],
-                      'data-level': level,
-                      'data-count': count,
-                      'aria-pressed': chosen === cell,
-                    }}
+                    className={classes['cell']}
+                    data-level={level}
+                    data-count={count}
+                    aria-pressed={chosen === cell}
                     aria-label={`Likelihood ${likelihood}, impact ${impact}, ${level}: ${count === 1 ? '1 risk' : `${count} risks`}`}
                     onClick={() => onChoose(cell)}
                   >

@@ -38,12 +38,19 @@ export function PeoplePage(): ReactNode {
       {isListed && <PeopleTable onOpen={setOpen} />}
       {(open?.what === 'add' || open?.what === 'change') && (
         <PersonDialog
-          {...{ orgId, person: open.what === 'change' ? open.person : undefined, onDone: done, onClose: close }}
+          orgId={orgId}
+          person={open.what === 'change' ? open.person : undefined}
+          onDone={done}
+          onClose={close}
         />
       )}
       {open?.what === 'remove' && (
         <ConfirmDialog
-          {...{ title: 'Remove this person?', action: 'Remove', tone: 'danger', onDone: done, onClose: close }}
+          title="Remove this person?"
+          action="Remove"
+          tone="danger"
+          onDone={done}
+          onClose={close}
           run={() =>
             dataOf(
               riskAdmin.DELETE('/admin/v1/orgs/{orgId}/people/{personId}', {

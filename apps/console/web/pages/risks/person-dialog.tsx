@@ -25,7 +25,10 @@ interface PersonDraft {
 }
 
 const NOBODY: PersonDraft = {
-  ...{ name: '', kind: 'human', roles: [], email: '' },
+  name: '',
+  kind: 'human',
+  roles: [],
+  email: '',
   scope: { unrestricted: false, canReadSensitive: false, departments: [] },
 };
 
@@ -80,7 +83,8 @@ export function PersonDialog(props: PersonDialogProps): ReactNode {
       onClose={onClose}
     >
       <PersonFields
-        {...{ draft, isNew: person === undefined }}
+        draft={draft}
+        isNew={person === undefined}
         onChange={(change) => setDraft({ ...draft, ...change })}
       />
     </FormDialog>
@@ -100,33 +104,49 @@ function PersonFields({ draft, isNew, onChange }: FieldsProps): ReactNode {
       {isNew && (
         <>
           <TextInput
-            {...{ label: 'Name', required: true, maxLength: 200, value: name, 'data-autofocus': true }}
+            label="Name"
+            required
+            maxLength={200}
+            value={name}
+            data-autofocus
             onChange={(event) => onChange({ name: event.currentTarget.value })}
           />
           <Select
-            {...{ label: 'Kind', allowDeselect: false, data: KINDS, value: kind }}
+            label="Kind"
+            allowDeselect={false}
+            data={KINDS}
+            value={kind}
             onChange={(value) => onChange({ kind: value === 'machine' ? 'machine' : 'human' })}
           />
         </>
       )}
       <MultiSelect
-        {...{ label: 'Roles', data: ROLES, value: [...roles] }}
+        label="Roles"
+        data={ROLES}
+        value={[...roles]}
         onChange={(value) => onChange({ roles: value as Person['roles'] })}
       />
       <Checkbox
-        {...{ label: 'Sees all rows', checked: scope.unrestricted }}
+        label="Sees all rows"
+        checked={scope.unrestricted}
         onChange={(event) => onChange({ scope: { ...scope, unrestricted: event.currentTarget.checked } })}
       />
       <TagsInput
-        {...{ label: 'Departments', description: 'Whose rows are seen besides their own.', value: scope.departments }}
+        label="Departments"
+        description="Whose rows are seen besides their own."
+        value={scope.departments}
         onChange={(departments) => onChange({ scope: { ...scope, departments } })}
       />
       <Checkbox
-        {...{ label: 'Sees sensitive rows', checked: scope.canReadSensitive }}
+        label="Sees sensitive rows"
+        checked={scope.canReadSensitive}
         onChange={(event) => onChange({ scope: { ...scope, canReadSensitive: event.currentTarget.checked } })}
       />
       <TextInput
-        {...{ label: 'Invite by e-mail', type: 'email', maxLength: 254, value: email }}
+        label="Invite by e-mail"
+        type="email"
+        maxLength={254}
+        value={email}
         description="The first sign-in with this address, verified, becomes this person; within 14 days."
         onChange={(event) => onChange({ email: event.currentTarget.value })}
       />

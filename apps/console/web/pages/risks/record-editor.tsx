@@ -65,7 +65,7 @@ export function RecordCreator<K extends Kind>({
       }}
     >
       <Stack gap="md">
-        <RecordFields {...{ fields, draft, onChange: change, faults: { ...faultsOf(problem), ...faults } }} />
+        <RecordFields fields={fields} draft={draft} onChange={change} faults={{ ...faultsOf(problem), ...faults }} />
         {problem !== undefined && <ProblemView error={problem} />}
         <Group>
           <Button type="submit" loading={create.isPending}>
@@ -134,7 +134,7 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
       }}
     >
       <Stack gap="md">
-        <RecordFields {...{ fields, draft, onChange: change, faults: { ...faultsOf(problem), ...faults } }} />
+        <RecordFields fields={fields} draft={draft} onChange={change} faults={{ ...faultsOf(problem), ...faults }} />
         {problem !== undefined && (
           <ProblemView error={compare.error ?? problem}>
             {problem.status === 412 && (
@@ -199,7 +199,8 @@ function Conflict({
         {differences.map((difference) => (
           <OneDifference
             key={difference.field.name}
-            {...{ difference, choice: choices[difference.field.name] }}
+            difference={difference}
+            choice={choices[difference.field.name]}
             onChoose={(choice) => setChoices({ ...choices, [difference.field.name]: choice })}
           />
         ))}

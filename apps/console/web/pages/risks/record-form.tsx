@@ -29,7 +29,9 @@ export const RecordFields = ({ fields, draft, faults, onChange }: FormProps): Re
     {fields.map((field) => (
       <div key={field.name} style={WIDE.has(field.kind) ? { gridColumn: '1 / -1' } : undefined}>
         <FieldInput
-          {...{ field, value: draft[field.name], fault: faults[field.name] }}
+          field={field}
+          value={draft[field.name]}
+          fault={faults[field.name]}
           onChange={(value) => onChange(field.name, value)}
         />
       </div>
@@ -50,7 +52,11 @@ const FieldInput = (props: InputProps): ReactNode => INPUTS[props.field.kind](pr
 
 /** Props of all inputs. */
 const common = ({ field: { name, label, hint, required }, fault }: InputProps) => ({
-  ...{ label, description: hint, error: fault, required, name },
+  label,
+  description: hint,
+  error: fault,
+  required,
+  name,
 });
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -67,7 +73,10 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
   ),
   text: (props) => (
     <Textarea
-      {...{ ...common(props), autosize: true, minRows: 3, maxRows: 18 }}
+      {...common(props)}
+      autosize
+      minRows={3}
+      maxRows={18}
       value={textOf(props.value)}
       maxLength={props.field.max}
       onChange={(event) => props.onChange(event.currentTarget.value || null)}
@@ -75,7 +84,9 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
   ),
   number: (props) => (
     <NumberInput
-      {...{ ...common(props), min: 0, allowDecimal: false }}
+      {...common(props)}
+      min={0}
+      allowDecimal={false}
       value={typeof props.value === 'number' ? props.value : ''}
       onChange={(next) => props.onChange(typeof next === 'number' ? next : null)}
     />
@@ -92,13 +103,11 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
   ),
   flag: (props) => (
     <Checkbox
-      {...{
-        label: props.field.label,
-        description: props.field.hint,
-        name: props.field.name,
-        error: props.fault,
-        mt: 28,
-      }}
+      label={props.field.label}
+      description={props.field.hint}
+      name={props.field.name}
+      error={props.fault}
+      mt={28}
       checked={props.value === true}
       onChange={(event) => props.onChange(event.currentTarget.checked)}
     />

@@ -38,7 +38,8 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
   const isFiltered = Object.keys(chosen).length > 0;
   return (
     <Page
-      {...{ title, intro }}
+      title={title}
+      intro={intro}
       actions={
         <>
           {actions}
@@ -50,7 +51,7 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
         </>
       }
     >
-      <FilterBar {...{ filters, chosen }} onChoose={choose} />
+      <FilterBar filters={filters} chosen={chosen} onChoose={choose} />
       <CursorTable
         label={title}
         queryKey={['risks', orgId, kind, 'list', chosen]}
@@ -83,10 +84,13 @@ function FilterBar({
     <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
       {filters.map(({ name, label, choices }) =>
         choices === undefined ? (
-          <TextFilter {...{ key: name, label, value: chosen[name] }} onSet={(value) => onChoose({ [name]: value })} />
+          <TextFilter key={name} label={label} value={chosen[name]} onSet={(value) => onChoose({ [name]: value })} />
         ) : (
           <Select
-            {...{ label, clearable: true, placeholder: 'All', w: 170 }}
+            label={label}
+            clearable
+            placeholder="All"
+            w={170}
             key={name}
             value={chosen[name] ?? null}
             data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
@@ -166,7 +170,9 @@ const ago = (value: string): ReactNode => <Time value={value} form="ago" />;
 
 export const RegisterPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'risks', title: 'Risk register', intro: 'The risks of the organisation that you may see.' }}
+    kind="risks"
+    title="Risk register"
+    intro="The risks of the organisation that you may see."
     filters={[
       { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
       { name: 'level', label: 'Current level', choices: valuesOf('Level') },
@@ -174,7 +180,7 @@ export const RegisterPage = (): ReactNode => (
       { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[
-      { title: 'Risk', cell: ({ id, title, refId }) => <Name {...{ kind: 'risks', id, name: title, refId }} /> },
+      { title: 'Risk', cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} /> },
       ...columnsOf('risks', {
         category: { width: '11rem' },
         status: { width: '9rem' },
@@ -189,13 +195,15 @@ export const RegisterPage = (): ReactNode => (
 
 export const ControlsPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'controls', title: 'Controls', intro: 'Measures against risks, and the requirements they meet.' }}
+    kind="controls"
+    title="Controls"
+    intro="Measures against risks, and the requirements they meet."
     filters={[
       { name: 'status', label: 'Status', choices: valuesOf('ControlStatus') },
       { name: 'framework', label: 'Framework id' },
     ]}
     columns={[
-      { title: 'Control', cell: ({ id, title, refId }) => <Name {...{ kind: 'controls', id, name: title, refId }} /> },
+      { title: 'Control', cell: ({ id, title, refId }) => <Name kind="controls" id={id} name={title} refId={refId} /> },
       ...columnsOf('controls', {
         status: { width: '9rem' },
         frameworkRefs: {
@@ -211,13 +219,15 @@ export const ControlsPage = (): ReactNode => (
 
 export const AssetsPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'assets', title: 'Assets', intro: 'What the risks apply to.' }}
+    kind="assets"
+    title="Assets"
+    intro="What the risks apply to."
     filters={[
       { name: 'criticality', label: 'Criticality', choices: valuesOf('Criticality') },
       { name: 'type', label: 'Type' },
     ]}
     columns={[
-      { title: 'Asset', cell: ({ id, name, refId }) => <Name {...{ kind: 'assets', id, name, refId }} /> },
+      { title: 'Asset', cell: ({ id, name, refId }) => <Name kind="assets" id={id} name={name} refId={refId} /> },
       ...columnsOf('assets', {
         type: { width: '10rem' },
         criticality: { width: '8rem', cell: inWords },
@@ -231,10 +241,12 @@ export const AssetsPage = (): ReactNode => (
 
 export const PoliciesPage = (): ReactNode => (
   <RecordList
-    {...{ kind: 'policies', title: 'Policies', intro: 'The rules of the organisation, by version.' }}
+    kind="policies"
+    title="Policies"
+    intro="The rules of the organisation, by version."
     filters={[{ name: 'status', label: 'Status', choices: valuesOf('PolicyStatus') }]}
     columns={[
-      { title: 'Policy', cell: ({ id, title }) => <Name {...{ kind: 'policies', id, name: title }} /> },
+      { title: 'Policy', cell: ({ id, title }) => <Name kind="policies" id={id} name={title} /> },
       ...columnsOf('policies', {
         version: { width: '6rem' },
         status: { width: '9rem' },
@@ -250,7 +262,9 @@ export function EvidenceListPage(): ReactNode {
   const nameOf = usePersonName();
   return (
     <RecordList
-      {...{ kind: 'evidence', title: 'Evidence', intro: 'What shows that controls work.' }}
+      kind="evidence"
+      title="Evidence"
+      intro="What shows that controls work."
       actions={
         <Button component={Link} to={to('evidence')} variant="default">
           As a board
@@ -262,7 +276,7 @@ export function EvidenceListPage(): ReactNode {
         { name: 'ownerId', label: 'Owner' },
       ]}
       columns={[
-        { title: 'Evidence', cell: ({ id, title }) => <Name {...{ kind: 'evidence', id, name: title }} /> },
+        { title: 'Evidence', cell: ({ id, title }) => <Name kind="evidence" id={id} name={title} /> },
         ...columnsOf('evidence', {
           kind: { width: '8rem', cell: inWords },
           state: { width: '9rem' },

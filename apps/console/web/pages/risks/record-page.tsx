@@ -53,7 +53,7 @@ export function RecordPage({ kind }: { readonly kind: Kind }): ReactNode {
   const { list, page } = KINDS[kind];
   const key = ['risks', orgId, kind, id];
   const found = useQuery({ queryKey: key, queryFn: () => readRecord(client, kind, id) });
-  if (found.data !== undefined) return <Found key={id} {...{ kind, found: found.data, queryKey: key }} />;
+  if (found.data !== undefined) return <Found key={id} kind={kind} found={found.data} queryKey={key} />;
   return (
     <Page title={list} above={[{ title: list, to: to(page) }]}>
       {found.isError ? <ProblemView error={found.error} onRetry={() => void found.refetch()} /> : <ListLoading />}
@@ -77,7 +77,7 @@ function Found({ kind, found, queryKey }: FoundProps): ReactNode {
   const actions = opened === undefined && (
     <>
       {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>Edit</Button>}
-      {may(`${resource}:delete`) && <Removal {...{ kind, found, title }} />}
+      {may(`${resource}:delete`) && <Removal kind={kind} found={found} title={title} />}
     </>
   );
   return (
@@ -95,7 +95,9 @@ function Found({ kind, found, queryKey }: FoundProps): ReactNode {
         </>
       ) : (
         <RecordEditor
-          {...{ kind, opened, onLeave: () => setOpened(undefined) }}
+          kind={kind}
+          opened={opened}
+          onLeave={() => setOpened(undefined)}
           onDone={(saved) => {
             queries.setQueryData(queryKey, saved);
             setOpened(undefined);
@@ -165,7 +167,10 @@ function Removal({
       </Button>
       {asked && (
         <ConfirmDialog
-          {...{ title: `Delete this ${one}?`, action: 'Delete', tone: 'danger', onClose: () => setAsked(false) }}
+          title={`Delete this ${one}?`}
+          action="Delete"
+          tone="danger"
+          onClose={() => setAsked(false)}
           run={() => removeRecord(client, kind, { id: found.record.id, etag: found.etag })}
           onDone={() => {
             void navigate(to(page));

@@ -11,16 +11,23 @@ import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
 
 const TONES: Readonly<Record<string, Tone>> = {
-  ...{ approved: 'good', implemented: 'good', active: 'good', passed: 'good', covered: 'good', closed: 'good' },
-  ...{ rejected: 'bad', expired: 'bad', failed: 'bad', gap: 'bad', revoked: 'bad' },
-  ...{
-    in_review: 'wait',
-    expiring: 'wait',
-    requested: 'wait',
-    partial: 'wait',
-    inconclusive: 'wait',
-    in_treatment: 'wait',
-  },
+  approved: 'good',
+  implemented: 'good',
+  active: 'good',
+  passed: 'good',
+  covered: 'good',
+  closed: 'good',
+  rejected: 'bad',
+  expired: 'bad',
+  failed: 'bad',
+  gap: 'bad',
+  revoked: 'bad',
+  in_review: 'wait',
+  expiring: 'wait',
+  requested: 'wait',
+  partial: 'wait',
+  inconclusive: 'wait',
+  in_treatment: 'wait',
 };
 
 /** The colour of each status value. */
