@@ -72,13 +72,9 @@ describe('a person who signs in', () => {
     const token = await provider.token({ sub: 'alice', roles: ['owner'] });
     const answer = await whoami(token);
     expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({
-      orgId: acme,
-      personId: person,
-      roles: ['risk_manager'],
-      via: 'token',
-      organizations: [{ id: acme, name: 'Acme' }],
-    });
+    const organizations = [{ id: acme, name: 'Acme' }];
+    const roles = ['risk_manager'];
+    expect(answer.json).toMatchObject({ orgId: acme, personId: person, roles, via: 'token', organizations });
     const minted = await risk.api.send('POST', '/api/api-keys', { key: token, body: { label: 'made signed in' } });
     expect(minted.status).toBe(201);
     const byKey = await whoami((minted.json as { rawKey: string }).rawKey);

@@ -199,7 +199,7 @@ CREATE TABLE epochs (
   first_index bigint      NOT NULL,
   lost_until  bigint      NOT NULL,         -- in the numbering of the channel, as far as the database knows it
   kept_at_ms  bigint      NOT NULL,         -- when the last record before first_index was written
-  statement   text        NOT NULL,         -- canonical JSON (RFC 8785), see declare-loss.ts
+  statement   text        NOT NULL,         -- canonical JSON (RFC 8785), see loss/declare-loss.ts
   leaf_hash   bytea       NOT NULL,
   declared_by text        NOT NULL,         -- the role
   actor       text,

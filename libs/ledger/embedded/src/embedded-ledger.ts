@@ -7,12 +7,13 @@ import type { Database } from '@sealgate/storage';
 import { appendGroup, RecentDuplicates, type OnResult } from './append-group.ts';
 import { AppendQueue, type AppendQueueLimits } from './append-queue.ts';
 import { APPEND_FUNCTIONS, prepareUnit, type AppendFunctions } from './append-statement.ts';
-import type { ArchiveFiles } from './archive-files.ts';
-import { archiveStep, type Archiver } from './archiver.ts';
-import { auditChannel } from './audit-channel.ts';
+import type { ArchiveFiles } from './archive/archive-files.ts';
+import { archiveStep, type Archiver } from './archive/archiver.ts';
+import { archivedRecords } from './archive/read-archived.ts';
+import { auditChannel } from './audit/audit-channel.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
-import { declareLoss, readLoss, type LossDeclaration, type LossState } from './declare-loss.ts';
+import { declareLoss, readLoss, type LossDeclaration, type LossState } from './loss/declare-loss.ts';
 import { Epochs } from './epochs.ts';
 import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
 import { findEntries } from './find-entries.ts';
@@ -103,7 +104,7 @@ export interface EmbeddedLedger extends Ledger {
   declaration(channel: string, epoch: number): Promise<ProvedDeclaration | undefined>;
   /** Whether a channel lost records. */
   loss(channel: string): Promise<LossState>;
-  /** See `declare-loss.ts`. */
+  /** See `loss/declare-loss.ts`. */
   declareLoss(channel: string, declared: LossDeclaration): Promise<boolean>;
   /**
    * Permanently removes salt and content of a record, and stores actor and reason in the same transaction. False if
@@ -157,7 +158,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     coverWithinMs: COVER_WITHIN_MS,
     checked: checkedCheckpoints(origin, options.verifier),
     checkedPublished: checkedCheckpoints(origin, options.verifier),
-    ...archiveOf(options),
+    archived: archivedRecords(options.archive),
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   return {
@@ -249,14 +250,12 @@ async function audit(
     origin,
     deadlineMs: AUDIT_WITHIN_MS,
     ...(verifier === undefined ? {} : { verifier }),
-    ...archiveOf(options),
+    ...(options.archive === undefined ? {} : { archive: options.archive }),
     ...(onWalked === undefined ? {} : { onWalked }),
   };
   const report = await auditChannel(auditing, channel, signal);
   return report ?? { ok: false, size: 0, firstBadRecordId: null, problem: `there is no channel ${channel}` };
 }
-
-const archiveOf = ({ archive }: Pick<EmbeddedLedgerOptions, 'archive'>) => (archive === undefined ? {} : { archive });
 
 interface Erasure {
   readonly channel: string;

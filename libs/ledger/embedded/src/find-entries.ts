@@ -1,7 +1,5 @@
-import { declarationText, parseLogName, receiptEntry } from '@sealgate/envelope';
-import { LedgerArchivedError } from '@sealgate/ledger-port';
+import { declarationText, parseLogName } from '@sealgate/envelope';
 import { bundleOf, entriesOf, HASH_BYTES, leafHash, tileWidth, TILE_WIDTH, type BundleId } from '@sealgate/merkle';
-import { ArchiveFileError } from './archive-files.ts';
 import { readLedger } from './database-problem.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { findCheckpoint, notCorrupt, type ProveOptions } from './prove-record.ts';
@@ -53,32 +51,8 @@ async function readEntries(options: ProveOptions, log: string, { from, until }: 
     options.deadlineMs,
   );
   const archived = { from: records.from, until: Math.min(records.until, Number(row?.archived ?? 0)) };
-  const ofFiles = archived.from < archived.until ? await archivedEntries(options, channel, archived) : [];
+  const ofFiles = archived.from < archived.until ? await options.archived.entries(channel, archived) : [];
   return [...begins, ...ofFiles, ...entriesOf(row?.entries ?? Buffer.alloc(0))];
-}
-
-async function archivedEntries(
-  { archive }: Pick<ProveOptions, 'archive'>,
-  channel: string,
-  { from, until }: Stretch,
-): Promise<Buffer[]> {
-  const unreadable = (cause?: unknown) =>
-    new LedgerArchivedError({ channel, index: from, type: '' }, cause === undefined ? {} : { cause });
-  if (archive === undefined) throw unreadable();
-  try {
-    const entries: Buffer[] = [];
-    for (const file of await archive.stretches(channel)) {
-      const [first, end] = [Math.max(from, file.from), Math.min(until, file.until)];
-      if (first >= end) continue;
-      const wanted = Array.from({ length: end - first }, (_, place) => first + place);
-      const records = await archive.pick(channel, file, new Set(wanted));
-      entries.push(...wanted.map((place) => Buffer.from(receiptEntry(records.get(place)!))));
-    }
-    if (entries.length < until - from) throw new ArchiveFileError(`files of ${channel} are missing`);
-    return entries;
-  } catch (error) {
-    throw error instanceof ArchiveFileError ? unreadable(error) : error;
-  }
 }
 
 /** @throws LedgerCorruptError for the first entry that does not match its leaf. */

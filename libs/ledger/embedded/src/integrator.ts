@@ -1,7 +1,7 @@
 import { inSpan } from '@sealgate/observability';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
-import { compareChannels, type Compared } from './compare-channels.ts';
-import { ComparisonSchedule, type ComparisonScheduleOptions } from './comparison-schedule.ts';
+import { compareChannels, type Compared } from './loss/compare-channels.ts';
+import { ComparisonSchedule, type ComparisonScheduleOptions } from './loss/comparison-schedule.ts';
 import { isOutage } from './database-problem.ts';
 import { channelOfLog, readCurrentLogs, type CurrentLog } from './epochs.ts';
 import { HaltedChannels, readHalts, type HaltedChannelsOptions } from './halts.ts';

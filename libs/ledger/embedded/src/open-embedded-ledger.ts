@@ -1,8 +1,8 @@
 import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
 import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
 import { countStored } from './append-group.ts';
-import { ArchiveFiles } from './archive-files.ts';
-import { Archiver } from './archiver.ts';
+import { ArchiveFiles } from './archive/archive-files.ts';
+import { Archiver } from './archive/archiver.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { isOutage } from './database-problem.ts';
 import { embeddedLedger, type EmbeddedLedger } from './embedded-ledger.ts';
@@ -192,6 +192,7 @@ function openIntegrator(
   // Checkpoints signed by a previous key are continued if that key is still published.
   const verifier = anyOf(verifiersOf(config)) ?? noteVerifier(signer.verifierKey);
   const count = (name: string, help: string) => metrics.counter({ name, help, labels: {} }).child({});
+  const archive = ledgerArchiveDir === undefined ? undefined : new ArchiveFiles(ledgerArchiveDir);
   const signed = count('ledger_checkpoints_total', 'Checkpoints signed by this process.');
   const integrator = new Integrator({
     sql,
@@ -203,11 +204,7 @@ function openIntegrator(
     everyMs: EVERY_MS,
     compareEveryMs: COMPARE_EVERY_MS,
     now,
-    saved: savedCheckpoints(
-      checkpointDir,
-      now,
-      ledgerArchiveDir === undefined ? undefined : new ArchiveFiles(ledgerArchiveDir),
-    ),
+    saved: savedCheckpoints(checkpointDir, now, archive && ((channel) => archive.readableCheckpoint(channel))),
     onSigned: (of, note) => {
       signed.inc();
       witnessing?.offer(of, note);

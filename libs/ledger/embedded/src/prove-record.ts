@@ -11,13 +11,11 @@ import {
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { inclusionPath, verifyInclusion, type Checkpoint } from '@sealgate/merkle';
 import type { Sql } from '@sealgate/storage';
-import type { ArchiveFiles } from './archive-files.ts';
-import { completeRows, type FoundRow } from './archived-record.ts';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { receiptOf, type RecordRow } from './stored-record.ts';
+import { receiptOf, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface ProveOptions {
@@ -31,8 +29,7 @@ export interface ProveOptions {
   readonly checked: CheckedCheckpoint;
   /** The same for published checkpoints, with its own cache of the newest per log. */
   readonly checkedPublished: CheckedCheckpoint;
-  /** Absent if this process has no archive. */
-  readonly archive?: ArchiveFiles;
+  readonly archived: ArchivedRecords;
   readonly now: () => number;
 }
 
@@ -47,17 +44,13 @@ interface RecordWanted {
 
 /** @throws LedgerArchivedError for an archived record that this process cannot read. */
 export async function findRecord(
-  { sql, deadlineMs, archive }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archive'>,
+  { sql, deadlineMs, archived }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archived'>,
   { channel, id, wants = () => true }: RecordWanted,
 ): Promise<RecordRow | undefined> {
   const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record($1, $2)', values: [channel, id] };
   const rows = await readLedger<FoundRow>(sql, statement, deadlineMs);
-  return (
-    await completeRows(
-      archive,
-      rows.filter(({ type }) => wants(type)),
-    )
-  )[0];
+  const [record] = await archived.complete(rows.filter(({ type }) => wants(type)));
+  return record;
 }
 
 /** The newest checkpoint whose tree is stored. One that is not this ledger's is neither served nor used. */

@@ -1,10 +1,8 @@
 import type { RecordQuery, StoredRecord } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
-import type { ArchiveFiles } from './archive-files.ts';
-import { completeRows, type FoundRow } from './archived-record.ts';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
-import { storedRecord, type RecordRow } from './stored-record.ts';
+import { storedRecord, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 
 export interface PageQuery extends RecordQuery {
   /** Maximum bytes of content in a page; a larger record gets a page of its own. */
@@ -35,12 +33,11 @@ type PageRow = FoundRow & { readonly found: string };
 interface QueryPorts {
   readonly sql: Sql;
   readonly epochs: Epochs;
-  /** Absent if this process has no archive. */
-  readonly archive?: ArchiveFiles;
+  readonly archived: ArchivedRecords;
 }
 
 /** One page of the records of a type. Rejects with LedgerUnavailableError. */
-export async function queryPage({ sql, epochs, archive }: QueryPorts, query: PageQuery): Promise<RecordPage> {
+export async function queryPage({ sql, epochs, archived }: QueryPorts, query: PageQuery): Promise<RecordPage> {
   const { channel, type, afterId, limit, maxBytes } = query;
   await indexTypes(sql, channel);
   const values = [channel, type, afterId, limit + 1, maxBytes];
@@ -50,7 +47,7 @@ export async function queryPage({ sql, epochs, archive }: QueryPorts, query: Pag
   const records: StoredRecord[] = [];
   let bytes = 0;
   for (let from = 0; from < rows.length && bytes <= maxBytes; from += FILLED_AT_ONCE) {
-    for (const row of await completeRows(archive, rows.slice(from, from + FILLED_AT_ONCE))) {
+    for (const row of await archived.complete(rows.slice(from, from + FILLED_AT_ONCE))) {
       bytes += contentBytes(row);
       if (bytes <= maxBytes || records.length === 0) records.push(storedRecord(row, epochs));
     }
@@ -62,12 +59,12 @@ const contentBytes = ({ data, extra }: RecordRow): number =>
   Buffer.byteLength(data ?? '') + Buffer.byteLength(extra ?? '');
 
 /** The records of a type, regardless of their size. Rejects with LedgerUnavailableError. */
-export async function queryRecords({ sql, epochs, archive }: QueryPorts, query: RecordQuery): Promise<StoredRecord[]> {
+export async function queryRecords({ sql, epochs, archived }: QueryPorts, query: RecordQuery): Promise<StoredRecord[]> {
   const { channel, type, afterId, limit } = query;
   await indexTypes(sql, channel);
   const text = 'SELECT * FROM ledger.query($1, $2, $3, $4)';
   const statement = { name: 'ledger query', text, values: [channel, type, afterId, limit] };
-  const rows = await completeRows(archive, await readLedger<FoundRow>(sql, statement, READ_WITHIN_MS));
+  const rows = await archived.complete(await readLedger<FoundRow>(sql, statement, READ_WITHIN_MS));
   await epochs.fresh();
   return rows.map((row) => storedRecord(row, epochs));
 }

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { parseLogName } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 import type { Checkpoint } from '@sealgate/merkle';
-import { ArchiveFileError, type ArchiveFiles } from './archive-files.ts';
 
 export interface SignedCheckpoint {
   readonly note: string;
@@ -35,7 +34,12 @@ export interface SavedCheckpoints {
 /** Files are read backwards in blocks; a line is a few hundred bytes. */
 const BLOCK_BYTES = 65_536;
 
-export function savedCheckpoints(directory: string, now: () => number, archive?: ArchiveFiles): SavedCheckpoints {
+/** `archived` reads the checkpoint of a channel's archive, if this process has one. */
+export function savedCheckpoints(
+  directory: string,
+  now: () => number,
+  archived: SavedCheckpoints['archived'] = () => Promise.resolve(undefined),
+): SavedCheckpoints {
   async function* notes(log: string) {
     const folder = join(directory, log);
     const files = (await listFolder(folder)).filter((name) => name.endsWith('.ndjson'));
@@ -53,14 +57,7 @@ export function savedCheckpoints(directory: string, now: () => number, archive?:
       return undefined;
     },
     notes,
-    async archived(channel) {
-      try {
-        return await archive?.checkpoint(channel);
-      } catch (error) {
-        if (error instanceof ArchiveFileError) return undefined;
-        throw error;
-      }
-    },
+    archived,
     async save(log, note) {
       const savedAt = new Date(now()).toISOString();
       const file = await openToAppend(join(directory, log, `${savedAt.slice(0, 10)}.ndjson`));

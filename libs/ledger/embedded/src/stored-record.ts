@@ -20,6 +20,24 @@ export interface RecordRow {
   readonly at_ms: string;
 }
 
+/** A row of `record` and `query`: complete, or of a record whose content is in an archive file. */
+export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
+  readonly data_hash: Buffer | null;
+  readonly at_ms: string | null;
+  /** First index of the archive file that holds the record; null if the row is complete. */
+  readonly archived_from: string | null;
+  readonly archived_until: string | null;
+  readonly erased: boolean;
+};
+
+/** What the table no longer holds of archived records; see `archive/`. */
+export interface ArchivedRecords {
+  /** Completes the rows of archived records. @throws LedgerArchivedError if the archive cannot be read. */
+  complete(rows: readonly FoundRow[]): Promise<RecordRow[]>;
+  /** The entries of archived records by index, in log order. @throws LedgerArchivedError */
+  entries(channel: string, records: { readonly from: number; readonly until: number }): Promise<Buffer[]>;
+}
+
 export const parsed = (text: string | null): JsonValue => (text === null ? null : (JSON.parse(text) as JsonValue));
 
 export function storedRecord(row: RecordRow, epochs: Epochs): StoredRecord {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { generateNoteKey, noteSigner, noteVerifier, type RootSigner } from '@sealgate/merkle';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { preparedPostgres, type OwnPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import type { ArchiveFiles } from '../archive-files.ts';
+import type { ArchiveFiles } from '../archive/archive-files.ts';
 import { embeddedLedger, type EmbeddedLedger, type EmbeddedLedgerOptions } from '../embedded-ledger.ts';
 import { Integrator } from '../integrator.ts';
 import { ledgerMigrations } from '../ledger-grants.ts';
@@ -57,7 +57,11 @@ export async function openTestLedger(server?: OwnPostgres): Promise<TestLedger> 
       origin: ORIGIN,
       leavesAtOnce: 65_536,
       deadlineMs: 10_000,
-      saved: savedCheckpoints(checkpointFolder, Date.now, archive),
+      saved: savedCheckpoints(
+        checkpointFolder,
+        Date.now,
+        archive && ((channel) => archive.readableCheckpoint(channel)),
+      ),
       everyMs: 20,
       compareEveryMs: COMPARE_EVERY_MS,
       now: Date.now,

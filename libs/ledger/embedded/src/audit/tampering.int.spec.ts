@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { edits, flipByte, row } from './testing/edited-columns.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import { edits, flipByte, row } from '../testing/edited-columns.ts';
+import { openTestLedger, type TestLedger } from '../testing/open-test-ledger.ts';
 
 /** Each row is an attack by the owner of the tables: a channel is written, signed, tampered with and audited. */
 let test: TestLedger;

@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
-import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
-import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from '../testing/lost-channel.ts';
+import { ORIGIN, type TestLedger } from '../testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;

@@ -7,9 +7,9 @@ import {
   type Declaration,
   type LostEntries,
 } from '@sealgate/envelope';
-import type { CheckedCheckpoint } from './checked-checkpoint.ts';
-import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import type { SignedCheckpoint } from './saved-checkpoints.ts';
+import type { CheckedCheckpoint } from '../checked-checkpoint.ts';
+import { LedgerCorruptError } from '../ledger-corrupt-error.ts';
+import type { SignedCheckpoint } from '../saved-checkpoints.ts';
 
 interface DeclaredLog {
   /** An epoch that has no signed checkpoint yet. */

@@ -8,7 +8,7 @@ import {
   ArchiveFileError,
   withoutContent,
 } from './archived-record.ts';
-import { readLedger } from './database-problem.ts';
+import { readLedger } from '../database-problem.ts';
 
 export interface ErasureOptions {
   /** Uses a role that may erase in the channels. */

@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChannelHaltedError, type AppendUnit } from '@sealgate/ledger-port';
 import { copyDatabase, until } from '@sealgate/testing';
-import { embeddedLedger } from './embedded-ledger.ts';
-import { heldIn } from './known-ids.ts';
-import { savedCheckpoints } from './saved-checkpoints.ts';
-import { openTestLedger, ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { embeddedLedger } from '../embedded-ledger.ts';
+import { heldIn } from '../known-ids.ts';
+import { savedCheckpoints } from '../saved-checkpoints.ts';
+import { openTestLedger, ORIGIN, type TestLedger } from '../testing/open-test-ledger.ts';
 
 const LOST = 'acme.lost';
 const WHOLE = 'acme.whole';
@@ -261,7 +261,7 @@ it('an append running when the channel is halted commits before the halt, and no
 }, 60_000);
 
 it("the query of the operators' page lists the signed sizes, and the missing records", async () => {
-  const page = new URL('../../../../infra/operations/recover-a-loss.md', import.meta.url);
+  const page = new URL('../../../../../infra/operations/recover-a-loss.md', import.meta.url);
   const [, text = ''] = /```sql\n(.*?)```/s.exec(readFileSync(page, 'utf8')) ?? [];
   await loseRecords();
   await test.reopen().integrator.compare(LOST);

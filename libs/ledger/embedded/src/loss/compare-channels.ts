@@ -8,12 +8,12 @@ import {
 } from '@sealgate/merkle';
 import { textArray, type Sql } from '@sealgate/storage';
 import { checkDeclaration } from './check-declaration.ts';
-import { signersOf, type CheckedCheckpoint } from './checked-checkpoint.ts';
-import { readLedger } from './database-problem.ts';
-import type { Halt } from './halts.ts';
-import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from './ledger-corrupt-error.ts';
-import type { SavedCheckpoints, SignedCheckpoint } from './saved-checkpoints.ts';
-import { tileReader } from './tile-store.ts';
+import { signersOf, type CheckedCheckpoint } from '../checked-checkpoint.ts';
+import { readLedger } from '../database-problem.ts';
+import type { Halt } from '../halts.ts';
+import { LedgerCorruptError, LedgerLostError, LedgerNotContinuedError } from '../ledger-corrupt-error.ts';
+import type { SavedCheckpoints, SignedCheckpoint } from '../saved-checkpoints.ts';
+import { tileReader } from '../tile-store.ts';
 
 interface CompareOptions {
   readonly sql: Sql;

@@ -9,8 +9,8 @@ import {
 } from '@sealgate/merkle';
 import type { ArchiveFiles } from './archive-files.ts';
 import { archivedContent, ArchiveFileError, type ArchivedRecord } from './archived-record.ts';
-import { readLedger } from './database-problem.ts';
-import { Finding } from './ledger-corrupt-error.ts';
+import { readLedger } from '../database-problem.ts';
+import { Finding } from '../ledger-corrupt-error.ts';
 import type { Sql } from '@sealgate/storage';
 
 export interface AuditOptions {

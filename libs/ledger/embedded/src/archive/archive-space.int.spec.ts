@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ArchiveFiles } from './archive-files.ts';
-import { archiverOf, record } from './testing/open-test-archive.ts';
-import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
+import { archiverOf, record } from '../testing/open-test-archive.ts';
+import { openTestLedger, type TestLedger } from '../testing/open-test-ledger.ts';
 
 let own: TestLedger;
 let folder: string;

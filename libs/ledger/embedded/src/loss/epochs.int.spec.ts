@@ -4,10 +4,10 @@ import { receiptLeaf } from '@sealgate/envelope';
 import { ChannelHaltedError } from '@sealgate/ledger-port';
 import { parseCheckpoint } from '@sealgate/merkle';
 import { copyDatabase, until } from '@sealgate/testing';
-import { embeddedLedger } from './embedded-ledger.ts';
-import { heldIn } from './known-ids.ts';
-import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
-import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+import { embeddedLedger } from '../embedded-ledger.ts';
+import { heldIn } from '../known-ids.ts';
+import { BY, E1, eachWithLostChannel, LOST, type LostChannel } from '../testing/lost-channel.ts';
+import { ORIGIN, type TestLedger } from '../testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;

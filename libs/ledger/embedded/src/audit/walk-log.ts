@@ -1,9 +1,14 @@
 import { declarationLeaf, declarationText, type Declaration } from '@sealgate/envelope';
 import { parseCheckpoint, TILE_WIDTH, TileTree, type Checkpoint, type Tile } from '@sealgate/merkle';
-import { archivedLeaves, type AuditOptions, compareArchivedCheckpoint, compareArchivedTiles } from './audit-archive.ts';
-import { readLedger } from './database-problem.ts';
-import { Finding, LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { tileReader } from './tile-store.ts';
+import {
+  archivedLeaves,
+  type AuditOptions,
+  compareArchivedCheckpoint,
+  compareArchivedTiles,
+} from '../archive/audit-archive.ts';
+import { readLedger } from '../database-problem.ts';
+import { Finding, LedgerCorruptError } from '../ledger-corrupt-error.ts';
+import { tileReader } from '../tile-store.ts';
 
 /** A log of the channel: its records are those from `first_index` up to, but not including, `until_index`. */
 export interface AuditedLog {

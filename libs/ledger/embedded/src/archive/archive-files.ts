@@ -135,6 +135,16 @@ export class ArchiveFiles {
     return (await this.#read(join(this.#folder(channel), 'checkpoint'))).toString('utf8');
   }
 
+  /** The same; undefined if it cannot be read. */
+  async readableCheckpoint(channel: string): Promise<string | undefined> {
+    try {
+      return await this.checkpoint(channel);
+    } catch (error) {
+      if (error instanceof ArchiveFileError) return undefined;
+      throw error;
+    }
+  }
+
   /** @throws ArchiveFileError where there is none. */
   async tile(channel: string, tile: TileId): Promise<Buffer> {
     return this.#read(join(this.#folder(channel), tilePath(tile)));

@@ -1,9 +1,9 @@
 import { DECLARATION_TYPE, declarationText, logName, type Declaration, type LostEntries } from '@sealgate/envelope';
 import { parseChannel } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
-import { readLedger } from './database-problem.ts';
-import type { Epochs } from './epochs.ts';
-import { readHalts } from './halts.ts';
+import { readLedger } from '../database-problem.ts';
+import type { Epochs } from '../epochs.ts';
+import { readHalts } from '../halts.ts';
 
 /** Whether a channel lost records, and whether the loss was declared. */
 export interface LossState {

@@ -13,11 +13,11 @@ import {
 } from '@sealgate/merkle';
 import { DatabaseUnavailableError, int8Array, type Sql } from '@sealgate/storage';
 import { archivedLine, ArchiveFileError, recordOfRow, type ContentRow } from './archived-record.ts';
-import type { CheckedCheckpoint } from './checked-checkpoint.ts';
-import { readLedger } from './database-problem.ts';
-import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { findCheckpoint } from './prove-record.ts';
-import { tileReader } from './tile-store.ts';
+import type { CheckedCheckpoint } from '../checked-checkpoint.ts';
+import { readLedger } from '../database-problem.ts';
+import { LedgerCorruptError } from '../ledger-corrupt-error.ts';
+import { findCheckpoint } from '../prove-record.ts';
+import { tileReader } from '../tile-store.ts';
 import { lockArchive, writeErasures, type ErasureOptions } from './write-erasures.ts';
 
 /** `sql` must use a role that may read and erase in the channels. */

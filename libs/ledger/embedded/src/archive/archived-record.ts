@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { dataHashOf, receiptLeaf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
+import { dataHashOf, SALT_BYTES, type Receipt } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { LedgerArchivedError } from '@sealgate/ledger-port';
-import { parsed, receiptAt, type RecordRow } from './stored-record.ts';
+import { parsed, receiptAt, type RecordRow } from '../stored-record.ts';
 
 /** The records of one file: indexes from `from` up to, but not including, `until`. */
 export interface ArchivedStretch {
@@ -82,73 +81,4 @@ export function archivedContent(salt: Buffer, { index, type, owner, data, extra 
     .update(place)
     .update(canonical([type, owner, data, extra]))
     .digest();
-}
-
-/** A row of `record` and `query`: complete, or of a record whose content is in an archive file. */
-export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
-  readonly data_hash: Buffer | null;
-  readonly at_ms: string | null;
-  /** First index of the archive file that holds the record; null if the row is complete. */
-  readonly archived_from: string | null;
-  readonly archived_until: string | null;
-  readonly erased: boolean;
-};
-
-/** What is read of `ArchiveFiles`. */
-interface PickedFiles {
-  pick(channel: string, stretch: ArchivedStretch, indexes: ReadonlySet<number>): Promise<Map<number, ArchivedRecord>>;
-}
-
-/**
- * Completes the rows of archived records from the files.
- * @throws LedgerArchivedError if this process has no archive, or the archive does not hold the expected content.
- */
-export async function completeRows(files: PickedFiles | undefined, rows: readonly FoundRow[]): Promise<RecordRow[]> {
-  const read = new Map<FoundRow, ArchivedRecord>();
-  for (const [from, of] of Map.groupBy(rows, ({ archived_from: first }) => first)) {
-    if (from === null) continue;
-    const records = await recordsOf(files, of);
-    for (const row of of) read.set(row, records.get(Number(row.idx))!);
-  }
-  return rows.map((row) => {
-    const record = read.get(row);
-    return record === undefined ? (row as RecordRow) : filled(row, record);
-  });
-}
-
-/** Reads the records of rows that are stored in one file. */
-async function recordsOf(
-  files: PickedFiles | undefined,
-  rows: readonly FoundRow[],
-): Promise<ReadonlyMap<number, ArchivedRecord>> {
-  const [first] = rows as readonly [FoundRow];
-  const stretch = { from: Number(first.archived_from), until: Number(first.archived_until) };
-  if (files === undefined) throw unreadable(first);
-  try {
-    return await files.pick(first.channel, stretch, new Set(rows.map(({ idx }) => Number(idx))));
-  } catch (error) {
-    throw error instanceof ArchiveFileError ? unreadable(first, error) : error;
-  }
-}
-
-const unreadable = ({ channel, idx, type }: FoundRow, cause?: ArchiveFileError): LedgerArchivedError =>
-  new LedgerArchivedError({ channel, index: Number(idx), type }, cause === undefined ? {} : { cause });
-
-function filled(row: FoundRow, record: ArchivedRecord): RecordRow {
-  if (!receiptLeaf(record).equals(row.leaf_hash))
-    throw unreadable(
-      row,
-      new ArchiveFileError(`record ${row.idx} of the file is not the one that its leaf was made of`),
-    );
-  // An erasure is recorded in the database before the file is rewritten.
-  const content =
-    row.erased || record.salt === null
-      ? { data: null, extra: null, salt: null }
-      : {
-          data: canonical(record.data),
-          extra: record.extra === null ? null : canonical(record.extra),
-          salt: Buffer.from(record.salt, 'hex'),
-        };
-  const { owner, dataHash, at } = record;
-  return { ...row, ...content, owner, data_hash: Buffer.from(dataHash, 'hex'), at_ms: String(Date.parse(at)) };
 }

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eachWithArchive, FILE, IN_ORDER, OURS, type TestArchive } from './testing/open-test-archive.ts';
-import type { TestLedger } from './testing/open-test-ledger.ts';
+import { eachWithArchive, FILE, IN_ORDER, OURS, type TestArchive } from '../testing/open-test-archive.ts';
+import type { TestLedger } from '../testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;

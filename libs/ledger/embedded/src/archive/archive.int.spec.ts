@@ -12,8 +12,8 @@ import {
   record,
   SIZE,
   type TestArchive,
-} from './testing/open-test-archive.ts';
-import { ORIGIN, type TestLedger } from './testing/open-test-ledger.ts';
+} from '../testing/open-test-archive.ts';
+import { ORIGIN, type TestLedger } from '../testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let of: TestArchive;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { copyDatabase, until } from '@sealgate/testing';
 import { receiptLeaf } from '@sealgate/envelope';
-import { ArchiveFiles } from './archive-files.ts';
-import type { EmbeddedLedger } from './embedded-ledger.ts';
-import { E1, eachWithLostChannel, LOST, type LostChannel } from './testing/lost-channel.ts';
-import { archiverOf } from './testing/open-test-archive.ts';
-import type { TestLedger } from './testing/open-test-ledger.ts';
+import { ArchiveFiles } from '../archive/archive-files.ts';
+import type { EmbeddedLedger } from '../embedded-ledger.ts';
+import { E1, eachWithLostChannel, LOST, type LostChannel } from '../testing/lost-channel.ts';
+import { archiverOf } from '../testing/open-test-archive.ts';
+import type { TestLedger } from '../testing/open-test-ledger.ts';
 
 let test: TestLedger;
 let at: LostChannel;

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import type { AuditReport } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
-import { readLedger } from './database-problem.ts';
-import { readHalts } from './halts.ts';
-import { Finding, lossText } from './ledger-corrupt-error.ts';
+import { readLedger } from '../database-problem.ts';
+import { readHalts } from '../halts.ts';
+import { Finding, lossText } from '../ledger-corrupt-error.ts';
 import { checkedCheckpoint, headOf, Walk, type AuditedLog } from './walk-log.ts';
-import type { AuditOptions } from './audit-archive.ts';
+import type { AuditOptions } from '../archive/audit-archive.ts';
 
 interface Counts {
   size: string;

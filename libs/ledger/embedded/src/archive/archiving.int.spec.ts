@@ -11,8 +11,8 @@ import {
   record,
   SIZE,
   type TestArchive,
-} from './testing/open-test-archive.ts';
-import type { TestLedger } from './testing/open-test-ledger.ts';
+} from '../testing/open-test-archive.ts';
+import type { TestLedger } from '../testing/open-test-ledger.ts';
 import type { ArchivedStretch } from './archived-record.ts';
 
 let test: TestLedger;
