@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Exchange } from './exchange.ts';
-import type { MountedRoute } from './mount.ts';
+import type { MountedRoute, Validator } from './mounted-route.ts';
 import { DECIMAL_KEYWORD, isDecimalIn } from './schemas.ts';
 import { escapePointer, faultsOf, MAX_FAULTS } from './shape-faults.ts';
 
@@ -125,9 +125,6 @@ function fault(name: string, detail: string): Fault {
  * block the event loop: there validation stops at the first.
  */
 const ALL_FAULTS_MAX_BYTES = 262_144;
-
-/** Validates a value. Returns its faults; empty if it is valid. */
-export type Validator = (value: unknown, sizeBytes: number) => readonly Fault[];
 
 function newAjv(allErrors: boolean): Ajv {
   const ajv = new Ajv({ strict: true, allErrors, coerceTypes: false, useDefaults: false, ownProperties: true });

@@ -1,9 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants, gunzip, gzip, inflate, inflateRaw } from 'node:zlib';
 import { AppError } from '@sealgate/errors';
 import express, { type Request } from 'express';
-import type { RoutedRequest } from './exchange.ts';
-import type { Answer } from './serve.ts';
+import type { Answer } from './route.ts';
 
 /** Content codings accepted in requests, in the order in which a 415 lists them. */
 const CONTENT_CODINGS = ['gzip', 'deflate', 'br'] as const;
@@ -144,7 +144,7 @@ function brotliParams(bytes: number, effort: CompressionEffort): Record<number, 
  * with a weak ETag may be longer the next time, and a 304 carries the headers of its 200.
  */
 export function encodingFor(
-  request: RoutedRequest,
+  request: IncomingMessage,
   {
     status,
     body,
@@ -168,7 +168,7 @@ function etagOf(headers: Answer['headers']): string | undefined {
 }
 
 /** A client that refuses all our codings gets the answer uncompressed, not a 406. */
-function acceptedBy(request: RoutedRequest): AnswerCoding | 'identity' {
+function acceptedBy(request: IncomingMessage): AnswerCoding | 'identity' {
   const wanted = request.headers['accept-encoding'];
   if (wanted === undefined || wanted.length > MAX_ACCEPT_ENCODING_LENGTH) return 'identity';
   const accepted = express.request.acceptsEncodings.call(request as Request, ...ANSWER_CODINGS, 'identity');

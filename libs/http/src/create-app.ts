@@ -7,9 +7,10 @@ import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-conn
 import type { BodyTurns } from './body-turns.ts';
 import { areNames, type CompileTime } from './check-shape.ts';
 import { Compression } from './content-coding.ts';
-import { Exchange, type RoutedRequest } from './exchange.ts';
+import { type AppServices, Exchange, type RoutedRequest } from './exchange.ts';
 import type { Guard } from './guard.ts';
-import { allowHeader, checkRoutes, type Meters, type MountedRoute, type PathTable, pathTables } from './mount.ts';
+import { allowHeader, checkRoutes, type PathTable, pathTables } from './mount.ts';
+import type { Meters, MountedRoute } from './mounted-route.ts';
 import type { Route } from './route.ts';
 import { serve, serveUnmatched } from './serve.ts';
 
@@ -60,27 +61,6 @@ export interface App {
   attachTo(server: Server): void;
   /** From now on every answer closes its connection. */
   drain(): void;
-}
-
-/** Shared by all requests of one app. */
-export interface AppServices {
-  /** Callers are opaque here: values from the guard are only passed back to it. */
-  readonly guard: Guard<unknown> | undefined;
-  readonly log: Log;
-  readonly requests: RequestLog;
-  /** Headers of every answer, as a flat list of names and values. */
-  readonly constantHeaders: readonly string[];
-  /** Undefined: answers are never compressed. */
-  readonly compression: Compression | undefined;
-  readonly bodyTurns: BodyTurns | undefined;
-  readonly now: () => number;
-  readonly newId: (prefix: string) => string;
-  /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
-  readonly refusesPlainHttpFrom: ((address: string) => boolean) | undefined;
-  /** Route and code pairs already warned about: one warning each, so the set is bounded. */
-  readonly undeclaredCodes: Set<string>;
-  /** Set when the process drains: every answer then closes its connection. */
-  draining: boolean;
 }
 
 /**

@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '@sealgate/errors';
 import {
   inSpan,
+  type Log,
   newTraceparent,
+  type RequestLog,
   type RequestRecord,
   type Span,
   spanChannel,
@@ -11,7 +13,8 @@ import {
   traceIdOf,
 } from '@sealgate/observability';
 import express, { type Response } from 'express';
-import type { AppServices } from './create-app.ts';
+import type { BodyTurns } from './body-turns.ts';
+import type { Compression } from './content-coding.ts';
 import {
   type Admission,
   type AuthRequest,
@@ -20,7 +23,7 @@ import {
   type RateLimitHeaders,
   type RequestNotes,
 } from './guard.ts';
-import type { MountedRoute } from './mount.ts';
+import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext, PrefetchBody } from './route.ts';
 
 /** A request whose route is known: the part of Express's request that routes other than raw ones need. */
@@ -29,6 +32,27 @@ export interface RoutedRequest extends IncomingMessage {
   readonly url: string;
   readonly path: string;
   readonly params: Readonly<Record<string, string | string[]>>;
+}
+
+/** Shared by all requests of one app. */
+export interface AppServices {
+  /** Callers are opaque here: values from the guard are only passed back to it. */
+  readonly guard: Guard<unknown> | undefined;
+  readonly log: Log;
+  readonly requests: RequestLog;
+  /** Headers of every answer, as a flat list of names and values. */
+  readonly constantHeaders: readonly string[];
+  /** Undefined: answers are never compressed. */
+  readonly compression: Compression | undefined;
+  readonly bodyTurns: BodyTurns | undefined;
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
+  readonly refusesPlainHttpFrom: ((address: string) => boolean) | undefined;
+  /** Route and code pairs already warned about: one warning each, so the set is bounded. */
+  readonly undeclaredCodes: Set<string>;
+  /** Set when the process drains: every answer then closes its connection. */
+  draining: boolean;
 }
 
 const NO_BODY = Buffer.alloc(0);

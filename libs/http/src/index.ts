@@ -20,7 +20,7 @@ export {
 export { createApp, type App, type AppBase, type AppOptions } from './create-app.ts';
 export { isJsonMediaType, utf8MediaType } from './read-body.ts';
 export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
-export type { Meters } from './mount.ts';
+export type { Meters } from './mounted-route.ts';
 export {
   closedObject,
   double,

@@ -1,48 +1,11 @@
-import { CATALOGUE, type ErrorCode } from '@sealgate/errors';
-import type { RouteMetrics } from '@sealgate/observability';
+import { CATALOGUE } from '@sealgate/errors';
 import type { TObject } from '@sinclair/typebox';
-import { SchemaCompiler, type Validator } from './check-shape.ts';
-import type { AppOptions } from './create-app.ts';
+import { type CompileTime, SchemaCompiler } from './check-shape.ts';
+import type { Meter, Meters, MountedRoute, PathRules } from './mounted-route.ts';
 import { comparePaths, pathFault, pathNames, pathTemplate } from './paths.ts';
 import { errorCodesOf } from './problems.ts';
 import { JSON_SUFFIX } from './read-body.ts';
 import type { AnyRoute } from './route.ts';
-
-/** Metrics of one route. */
-type Meter = Pick<RouteMetrics, 'observe'>;
-
-/** Creates the metrics of routes: `httpMetrics`, or a no-op. */
-export interface Meters {
-  route(method: string, template: string): Meter;
-}
-
-/** Rules for every method of a path, declared on any one of its routes. */
-interface PathRules {
-  readonly admit: AnyRoute['admit'];
-  readonly problem: AnyRoute['problem'];
-}
-
-/** A route with its validators, metrics and derived fields. */
-export interface MountedRoute extends PathRules {
-  readonly route: AnyRoute;
-  /** `/v1/cases/{caseId}`, as in logs and metrics. */
-  readonly template: string;
-  readonly isOpen: boolean;
-  /** The required permission; undefined for `open`, `authenticated` and `byHandler`. */
-  readonly permission: string | undefined;
-  readonly cost: number | undefined;
-  readonly checkParams: Validator | undefined;
-  readonly checkQuery: Validator | undefined;
-  /** Undefined: the query is ignored. */
-  readonly knownParameters: ReadonlySet<string> | undefined;
-  /** Undefined: any JSON value is accepted, or there is no body. */
-  readonly checkBody: Validator | undefined;
-  /** Where `limit` and `cursor` are sent. */
-  readonly pagedBy: 'query' | 'body';
-  readonly meter: Meter;
-  /** The codes documented in OpenAPI; others cause a warning. */
-  readonly errorCodes: ReadonlySet<ErrorCode>;
-}
 
 /** @throws Error when a schema does not compile; `checkRoutes` reports all other faults. */
 function mountRoute(
@@ -93,7 +56,12 @@ export function pathTables(
     metrics,
     head,
     compileSchemas = 'at-start',
-  }: Pick<AppOptions<never>, 'metrics' | 'head' | 'compileSchemas'> & { readonly routes: readonly AnyRoute[] },
+  }: {
+    readonly routes: readonly AnyRoute[];
+    readonly metrics: Meters;
+    readonly head: boolean;
+    readonly compileSchemas?: CompileTime;
+  },
   faults: string[],
 ): PathTable[] {
   const compiler = new SchemaCompiler(compileSchemas);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CATALOGUE, type ErrorCode, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
-import type { Components } from './openapi.ts';
+import type { Components } from './openapi-components.ts';
 import { pathTemplate } from './paths.ts';
 import { codesName, errorCodesOf, readsIdempotencyKey } from './problems.ts';
 import { JSON_SUFFIX } from './read-body.ts';

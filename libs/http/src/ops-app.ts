@@ -1,7 +1,7 @@
 import { buildInfo, type Log } from '@sealgate/observability';
 import { Type } from '@sinclair/typebox';
 import { type App, createApp } from './create-app.ts';
-import type { Meters } from './mount.ts';
+import type { Meters } from './mounted-route.ts';
 import { type Reply, type Route, routeFor } from './route.ts';
 import { named, openObject } from './schemas.ts';
 

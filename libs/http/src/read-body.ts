@@ -4,7 +4,7 @@ import { AppError } from '@sealgate/errors';
 import { type JsonValue, parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
 import { type Exchange, headerValues } from './exchange.ts';
-import type { MountedRoute } from './mount.ts';
+import type { MountedRoute } from './mounted-route.ts';
 import type { AnyRoute, BodyRequest, BodyShare, BodyTerms, PrefetchBody } from './route.ts';
 
 /** The outcome of `readEarly`. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppError, ErrorCode, Problem } from '@sealgate/errors';
 import type { JsonValue } from '@sealgate/json';
 import type { TObject, TSchema } from '@sinclair/typebox';
-import type { AuthRequest, RequestNotes } from './guard.ts';
+import type { AuthRequest, RateLimitHeaders, RequestNotes } from './guard.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 
@@ -328,4 +328,18 @@ export interface Reply {
   readonly compresses?: true;
   /** Absent: `application/json`. */
   readonly contentType?: string;
+}
+
+/** An answer without the headers that all answers share. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string | Buffer | undefined;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly limits: RateLimitHeaders | undefined;
+  readonly closes: boolean;
+  /** It contains a secret and is never compressed. */
+  readonly holdsSecret: boolean;
+  /** Compress it whatever its media type. */
+  readonly compresses?: boolean;
 }

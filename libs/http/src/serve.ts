@@ -5,7 +5,7 @@ import { checkShape, notFound, pathValuesOf } from './check-shape.ts';
 import { type AnswerCoding, encodingFor } from './content-coding.ts';
 import { type Exchange, HandlerCalls } from './exchange.ts';
 import { CallerChangedError, type RateLimitHeaders } from './guard.ts';
-import type { MountedRoute } from './mount.ts';
+import type { MountedRoute } from './mounted-route.ts';
 import { refusalHeaders, refusalOf, renderProblem } from './problems.ts';
 import {
   announcesBody,
@@ -16,7 +16,7 @@ import {
   readOnce,
   requireSingleHeaders,
 } from './read-body.ts';
-import type { Reply } from './route.ts';
+import type { Answer, Reply } from './route.ts';
 
 /**
  * Serves a request of a route, in the order of refusal that all surfaces share: authentication, limits, permission,
@@ -142,20 +142,6 @@ async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody
 const CLIENT_CLOSED_REQUEST = 499;
 
 const JSON_MEDIA_TYPE = 'application/json';
-
-/** An answer without the headers that all answers share. */
-export interface Answer {
-  readonly status: number;
-  readonly body: string | Buffer | undefined;
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly limits: RateLimitHeaders | undefined;
-  readonly closes: boolean;
-  /** It contains a secret and is never compressed. */
-  readonly holdsSecret: boolean;
-  /** Compress it whatever its media type. */
-  readonly compresses?: boolean;
-}
 
 /** What is sent of an answer: with the headers of the path, and compressed. */
 interface Encoded extends Pick<Answer, 'headers' | 'body'> {

@@ -1,6 +1,7 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { TSchema } from '@sinclair/typebox';
-import { SchemaCompiler, type Validator } from './check-shape.ts';
+import { SchemaCompiler } from './check-shape.ts';
+import type { Validator } from './mounted-route.ts';
 import { escapePointer, MAX_FAULTS } from './shape-faults.ts';
 import type { Guard } from './guard.ts';
 import { pathNames } from './paths.ts';

@@ -1,5 +1,4 @@
 import type { Log } from '@sealgate/observability';
-import type { LocalLimits } from './memory-limits.ts';
 
 /**
  * How much a bucket admits: `burst` at once, refilled at `ratePerSecond`. Both are whole numbers from 1 to 1,000,000.
@@ -41,6 +40,16 @@ export interface LimitStore {
    * `faultOfCharges`), and with another error if the store cannot decide.
    */
   charge(charges: readonly Charge[], cost: number): Promise<LimitState>;
+}
+
+/** In-process limits. Nothing here waits or fails. */
+export interface LocalLimits extends LimitStore {
+  /** `charge` without a promise. @throws RangeError for an invalid charge. */
+  decide(charges: readonly Charge[], cost: number): LimitState;
+  /** Drops every bucket. */
+  reset(): void;
+  /** Number of buckets. */
+  readonly size: number;
 }
 
 /** A store that leases tokens ahead of the charges that will spend them. */

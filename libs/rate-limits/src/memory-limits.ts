@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { gcra, meterOf, microsUntilFull, usedAt, type Bucket, type Meter } from './gcra.ts';
-import { faultOfCharges, MAX_REPLICAS, type Charge, type LimitState, type LimitStore } from './limits.ts';
+import { faultOfCharges, MAX_REPLICAS, type Charge, type LimitState, type LocalLimits } from './limits.ts';
 
 interface MemoryLimitsOptions {
   /** Milliseconds since the epoch. */
@@ -14,16 +14,6 @@ interface MemoryLimitsOptions {
   readonly startEmpty?: boolean;
   /** Beyond this many buckets the one that is full first is dropped. Default: 50,000 (about 10 MB). */
   readonly maxBuckets?: number;
-}
-
-/** In-process limits. Nothing here waits or fails. */
-export interface LocalLimits extends LimitStore {
-  /** `charge` without a promise. @throws RangeError for an invalid charge. */
-  decide(charges: readonly Charge[], cost: number): LimitState;
-  /** Drops every bucket. */
-  reset(): void;
-  /** Number of buckets. */
-  readonly size: number;
 }
 
 interface Entry extends Filling {

@@ -10,7 +10,7 @@ import {
   type SourceSettings,
 } from '../domain/caller.ts';
 import type { KeptSecret } from '../domain/manage-sources.ts';
-import type { SchemeKey } from '../domain/schemes/scheme.ts';
+import type { SchemeKey } from '../domain/schemes/scheme-settings.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 
 interface CallerRow {

@@ -1,7 +1,5 @@
 import type { UnitGuard } from '@sealgate/ledger-port';
-import type { SchemeKey } from './schemes/scheme.ts';
-import type { TokenPlace } from './schemes/schemes.ts';
-import type { SignatureForm } from './schemes/signature.ts';
+import type { SchemeKey, SignatureForm, TokenPlace } from './schemes/scheme-settings.ts';
 
 /**
  * The caller of the public listener: a live ingest key and its network. Or a source, whose id then replaces the key and

@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import type { SourceSettings } from './caller.ts';
 import { createSource, changeSource, type NewSource, type Source, type SourceChange } from './manage-sources.ts';
 import type { PresetName } from './schemes/presets.ts';
-import type { SignatureForm } from './schemes/signature.ts';
+import type { SignatureForm } from './schemes/scheme-settings.ts';
 import { templateParts } from './schemes/template.ts';
 import { checkSettings, resolvePreset, settingsAfter, type GivenSettings } from './source-settings.ts';
 

@@ -1,8 +1,8 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import type { SchemeName, SourceSettings } from './caller.ts';
 import { PRESETS, type PresetName } from './schemes/presets.ts';
-import type { TokenPlace } from './schemes/schemes.ts';
-import { signedIdHeader, type SignatureForm } from './schemes/signature.ts';
+import type { SignatureForm, TokenPlace } from './schemes/scheme-settings.ts';
+import { signedIdHeader } from './schemes/signature.ts';
 import { PLACEHOLDERS, templateParts, undelimitedId } from './schemes/template.ts';
 
 /** Settings as an operator gives them: what is left out comes from the preset, or is the usual. */

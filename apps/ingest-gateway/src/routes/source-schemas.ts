@@ -6,15 +6,17 @@ import { DEFAULT_MAX_BYTES, MOST_BYTES } from '../domain/body-budget.ts';
 import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/caller.ts';
 import type { GivenSecret, Source } from '../domain/manage-sources.ts';
 import { PRESET_NAMES } from '../domain/schemes/presets.ts';
-import { SCHEMES, TOKEN_ENCODINGS, type TokenPlace } from '../domain/schemes/schemes.ts';
 import {
   SECRET_ENCODINGS,
   SEPARATORS,
   SIGNATURE_ALGORITHMS,
   SIGNATURE_ENCODINGS,
+  TIMESTAMP_FORMATS,
+  TOKEN_ENCODINGS,
   type SignatureForm,
-} from '../domain/schemes/signature.ts';
-import { TIMESTAMP_FORMATS } from '../domain/schemes/template.ts';
+  type TokenPlace,
+} from '../domain/schemes/scheme-settings.ts';
+import { SCHEMES } from '../domain/schemes/schemes.ts';
 import type { GivenSettings, SettingsChange } from '../domain/source-settings.ts';
 
 const HeaderName = Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$" });

@@ -6,7 +6,7 @@ import { Framework } from '../domain/manage-frameworks.ts';
 import { Member } from '../domain/manage-orgs.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
 import type { Cursors } from '../domain/read-partner.ts';
-import type { HeatMapCell, Summaries } from '../domain/resource-ports.ts';
+import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import { Integer, ofId, OrNull } from '../schemas.ts';
 import { barePage, barePageOf } from './bare-page.ts';
 

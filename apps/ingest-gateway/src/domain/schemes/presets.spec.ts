@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { SourceSettings } from '../caller.ts';
 import { checkSettings, resolvePreset, type GivenSettings } from '../source-settings.ts';
 import { PRESET_NAMES, type PresetName } from './presets.ts';
-import { isVouched, type SchemeKey } from './scheme.ts';
+import { isVouched } from './scheme.ts';
+import type { SchemeKey } from './scheme-settings.ts';
 import { SCHEMES, vouch } from './schemes.ts';
 
 /** All signatures here were made with the commands of OpenSSL, over these bytes at this time. */

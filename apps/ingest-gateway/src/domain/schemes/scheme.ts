@@ -1,5 +1,6 @@
 import { createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { LiveSource, SourceSettings } from '../caller.ts';
+import type { SchemeKey } from './scheme-settings.ts';
 
 /** A delivery as it was received. */
 export interface RawDelivery {
@@ -7,12 +8,6 @@ export interface RawDelivery {
   header(name: string): string | undefined;
   /** The bytes that were signed. */
   readonly body: Buffer;
-}
-
-/** A secret of a source, ready for verification. With a public key only its owner can sign. */
-export interface SchemeKey {
-  readonly id: string;
-  readonly key: KeyObject;
 }
 
 /** What the schemes need of a source. */

@@ -4,7 +4,8 @@ import { sign as signGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
 import type { SchemeName, SourceSettings } from '../caller.ts';
-import { isVouched, type SchemeKey } from './scheme.ts';
+import { isVouched } from './scheme.ts';
+import type { SchemeKey } from './scheme-settings.ts';
 import { SCHEMES } from './schemes.ts';
 
 const NOW_S = 1_780_000_000;

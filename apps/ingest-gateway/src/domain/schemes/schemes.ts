@@ -13,20 +13,9 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
-import { signatureScheme, type SignatureForm } from './signature.ts';
+import type { SignatureForm, TokenPlace } from './scheme-settings.ts';
+import { signatureScheme } from './signature.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
-
-export const TOKEN_ENCODINGS = ['text', 'base64'] as const;
-
-/** Where a shared token is sent. */
-export interface TokenPlace {
-  /** Lower case. */
-  readonly header: string;
-  /** The text before the token, such as `Bearer `. */
-  readonly prefix: string;
-  /** Basic credentials are sent in base64; default text. */
-  readonly encoding?: (typeof TOKEN_ENCODINGS)[number];
-}
 
 /** A token that the sender puts into a header. It authenticates the sender, not the content. */
 const sharedToken: Scheme = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { SchemeName } from '../caller.ts';
 import { SCHEMES, vouch } from './schemes.ts';
-import type { SignatureForm } from './signature.ts';
+import type { SignatureForm } from './scheme-settings.ts';
 
 const NOW_S = 1_780_000_000;
 const BODY = '{"type":"thing.made","id":"evt_1"}';

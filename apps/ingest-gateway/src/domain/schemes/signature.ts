@@ -14,50 +14,15 @@ import {
   textKey,
   type RawDelivery,
   type Scheme,
-  type SchemeKey,
   type SignedSource,
   type SignOrder,
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
-import {
-  isDividedOnce,
-  secondsOf,
-  templateParts,
-  type Piece,
-  type PLACEHOLDERS,
-  type TimestampFormat,
-} from './template.ts';
+import type { SchemeKey, SignatureForm } from './scheme-settings.ts';
+import { isDividedOnce, secondsOf, templateParts, type Piece, type PLACEHOLDERS } from './template.ts';
 
-export const SIGNATURE_ALGORITHMS = ['sha1', 'sha256', 'sha512', 'ed25519', 'ecdsa-p256'] as const;
-export const SIGNATURE_ENCODINGS = ['hex', 'base64'] as const;
-export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const;
-export const SEPARATORS = [',', ';', ' '] as const;
 type Placeholder = (typeof PLACEHOLDERS)[number];
-
-/** How a delivery is signed: what, with which algorithm, and in which header. Most senders differ only in this. */
-export interface SignatureForm {
-  /** Lower case. */
-  readonly header: string;
-  /** HMAC with a hash, or a signature that a public key verifies. */
-  readonly algorithm: (typeof SIGNATURE_ALGORITHMS)[number];
-  /** Hex is in lower case. */
-  readonly encoding: (typeof SIGNATURE_ENCODINGS)[number];
-  /** The text before the signature, in its header or member. */
-  readonly prefix: string;
-  /** The header is a list `name=value`; signatures are the members of this name. */
-  readonly signatureMember?: string;
-  /** Separator of the list, with or without blanks around it; default a comma. */
-  readonly separator?: (typeof SEPARATORS)[number];
-  /** A template: literals, and placeholders in braces. */
-  readonly signed: string;
-  /** Where the timestamp is: a header of its own, or a member of the list. */
-  readonly timestampHeader?: string;
-  readonly timestampMember?: string;
-  readonly timestampFormat?: TimestampFormat;
-  /** Of secrets for HMAC; default text. */
-  readonly secretEncoding?: (typeof SECRET_ENCODINGS)[number];
-}
 
 const isHmac = ({ algorithm }: SignatureForm): boolean => algorithm.startsWith('sha');
 

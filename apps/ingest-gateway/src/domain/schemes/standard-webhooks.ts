@@ -11,10 +11,10 @@ import {
   timestampOf,
   type RawDelivery,
   type Scheme,
-  type SchemeKey,
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
+import type { SchemeKey } from './scheme-settings.ts';
 import { ed25519Key } from './signature.ts';
 
 /** Some senders show the secret behind the version of the signature. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { SchemeName, SourceSettings } from '../caller.ts';
 import { isVouched } from './scheme.ts';
 import { SCHEMES } from './schemes.ts';
-import type { TimestampFormat } from './template.ts';
+import type { TimestampFormat } from './scheme-settings.ts';
 
 const NOW_S = 1_780_000_000;
 const SECRET = 'a-secret-of-somebody';

@@ -1,7 +1,6 @@
 import { timestampOf } from './scheme.ts';
+import type { TimestampFormat } from './scheme-settings.ts';
 
-export const TIMESTAMP_FORMATS = ['seconds', 'milliseconds', 'rfc3339'] as const;
-export type TimestampFormat = (typeof TIMESTAMP_FORMATS)[number];
 export const PLACEHOLDERS = ['id', 'timestamp', 'body', 'url', 'method'] as const;
 
 /** The literals and placeholders of a template in order; undefined where a brace is not part of a placeholder. */
