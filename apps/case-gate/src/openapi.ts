@@ -1,10 +1,7 @@
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { adminRoutes, gateAndServiceRoutes, storedRoutes, type AdminAppPorts, type PublicPorts } from './app.ts';
 import { VERSION } from './routes/service.ts';
-
-/** A description needs the routes only; their ports are used by requests. */
-const noPorts = <Ports extends object>(known: Partial<Ports>): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener, served at `/v1/openapi.json`. */
 export function publicDescription({

@@ -1,5 +1,5 @@
 import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { MOST_BYTES } from './domain/body-budget.ts';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';
@@ -12,9 +12,6 @@ import { hookRoutes, type HooksPorts } from './routes/hooks.ts';
 import { ingestRoutes, type IngestPorts } from './routes/ingest.ts';
 
 const VERSION = '1.0.0';
-
-/** The description needs only the route definitions; ports are used by requests alone. */
-const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener, with the default limits. */
 export function publicDescription(): OpenApiDocument {

@@ -1,13 +1,10 @@
 import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 import { channelOfLog } from './peer-guard.ts';
 
 const VERSION = '1.0.0';
-
-/** A description needs the routes, not their ports: those are only used by requests. */
-const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
 
 /** The OpenAPI description of the public listener. */
 export function publicDescription(publicUrl?: string): OpenApiDocument {

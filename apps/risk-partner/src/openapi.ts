@@ -1,14 +1,11 @@
 import { adminStateRoutes } from '@sealgate/admin-api';
-import { openApi, type OpenApiDocument } from '@sealgate/http';
+import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { API_VERSION, publicRoutes, type PublicPorts } from './public-routes.ts';
 import { adminFrameworkRoutes } from './routes/admin-frameworks.ts';
 import { adminIdentityRoutes } from './routes/admin-identities.ts';
 import { adminOrgRoutes } from './routes/admin-orgs.ts';
 import { adminPeopleRoutes } from './routes/admin-people.ts';
-
-/** Routes use their ports only when a request arrives, so describing them needs none. */
-const noPorts = <Ports extends object>(): Ports => ({}) as Ports;
 
 /** The sign-in metadata routes exist only with an identity provider. */
 const MCP_SIGN_IN = { resource: 'https://risk.example.com/mcp', issuers: [], scopes: [] };

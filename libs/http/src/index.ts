@@ -38,7 +38,7 @@ export {
   type LimitRange,
 } from './schemas.ts';
 export { schemaFaults } from './document-rules.ts';
-export { checkOpenApiFile, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
+export { checkOpenApiFile, noPorts, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
 export { BodyTurns } from './body-turns.ts';

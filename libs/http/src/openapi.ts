@@ -23,6 +23,9 @@ export interface OpenApiOptions {
 /** A JSON document. Members are in the order of the routes, so that diffs are minimal. */
 export type OpenApiDocument = Readonly<Record<string, JsonValue>>;
 
+/** The ports of routes that are only described: requests alone use them. `known` are those that shape the routes. */
+export const noPorts = <Ports extends object>(known: Partial<Ports> = {}): Ports => known as Ports;
+
 const SECURITY_SCHEMES = {
   Bearer: { type: 'http', scheme: 'bearer' },
   ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },

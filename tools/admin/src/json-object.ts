@@ -25,13 +25,6 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Drops undefined members: options that were not given are not in a body. */
-export function given(members: Readonly<Record<string, JsonValue | undefined>>): { [member: string]: JsonValue } {
-  const body: { [member: string]: JsonValue } = {};
-  for (const [name, value] of Object.entries(members)) if (value !== undefined) body[name] = value;
-  return body;
-}
-
 /**
  * The strict JSON in a named file, relative to the working directory. Anything a lax parser drops or rounds would never
  * reach the API for rejection. @throws UsageError.
