@@ -118,7 +118,8 @@ describe('AuthZEN', () => {
       { ...defaults, evaluations: Array.from({ length: 51 }, () => item) },
       { ...defaults, evaluations: Array.from({ length: 51 }, () => null) },
       ...['other', 'EXECUTE_ALL', null, 7].map((evaluations_semantic) => ({
-        ...{ ...defaults, options: { evaluations_semantic } },
+        ...defaults,
+        options: { evaluations_semantic },
         evaluations: [item],
       })),
       { ...defaults, options: [], evaluations: [item] },
@@ -144,7 +145,7 @@ describe('AuthZEN', () => {
     // A member of an item replaces the default as a whole, so both lack something.
     const mixed = {
       ...complete,
-      ...{ resource: { type: 'venue' } },
+      resource: { type: 'venue' },
       evaluations: [{}, { resource: { id: 'hall' } }, { resource }],
     };
     expect((await ask('evaluations', mixed)).body).toEqual({

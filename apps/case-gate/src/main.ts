@@ -6,6 +6,9 @@ import { gateMetrics } from './gate-metrics.ts';
 import { NAME } from './parts.ts';
 
 runSurface({
-  ...{ name: NAME, readConfig, opsApp, checkTimeoutMs: 900 },
+  name: NAME,
+  readConfig,
+  opsApp,
+  checkTimeoutMs: 900,
   compose: (basics, own) => compose({ ...basics, counters: gateMetrics(basics.metrics) }, own),
 });

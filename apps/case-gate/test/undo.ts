@@ -60,7 +60,12 @@ export async function undoSite(): Promise<UndoSite> {
     return [table, String(rows[0]?.['rows'])];
   };
   return {
-    ...{ site, key: site.key, secrets, other: await site.replica(), asService, run },
+    site,
+    key: site.key,
+    secrets,
+    other: await site.replica(),
+    asService,
+    run,
     read: async () => Object.fromEntries(await Promise.all(TABLES.map(readTable))),
     restore: (before, rows) =>
       asService(async (sql) => {

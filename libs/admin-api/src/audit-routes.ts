@@ -47,7 +47,9 @@ const AuditLink = named(
     seq: Type.Integer({ minimum: 1, description: 'From 1 without gaps, within its lane.' }),
     heads: Type.Array(
       Type.Object({
-        ...{ lane: Count, seq: Count, at: instantText() },
+        lane: Count,
+        seq: Count,
+        at: instantText(),
         hash: Type.String({ pattern: `^[0-9a-f]{${HEAD_HASH_DIGITS}}$` }),
       }),
       {
@@ -74,8 +76,13 @@ export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
   const row = named(
     'AuditEvent',
     Type.Object({
-      ...{ id: Text, at: instantText(), actor: Text, action: Text, resource: Text },
-      ...{ [spelt.resourceId]: Text, [spelt.requestId]: orNull(Text) },
+      id: Text,
+      at: instantText(),
+      actor: Text,
+      action: Text,
+      resource: Text,
+      [spelt.resourceId]: Text,
+      [spelt.requestId]: orNull(Text),
       detail: Type.Unknown({ description: 'Further details for people, such as names and reasons.' }),
       link: orNull(AuditLink, { description: 'Its place in the chain of events; null if the row has none.' }),
       problem: orNull(auditProblem, { description: 'Null if a process of this surface wrote exactly this.' }),
@@ -185,12 +192,19 @@ function exportRoute(
       const rows = await listAudit({
         ...(at === undefined || id === undefined ? {} : { after: { position: at, id } }),
         ...(from === undefined ? {} : { from }),
-        ...{ to: instantOf(to), oldestFirst: true, limit: page.limit + 1 },
+        to: instantOf(to),
+        oldestFirst: true,
+        limit: page.limit + 1,
       });
       const sealed = sealAuditPage(
         {
-          ...{ v: 1, surface: auditSigning.surface, from: from?.toISOString() ?? null, to },
-          ...{ at: new Date(now()).toISOString(), previous: previous ?? null, last: rows.length <= page.limit },
+          v: 1,
+          surface: auditSigning.surface,
+          from: from?.toISOString() ?? null,
+          to,
+          at: new Date(now()).toISOString(),
+          previous: previous ?? null,
+          last: rows.length <= page.limit,
           items: rows.slice(0, page.limit).map(item),
         },
         auditSigning.signers[0]!,

@@ -132,14 +132,18 @@ describe('a row with nothing but its operation', () => {
     const venue = { name: 'Hall', active: 'false', environment: 'test' };
     expect(await sentBy({ operation: 'createVenue' }, 'create <venueId>', ['hall'], venue)).toEqual([
       {
-        ...{ method: 'POST', path: '/venues', query: {} },
+        method: 'POST',
+        path: '/venues',
+        query: {},
         body: { venue_id: 'hall', name: 'Hall', active: false, environment: 'test' },
       },
     ]);
     const policy = { status: 'draft', rules, environment: 'test' };
     expect(await sentBy({ operation: 'changePolicy' }, 'change <policyVersion>', ['a/b'], policy)).toEqual([
       {
-        ...{ method: 'PATCH', path: '/policies/a%2Fb', query: { environment: 'test' } },
+        method: 'PATCH',
+        path: '/policies/a%2Fb',
+        query: { environment: 'test' },
         body: { status: 'draft', rules: { rules: [] } },
       },
     ]);

@@ -11,7 +11,10 @@ const ofBoth = ServerSecrets.parse(`new:${'n'.repeat(32)},${oldSecret}`).derive(
 const target = { network: 'gate', channel: 'gate.seals' };
 const nameOf = (subjectRef: string) => ['eligibility', 'live', subjectRef];
 const version = (subjectRef: string, of = 2, data = `{"of":"${subjectRef}"}`): VersionedRecord => ({
-  ...{ name: nameOf(subjectRef), type: 'eligibility.record', version: of, data },
+  name: nameOf(subjectRef),
+  type: 'eligibility.record',
+  version: of,
+  data,
 });
 
 /** A ledger with these records: content by id. */

@@ -4,8 +4,15 @@ import type { EligibilityRecord, LossReview } from './eligibility-record.ts';
 
 const changedMs = Date.parse('2026-05-01T00:00:00.000Z');
 const record = (loss?: LossReview): EligibilityRecord => ({
-  ...{ v: 1, environment: 'live', subject_ref: 'subj_a', record_version: 2, current: null },
-  ...{ suspension: null, revocation: null, changed_at: new Date(changedMs).toISOString(), loss },
+  v: 1,
+  environment: 'live',
+  subject_ref: 'subj_a',
+  record_version: 2,
+  current: null,
+  suspension: null,
+  revocation: null,
+  changed_at: new Date(changedMs).toISOString(),
+  loss,
 });
 const loss = (epoch: number, afterMs: number) => ({ epoch, keptAtMs: changedMs + afterMs });
 

@@ -22,7 +22,11 @@ describe.each([
     const url = new URL(api.seen.at(-1)?.path ?? '', api.url);
     expect(url.pathname).toBe('/admin/v1/audit');
     expect(Object.fromEntries(url.searchParams)).toEqual({
-      ...{ actor: 'admin:1', action: 'key.revoke', resource: 'key', [id]: 'key_1', [request]: 'r1' },
+      actor: 'admin:1',
+      action: 'key.revoke',
+      resource: 'key',
+      [id]: 'key_1',
+      [request]: 'r1',
       to: '2030-01-02T00:00:00Z',
     });
     expect(out).toBe(`AT                        ACTOR    ACTION      RESOURCE  ID     REQUEST  PROBLEM
@@ -34,7 +38,11 @@ describe.each([
 describe('audit export', () => {
   it('prints each page as it came, to the last, for sealgate-verify', async () => {
     const pages = [1, 2].map((number) => ({
-      ...{ v: 1, surface: 'ledger-peer', items: [event], hash: `h${number}`, signature: 's' },
+      v: 1,
+      surface: 'ledger-peer',
+      items: [event],
+      hash: `h${number}`,
+      signature: 's',
       nextCursor: number === 1 ? 'c' : null,
     }));
     api.answer(({ path }) => ({ body: pages[path.includes('cursor=c') ? 1 : 0]! }));

@@ -176,8 +176,12 @@ describe('frameworks', () => {
 describe('people identities', () => {
   const path = '/admin/v1/orgs/org_01/people/per_01/identities';
   const LINKED = {
-    ...{ id: 'idn_01', issuer: 'https://login.example.com', subject: 'ada', email: null },
-    ...{ createdAt: '2030-01-02T03:04:05.678Z', expiresAt: null },
+    id: 'idn_01',
+    issuer: 'https://login.example.com',
+    subject: 'ada',
+    email: null,
+    createdAt: '2030-01-02T03:04:05.678Z',
+    expiresAt: null,
   };
 
   it.each<[string, string, object]>([

@@ -71,7 +71,12 @@ describe('sealgate secrets new', () => {
 });
 
 const secret = (id: string, more: object = {}) => ({
-  ...{ id, makes: 0, checks: 0, unaware: 0, lastMadeAt: null, needs: [] },
+  id,
+  makes: 0,
+  checks: 0,
+  unaware: 0,
+  lastMadeAt: null,
+  needs: [],
   ...more,
 });
 const processes = (...lists: string[]) =>
@@ -140,7 +145,11 @@ describe('sealgate secrets status', () => {
 
   describe('of tokens and keys', () => {
     const token = (id: string, more: object = {}) => ({
-      ...{ variable: 'ADMIN_TOKEN_HASHES', id, accepts: 2, unaware: 0, lastUsedAt: null },
+      variable: 'ADMIN_TOKEN_HASHES',
+      id,
+      accepts: 2,
+      unaware: 0,
+      lastUsedAt: null,
       ...more,
     });
     const seenAt = '2030-01-02T12:00:00.000Z';

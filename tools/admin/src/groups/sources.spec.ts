@@ -249,9 +249,18 @@ describe('the guide for webhooks', () => {
 
 describe('refused deliveries', () => {
   const REFUSED = {
-    ...{ refusedId: 'rfd_1', at: '2030-01-02T03:04:05.678Z', code: 'UNAUTHENTICATED', reason: 'clock-skew' },
-    ...{ skewSeconds: -400, detail: 'Not signed as required.', header: null, pointer: null, bodyBytes: 12 },
-    ...{ deliveryId: null, keptUntil: null, outcome: null },
+    refusedId: 'rfd_1',
+    at: '2030-01-02T03:04:05.678Z',
+    code: 'UNAUTHENTICATED',
+    reason: 'clock-skew',
+    skewSeconds: -400,
+    detail: 'Not signed as required.',
+    header: null,
+    pointer: null,
+    bodyBytes: 12,
+    deliveryId: null,
+    keptUntil: null,
+    outcome: null,
   };
 
   it('are listed with the reason, filtered by the API', async () => {
