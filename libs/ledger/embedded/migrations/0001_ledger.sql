@@ -1053,10 +1053,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
 $$;
 
 -- Only channels in which the caller has any right.
-CREATE FUNCTION channels() RETURNS TABLE (channel text, network text, size bigint, integrated bigint)
+CREATE FUNCTION channels() RETURNS TABLE (channel text, size bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
-  SELECT c.channel, c.network, c.size, coalesce(k.size, 0)
-    FROM channels c LEFT JOIN checkpoints k USING (channel_id)
+  SELECT c.channel, c.size FROM channels c
    WHERE has_right(c.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY c.channel
 $$;
 
@@ -1433,11 +1432,9 @@ END $$;
 -- The declared losses of these channels, or of all if null, limited to those in which the caller has any right.
 -- Processes that state the position of a record have read this within the last second.
 CREATE FUNCTION epochs(of_channels text[])
-RETURNS TABLE (channel text, epoch integer, first_index bigint, lost_until bigint, kept_at_ms bigint,
-               declared_at_ms bigint, statement text)
+RETURNS TABLE (channel text, epoch integer, first_index bigint, lost_until bigint, kept_at_ms bigint, statement text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
-  SELECT c.channel, e.epoch, e.first_index, e.lost_until, e.kept_at_ms,
-         floor(extract(epoch FROM e.declared_at) * 1000)::bigint, e.statement
+  SELECT c.channel, e.epoch, e.first_index, e.lost_until, e.kept_at_ms, e.statement
     FROM epochs e JOIN channels c USING (channel_id)
    WHERE (of_channels IS NULL OR c.channel = ANY (of_channels))
      AND has_right(c.channel, 'append', 'read', 'audit', 'erase', 'integrate')
@@ -1694,10 +1691,9 @@ RETURN sha256(convert_to(format('["sealgate.transaction.v1","%s","%s",%s,%s,%s,%
 -- Counts: rows beyond the head, ids without a record, rows of no channel, edited erasures. Tiles and checkpoints of an
 -- epoch belong to a channel, too.
 CREATE FUNCTION audit_counts(of_channel text)
-RETURNS TABLE (size bigint, network text, checkpoint_size bigint, checkpoint_root bytea, checkpoint text,
-               beyond_head bigint, id_count bigint, stray_rows bigint, edited_erasure bigint, tile_count bigint)
+RETURNS TABLE (size bigint, beyond_head bigint, id_count bigint, stray_rows bigint, edited_erasure bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
-  SELECT c.size, c.network, k.size, k.root, k.note,
+  SELECT c.size,
          (SELECT min(r.idx) FROM records r WHERE r.channel_id = c.channel_id AND r.idx >= c.size),
          (SELECT count(*) FROM known_ids i WHERE i.channel_id = c.channel_id),
          (SELECT count(*) FROM (
@@ -1712,9 +1708,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
              AND (e.row_hash <> erasure_hash(e)
                   OR NOT EXISTS (SELECT 1 FROM records r
                                   WHERE r.channel_id = e.channel_id AND r.idx = e.idx AND r.salt IS NULL)
-                     AND stretch_of(e.channel_id, e.idx) IS NULL)),
-         (SELECT count(*) FROM tiles t WHERE t.channel_id = c.channel_id)
-    FROM channels c LEFT JOIN checkpoints k USING (channel_id)
+                     AND stretch_of(e.channel_id, e.idx) IS NULL))
+    FROM channels c
    WHERE c.channel = of_channel AND permitted(of_channel, 'audit')
 $$;
 

@@ -9,7 +9,6 @@ import type { AuditOptions } from '../archive/audit-archive.ts';
 
 interface Counts {
   size: string;
-  network: string;
   beyond_head: string | null;
   id_count: string;
   stray_rows: string;
