@@ -74,7 +74,11 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
   const { sql, sealLedger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
   const auditExport: RecordsPorts['auditExport'] = ({ caseId, actor, requestId, packHash }) =>
     audit.record(sql, {
-      ...{ actor, action: 'case.export', resource: 'case', resourceId: caseId, requestId },
+      actor,
+      action: 'case.export',
+      resource: 'case',
+      resourceId: caseId,
+      requestId,
       detail: { pack_hash: packHash },
     });
   return {

@@ -54,7 +54,11 @@ export async function openParts(basics: Basics, own: Own) {
   const { config, now, newId, log, metrics } = basics;
   const { channel } = targetOf(config);
   const surface = openSurface({
-    ...{ ...basics, own, name: NAME, schema: SCHEMA, migrations },
+    ...basics,
+    own,
+    name: NAME,
+    schema: SCHEMA,
+    migrations,
     further: (sql) => missingRights(sql, [channel]),
   });
   const { sql, database, audit } = surface;
@@ -88,7 +92,10 @@ export async function openParts(basics: Basics, own: Own) {
   const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const decisions = decisionLog({
-    ...{ sql, process: newId('').slice(0, 20), log, now },
+    sql,
+    process: newId('').slice(0, 20),
+    log,
+    now,
     keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head, new Date(now()))),
   });
   basics.counters.watchLog(decisions);

@@ -117,13 +117,20 @@ export function lookups(answer: Answer, more: Partial<CallerLookupsOptions> = {}
   return { ...made, asked, corrupt };
 }
 
-const approved = {
-  ...{ decision: 'approve', case_id: 'case_1', policy_version: 'p1', decision_id: 'dec_1', reason_codes: [] },
-  ...{ ledger_record_id: 'ledger_rec_1', venue_ids: ['hall'], valid_until: null },
-  ...{ decided_at: at.toISOString(), valid_from: at.toISOString() },
-} as const;
+const approved: EligibilityRecord['current'] = {
+  decision: 'approve',
+  case_id: 'case_1',
+  policy_version: 'p1',
+  decision_id: 'dec_1',
+  reason_codes: [],
+  ledger_record_id: 'ledger_rec_1',
+  venue_ids: ['hall'],
+  valid_until: null,
+  decided_at: at.toISOString(),
+  valid_from: at.toISOString(),
+};
 export const eligible = (ord: number, version = 2) =>
-  row(ord, version, columnsOf({ ...record(version), current: approved } as EligibilityRecord));
+  row(ord, version, columnsOf({ ...record(version), current: approved }));
 
 export const named = (records: readonly VersionedRecord[]) =>
   records.map(({ name, version }) => [...name, version].join(' '));

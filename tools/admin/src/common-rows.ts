@@ -27,7 +27,12 @@ export const successorOf = (owner: string): OptionRows => ({
 });
 
 const PLACEHOLDERS: Readonly<Record<Field['type'], string>> = {
-  ...{ string: 'text', time: 'time', integer: 'n', boolean: 'true|false', list: 'text', json: 'file' },
+  string: 'text',
+  time: 'time',
+  integer: 'n',
+  boolean: 'true|false',
+  list: 'text',
+  json: 'file',
 };
 
 /** The options of an operation that has none in its row: one for each parameter and member, but pages have their own. */

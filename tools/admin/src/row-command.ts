@@ -84,10 +84,20 @@ interface Place {
 
 /** Arguments of examples. */
 const SAMPLES: Given = {
-  ...{ networkId: 'acme', keyId: 'key_01', sourceId: 'src_AAAAAAAAAAAAAAAAAAAAAA', eventId: 'evt_01' },
-  ...{ venueId: 'harbour-hall', policyVersion: '2030-01', subjectRef: 'subj_ada', decisionId: 'gd_01' },
-  ...{ orgId: 'org_01', personId: 'per_01', identityId: 'idn_01', frameworkId: 'fwk_01' },
-  ...{ channel: 'acme.main', recordId: 'order-7' },
+  networkId: 'acme',
+  keyId: 'key_01',
+  sourceId: 'src_AAAAAAAAAAAAAAAAAAAAAA',
+  eventId: 'evt_01',
+  venueId: 'harbour-hall',
+  policyVersion: '2030-01',
+  subjectRef: 'subj_ada',
+  decisionId: 'gd_01',
+  orgId: 'org_01',
+  personId: 'per_01',
+  identityId: 'idn_01',
+  frameworkId: 'fwk_01',
+  channel: 'acme.main',
+  recordId: 'order-7',
 };
 
 /** The command of a row. @throws AssertionError for a row that contradicts the document of the surface. */

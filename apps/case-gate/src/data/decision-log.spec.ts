@@ -69,15 +69,23 @@ function chainOf(count: number): string[] {
   const hashes: string[] = [];
   for (let seq = 1; seq <= count; seq += 1) {
     const members = {
-      ...{
-        action: 'enter',
-        decision: 'deny',
-        decision_id: `gd_p1_${String(seq).padStart(10, '0')}`,
-        environment: 'live',
-      },
-      ...{ evaluated_at: '1970-01-01T00:00:00.000Z', fail_closed: false, key_id: 'key_1', ledger_record_id: null },
-      ...{ policy_version: null, process: 'p1', reason_codes: ['SUBJECT_UNKNOWN'], record_version: null },
-      ...{ request_id: 'r', seq, subject_ref: 'subj_a', venue_id: 'hall', prev_hash: hashes.at(-1) ?? null },
+      action: 'enter',
+      decision: 'deny',
+      decision_id: `gd_p1_${String(seq).padStart(10, '0')}`,
+      environment: 'live',
+      evaluated_at: '1970-01-01T00:00:00.000Z',
+      fail_closed: false,
+      key_id: 'key_1',
+      ledger_record_id: null,
+      policy_version: null,
+      process: 'p1',
+      reason_codes: ['SUBJECT_UNKNOWN'],
+      record_version: null,
+      request_id: 'r',
+      seq,
+      subject_ref: 'subj_a',
+      venue_id: 'hall',
+      prev_hash: hashes.at(-1) ?? null,
     };
     hashes.push(canonicalHash(members));
   }
@@ -191,7 +199,9 @@ describe('the log of decisions', () => {
     const chain = chainOf(3001);
     expect(hashes()).toEqual(chain.slice(2000));
     expect(sealed()[0]).toMatchObject({
-      ...{ first_seq: 1, last_seq: 3001, hash: chain[3000] },
+      first_seq: 1,
+      last_seq: 3001,
+      hash: chain[3000],
       dropped: [{ first_seq: 1, last_seq: 2000, hash: chain[1999] }],
     });
   });

@@ -168,8 +168,13 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
     if (isEnded || (written.seq === sealed.seq && !(ended && sealed.number > 0))) return undefined;
     const number = sealed.number + 1;
     const head = {
-      ...{ v: 1 as const, process, number, first_seq: sealed.seq + 1, last_seq: written.seq },
-      ...{ prev_hash: sealed.hash, hash: written.hash },
+      v: 1 as const,
+      process,
+      number,
+      first_seq: sealed.seq + 1,
+      last_seq: written.seq,
+      prev_hash: sealed.hash,
+      hash: written.hash,
       dropped: dropped.filter(({ last_seq: last }) => last <= written.seq),
       at: new Date(now()).toISOString(),
       ended,

@@ -185,7 +185,8 @@ describe('a decision', () => {
 
   it('denies if evaluation throws', () => {
     const hostile = {
-      ...{ isIntact: true, isConfirmed: true },
+      isIntact: true,
+      isConfirmed: true,
       venue,
       get record(): EligibilityRecord {
         throw new Error('broken');
@@ -193,7 +194,8 @@ describe('a decision', () => {
     };
     expect(() => answer(hostile)).toThrow();
     const reasonOnly = {
-      ...{ isIntact: true, isConfirmed: true },
+      isIntact: true,
+      isConfirmed: true,
       record,
       get venue(): never {
         throw new Error('broken');

@@ -17,7 +17,11 @@ const later = '2026-02-03T04:05:06.007Z';
 const times = { created_at: first, updated_at: later };
 const venue: Venue = { environment: 'live', venue_id: 'hall', name: 'Hall', active: true, record_version: 3, ...times };
 const policy: Policy = {
-  ...{ environment: 'live', policy_version: 'p1', status: 'active', rules: '{"rules":[]}', record_version: 2 },
+  environment: 'live',
+  policy_version: 'p1',
+  status: 'active',
+  rules: '{"rules":[]}',
+  record_version: 2,
   ...times,
 };
 
@@ -136,7 +140,10 @@ describe('the MAC stays the same, for', () => {
 describe('a column that was added later', () => {
   const model = Type.Object({ ...VENUES.model.properties, closes_at: Type.Optional(Time) });
   const extended: SignedKind<Venue & { readonly closes_at?: string }> = {
-    ...{ kind: 'venue', what: 'venue', table: 'venues', id: ['environment', 'venue_id'] },
+    kind: 'venue',
+    what: 'venue',
+    table: 'venues',
+    id: ['environment', 'venue_id'],
     model: model as never,
   };
 

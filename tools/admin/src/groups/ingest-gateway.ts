@@ -83,8 +83,11 @@ const networks: GroupRows = {
 
 const keyText = (row: JsonObject): string =>
   rowFields(row, {
-    ...{ permissions: grantText, allowedAssetTypes: grantText, limits: networkLimitsText },
-    ...{ expiresAt: neverText, lastUsedAt: neverText },
+    permissions: grantText,
+    allowedAssetTypes: grantText,
+    limits: networkLimitsText,
+    expiresAt: neverText,
+    lastUsedAt: neverText,
   });
 
 const keys: GroupRows = {
