@@ -1,8 +1,9 @@
 import type { Database, Sql } from '@sealgate/storage';
-import type { Limits } from '../domain/caller.ts';
-import type { Network, NetworkChange, NetworkStore } from '../domain/manage-networks.ts';
+import type { NetworkStore } from '../domain/manage-networks.ts';
+import type { Network, NetworkChange } from '../domain/network.ts';
 import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { SCHEMA } from '../ingest-migrations.ts';
+import type { Limits } from '../schemas.ts';
 
 const HOLD = 'SELECT 1 FROM ingest.networks WHERE network_id = $1';
 
@@ -27,7 +28,7 @@ export function networksStore(pool: Database['pool']): NetworkStore {
   };
   return {
     async insert({ networkId, name, channels, limits }, also) {
-      const data = { networkId, name, channels: [...channels], ...limitColumns(limits) };
+      const data = { networkId, name, channels, ...limitColumns(limits) };
       const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const [row] = await transaction.network.createManyAndReturn({ data, skipDuplicates: true });
@@ -97,7 +98,7 @@ function sqlOf(transaction: Prisma.TransactionClient): Sql {
 function columnsOf({ name, channels, limits }: NetworkChange) {
   return {
     ...(name === undefined ? {} : { name }),
-    ...(channels === undefined ? {} : { channels: [...channels] }),
+    ...(channels === undefined ? {} : { channels }),
     ...(limits === undefined ? {} : limitColumns(limits)),
   };
 }
@@ -109,5 +110,5 @@ function limitColumns(limits: Limits | null) {
 function networkOf(row: NetworkRow): Network {
   const { networkId, name, channels, ratePerSecond, burst, createdAt } = row;
   const limits = ratePerSecond === null || burst === null ? null : { ratePerSecond, burst };
-  return { networkId, name, channels, limits, createdAt };
+  return { networkId, name, channels, limits, createdAt: createdAt.toISOString() };
 }

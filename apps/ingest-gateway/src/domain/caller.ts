@@ -1,4 +1,5 @@
 import type { UnitGuard } from '@sealgate/ledger-port';
+import type { Limits } from '../schemas.ts';
 import type { SchemeKey, SignatureForm, TokenPlace } from './schemes/scheme-settings.ts';
 
 /**
@@ -21,12 +22,6 @@ export interface IngestCaller {
 
 /** A caller that is a source. */
 export type SourceCaller = IngestCaller & { readonly source: LiveSource };
-
-/** The rate limits of one bucket. */
-export interface Limits {
-  readonly ratePerSecond: number;
-  readonly burst: number;
-}
 
 export const PERMISSIONS = ['ingest:ping', 'ingest:write'] as const;
 type Permission = (typeof PERMISSIONS)[number];

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { changeNetwork, createNetwork, type Network, type NetworkPorts, type NewNetwork } from './manage-networks.ts';
+import { changeNetwork, createNetwork, type NetworkPorts } from './manage-networks.ts';
+import type { Network } from './network.ts';
 
 /** A ledger that holds only the channel main of acme, as a Fabric network holds its configured channels. */
 function portsOf(known: Record<string, Network> = {}) {
   const done: string[] = [];
-  const createdAt = new Date(0);
+  const createdAt = '1970-01-01T00:00:00.000Z';
   const networks: NetworkPorts['networks'] = {
     async insert(network) {
       done.push(`insert ${network.networkId}`);
@@ -30,7 +31,7 @@ function portsOf(known: Record<string, Network> = {}) {
 }
 
 const also = async () => undefined;
-const network = (networkId: string, channels: readonly string[]): NewNetwork => ({
+const network = (networkId: string, channels: string[]): Omit<Network, 'createdAt'> => ({
   networkId,
   name: null,
   channels,
@@ -49,7 +50,7 @@ describe('a network whose channels the ledger does not hold', () => {
   });
 
   it('is not changed into one; a missing network is reported first', async () => {
-    const acme: Network = { ...network('acme', ['main']), createdAt: new Date(0) };
+    const acme: Network = { ...network('acme', ['main']), createdAt: '1970-01-01T00:00:00.000Z' };
     const { ports, done } = portsOf({ acme });
     const change = { channels: ['main', 'other'] };
     await expect(changeNetwork(ports, 'acme', { change, also })).rejects.toMatchObject({ code: 'UNKNOWN_CHANNEL' });

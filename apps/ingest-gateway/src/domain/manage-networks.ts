@@ -1,23 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import type { Limits } from './caller.ts';
-
-/** A network: its keys write to its channels, within its limits. `limits` null: the gateway's defaults. */
-export interface Network {
-  readonly networkId: string;
-  readonly name: string | null;
-  /** The first is the default channel of records that name none. */
-  readonly channels: readonly string[];
-  readonly limits: Limits | null;
-  readonly createdAt: Date;
-}
-
-export type NewNetwork = Omit<Network, 'createdAt'>;
-
-export interface NetworkChange {
-  readonly name?: string | null;
-  readonly channels?: readonly string[];
-  readonly limits?: Limits | null;
-}
+import type { Network, NetworkChange } from './network.ts';
 
 /** The transaction of a change. */
 interface Transaction {
@@ -35,7 +17,7 @@ interface DeletionSteps {
 
 export interface NetworkStore {
   /** Undefined where the id was used before, by a deleted network too. */
-  insert(network: NewNetwork, also: Also): Promise<Network | undefined>;
+  insert(network: Omit<Network, 'createdAt'>, also: Also): Promise<Network | undefined>;
   find(networkId: string): Promise<Network | undefined>;
   /** By id, after `after` ('' from the start). */
   list(page: { limit: number; after: string }): Promise<Network[]>;
@@ -60,7 +42,11 @@ export interface NetworkPorts {
 }
 
 /** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL. Nothing is created then. */
-export async function createNetwork(ports: NetworkPorts, network: NewNetwork, also: Also): Promise<Network> {
+export async function createNetwork(
+  ports: NetworkPorts,
+  network: Omit<Network, 'createdAt'>,
+  also: Also,
+): Promise<Network> {
   if (!(await holdsAll(ports, network.networkId, network.channels))) throw notHeld();
   const made = await ports.networks.insert(network, also);
   if (made === undefined)

@@ -6,7 +6,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { EventTail } from '../domain/event-tail.ts';
-import { AssetType, IdText, Text, Time } from './schemas.ts';
+import { AssetType, IdText, Text, Time } from '../schemas.ts';
 
 const Status = enumOf('EventStatus', ['committed', 'rejected', 'unknown']);
 

@@ -9,7 +9,7 @@ import { Type } from '@sinclair/typebox';
 import { PERMISSIONS, type KeyGrants } from '../domain/caller.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, IdText, LimitsBody, Name, OrNull, Text } from './schemas.ts';
+import { AssetType, IdText, Limits, Name, OrNull, Text } from '../schemas.ts';
 
 const MintBody = closedObject({
   label: Name,
@@ -25,7 +25,7 @@ const MintBody = closedObject({
   record: Type.Optional(enumOf('RecordForm', ['envelope', 'whole'])),
   defaultType: Type.Optional(AssetType),
   ...keyTerms,
-  limits: Type.Optional(LimitsBody),
+  limits: Type.Optional(Limits),
 });
 
 const view = keyView<KeyGrants>({
@@ -34,7 +34,7 @@ const view = keyView<KeyGrants>({
     allowedAssetTypes: OrNull(Type.Array(Text)),
     record: Text,
     defaultType: OrNull(Text),
-    limits: OrNull(LimitsBody),
+    limits: OrNull(Limits),
   },
 });
 

@@ -1,72 +1,41 @@
 import { isDeepStrictEqual } from 'node:util';
 import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
-import { closedObject, named, type Route } from '@sealgate/http';
+import type { Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
-import { Type, type Static } from '@sinclair/typebox';
 import {
   changeNetwork,
   createNetwork,
   deleteNetwork,
   findNetwork,
   type Also,
-  type Network,
   type NetworkPorts,
 } from '../domain/manage-networks.ts';
-import { ChannelName, IdText, LimitsBody, Name, NetworkId, OrNull, Text, Time } from './schemas.ts';
-
-const Channels = Type.Array(ChannelName, {
-  minItems: 1,
-  maxItems: 64,
-  uniqueItems: true,
-  description: 'The first is the default.',
-});
-
-const NewNetworkBody = closedObject({
-  networkId: NetworkId,
-  name: Type.Optional(Name),
-  channels: Type.Optional(Channels),
-  limits: Type.Optional(LimitsBody),
-});
-
-const ChangeBody = closedObject({
-  name: Type.Optional(OrNull(Name)),
-  channels: Type.Optional(Channels),
-  limits: Type.Optional(OrNull(LimitsBody)),
-});
-
-const NetworkRow = named(
-  'Network',
-  Type.Object({
-    networkId: Text,
-    name: OrNull(Text),
-    channels: Type.Array(Text),
-    limits: named('NetworkLimits', Type.Object({ ratePerSecond: Type.Integer(), burst: Type.Integer() })),
-    createdAt: Time,
-  }),
-);
+import { NetworkChange, NetworkView, NewNetwork, type Network } from '../domain/network.ts';
+import { IdText, type Limits } from '../schemas.ts';
 
 export interface AdminNetworksPorts extends NetworkPorts {
   readonly cursors: CursorCodec;
   readonly auditChange: AuditChange;
-  readonly defaultLimits: { readonly ratePerSecond: number; readonly burst: number };
+  /** Of networks without limits of their own. */
+  readonly defaultLimits: Limits;
   readonly maxBatchRecords: number;
 }
 
 const { creating, listing, reading, changing, deleting } = resourceRoutes({
   name: 'Network',
   said: 'The network.',
-  row: NetworkRow,
+  row: NetworkView,
   path: '/admin/v1/networks',
   id: 'networkId',
   idSchema: IdText,
 });
 
 export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller>[] {
-  const { networks, cursors, maxBatchRecords } = ports;
+  const { networks, cursors, defaultLimits, maxBatchRecords } = ports;
   const { created, found, page } = rowAnswers<Network>({
-    rowOf: (network) => rowOf(network, ports),
+    rowOf: (network) => ({ ...network, limits: network.limits ?? defaultLimits }),
     positionOf: ({ networkId }) => networkId,
     cursors,
   });
@@ -78,7 +47,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     adminRoute({
       ...creating,
       summary: 'Create a network',
-      body: NewNetworkBody,
+      body: NewNetwork,
       errors: ['ALREADY_EXISTS', 'UNKNOWN_CHANNEL'],
       async handler(context) {
         const { networkId, name = null, channels = ['main'], limits = null } = context.body;
@@ -100,7 +69,7 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     adminRoute({
       ...changing,
       summary: 'Change name, channels or limits; null limits reset to the defaults',
-      body: ChangeBody,
+      body: NetworkChange,
       errors: ['UNKNOWN_CHANNEL'],
       async handler(context) {
         const { networkId } = context.params;
@@ -125,21 +94,8 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
   ];
 }
 
-function rowOf(
-  network: Network,
-  { defaultLimits }: Pick<AdminNetworksPorts, 'defaultLimits'>,
-): Static<typeof NetworkRow> {
-  return {
-    networkId: network.networkId,
-    name: network.name,
-    channels: [...network.channels],
-    limits: network.limits ?? defaultLimits,
-    createdAt: network.createdAt.toISOString(),
-  };
-}
-
 /** A burst below the batch size would refuse such a batch for ever. */
-export function checkBurst(limits: { burst: number } | null, maxBatchRecords: number): void {
+export function checkBurst(limits: Limits | null, maxBatchRecords: number): void {
   if (limits === null || limits.burst >= maxBatchRecords) return;
   throw new AppError('INVALID_REQUEST', 'The burst is too small.', {
     faults: [

@@ -18,7 +18,7 @@ import { findSource, type ManageSourcesPorts } from '../domain/manage-sources.ts
 import type { HeldBody } from '../domain/body-budget.ts';
 import { doneOutcomeOf, REFUSAL_REASONS, whyNotKept, type KeptDelivery } from '../domain/refusals.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
-import { IdText, OrNull, Text, Time } from './schemas.ts';
+import { IdText, OrNull, Text, Time } from '../schemas.ts';
 
 const Reason = enumOf('RefusalReason', REFUSAL_REASONS);
 

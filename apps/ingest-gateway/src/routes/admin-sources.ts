@@ -24,7 +24,7 @@ import {
 } from '../domain/manage-sources.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
 import { resolvePreset } from '../domain/source-settings.ts';
-import { IdText, OrNull, RecordReceipt, Text, Time } from './schemas.ts';
+import { IdText, OrNull, RecordReceipt, Text, Time } from '../schemas.ts';
 import {
   NewSourceBody,
   newSettingsOf,

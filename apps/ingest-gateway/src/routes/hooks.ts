@@ -7,7 +7,7 @@ import type { IngestCaller, LiveSource, SourceCaller } from '../domain/caller.ts
 import type { BodyForm } from '../domain/read-delivery.ts';
 import type { TakeDelivery } from '../domain/take-delivery.ts';
 import { servedAgain } from './ingest.ts';
-import { RecordReceipt } from './schemas.ts';
+import { RecordReceipt } from '../schemas.ts';
 
 const route = routeFor<IngestCaller>();
 

@@ -7,7 +7,7 @@ import type { IngestCaller } from '../domain/caller.ts';
 import type { ReadBody } from '../domain/read-body.ts';
 import { RECORD_LIMITS, type SubmissionLimits } from '../domain/read-submission.ts';
 import { mayUse } from '../ingest-guard.ts';
-import { RecordReceipt } from './schemas.ts';
+import { RecordReceipt } from '../schemas.ts';
 
 const route = routeFor<IngestCaller>();
 

@@ -1,7 +1,7 @@
 import { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import { Type, type Static, type TProperties } from '@sinclair/typebox';
-import { AssetType, ChannelName, LimitsBody, Name, OrNull, Text, Time } from './schemas.ts';
+import { AssetType, ChannelName, Limits, Name, OrNull, Text, Time } from '../schemas.ts';
 import { DEFAULT_MAX_BYTES, MOST_BYTES } from '../domain/body-budget.ts';
 import { DEFAULT_TOLERANCE_SECONDS, pathOfSource, SCHEME_NAMES, type SourceSettings } from '../domain/caller.ts';
 import type { GivenSecret, Source } from '../domain/manage-sources.ts';
@@ -98,7 +98,7 @@ const settings = {
     description: `How far a signed timestamp may be from now. Default ${DEFAULT_TOLERANCE_SECONDS}.`,
   }),
   allowedTypes: Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
-  limits: LimitsBody,
+  limits: Limits,
   maxBytes: Type.Integer({
     minimum: DEFAULT_MAX_BYTES,
     maximum: MOST_BYTES,
@@ -199,7 +199,7 @@ export const SourceRow = named(
     ownerFrom: OrNull(Text),
     toleranceSeconds: Type.Integer(),
     allowedTypes: OrNull(Type.Array(Text)),
-    limits: OrNull(LimitsBody),
+    limits: OrNull(Limits),
     maxBytes: Type.Integer(),
     keepRefusedHours: Type.Integer(),
     signature: OrNull(Signature),

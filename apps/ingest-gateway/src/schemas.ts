@@ -1,5 +1,5 @@
-import { closedObject, instantText, lineOfText, named } from '@sealgate/http';
-import { Type, type TSchema } from '@sinclair/typebox';
+import { closedObject, instantText, lineOfText, named } from '@sealgate/schemas';
+import { Type, type Static, type TSchema } from '@sinclair/typebox';
 
 export const NetworkId = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{1,62}$' });
 export const ChannelName = Type.String({ pattern: '^[a-z0-9-]{1,40}$' });
@@ -11,13 +11,15 @@ export const Text = Type.String();
 export const IdText = lineOfText({ min: 1, max: 1024 });
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
-export const LimitsBody = named(
+/** The rate limits of one bucket. */
+export const Limits = named(
   'Limits',
   closedObject({
     ratePerSecond: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Records per second.' }),
     burst: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Bucket size: records accepted at once.' }),
   }),
 );
+export type Limits = Readonly<Static<typeof Limits>>;
 
 /** The identity and place of a written record. */
 export const RecordReceipt = named(

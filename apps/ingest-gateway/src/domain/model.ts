@@ -1,0 +1,37 @@
+import {
+  Type,
+  TypeGuard,
+  type TNull,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+} from '@sinclair/typebox';
+import { OrNull, Text } from '../schemas.ts';
+
+type Answered<Members> = {
+  [Name in keyof Members]: Members[Name] extends TOptional<infer Schema extends TSchema>
+    ? TUnion<[Schema, TNull]>
+    : Members[Name];
+};
+
+/**
+ * The members of a model as answers describe them: limits of requests are not repeated, and an optional member without a
+ * value is null. Named schemas are the same in both.
+ */
+export function answered<Members extends TProperties>(members: Members): Answered<Members> {
+  const answers = Object.entries(members).map(([name, schema]) => [
+    name,
+    TypeGuard.IsOptional(schema) ? OrNull(unlimited(schema)) : unlimited(schema),
+  ]);
+  // The same members; only their limits are gone.
+  return Object.fromEntries(answers) as Answered<Members>;
+}
+
+function unlimited(schema: TSchema): TSchema {
+  const forms = schema['anyOf'] as [TSchema, ...TSchema[]] | undefined;
+  if (forms?.at(-1)?.['type'] === 'null') return OrNull(unlimited(forms[0]));
+  if (schema['type'] === 'string' && schema['format'] === undefined) return Text;
+  if (schema['type'] === 'array') return Type.Array(Text);
+  return schema['type'] === 'integer' ? Type.Integer() : schema;
+}
