@@ -1,6 +1,6 @@
 import { CATALOGUE, type ErrorCode } from '@sealgate/errors';
 import type { Metrics } from '@sealgate/observability';
-import { SCHEME_NAMES, type SchemeName } from './domain/caller.ts';
+import { SCHEME_NAMES, type SchemeName } from './domain/source.ts';
 import { REFUSAL_REASONS, type RefusalReason } from './domain/refusals.ts';
 
 export type IngestMetrics = ReturnType<typeof ingestMetrics>;

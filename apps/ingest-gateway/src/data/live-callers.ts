@@ -5,12 +5,10 @@ import {
   pathOfSource,
   type IngestCaller,
   type KeyGrants,
-  type SchemeName,
+  type SchemeKey,
   type SourceCaller,
-  type SourceSettings,
 } from '../domain/caller.ts';
-import type { KeptSecret } from '../domain/manage-sources.ts';
-import type { SchemeKey } from '../domain/schemes/scheme-settings.ts';
+import type { KeptSecret, SchemeName, SourceSettings } from '../domain/source.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 
 interface CallerRow {

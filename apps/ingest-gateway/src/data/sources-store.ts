@@ -1,18 +1,13 @@
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import type { SecretUse } from '@sealgate/audit';
 import type { Database, Sql } from '@sealgate/storage';
-import type { SchemeName, SourceSettings } from '../domain/caller.ts';
-import { MAX_SOURCES, type KeptSecret, type Source, type SourceStore } from '../domain/manage-sources.ts';
+import { MAX_SOURCES, type SourceStore } from '../domain/manage-sources.ts';
+import type { KeptSecret, Source } from '../domain/source.ts';
 import { holdNetwork } from './networks-store.ts';
 
-interface SourceRow {
+interface SourceRow extends Pick<Source, 'name' | 'scheme' | 'settings' | 'secrets' | 'enabled'> {
   source_id: string;
   network_id: string;
-  name: string;
-  scheme: string;
-  settings: SourceSettings;
-  secrets: KeptSecret[];
-  enabled: boolean;
   created_at: Date;
   changed_at: Date;
 }
@@ -109,19 +104,13 @@ const oneOf = (networkId: string, sourceId: string) => ({
   values: [networkId, sourceId],
 });
 
-function sourceOf(row: SourceRow): Source {
-  const { source_id: sourceId, network_id: networkId, name, settings, secrets, enabled } = row;
-  const scheme = row.scheme as SchemeName;
+function sourceOf({ source_id, network_id, created_at, changed_at, ...row }: SourceRow): Source {
   return {
-    sourceId,
-    networkId,
-    name,
-    scheme,
-    settings,
-    secrets,
-    enabled,
-    createdAt: row.created_at,
-    changedAt: row.changed_at,
+    sourceId: source_id,
+    networkId: network_id,
+    ...row,
+    createdAt: created_at.toISOString(),
+    changedAt: changed_at.toISOString(),
   };
 }
 

@@ -1,5 +1,4 @@
 import { AppError } from '@sealgate/errors';
-import type { SourceSettings } from './caller.ts';
 
 const MEBIBYTE = 1_048_576;
 /** The largest body that a source without `maxBytes` takes. */
@@ -32,7 +31,10 @@ export const BODY_BOUNDS: BudgetBounds = {
 };
 
 /** The largest body of a source. */
-export function maxBytesOf({ maxBytes = DEFAULT_MAX_BYTES }: SourceSettings, mostBytes: number): number {
+export function maxBytesOf(
+  { maxBytes = DEFAULT_MAX_BYTES }: { readonly maxBytes?: number },
+  mostBytes: number,
+): number {
   return Math.min(maxBytes, mostBytes);
 }
 

@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto';
 import type { UnitGuard } from '@sealgate/ledger-port';
 import type { Limits } from '../schemas.ts';
-import type { SchemeKey, SignatureForm, TokenPlace } from './schemes/scheme-settings.ts';
+import type { SchemeName, SourceSettings } from './source.ts';
 
 /**
  * The caller of the public listener: a live ingest key and its network. Or a source, whose id then replaces the key and
@@ -36,34 +37,11 @@ export interface KeyGrants {
   readonly limits?: Limits;
 }
 
-export const SCHEME_NAMES = ['standard-webhooks', 'github', 'stripe', 'shopify', 'slack', 'hmac', 'token'] as const;
-export type SchemeName = (typeof SCHEME_NAMES)[number];
-
-/** Settings of a source that override its scheme. A place is `header:<name>` or a JSON pointer. */
-export interface SourceSettings {
-  readonly channels?: readonly string[];
-  readonly type?: string;
-  readonly typeFrom?: string;
-  /** The place of the delivery id, unless the scheme's. Deliveries without one are identified by their bytes. */
-  readonly deliveryIdFrom?: string;
-  /** The place of the record id, and of the delivery id where the scheme and `deliveryIdFrom` have none. */
-  readonly idFrom?: string;
-  readonly ownerFrom?: string;
-  /** Maximum distance of a signed timestamp from now. */
-  readonly toleranceSeconds?: number;
-  readonly allowedTypes?: readonly string[];
-  readonly limits?: Limits;
-  /** Largest body; absent: DEFAULT_MAX_BYTES. */
-  readonly maxBytes?: number;
-  /** How long refused deliveries are kept, encrypted, to be processed again. Absent or 0: not at all. */
-  readonly keepRefusedHours?: number;
-  /** For the scheme hmac only. */
-  readonly signature?: SignatureForm;
-  /** For the scheme token only. */
-  readonly token?: TokenPlace;
+/** A secret of a source, ready for verification. With a public key only its owner can sign. */
+export interface SchemeKey {
+  readonly id: string;
+  readonly key: KeyObject;
 }
-
-export const DEFAULT_TOLERANCE_SECONDS = 300;
 
 /** A source that accepts deliveries: neither deleted nor disabled, and its network exists. */
 export interface LiveSource {

@@ -1,53 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { AppError, type Fault } from '@sealgate/errors';
-import type { SchemeName, SourceSettings } from './caller.ts';
 import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 import { keyKindOf } from './schemes/signature.ts';
-import { checkSettings, settingsAfter, type SettingsChange } from './source-settings.ts';
+import { checkSettings, settingsAfter } from './source-settings.ts';
+import type { GivenSecret, KeptSecret, SettingsChange, Source, SourceSettings } from './source.ts';
 
-/** A secret as it is stored. */
-export interface KeptSecret {
-  /** The operator's name for it. */
-  readonly id: string;
-  readonly sealed: string;
-  readonly createdAt: string;
-  readonly isPublic: boolean;
-}
-
-/** A source as the admin API shows it; `secrets` are encrypted. */
-export interface Source {
-  readonly sourceId: string;
-  readonly networkId: string;
-  readonly name: string;
-  readonly scheme: SchemeName;
-  readonly settings: SourceSettings;
-  readonly secrets: readonly KeptSecret[];
-  readonly enabled: boolean;
-  readonly createdAt: Date;
-  readonly changedAt: Date;
-}
-
-/** A secret as sent by the operator; without a value it names an existing one. */
-export interface GivenSecret {
-  readonly id: string;
-  readonly value?: string;
-}
-
-export interface NewSource {
-  readonly networkId: string;
-  readonly name: string;
-  readonly scheme: SchemeName;
-  readonly settings: SourceSettings;
+/** What is asked of a new source, its settings already completed. */
+export interface NewSource extends Pick<Source, 'networkId' | 'name' | 'scheme' | 'settings' | 'enabled'> {
   readonly secrets: readonly GivenSecret[];
-  readonly enabled: boolean;
 }
 
-export interface SourceChange {
-  readonly name?: string;
+export interface SourceChange extends Partial<Pick<Source, 'name' | 'enabled'>> {
   readonly settings: SettingsChange;
   readonly secrets?: readonly GivenSecret[];
-  readonly enabled?: boolean;
 }
 
 export interface SourceStore {
@@ -93,7 +59,7 @@ export async function createSource(
   { secrets, ...given }: NewSource,
   also: (sourceId: string) => Also,
 ): Promise<Source> {
-  const at = new Date(Math.floor(ports.now()));
+  const at = new Date(Math.floor(ports.now())).toISOString();
   const sourceId = `src_${randomBytes(16).toString('base64url')}`;
   checkSettings(given.scheme, given.settings, ports);
   checkMaxBytes(ports, given.settings);
@@ -118,7 +84,7 @@ export async function changeSource(
   const changed = await ports.sources.update(networkId, sourceId, {
     also,
     change(source) {
-      const at = new Date(Math.floor(ports.now()));
+      const at = new Date(Math.floor(ports.now())).toISOString();
       const settings = settingsAfter(source.settings, change.settings);
       checkSettings(source.scheme, settings, ports);
       checkMaxBytes(ports, settings);
@@ -164,7 +130,7 @@ interface Keeping {
   readonly sourceId: string;
   readonly secrets: readonly GivenSecret[];
   readonly before: readonly KeptSecret[];
-  readonly at: Date;
+  readonly at: string;
 }
 
 function keepSecrets(
@@ -190,7 +156,7 @@ function keepSecrets(
       return [];
     }
     const sealed = seal(value, sourceId);
-    return [{ id, sealed, createdAt: at.toISOString(), isPublic: key.type === 'public' }];
+    return [{ id, sealed, createdAt: at, isPublic: key.type === 'public' }];
   });
   if (faults.length > 0) throw invalid(faults);
   return kept;

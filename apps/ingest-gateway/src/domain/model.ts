@@ -35,3 +35,19 @@ function unlimited(schema: TSchema): TSchema {
   if (schema['type'] === 'array') return Type.Array(Text);
   return schema['type'] === 'integer' ? Type.Integer() : schema;
 }
+
+/** The same members, which may be null. */
+export const nullable = <Members extends TProperties>(
+  members: Members,
+): { [Name in keyof Members]: TUnion<[Members[Name], TNull]> } =>
+  // The same members.
+  Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, OrNull(schema)])) as never;
+
+/** The members of a model as an answer has them: those without a value are null. */
+export function answerOf<Record extends object>(
+  { properties }: { readonly properties: { readonly [Name in keyof Record]-?: TSchema } },
+  record: Record,
+): { [Name in keyof Record]-?: Exclude<Record[Name], undefined> | null } {
+  const members = Object.keys(properties).map((name) => [name, record[name as keyof Record] ?? null]);
+  return Object.fromEntries(members) as ReturnType<typeof answerOf<Record>>;
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { BODY, NOW_S, setUp, standardHeaders, stripeHeaders } from '../testing/test-deliveries.ts';
-import type { SourceSettings } from './caller.ts';
+import type { SourceSettings } from './source.ts';
 import { doneOutcomeOf, whyNotKept, type Refusal } from './refusals.ts';
 
 const LARGE = JSON.stringify({ type: 'x'.repeat(1_048_566) });

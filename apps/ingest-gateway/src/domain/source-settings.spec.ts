@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '@sealgate/errors';
-import type { SourceSettings } from './caller.ts';
-import { createSource, changeSource, type NewSource, type Source, type SourceChange } from './manage-sources.ts';
+import { createSource, changeSource, type NewSource, type SourceChange } from './manage-sources.ts';
 import type { PresetName } from './schemes/presets.ts';
-import type { SignatureForm } from './schemes/scheme-settings.ts';
+import type { GivenSettings, SignatureForm, Source, SourceSettings } from './source.ts';
 import { templateParts } from './schemes/template.ts';
-import { checkSettings, resolvePreset, settingsAfter, type GivenSettings } from './source-settings.ts';
+import { checkSettings, resolvePreset, settingsAfter } from './source-settings.ts';
 
 const faultsOf = (work: () => unknown): string[] => {
   try {

@@ -1,21 +1,8 @@
 import { AppError, type Fault } from '@sealgate/errors';
-import type { SchemeName, SourceSettings } from './caller.ts';
 import { PRESETS, type PresetName } from './schemes/presets.ts';
-import type { SignatureForm, TokenPlace } from './schemes/scheme-settings.ts';
 import { signedIdHeader } from './schemes/signature.ts';
 import { PLACEHOLDERS, templateParts, undelimitedId } from './schemes/template.ts';
-
-/** Settings as an operator gives them: what is left out comes from the preset, or is the usual. */
-export type GivenSettings = Omit<SourceSettings, 'signature' | 'token'> & {
-  readonly signature?: Partial<SignatureForm>;
-  readonly token?: Partial<TokenPlace>;
-};
-
-type Fields<Value> = { readonly [Name in keyof Value]?: Value[Name] | null };
-
-/** Null resets a setting to the default of the scheme; signature and token are given whole. */
-export type SettingsChange = Fields<Omit<SourceSettings, 'signature' | 'token'>> &
-  Pick<GivenSettings, 'signature' | 'token'>;
+import type { GivenSettings, SchemeName, SettingsChange, SignatureForm, SourceSettings, TokenPlace } from './source.ts';
 
 /**
  * The scheme and the settings of a new source.

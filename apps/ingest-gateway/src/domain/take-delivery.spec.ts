@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { BODY, NOW_S, SECRET, setUp, standardHeaders, stripeHeaders } from '../testing/test-deliveries.ts';
-import type { SchemeName, SourceSettings } from './caller.ts';
+import type { SchemeName, SourceSettings } from './source.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 
 describe('the timestamp of a delivery', () => {

@@ -8,6 +8,7 @@ import {
   type AuditLedgerChange,
 } from '@sealgate/admin-api';
 import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
@@ -20,20 +21,12 @@ import {
   deleteSource,
   findSource,
   type ManageSourcesPorts,
-  type Source,
 } from '../domain/manage-sources.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
 import { resolvePreset } from '../domain/source-settings.ts';
+import type { Source } from '../domain/source.ts';
 import { IdText, OrNull, RecordReceipt, Text, Time } from '../schemas.ts';
-import {
-  NewSourceBody,
-  newSettingsOf,
-  secretsOf,
-  settingsOf,
-  SourceChangeBody,
-  SourceRow,
-  sourceRowOf,
-} from './source-schemas.ts';
+import { lowerCased, NewSourceBody, SourceChangeBody, SourceRow, sourceRowOf } from './source-schemas.ts';
 
 const DeliveryRow = named(
   'SourceDelivery',
@@ -118,9 +111,8 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     body: NewSourceBody,
     errors: ['UNKNOWN_CHANNEL', 'LIMIT_REACHED'],
     async handler(context) {
-      const { name, secrets, enabled = true } = context.body;
-      const resolved = resolvePreset(context.body, newSettingsOf(context.body));
-      const given = { name, enabled, secrets: secretsOf(secrets), ...resolved };
+      const { name, scheme, preset, secrets, enabled = true, ...settings } = context.body;
+      const given = { name, enabled, secrets, ...resolvePreset({ scheme, preset }, lowerCased(settings)) };
       const { networkId } = context.params;
       const also = (sourceId: string) => alsoRecord(context, 'source.create', sourceId);
       return created(await createSource(ports, { networkId, ...given }, also));
@@ -133,13 +125,8 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     body: SourceChangeBody,
     errors: ['UNKNOWN_CHANNEL'],
     async handler(context) {
-      const { name, secrets, enabled } = context.body;
-      const change = {
-        settings: settingsOf(context.body),
-        ...(name === undefined ? {} : { name }),
-        ...(secrets === undefined ? {} : { secrets: secretsOf(secrets) }),
-        ...(enabled === undefined ? {} : { enabled }),
-      };
+      const { name, secrets, enabled, ...settings } = context.body;
+      const change = { ...defined({ name, secrets, enabled }), settings: lowerCased(settings) };
       const record = alsoRecord(context, 'source.change', context.params.sourceId);
       const keepsNothing = context.body.keepRefusedHours === 0 || context.body.keepRefusedHours === null;
       const also = keepsNothing ? forgetting(context.params.sourceId, record) : record;

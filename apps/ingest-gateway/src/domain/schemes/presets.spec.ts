@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SourceSettings } from '../caller.ts';
-import { checkSettings, resolvePreset, type GivenSettings } from '../source-settings.ts';
+import type { GivenSettings, SourceSettings } from '../source.ts';
+import { checkSettings, resolvePreset } from '../source-settings.ts';
 import { PRESET_NAMES, type PresetName } from './presets.ts';
 import { isVouched } from './scheme.ts';
-import type { SchemeKey } from './scheme-settings.ts';
+import type { SchemeKey } from '../caller.ts';
 import { SCHEMES, vouch } from './schemes.ts';
 
 /** All signatures here were made with the commands of OpenSSL, over these bytes at this time. */

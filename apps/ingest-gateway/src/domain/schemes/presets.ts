@@ -1,5 +1,4 @@
-import { SCHEME_NAMES, type SchemeName, type SourceSettings } from '../caller.ts';
-import type { SignatureForm } from './scheme-settings.ts';
+import { SCHEME_NAMES, type SchemeName, type SignatureForm, type SourceSettings } from '../source.ts';
 
 /** The scheme and settings of a sender. They are copied into a source when it is created, and can be changed there. */
 interface Preset {

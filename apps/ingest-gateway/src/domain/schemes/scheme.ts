@@ -1,6 +1,6 @@
 import { createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import type { LiveSource, SourceSettings } from '../caller.ts';
-import type { SchemeKey } from './scheme-settings.ts';
+import type { LiveSource, SchemeKey } from '../caller.ts';
+import type { SourceSettings } from '../source.ts';
 
 /** A delivery as it was received. */
 export interface RawDelivery {

@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import { sign as signGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import { Stripe } from 'stripe';
-import type { SchemeName, SourceSettings } from '../caller.ts';
+import type { SchemeKey } from '../caller.ts';
+import type { SchemeName, SourceSettings } from '../source.ts';
 import { isVouched } from './scheme.ts';
-import type { SchemeKey } from './scheme-settings.ts';
 import { SCHEMES } from './schemes.ts';
 
 const NOW_S = 1_780_000_000;

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { hash, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { DEFAULT_TOLERANCE_SECONDS, type LiveSource, type SchemeName, type SourceSettings } from '../caller.ts';
+import type { LiveSource } from '../caller.ts';
+import {
+  DEFAULT_TOLERANCE_SECONDS,
+  type SchemeName,
+  type SignatureForm,
+  type SourceSettings,
+  type TokenPlace,
+} from '../source.ts';
 import {
   isVouched,
   malformedHeader,
@@ -13,7 +20,6 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
-import type { SignatureForm, TokenPlace } from './scheme-settings.ts';
 import { signatureScheme } from './signature.ts';
 import { standardWebhooks } from './standard-webhooks.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { SchemeName } from '../caller.ts';
+import type { SchemeName } from '../source.ts';
 import { SCHEMES, vouch } from './schemes.ts';
-import type { SignatureForm } from './scheme-settings.ts';
+import type { SignatureForm } from '../source.ts';
 
 const NOW_S = 1_780_000_000;
 const BODY = '{"type":"thing.made","id":"evt_1"}';

@@ -1,7 +1,8 @@
 import { createHmac, createPublicKey, createSecretKey, verify, type KeyObject } from 'node:crypto';
 import { AppError } from '@sealgate/errors';
 import { sha256 } from '@sealgate/json';
-import type { SourceSettings } from '../caller.ts';
+import type { SchemeKey } from '../caller.ts';
+import type { SignatureForm, SourceSettings } from '../source.ts';
 import {
   exactBytes,
   isSameText,
@@ -19,7 +20,6 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
-import type { SchemeKey, SignatureForm } from './scheme-settings.ts';
 import { isDividedOnce, secondsOf, templateParts, type Piece, type PLACEHOLDERS } from './template.ts';
 
 type Placeholder = (typeof PLACEHOLDERS)[number];

@@ -14,7 +14,7 @@ import {
   type Unvouched,
   type Vouched,
 } from './scheme.ts';
-import type { SchemeKey } from './scheme-settings.ts';
+import type { SchemeKey } from '../caller.ts';
 import { ed25519Key } from './signature.ts';
 
 /** Some senders show the secret behind the version of the signature. */

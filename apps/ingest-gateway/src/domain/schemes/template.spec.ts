@@ -1,9 +1,9 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import type { SchemeName, SourceSettings } from '../caller.ts';
+import type { SchemeName, SourceSettings } from '../source.ts';
 import { isVouched } from './scheme.ts';
 import { SCHEMES } from './schemes.ts';
-import type { TimestampFormat } from './scheme-settings.ts';
+import type { TimestampFormat } from './template.ts';
 
 const NOW_S = 1_780_000_000;
 const SECRET = 'a-secret-of-somebody';

@@ -1,6 +1,7 @@
 import { timestampOf } from './scheme.ts';
-import type { TimestampFormat } from './scheme-settings.ts';
+import type { SignatureForm } from '../source.ts';
 
+export type TimestampFormat = NonNullable<SignatureForm['timestampFormat']>;
 export const PLACEHOLDERS = ['id', 'timestamp', 'body', 'url', 'method'] as const;
 
 /** The literals and placeholders of a template in order; undefined where a brace is not part of a placeholder. */
