@@ -11,7 +11,8 @@ import {
   type LocalLimits,
   type Policy,
 } from '@sealgate/rate-limits';
-import { isSourceId, type IngestCaller, type KeyGrants } from './domain/caller.ts';
+import { isSourceId, type IngestCaller } from './domain/caller.ts';
+import type { KeyGrants } from './domain/key.ts';
 import type { Limits } from './schemas.ts';
 
 interface IngestGuardPorts {

@@ -9,7 +9,7 @@ import { eventsStore } from './data/events-store.ts';
 import { pingEvents } from './data/write-events.ts';
 import { sealedSecrets } from './data/sources-store.ts';
 import { MOST_BYTES } from './domain/body-budget.ts';
-import type { KeyGrants } from './domain/caller.ts';
+import type { KeyGrants } from './domain/key.ts';
 import { readBody, readingPlaces } from './domain/read-body.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { migrations, SCHEMA } from './ingest-migrations.ts';

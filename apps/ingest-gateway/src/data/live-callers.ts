@@ -1,13 +1,8 @@
 import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { mapOutages, type Sql } from '@sealgate/storage';
-import {
-  pathOfSource,
-  type IngestCaller,
-  type KeyGrants,
-  type SchemeKey,
-  type SourceCaller,
-} from '../domain/caller.ts';
+import { pathOfSource, type IngestCaller, type SchemeKey, type SourceCaller } from '../domain/caller.ts';
+import type { KeyGrants } from '../domain/key.ts';
 import type { KeptSecret, SchemeName, SourceSettings } from '../domain/source.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 

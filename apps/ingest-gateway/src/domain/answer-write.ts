@@ -3,7 +3,8 @@ import { timeOrderedBytes, type KeyedHasher } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
 import type { LedgerAppender, RecordReceipt, UnitGuard } from '@sealgate/ledger-port';
-import type { IngestCaller, KeyGrants } from './caller.ts';
+import type { IngestCaller } from './caller.ts';
+import type { KeyGrants } from './key.ts';
 import type { CanonicalRecord } from './read-submission.ts';
 import { writeRecords, type RecordIds, type WriteOutcome } from './write-records.ts';
 

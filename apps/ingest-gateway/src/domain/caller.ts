@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { UnitGuard } from '@sealgate/ledger-port';
 import type { Limits } from '../schemas.ts';
+import type { KeyGrants } from './key.ts';
 import type { SchemeName, SourceSettings } from './source.ts';
 
 /**
@@ -23,19 +24,6 @@ export interface IngestCaller {
 
 /** A caller that is a source. */
 export type SourceCaller = IngestCaller & { readonly source: LiveSource };
-
-export const PERMISSIONS = ['ingest:ping', 'ingest:write'] as const;
-type Permission = (typeof PERMISSIONS)[number];
-
-/** What an ingest key may do. Absent `permissions` allow everything, `[]` nothing; the same for types. */
-export interface KeyGrants {
-  readonly permissions?: readonly Permission[];
-  readonly allowedAssetTypes?: readonly string[];
-  /** `whole`: a top-level object that is neither a ping nor a batch is stored as it is, whatever its members are. */
-  readonly record: 'envelope' | 'whole';
-  readonly defaultType?: string;
-  readonly limits?: Limits;
-}
 
 /** A secret of a source, ready for verification. With a public key only its owner can sign. */
 export interface SchemeKey {

@@ -1,6 +1,6 @@
 import { AppError, type Fault } from '@sealgate/errors';
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
-import type { KeyGrants } from './caller.ts';
+import type { KeyGrants } from './key.ts';
 
 /** Limits of the content of a body. A new one is a member here and in DEFAULT_LIMITS, and a field in `config.ts`. */
 export interface SubmissionLimits {

@@ -2,41 +2,21 @@ import { adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sea
 import type { AuditChange } from '@sealgate/audit';
 import type { KeyStore, NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
-import { closedObject, enumOf, type Route } from '@sealgate/http';
+import { closedObject, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { Type } from '@sinclair/typebox';
-import { PERMISSIONS, type KeyGrants } from '../domain/caller.ts';
+import { KeyGrants } from '../domain/key.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
+import { answered } from '../domain/model.ts';
 import { checkBurst } from './admin-networks.ts';
-import { AssetType, IdText, Limits, Name, OrNull, Text } from '../schemas.ts';
+import { IdText, Name, Text } from '../schemas.ts';
 
-const MintBody = closedObject({
-  label: Name,
-  permissions: Type.Optional(
-    Type.Array(enumOf('Permission', PERMISSIONS), {
-      uniqueItems: true,
-      description: 'Absent: everything. Empty: nothing.',
-    }),
-  ),
-  allowedAssetTypes: Type.Optional(
-    Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
-  ),
-  record: Type.Optional(enumOf('RecordForm', ['envelope', 'whole'])),
-  defaultType: Type.Optional(AssetType),
-  ...keyTerms,
-  limits: Type.Optional(Limits),
-});
+const { limits, ...asked } = Type.Partial(KeyGrants).properties;
+const MintBody = closedObject({ label: Name, ...asked, ...keyTerms, limits });
 
-const view = keyView<KeyGrants>({
-  members: {
-    permissions: OrNull(Type.Array(Text)),
-    allowedAssetTypes: OrNull(Type.Array(Text)),
-    record: Text,
-    defaultType: OrNull(Text),
-    limits: OrNull(Limits),
-  },
-});
+// A text in answers, so that clients accept forms that are added later.
+const view = keyView<KeyGrants>({ members: { ...answered(KeyGrants.properties), record: Text } });
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;

@@ -1,0 +1,21 @@
+import { enumOf } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { AssetType, Limits } from '../schemas.ts';
+
+/** What an ingest key may do. */
+export const KeyGrants = Type.Object({
+  permissions: Type.Optional(
+    Type.Array(enumOf('Permission', ['ingest:ping', 'ingest:write']), {
+      uniqueItems: true,
+      description: 'Absent: everything. Empty: nothing.',
+    }),
+  ),
+  allowedAssetTypes: Type.Optional(
+    Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
+  ),
+  // `whole`: a top-level object that is neither a ping nor a batch is stored as it is, whatever its members are.
+  record: enumOf('RecordForm', ['envelope', 'whole']),
+  defaultType: Type.Optional(AssetType),
+  limits: Type.Optional(Limits),
+});
+export type KeyGrants = Readonly<Static<typeof KeyGrants>>;
