@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
@@ -18,7 +18,7 @@ afterAll(async () => {
   await postgres.stop();
 }, setupTimeoutMs);
 
-/** The next version: a column more in a table that each check reads, and its look-up made anew. */
+/** The next version: a column more in the tables that each check reads, and a look-up made anew that returns one. */
 function nextVersion(): string {
   const folder = join(setup.folder, 'case-gate/dist');
   cpSync(dirname(programOf('case-gate', 'main')), folder, { recursive: true });
@@ -26,11 +26,18 @@ function nextVersion(): string {
   const now = readFileSync(join(migrations, '0001_gate.sql'), 'utf8');
   const [lookUp = ''] = /^CREATE FUNCTION look_up\([^]*?^END \$\$;$/m.exec(now) ?? [];
   expect(lookUp).toContain('gate.venues');
-  const replaced = lookUp.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION');
+  const returning = lookUp
+    .replace('venue_mac text)', 'venue_mac text, venue_next text)')
+    .replace('v.mac', 'v.mac, v.next');
+  expect(returning).toHaveLength(lookUp.length + ', venue_next text, v.next'.length);
   const columns = ['venues', 'api_keys', 'eligibility'].map((table) => `ALTER TABLE ${table} ADD COLUMN next text;`);
-  writeFileSync(join(migrations, '0002_next.sql'), ['-- Up Migration', ...columns, replaced, ''].join('\n'));
+  const migration = ['-- Up Migration', ...columns, 'DROP FUNCTION look_up;', returning, ''];
+  writeFileSync(join(migrations, `${nextNumber(migrations)}_next.sql`), migration.join('\n'));
   return folder;
 }
+
+const nextNumber = (folder: string): string =>
+  String(Math.max(...readdirSync(folder).map((file) => Number.parseInt(file))) + 1).padStart(4, '0');
 
 it('doors are let in all the time while the next version migrates, runs beside the old one, and replaces it', async () => {
   const at = (gate: Gateway) => ({ gate, key: setup.key });

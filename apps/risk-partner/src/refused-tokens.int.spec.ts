@@ -142,6 +142,7 @@ describe('unlinked identities', () => {
     expect(seen.filter(({ subject }) => subject.startsWith('page-'))).toHaveLength(3);
     risk.skewMs = 86_400_000 + 60_000;
     expect((await list()).items).toEqual([]);
+    risk.skewMs = 0;
   });
 
   it('are kept to the newest thousand', async () => {

@@ -31,6 +31,7 @@ import {
   type VenueRow,
   type VerifiedKey,
   type VerifyContext,
+  LOOKED_UP,
 } from './verified-rows.ts';
 
 /** A live key, and the facts about each entry that was asked about, in that order. */
@@ -227,8 +228,11 @@ interface Told {
   readonly conflict: string | null;
 }
 
-/** See look_up in prisma/migrations/0001_gate.sql. */
-const TEXT = 'SELECT * FROM gate.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
+/**
+ * See look_up in prisma/migrations/0001_gate.sql. Columns are named, so that a next version of the function may return
+ * more of them: the prepared plan of a process that still runs would fail otherwise.
+ */
+const TEXT = `SELECT ord, is_standby, held, conflict, ${LOOKED_UP.join(', ')} FROM gate.look_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
 function statementOf({ witness, now }: CallerLookupsOptions, { keys, questions }: Batch): Statement {
   /** Ledger ids of the versions after those known or guessed. */

@@ -50,6 +50,9 @@ const VENUE_COLUMNS = [...Object.keys(VENUES.model.properties), 'mac']
   .map((column) => [column, `venue_${column.replace('record_', '')}`] as const);
 const VENUE_LOOKED_UP = VENUE_COLUMNS.map(([, name]) => name);
 
+/** The columns of these kinds in the look-up. */
+export const LOOKED_UP = [...KEY_COLUMNS, ...SUBJECT_COLUMNS, ...VENUE_LOOKED_UP];
+
 /**
  * A row found authentic and the newest known to the ledger. Every check reads the row again, and takes the cached value
  * only if every column is the same; the same statement asks whether the ledger still holds none of `nextIds`. Rows are

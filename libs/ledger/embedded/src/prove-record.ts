@@ -15,7 +15,7 @@ import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { receiptOf, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
+import { FOUND_COLUMNS, receiptOf, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
 export interface ProveOptions {
@@ -47,7 +47,8 @@ export async function findRecord(
   { sql, deadlineMs, archived }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'archived'>,
   { channel, id, wants = () => true }: RecordWanted,
 ): Promise<RecordRow | undefined> {
-  const statement = { name: 'ledger record', text: 'SELECT * FROM ledger.record($1, $2)', values: [channel, id] };
+  const text = `SELECT ${FOUND_COLUMNS.join(', ')} FROM ledger.record($1, $2)`;
+  const statement = { name: 'ledger record', text, values: [channel, id] };
   const rows = await readLedger<FoundRow>(sql, statement, deadlineMs);
   const [record] = await archived.complete(rows.filter(({ type }) => wants(type)));
   return record;

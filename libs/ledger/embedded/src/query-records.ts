@@ -2,7 +2,7 @@ import type { RecordQuery, StoredRecord } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
-import { storedRecord, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
+import { FOUND_COLUMNS, storedRecord, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 
 export interface PageQuery extends RecordQuery {
   /** Maximum bytes of content in a page; a larger record gets a page of its own. */
@@ -23,7 +23,7 @@ const FILLED_AT_ONCE = 16;
 
 // Sizes are computed in the database, so rows beyond the page are neither unpacked nor sent.
 const PAGE = `SELECT * FROM (
-  SELECT q.*, count(*) OVER () AS found,
+  SELECT q.ordinality, ${FOUND_COLUMNS.map((column) => `q.${column}`).join(', ')}, count(*) OVER () AS found,
          sum(coalesce(octet_length(q.data), 0) + coalesce(octet_length(q.extra), 0)) OVER (ORDER BY q.ordinality) AS bytes
     FROM ledger.query($1, $2, $3, $4) WITH ORDINALITY q) p
  WHERE ordinality < $4 AND (bytes <= $5 OR ordinality = 1) ORDER BY ordinality`;
@@ -62,7 +62,7 @@ const contentBytes = ({ data, extra }: RecordRow): number =>
 export async function queryRecords({ sql, epochs, archived }: QueryPorts, query: RecordQuery): Promise<StoredRecord[]> {
   const { channel, type, afterId, limit } = query;
   await indexTypes(sql, channel);
-  const text = 'SELECT * FROM ledger.query($1, $2, $3, $4)';
+  const text = `SELECT ${FOUND_COLUMNS.join(', ')} FROM ledger.query($1, $2, $3, $4)`;
   const statement = { name: 'ledger query', text, values: [channel, type, afterId, limit] };
   const rows = await archived.complete(await readLedger<FoundRow>(sql, statement, READ_WITHIN_MS));
   await epochs.fresh();

@@ -30,6 +30,12 @@ export type FoundRow = Omit<RecordRow, 'data_hash' | 'at_ms'> & {
   readonly erased: boolean;
 };
 
+/** Named in every prepared statement, so that a next version of the functions may return more of them. */
+export const FOUND_COLUMNS = [
+  ...['network', 'channel', 'idx', 'id', 'type', 'owner', 'data', 'extra', 'salt', 'data_hash', 'leaf_hash'],
+  ...['transaction_id', 'at_ms', 'archived_from', 'archived_until', 'erased'],
+];
+
 /** What the table no longer holds of archived records; see `archive/`. */
 export interface ArchivedRecords {
   /** Completes the rows of archived records. @throws LedgerArchivedError if the archive cannot be read. */

@@ -216,6 +216,7 @@ describe('witnesses', () => {
     witnessing.offer(channel, await sign());
     await until(() => witnessing.short === 1);
     witnesses[0].misbehave(undefined);
+    await until(async () => signers(await shown()).length === 2);
     // Not before its pause is over.
     const asked = witnesses.map(askedAbout);
     await witnessing.offerUnpublished();
