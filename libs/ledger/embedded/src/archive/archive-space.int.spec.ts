@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
 import { ArchiveFiles } from './archive-files.ts';
 import { archiverOf, record } from '../testing/open-test-archive.ts';
 import { openTestLedger, type TestLedger } from '../testing/open-test-ledger.ts';
@@ -54,7 +55,10 @@ it('frees space: for the table by VACUUM, for the disk by rewriting a partition;
   await own.sql.query({
     text: `DELETE FROM ledger.records WHERE channel_id = (SELECT channel_id FROM ledger.channels WHERE channel = 'acme.later')`,
   });
-  await own.sql.query({ text: 'VACUUM FULL ledger.records_0' });
-  expect(await bytes()).toBeLessThan(full / 10);
+  // Rows that a running transaction, such as the integrator's, may still see are kept until the next time.
+  await until(async () => {
+    await own.sql.query({ text: 'VACUUM FULL ledger.records_0' });
+    return (await bytes()) < full / 10;
+  });
   expect(await own.ledger.read('acme.other', 'r59')).toMatchObject({ index: 59 });
 });
