@@ -1,13 +1,13 @@
-import { enumOf, instantText, lineOfText } from '@sealgate/http';
-import { Type, type TSchema } from '@sinclair/typebox';
+import { enumOf, instantText, lineOfText, orNull } from '@sealgate/schemas';
+import { Type } from '@sinclair/typebox';
 
 /** What models are made of. */
-export { closedObject, enumOf, lineOfText, named } from '@sealgate/http';
+export { closedObject, enumOf, lineOfText, named } from '@sealgate/schemas';
 
 /** Maximum body of the public listener. */
 export const BODY_MAX_BYTES = 262_144;
 
-export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+export const OrNull = orNull;
 export const Text = Type.String();
 export const Texts = Type.Array(Type.String());
 export const Time = instantText();

@@ -1,5 +1,5 @@
-import { closedObject, instantText, lineOfText, named } from '@sealgate/schemas';
-import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { closedObject, instantText, lineOfText, named, orNull } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
 
 export const NetworkId = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{1,62}$' });
 export const ChannelName = Type.String({ pattern: '^[a-z0-9-]{1,40}$' });
@@ -9,7 +9,7 @@ export const Time = instantText();
 export const Text = Type.String();
 /** An id in a path or a filter. A text that cannot be an id finds no row, or is a 400 where it exceeds this schema. */
 export const IdText = lineOfText({ min: 1, max: 1024 });
-export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+export const OrNull = orNull;
 
 /** The rate limits of one bucket. */
 export const Limits = named(

@@ -3,6 +3,7 @@ export {
   double,
   enumOf,
   instantText,
+  isNullable,
   lineOfText,
   membersJson,
   named,
@@ -11,6 +12,7 @@ export {
   openObject,
   orNull,
   schemaJson,
+  unlimited,
   type JsonObject,
   type NamedSchema,
 } from './schemas.ts';

@@ -15,6 +15,21 @@ import {
 export const orNull = <Schema extends TSchema>(schema: Schema, options?: SchemaOptions) =>
   Type.Union([schema, Type.Null()], options);
 
+/** Whether a schema was made by `orNull`. */
+export const isNullable = (schema: TSchema): boolean =>
+  (schema['anyOf'] as TSchema[] | undefined)?.at(-1)?.['type'] === 'null';
+
+/**
+ * A member of a model as an answer describes it: limits of requests are not repeated. Named schemas are the same in
+ * both.
+ */
+export function unlimited(schema: TSchema): TSchema {
+  if (isNullable(schema)) return orNull(unlimited((schema['anyOf'] as [TSchema])[0]));
+  if (schema['type'] === 'string' && schema['format'] === undefined) return Type.String();
+  if (schema['type'] === 'array') return Type.Array(Type.String());
+  return schema['type'] === 'integer' ? Type.Integer() : schema;
+}
+
 /** One line of text, such as an id or a name. Lengths count code points; control characters are refused. */
 export function lineOfText(length: { readonly min: number; readonly max: number }): TString {
   return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\x00-\\x1f\\x7f]*$' });

@@ -1,6 +1,6 @@
 import { instantOf } from '@sealgate/json';
+import { unlimited } from '@sealgate/schemas';
 import { Type, TypeGuard, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
-import { OrNull, Text, Texts } from '../schemas.ts';
 
 /**
  * The model of a thing is a schema: its members are the columns of the row, the members of the record that the domain
@@ -24,23 +24,13 @@ export function answered<Model extends TObject>(model: Model): Model {
   return Type.Object(Object.fromEntries(members) as Model['properties']) as unknown as Model;
 }
 
-function unlimited(schema: TSchema): TSchema {
-  if (isNullable(schema)) return OrNull(unlimited((schema['anyOf'] as [TSchema])[0]));
-  if (schema['type'] === 'string' && schema['format'] === undefined) return Text;
-  if (schema['type'] === 'array') return Texts;
-  return schema['type'] === 'integer' ? Type.Integer() : schema;
-}
-
-/** Whether a schema was made by `OrNull`. */
-export function isNullable(schema: TSchema): boolean {
-  return (schema['anyOf'] as TSchema[] | undefined)?.at(-1)?.['type'] === 'null';
-}
-
 /** The members of a record that an answer has. */
 export function answerOf<Answer extends TObject>(answer: Answer, record: RecordOf<Answer>): Static<Answer> {
   const members: Readonly<Record<string, unknown>> = record;
+  const answered: Record<string, unknown> = {};
+  for (const name in answer.properties) answered[name] = members[name];
   // Every member of the answer is one of the record's.
-  return Object.fromEntries(Object.keys(answer.properties).map((name) => [name, members[name]]));
+  return answered;
 }
 
 /**

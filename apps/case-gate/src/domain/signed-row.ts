@@ -1,7 +1,8 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import type { JsonValue } from '@sealgate/json';
+import { isNullable } from '@sealgate/schemas';
 import { TypeGuard, type TSchema } from '@sinclair/typebox';
-import { isNullable, type Model } from './model.ts';
+import type { Model } from './model.ts';
 import { isAuthentic, macOf, versionOfRow, type VersionedRecord } from './versioned-record.ts';
 
 /** A row with a version and a MAC over all its columns; each version is also a ledger record. */

@@ -1,13 +1,6 @@
-import {
-  Type,
-  TypeGuard,
-  type TNull,
-  type TOptional,
-  type TProperties,
-  type TSchema,
-  type TUnion,
-} from '@sinclair/typebox';
-import { OrNull, Text } from '../schemas.ts';
+import { unlimited } from '@sealgate/schemas';
+import { TypeGuard, type TNull, type TOptional, type TProperties, type TSchema, type TUnion } from '@sinclair/typebox';
+import { OrNull } from '../schemas.ts';
 
 type Answered<Members> = {
   [Name in keyof Members]: Members[Name] extends TOptional<infer Schema extends TSchema>
@@ -26,14 +19,6 @@ export function answered<Members extends TProperties>(members: Members): Answere
   ]);
   // The same members; only their limits are gone.
   return Object.fromEntries(answers) as Answered<Members>;
-}
-
-function unlimited(schema: TSchema): TSchema {
-  const forms = schema['anyOf'] as [TSchema, ...TSchema[]] | undefined;
-  if (forms?.at(-1)?.['type'] === 'null') return OrNull(unlimited(forms[0]));
-  if (schema['type'] === 'string' && schema['format'] === undefined) return Text;
-  if (schema['type'] === 'array') return Type.Array(Text);
-  return schema['type'] === 'integer' ? Type.Integer() : schema;
 }
 
 /** The same members, which may be null. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { instantOf, type JsonValue } from '@sealgate/json';
-import { closedObject, nameOf } from '@sealgate/schemas';
+import { closedObject, isNullable, nameOf } from '@sealgate/schemas';
 import { Type, type Static, type TObject, type TOptional, type TProperties, type TSchema } from '@sinclair/typebox';
 import { OrNull, Sha256 } from '../schemas.ts';
 
@@ -75,7 +75,6 @@ export function itemMembers<Members extends TProperties>(
 }
 
 const formsOf = (schema: TSchema): readonly TSchema[] => (schema['anyOf'] as TSchema[] | undefined) ?? [schema];
-const isNullable = (schema: TSchema): boolean => formsOf(schema).some((form) => form['type'] === 'null');
 const isTime = (schema: TSchema): boolean => formsOf(schema).some((form) => form['format'] === 'date-time');
 
 /** The members of a document that an item has as well. */
