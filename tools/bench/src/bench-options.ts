@@ -38,7 +38,7 @@ export const usage = `Usage: npm run bench -- [options]
                      (default: throughput, ledger and bodies)
   --against DIR      measure a built checkout beside this one (the section pair), and without --sections only that
   --profile          CPU profiles of the gateway, as files; without --sections, only that
-  --rounds N         rounds of the throughput table (default 5)
+  --rounds N         rounds of each row (default 5; pair: the next even number)
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
   --records N        records of the ledger that is reopened, proved from and audited, and items of the list

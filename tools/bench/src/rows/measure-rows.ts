@@ -23,23 +23,25 @@ const mostWarmUps = 10;
 const mebibyte = 1024 * 1024;
 
 /**
- * Warms up every row, then runs the rounds in turn, so that other load of the machine affects all rows. Then asks every
- * row for the proof of its answers.
+ * Warms up every row, then runs the rounds in turn, so that other load of the machine affects all rows. Rows to compare
+ * with each other are given as a list of their own: every second round runs them in reverse, because the database still
+ * works for one row while the next is measured. Then asks every row for the proof of its answers.
  */
 export async function measureRows(
   context: BenchContext,
-  rows: readonly Row[],
+  rows: readonly (Row | readonly Row[])[],
   rounds = context.options.rounds,
 ): Promise<MeasuredRows> {
   const { options, signal, tell, machine } = context;
-  const all = rows.map((row): RowRounds => ({ row, warmUps: [], rounds: [] }));
+  const groups = rows.map((group) => [group].flat().map((row): RowRounds => ({ row, warmUps: [], rounds: [] })));
+  const all = groups.flat();
   for (const one of all) {
     tell(`Warming up: ${one.row.name}`);
     await warmUp(context, one);
   }
   for (let round = 1; round <= rounds; round += 1) {
     tell(`Round ${round} of ${rounds}`);
-    for (const one of all) {
+    for (const one of groups.flatMap((group) => (round % 2 === 1 ? group : group.toReversed()))) {
       signal.throwIfAborted();
       one.rounds.push(await send(context, one, paceOf(one.row, options.roundMs)));
     }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import type { BenchContext } from '../bench-context.ts';
 import { parseBenchOptions } from '../bench-options.ts';
+import type { Generator } from '../load/generator.ts';
 import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
 import { renderReport } from '../report.ts';
 import { writes } from '../surfaces/admin.ts';
 import { measureRows } from './measure-rows.ts';
 import type { Row } from './row.ts';
 import { rowsReport } from './rows-report.ts';
-import { ratioOf } from './summarise.ts';
+import { changeOf, ratioOf } from './summarise.ts';
 
 const options = {
   ...parseBenchOptions([], { folder: '/', dataFolder: '/' })!,
@@ -58,13 +60,15 @@ const row = (name: string, answered: readonly number[], more: Partial<Row> = {},
   };
 };
 
-async function reportOf(rows: readonly Row[], of: Partial<typeof machine> = {}) {
+function contextOf(of: Partial<typeof machine> = {}): BenchContext {
   const { signal } = new AbortController();
   // The other members of a run are not read.
   const idle = { settle: () => Promise.resolve(), tell: () => undefined };
-  const context = { options, signal, machine: { ...machine, ...of }, ...idle } as unknown as Parameters<
-    typeof measureRows
-  >[0];
+  return { options, signal, machine: { ...machine, ...of }, ...idle } as unknown as BenchContext;
+}
+
+async function reportOf(rows: readonly Row[], of: Partial<typeof machine> = {}) {
+  const context = contextOf(of);
   const measured = await measureRows(context, rows);
   return rowsReport(context, { title: 'Rows', measured: { server: measured }, notes: [] });
 }
@@ -117,6 +121,25 @@ describe('a table of rows', () => {
     const many = Array.from({ length: 20 }, () => 8);
     await reportOf([row('enough', many, { warmUpRequests: 25, proof: expects(3 + 3) })]);
     await reportOf([row('slow', many, { warmUpRequests: 1_000, proof: expects(10 + 3) })]);
+  });
+
+  it('runs a pair in one order, then in the other', async () => {
+    const order: string[] = [];
+    const one = (name: string): Row => {
+      const run: Generator['run'] = () => {
+        order.push(name);
+        return Promise.resolve(result(8));
+      };
+      return row(name, [], { generator: { pid: 1, run, stop: () => undefined } });
+    };
+    await measureRows(contextOf(), [one('express'), [one('before'), one('after')]], 2);
+    expect(order.slice(3)).toEqual([...['express', 'before', 'after'], ...['express', 'after', 'before']]);
+    const speeds = { before: [100, 200, 400, 300], after: [110, 180, 360, 330] };
+    expect(changeOf({ speeds: speeds.before }, { speeds: speeds.after })).toEqual({
+      ratio: 1.02,
+      least: 0.9,
+      greatest: 1.1,
+    });
   });
 
   it('sends a list in turn, each round where the last has ended', async () => {

@@ -24,6 +24,7 @@ export function rowsReport({ options }: Pick<BenchContext, 'options'>, section: 
   const { title, measured, notes, tables = [], findings = [], withheld: ownFaults = [] } = section;
   const parts = Object.entries(measured);
   const withheld = [...parts.flatMap(([, part]) => part.withheld), ...ownFaults];
+  const rounds = new Set(parts.flatMap(([, { all }]) => all.map((one) => one.rounds.length)));
   const isValid = withheld.length === 0;
   const told = (valid: boolean, found: readonly Finding[]): Finding[] =>
     found.map((finding) => (valid ? finding : { ...finding, value: undefined }));
@@ -31,7 +32,7 @@ export function rowsReport({ options }: Pick<BenchContext, 'options'>, section: 
     title,
     tables: [...parts.map(([heading, part]) => tableOf(heading, part, isValid)), ...tables],
     notes: [
-      `Medians of ${options.rounds} rounds of ${options.roundMs / 1_000} s each, the rows in turn, after warming up; ${options.connections} connections unless a row says otherwise, one request in flight on each. CPU us is user and system time of the whole server process for each request; the next columns are the cost in PostgreSQL, Redis and the load generator for the same request, on the same cores.`,
+      `Medians of ${[...rounds].join(' or ')} rounds of ${options.roundMs / 1_000} s each, the rows in turn, after warming up; ${options.connections} connections unless a row says otherwise, one request in flight on each. CPU us is user and system time of the whole server process for each request; the next columns are the cost in PostgreSQL, Redis and the load generator for the same request, on the same cores.`,
       'Ratios are of requests/s, the median of the ratios of neighbouring rounds. In a row with a rate requests are due independently of the answers, and latency counts from the due time.',
       ...notes,
       quietness(parts.flatMap(([, { all }]) => all.map(({ summary }) => summary.otherShare))),

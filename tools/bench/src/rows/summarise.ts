@@ -37,6 +37,16 @@ export function ratioOf(one: Pick<Summary, 'speeds'>, other: Pick<Summary, 'spee
   return median(one.speeds.map((speed, round) => speed / (other.speeds[round] ?? Number.NaN)));
 }
 
+/** How a row changed from before to after: the ratio of the medians, and the least and greatest ratio of a round. */
+export function changeOf(
+  before: Pick<Summary, 'speeds'>,
+  after: Pick<Summary, 'speeds'>,
+): { ratio: number; least: number; greatest: number } {
+  const rounds = after.speeds.map((speed, round) => speed / (before.speeds[round] ?? Number.NaN));
+  const ratio = median(after.speeds) / median(before.speeds);
+  return { ratio, least: Math.min(...rounds), greatest: Math.max(...rounds) };
+}
+
 /** CPU time of all processes for one request, except the load generator; unreported values count as zero. */
 export const cpuUsOf = ({ serverUs, postgresUs, redisUs }: Summary): number =>
   [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);

@@ -3,9 +3,9 @@ import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import type { SectionReport } from '../report.ts';
 import { measureRows } from '../rows/measure-rows.ts';
-import type { Row, RowLoad } from '../rows/row.ts';
+import type { Row, RowLoad, Summary } from '../rows/row.ts';
 import { rowsReport } from '../rows/rows-report.ts';
-import { beside, ratioOf } from '../rows/summarise.ts';
+import { beside, changeOf, cpuUsOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
 import { makeSender } from '../surfaces/admin.ts';
 import { fillAssets } from '../surfaces/fill-assets.ts';
@@ -14,12 +14,13 @@ import { preparePeerSite } from '../surfaces/peer-site.ts';
 import { firstPage, pageItems, prepareRiskSite } from '../surfaces/risk-site.ts';
 import { prepareSite, type Site } from '../surfaces/site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
+import { decimals, right } from '../text-table.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 import { withStack } from './table-section.ts';
 
 const assets = 10_000;
 const subjects = 64;
-/** A difference below it is taken for the noise of the machine. */
+/** A loss below it is taken for the noise of the machine. */
 const noise = 0.05;
 
 /**
@@ -33,29 +34,33 @@ export function pairSection(context: BenchContext): Promise<SectionReport> {
     context.tell('Starting the surfaces of both checkouts');
     const before = await surfaceRows(context, stack, { checkout: against, when: 'before' });
     const after = await surfaceRows(context, stack, { checkout: workspaceRoot, when: 'after' });
-    const pairs = before.flatMap((row, place) => {
-      const { ratios, ...other } = after[place]!;
-      return [row, { ...other, ratios: { ...ratios, 'after / before': row.name } }];
-    });
-    const measured = await measureRows(context, [await echoRow(context, stack), ...pairs]);
-    const [express, ...summaries] = measured.all.map(({ summary }) => summary);
-    const slower = summaries.filter(
-      (summary, place) => place % 2 === 1 && !(ratioOf(summary, summaries[place - 1]!) >= 1 - noise),
-    );
-    const verdict =
-      slower.length === 0
-        ? `No surface is slower by more than ${100 * noise} %.`
-        : `Slower by more than ${100 * noise} %: ${slower.map(({ name }) => name).join('; ')}.`;
+    const pairs = before.map((row, place) => [row, after[place]!]);
+    const express = await echoRow(context, stack);
+    // As many rounds in one order as in the other.
+    const rounds = 2 * Math.ceil(context.options.rounds / 2);
+    const measured = await measureRows(context, [express, ...pairs], rounds);
+    const summaryOf = (row: Row): Summary => measured.all.find((one) => one.row === row)!.summary;
+    const changes = pairs.map((pair) => changeRow(pair.map(summaryOf)));
+    const columns = ['of requests/s', 'least of a round', 'greatest of a round', 'of CPU of all servers'].map(right);
     return rowsReport(context, {
       title: 'Before and after',
       measured: { server: measured },
+      tables:
+        measured.withheld.length > 0 ? [] : [{ columns: [{ name: 'after / before' }, ...columns], rows: changes }],
       notes: [
-        `"After" is this checkout, "before" is ${against}.`,
-        `${beside(express!)}.`,
-        ...(measured.withheld.length === 0 ? [verdict] : []),
+        `"After" is this checkout, "before" is ${against}. "Before" is measured first in odd rounds, "after" in even ones.`,
+        `${beside(summaryOf(express))}.`,
       ],
     });
   });
+}
+
+/** The ratios of after to before. */
+function changeRow([before, after]: readonly Summary[]): string[] {
+  assert(before !== undefined && after !== undefined, 'A pair has two rows.');
+  const { ratio, least, greatest } = changeOf(before, after);
+  const cells = [ratio, least, greatest, cpuUsOf(after) / cpuUsOf(before)].map((value) => decimals(value, 3));
+  return [ratio < 1 - noise ? `${after.name}: SLOWER` : after.name, ...cells];
 }
 
 async function surfaceRows(
