@@ -155,8 +155,6 @@ function headerFault(header: ProtectedHeaderParameters): TokenRefusal | undefine
   return typ === undefined || isTyped(header) || (typeof typ === 'string' && /^jwt$/i.test(typ)) ? undefined : 'type';
 }
 
-type KeyOf = Parameters<typeof jwtVerify>[1];
-
 interface Verified {
   readonly claims: JWTPayload;
   readonly timeFault: TokenRefusal | undefined;
@@ -165,7 +163,7 @@ interface Verified {
 /** @throws JWKSNoMatchingKey if its key is unknown. */
 async function verify(
   token: string,
-  keyOf: KeyOf,
+  keyOf: Parameters<typeof jwtVerify>[1],
   options: Parameters<typeof jwtVerify>[2],
 ): Promise<Verified | { readonly refused: TokenRefusal }> {
   try {
