@@ -61,11 +61,6 @@ export interface EmbeddedLedgerOptions {
   readonly onResult?: OnResult;
 }
 
-interface ChannelState {
-  readonly channel: string;
-  readonly size: number;
-}
-
 /** The actor of an erasure, named by the surface. The database adds its role. */
 interface Eraser {
   readonly actor: string;
@@ -76,7 +71,7 @@ interface Eraser {
 export interface EmbeddedLedger extends Ledger {
   readonly exploration: LedgerExploration;
   openChannel(network: string, channel: string): Promise<void>;
-  channels(): Promise<readonly ChannelState[]>;
+  channels(): Promise<readonly { readonly channel: string; readonly size: number }[]>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   /** A record of a type that is not wanted is treated as absent: nothing is proved or waited for. */
   prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;

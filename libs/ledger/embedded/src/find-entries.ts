@@ -27,13 +27,12 @@ export async function findEntries(
   return notCorrupt(() => checkedBundle(log, { from, entries, leaves: leaves! }));
 }
 
-interface Stretch {
-  readonly from: number;
-  readonly until: number;
-}
-
 /** Entries of the declaration, the archive and the table, in log order. */
-async function readEntries(options: ProveOptions, log: string, { from, until }: Stretch): Promise<Buffer[]> {
+async function readEntries(
+  options: ProveOptions,
+  log: string,
+  { from, until }: { readonly from: number; readonly until: number },
+): Promise<Buffer[]> {
   const { channel, epoch } = parseLogName(log)!;
   await options.epochs.fresh();
   const begins = from === 0 && epoch > 0 ? [Buffer.from(declarationText(options.epochs.declaration(log)))] : [];

@@ -44,14 +44,11 @@ export const withoutContent = (record: ArchivedRecord): ArchivedRecord => ({
   data: null,
 });
 
-interface LinePlace {
-  readonly path: string;
-  readonly channel: string;
-  readonly index: number;
-}
-
 /** Parses a line and verifies its content against its data hash. The caller verifies the leaf against the log. */
-export function checkedRecord(line: Buffer, { path, channel, index }: LinePlace): ArchivedRecord {
+export function checkedRecord(
+  line: Buffer,
+  { path, channel, index }: { readonly path: string; readonly channel: string; readonly index: number },
+): ArchivedRecord {
   const problem = (text: string, cause?: unknown) =>
     new ArchiveFileError(`${path}: record ${index}: ${text}`, { index, ...(cause === undefined ? {} : { cause }) });
   let record: ArchivedRecord;

@@ -74,12 +74,11 @@ async function missing(options: AuditOptions, channel: string, index: number): P
   return new Finding(`record ${index} is missing from the archive`, await enteredId(options, channel, index));
 }
 
-interface OfStretch {
-  readonly channel: string;
-  readonly stretch: { readonly from: number; readonly until: number };
-}
-
-async function leavesOf(options: AuditOptions, of: OfStretch, row: ArchivedRow): Promise<Buffer> {
+async function leavesOf(
+  options: AuditOptions,
+  of: { readonly channel: string; readonly stretch: { readonly from: number; readonly until: number } },
+  row: ArchivedRow,
+): Promise<Buffer> {
   const { archive } = options;
   const { channel, stretch } = of;
   if (archive === undefined) {

@@ -114,15 +114,10 @@ async function erasedRows(sql: Sql, channel: string, { from, until }: ArchivedSt
   return new Map(rows.map(({ idx, leaf_hash: leaf }) => [Number(idx), leaf]));
 }
 
-interface OfStretch {
-  readonly channel: string;
-  readonly stretch: ArchivedStretch;
-}
-
 /** Rewrites a file without the content of some of its records. @throws ArchiveFileError */
 async function rewrite(
   files: ArchiveFiles,
-  { channel, stretch }: OfStretch,
+  { channel, stretch }: { readonly channel: string; readonly stretch: ArchivedStretch },
   isGone: (record: ArchivedRecord) => boolean,
 ): Promise<void> {
   const leaves: Buffer[] = [];

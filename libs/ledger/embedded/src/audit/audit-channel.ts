@@ -91,13 +91,6 @@ async function checkIds({ sql, deadlineMs }: AuditOptions, channel: string, coun
     throw new Finding(`${counts.id_count} ids are indexed for ${counts.size} records`);
 }
 
-interface ClaimsRow {
-  claim_count: string;
-  last_claim: Buffer | null;
-  bad_claim: Buffer | null;
-  bad_id: string | null;
-}
-
 const CLAIMS_PAGE_ROWS = 2000;
 /**
  * Forces a generic plan for the functions called for each claim of a page: PostgreSQL 18 would otherwise replan the
@@ -119,11 +112,12 @@ async function auditClaims(
 ): Promise<{ problem: string; recordId: string | null } | undefined> {
   let after: Buffer = Buffer.alloc(0);
   for (;;) {
-    const [page] = await readLedger<ClaimsRow>(
-      sql,
-      { text: CLAIMS_TEXT, values: [channel, after, CLAIMS_PAGE_ROWS] },
-      deadlineMs,
-    );
+    const [page] = await readLedger<{
+      claim_count: string;
+      last_claim: Buffer | null;
+      bad_claim: Buffer | null;
+      bad_id: string | null;
+    }>(sql, { text: CLAIMS_TEXT, values: [channel, after, CLAIMS_PAGE_ROWS] }, deadlineMs);
     const { claim_count: count, last_claim: last, bad_claim: bad, bad_id: recordId } = page!;
     if (bad !== null) {
       return { problem: `claim ${bad.toString('hex')} does not match its transaction id`, recordId };

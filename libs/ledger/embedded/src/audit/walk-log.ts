@@ -62,12 +62,6 @@ interface Stretch {
   readonly until: number;
 }
 
-interface StretchRow {
-  row_count: string;
-  first_bad: string | null;
-  leaf_hashes: string | null;
-}
-
 /** Audits one log of a channel from its first entry to its last. @throws Finding. */
 export class Walk {
   readonly #options: AuditOptions;
@@ -151,7 +145,7 @@ export class Walk {
 
   /** The leaf hashes of a stretch, each verified against its row. */
   async #leaves({ from, until }: Stretch): Promise<Buffer> {
-    const [row] = await this.#ask<StretchRow>(
+    const [row] = await this.#ask<{ row_count: string; first_bad: string | null; leaf_hashes: string | null }>(
       "SELECT row_count, first_bad, encode(leaf_hashes, 'base64') AS leaf_hashes FROM ledger.audit_records($1, $2, $3)",
       [from, until],
     );

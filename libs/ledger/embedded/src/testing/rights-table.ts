@@ -5,7 +5,6 @@
  */
 export const CHANNELS = ['demo.evidence', 'demo.cases', 'demo.main', 'acme.main'] as const;
 export const ROLES = ['risk', 'gate', 'peer', 'ingest', 'operator', 'stranger'] as const;
-type Role = (typeof ROLES)[number];
 
 const ALL = CHANNELS.join(' ');
 const NONE = '';
@@ -18,7 +17,7 @@ const operates = { risk: NONE, gate: NONE, peer: NONE, ingest: NONE, operator: A
 const integrates = { risk: NONE, gate: NONE, peer: ALL, ingest: NONE, operator: NONE, stranger: NONE };
 /** Functions that return only hashes, or what concerns the role itself. */
 const open = { risk: ALL, gate: ALL, peer: ALL, ingest: ALL, operator: ALL, stranger: ALL };
-export const EXPECTED: Readonly<Record<string, Readonly<Record<Role, string>>>> = {
+export const EXPECTED: Readonly<Record<string, Readonly<Record<(typeof ROLES)[number], string>>>> = {
   append_many: appends,
   append: appends,
   append_new: appends,
