@@ -11,20 +11,17 @@ const OUTCOMES = [
   'unknown',
 ] as const;
 const RETRIES = ['endorse', 'evaluate', 'overload', 'conflict', 'resend', 'journal'] as const;
-
-type FabricPhase = (typeof PHASES)[number];
 export type FabricOutcome = (typeof OUTCOMES)[number];
-type RetryReason = (typeof RETRIES)[number];
 
 /** Hooks called by the client while it works; every label is from a closed set. Exceptions of a hook are not caught. */
 export interface FabricObserver {
   /** A call ended, successfully or not. */
-  phase?(phase: FabricPhase, ok: boolean, durationMs: number): void;
+  phase?(phase: (typeof PHASES)[number], ok: boolean, durationMs: number): void;
   /** A submit ended for its caller. */
   outcome?(outcome: FabricOutcome): void;
   /** Fabric's validation code of a transaction of this client. */
   validated?(code: string): void;
-  retried?(reason: RetryReason): void;
+  retried?(reason: (typeof RETRIES)[number]): void;
   /** For the log: a transient problem, or one that needs an operator. */
   problem?(what: FabricProblem, detail: string): void;
 }

@@ -17,12 +17,6 @@ export interface ContractRecord {
   readonly at: string;
 }
 
-interface ContractReceipt {
-  readonly id: string;
-  readonly transactionId: string;
-  readonly existing: boolean;
-}
-
 const CONFLICT = /RECORD_CONFLICT:(\{.*\})/s;
 
 /** The argument of `createMany`. */
@@ -36,7 +30,11 @@ export function recordsArgument(records: readonly NewRecord[], { prefix }: Chann
 
 /** Converts the result of `createMany` to receipts of the port. */
 export function receiptsOf(result: Buffer, channel: string, { prefix }: ChannelPlace): RecordReceipt[] {
-  const receipts = JSON.parse(result.toString('utf8')) as ContractReceipt[];
+  const receipts = JSON.parse(result.toString('utf8')) as {
+    readonly id: string;
+    readonly transactionId: string;
+    readonly existing: boolean;
+  }[];
   return receipts.map(({ id, transactionId, existing }) => ({
     id: unprefixed(id, prefix),
     channel,
