@@ -23,9 +23,7 @@ const claim = (fingerprint = 's1:first', ...more: string[]): UnitClaim => ({
   acceptable: [fingerprint, ...more],
 });
 
-type Written = Extract<UnitResult, { records: unknown }>;
-
-function written(result: UnitResult): Written {
+function written(result: UnitResult): Extract<UnitResult, { records: unknown }> {
   if (!('records' in result)) throw new Error(`The unit was not written: ${JSON.stringify(result)}`);
   return result;
 }
