@@ -7,12 +7,10 @@ import { createLog, requestLine, type RequestRecord, type ServiceLog } from './l
 const NOON = Date.UTC(2026, 0, 1, 12);
 const record: RequestRecord = { method: 'GET', route: '/', status: 200, durationMs: 1, requestId: 'r' };
 
-interface Opened {
-  readonly log: ServiceLog;
-  readonly lines: () => Record<string, unknown>[];
-}
-
-function open(level = 'debug', stream: Writable = new PassThrough()): Opened {
+function open(
+  level = 'debug',
+  stream: Writable = new PassThrough(),
+): { readonly log: ServiceLog; readonly lines: () => Record<string, unknown>[] } {
   const log = createLog({ service: 'case-gate', level, stream, now: () => NOON });
   const lines = (): Record<string, unknown>[] =>
     String((stream instanceof PassThrough && stream.read()) || '')

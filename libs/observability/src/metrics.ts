@@ -46,15 +46,9 @@ interface Counter<Sets extends LabelSets> {
   inc(labels: Labels<Sets>, amount?: number): void;
 }
 
-interface GaugeChild {
-  set(value: number): void;
-  inc(amount?: number): void;
-  dec(amount?: number): void;
-}
-
 /** A number that goes up and down. */
 interface Gauge<Sets extends LabelSets> {
-  child(labels: Labels<Sets>): GaugeChild;
+  child(labels: Labels<Sets>): { set(value: number): void; inc(amount?: number): void; dec(amount?: number): void };
   set(labels: Labels<Sets>, value: number): void;
 }
 
