@@ -1,10 +1,5 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-interface SelfSigned {
-  readonly cert: string;
-  readonly key: string;
-}
-
 const SEQUENCE = 0x30;
 const SET = 0x31;
 const INTEGER = 0x02;
@@ -20,7 +15,7 @@ const COMMON_NAME = Buffer.from('0603550403', 'hex');
  * A self-signed certificate for TLS tests. Node can parse X.509 but not create it, and these few lines of DER (RFC
  * 5280, version 1: no extensions) avoid a dependency on a package or an `openssl` binary.
  */
-export function selfSigned(commonName: string): SelfSigned {
+export function selfSigned(commonName: string): { readonly cert: string; readonly key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, ECDSA_WITH_SHA256);
   const name = der(SEQUENCE, der(SET, der(SEQUENCE, COMMON_NAME, der(UTF8_STRING, Buffer.from(commonName)))));

@@ -28,14 +28,11 @@ export async function start(changes: Partial<ServiceOptions> = {}) {
   return { ...service, lines };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-  readonly connection: string | undefined;
-}
-
 /** One GET; certificates are not verified. */
-export function get(url: string, options: RequestOptions & SecureRequestOptions = {}): Promise<Answer> {
+export function get(
+  url: string,
+  options: RequestOptions & SecureRequestOptions = {},
+): Promise<{ readonly status: number; readonly text: string; readonly connection: string | undefined }> {
   return new Promise((resolve, reject) => {
     const take = (response: IncomingMessage) => {
       let text = '';
