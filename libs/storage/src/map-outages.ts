@@ -34,17 +34,10 @@ export async function mapOutages<Result>(
   }
 }
 
-interface RouteLike {
-  readonly method: string;
-  readonly errors: readonly ErrorCode[];
-  handler(context: never): unknown;
-}
-
 /** The routes with every outage mapped by `mapOutages`; writes declare OUTCOME_UNKNOWN. */
-export function mapRouteOutages<Route extends RouteLike>(
-  routes: readonly Route[],
-  mapping: Pick<OutageMapping, 'advice' | 'isReachable'> = {},
-): Route[] {
+export function mapRouteOutages<
+  Route extends { readonly method: string; readonly errors: readonly ErrorCode[]; handler(context: never): unknown },
+>(routes: readonly Route[], mapping: Pick<OutageMapping, 'advice' | 'isReachable'> = {}): Route[] {
   return routes.map((route) => {
     const changes = route.method !== 'get';
     const errors = changes ? [...new Set([...route.errors, 'OUTCOME_UNKNOWN'] as const)] : route.errors;
