@@ -26,14 +26,6 @@ const withMigrations = appsWith('src/migrate.ts');
 /** The required setting that a program without a database reports. */
 const NEEDED: Readonly<Record<string, RegExp>> = { 'ledger-chaincode': /CHAINCODE_ID/, console: /OIDC_ISSUER/ };
 
-interface Bill {
-  readonly components: readonly {
-    readonly name: string;
-    readonly version: string;
-    readonly licenses: readonly object[];
-  }[];
-}
-
 const notSelfContained = /ERR_MODULE_NOT_FOUND|is not defined|is not a function/;
 
 describe('the bundle of a surface', () => {
@@ -113,7 +105,13 @@ describe('the bundle of a surface', () => {
     expect(maps).toContain('main.js.map');
     for (const file of maps)
       expect(JSON.parse(readFileSync(join(dist, file), 'utf8'))).not.toHaveProperty('sourcesContent');
-    const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as Bill;
+    const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8')) as {
+      readonly components: readonly {
+        readonly name: string;
+        readonly version: string;
+        readonly licenses: readonly object[];
+      }[];
+    };
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' });
     const names = bill.components.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['express', 'ioredis', 'pg', '@grpc/grpc-js']));

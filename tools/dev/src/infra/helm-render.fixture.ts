@@ -1,14 +1,9 @@
 import type { RunCommand } from './describe-with.fixture.ts';
 import { parseYaml } from '../rules/project-files.ts';
 
-interface Variable {
-  readonly name: string;
-  readonly value?: string;
-}
-
 export interface Container {
   readonly args?: readonly string[];
-  readonly env: readonly Variable[];
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
   readonly securityContext: object;
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
   readonly [other: string]: unknown;

@@ -11,12 +11,10 @@ interface Values {
   readonly [other: string]: unknown;
 }
 
-interface Schema {
+const schema: {
   readonly properties: Readonly<Record<string, { readonly enum?: readonly string[] }>>;
   readonly definitions: Readonly<Record<string, { readonly enum: readonly string[] }>>;
-}
-
-const schema: Schema = JSON.parse(readProjectFile('infra/helm/values.schema.json'));
+} = JSON.parse(readProjectFile('infra/helm/values.schema.json'));
 const defaults = readYaml('infra/helm/values.yaml') as Values;
 const valuesOf = (surface: string) => readYaml(`infra/helm/values/${surface}.yaml`) as Values;
 const files = projectFiles().filter((path) => path.startsWith('infra/helm/values/'));

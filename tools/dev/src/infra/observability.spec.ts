@@ -20,15 +20,10 @@ const commonLabels = ['service', 'instance', 'job', 'namespace', 'pod', 'le', 'c
 /** Values that are not in our sources. */
 const foreignValues = ['sealgate', 'true'];
 
-interface Panel {
-  readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
-}
-
 interface Dashboard {
   readonly uid: string;
   readonly title: string;
-  readonly panels: readonly Panel[];
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 }
 
 const dashboards = dashboardFiles.map((path) => ({ path, board: JSON.parse(readProjectFile(path)) as Dashboard }));

@@ -9,11 +9,6 @@ import { appsWith, workspaceRoot } from '../workspace.ts';
 // With UPDATE_DOCUMENTS=1 it writes what has changed; see infra/guides/change-sealgate.md for the command.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
 
-interface AppDescriptions {
-  readonly publicDescription: (options?: unknown) => OpenApiDocument;
-  readonly adminDescription?: () => OpenApiDocument;
-}
-
 /** By path: apps are not libraries, so lint forbids importing them by name. */
 async function moduleOf<Module>(app: string, file: string): Promise<Module> {
   return (await import(join(workspaceRoot, 'apps', app, 'src', file))) as Module;
@@ -23,7 +18,10 @@ const apps = await Promise.all(
   appsWith('src/openapi.ts').map(async (app) => ({
     app,
     folder: join(workspaceRoot, 'apps', app),
-    descriptions: await moduleOf<AppDescriptions>(app, 'openapi.ts'),
+    descriptions: await moduleOf<{
+      readonly publicDescription: (options?: unknown) => OpenApiDocument;
+      readonly adminDescription?: () => OpenApiDocument;
+    }>(app, 'openapi.ts'),
     fields: (await moduleOf<{ fields: ConfigFields }>(app, 'config.ts')).fields,
   })),
 );

@@ -4,13 +4,8 @@ interface Link {
   readonly line: number;
 }
 
-interface Line {
-  readonly text: string;
-  readonly number: number;
-}
-
 /** The lines outside code fences: a fence contains no links or headings. */
-function proseOf(markdown: string): Line[] {
+function proseOf(markdown: string): { readonly text: string; readonly number: number }[] {
   let fence: string | undefined;
   return markdown.split('\n').flatMap((text, index) => {
     const [, mark] = /^\s*(`{3,}|~{3,})/.exec(text) ?? [];

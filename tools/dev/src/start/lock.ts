@@ -18,12 +18,8 @@ const MARK = 'tools/dev/src/main.ts';
 /** The `npm start` that holds the data folder; undefined if there is none, or if it was killed. */
 export const lockHolder = (lockFile: string): number | undefined => holderOf(lockFile, MARK);
 
-interface Lock {
-  release(): void;
-}
-
 /** Locks the data folder for this process. @throws UserError if another start holds it. */
-export function takeLock(data: DataFolder): Lock {
+export function takeLock(data: DataFolder): { release(): void } {
   const { lockFile, path } = data;
   const result = takeLockOf(lockFile);
   if (result.taken) return { release: () => rmSync(lockFile, { force: true }) };
