@@ -30,14 +30,11 @@ const options: UpOptions = {
   tell: () => undefined,
 };
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs `npm run fabric:<command>`. */
-function command([name, ...parameters]: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<Ended> {
+function command(
+  [name, ...parameters]: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const program = resolve(workspaceRoot, 'tools/dev/bootstrap.mjs');
   return new Promise((done) => {
     execFile(process.execPath, [program, `fabric:${name}`, ...parameters], { env }, (error, stdout, stderr) =>

@@ -24,15 +24,13 @@ export interface ProcessSpec {
 
 const tailBytes = 16_384;
 
-type NodeSignal = 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
-
 /** The long-running processes of a network, which later commands can find. */
 export interface NodeProcesses {
   /** Starts it in the background, detached from this process. Does nothing if it is running. */
   start(spec: ProcessSpec): void;
   /** The current process of the role; undefined if there is none. */
   pidOf(role: Role): number | undefined;
-  signal(role: Role, name: NodeSignal): void;
+  signal(role: Role, name: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
   /** SIGTERM, then SIGKILL; returns once it has exited. False if it was not running. */
   end(role: Role): Promise<boolean>;
   /** SIGKILL; returns once it has exited. */

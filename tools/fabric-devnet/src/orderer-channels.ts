@@ -4,11 +4,6 @@ import { DevnetError, messageOf } from './devnet-error.ts';
 import type { ChannelPlan, OrdererPlan } from './network-plan.ts';
 import { explainOutput } from './run-command.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
 const answerTimeoutMs = 10_000;
 
 /** Fabric's channel participation API (`/participation/v1`) on the orderer's admin listener. */
@@ -49,7 +44,7 @@ export function ordererChannels({ adminPort, adminTls, tls }: OrdererPlan) {
 const refused = (what: string, channel: string, body: string): DevnetError =>
   new DevnetError(explainOutput(`The orderer did not ${what} the channel ${channel}: ${body.trim().slice(0, 300)}`));
 
-function call(options: RequestOptions, payload?: Buffer): Promise<Answer> {
+function call(options: RequestOptions, payload?: Buffer): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((done, failed) => {
     const asked = request(options, (response) => {
       const chunks: Buffer[] = [];
