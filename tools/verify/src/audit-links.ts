@@ -78,7 +78,10 @@ function hashOf(item: { readonly [member: string]: JsonValue }, surface: string,
  * event whether its MAC is right; its place is checked here: each names the one before in its lane and the newest of other
  * lanes, so that within the period all of them are there, but for newest ones that nothing followed.
  */
-export function linkFaults(events: readonly ExportedEvent[], { from, to }: Period): LinkFault[] {
+export function linkFaults(
+  events: readonly ExportedEvent[],
+  { from, to }: { readonly from: string | null; readonly to: string },
+): LinkFault[] {
   const isOwn = ({ problem, hash }: ExportedEvent): boolean =>
     hash !== null && (problem ?? 'unknown_secret') === 'unknown_secret';
   const own = events.filter(isOwn);
@@ -138,11 +141,6 @@ interface Chained extends Omit<Looked, 'places'> {
   readonly lanes: Lanes;
   /** Places that events name as those before them. */
   readonly named: ReadonlySet<string>;
-}
-
-interface Period {
-  readonly from: string | null;
-  readonly to: string;
 }
 type Lanes = Map<number, Map<number, ExportedEvent>>;
 

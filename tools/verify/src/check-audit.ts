@@ -160,11 +160,9 @@ function compare(report: Reporter, earlier: Export, later: Export): void {
   );
 }
 
-type Fault = Readonly<Record<'step' | 'detail' | 'where', string>>;
-
 function reportFaults(
   report: Reporter,
-  faults: readonly Fault[],
+  faults: readonly Readonly<Record<'step' | 'detail' | 'where', string>>[],
   told: Readonly<Record<'step' | 'ok' | 'more', string>>,
 ): void {
   for (const { step, ...fault } of faults.slice(0, MOST_TOLD)) report.failed(step, fault);

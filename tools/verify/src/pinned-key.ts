@@ -110,11 +110,6 @@ function looksLikeKey(text: string): boolean {
   return /^[^+]+\+[0-9a-f]{8}\+/.test(text);
 }
 
-interface DemoFile {
-  readonly kind: 'dev.json' | 'log.vkey';
-  readonly path: string;
-}
-
 /** The files of `npm start` for tools: one while it is running, and the key, which stays after a stop. */
 const KINDS = ['dev.json', 'log.vkey'] as const;
 
@@ -122,7 +117,10 @@ const KINDS = ['dev.json', 'log.vkey'] as const;
  * Searches `.sealgate/dev.json`, else `.sealgate/log.vkey`, in the directory and those above it. A file that another
  * user can write decides what is trusted, so it must be named explicitly: throws UnreadableError for such a file.
  */
-function findDemoFile(directory: string, uid: number | undefined): DemoFile | undefined {
+function findDemoFile(
+  directory: string,
+  uid: number | undefined,
+): { readonly kind: 'dev.json' | 'log.vkey'; readonly path: string } | undefined {
   let folder = resolve(directory);
   for (;;) {
     for (const kind of KINDS) {

@@ -22,16 +22,14 @@ interface FoundTile {
   readonly hashes: Buffer;
 }
 
-interface MissingTile {
-  readonly path: string;
-  readonly problem: string;
-}
-
 /**
  * Reads one tile from a directory of C2SP tiles. Where a partial tile is not there any more, the same tile in a wider form
  * holds its hashes too, as C2SP tlog-tiles lets clients do. Throws UnreadableError when a file is there and cannot be read.
  */
-async function readTile(directory: string, tile: TileId): Promise<FoundTile | MissingTile> {
+async function readTile(
+  directory: string,
+  tile: TileId,
+): Promise<FoundTile | { readonly path: string; readonly problem: string }> {
   const path = tilePath(tile);
   const wanted = tile.width * HASH_BYTES;
   for (const width of await widthsOf(directory, tile)) {
