@@ -68,9 +68,7 @@ export interface Finding {
   readonly of?: string;
 }
 
-type Verdict = 'met' | 'met, below the aim' | 'MISSED' | 'withheld';
-
-export function verdictOn({ target, value }: Finding): Verdict {
+export function verdictOn({ target, value }: Finding): 'met' | 'met, below the aim' | 'MISSED' | 'withheld' {
   const { limit, better, aim }: Target = targets[target];
   if (value === undefined || Number.isNaN(value)) return 'withheld';
   const reaches = (line: number): boolean => (better === 'higher' ? value >= line : value <= line);

@@ -116,7 +116,11 @@ class Round {
   }
 
   /** Results of the measured time are taken at its end, before the drain. */
-  async #measure(usage: UsageWatch, startedAt: number, idle: Promise<void>): Promise<Measured> {
+  async #measure(
+    usage: UsageWatch,
+    startedAt: number,
+    idle: Promise<void>,
+  ): Promise<Omit<LoadResult, 'succeeded' | 'refused' | 'unlike' | 'unanswered' | 'firstProblem'>> {
     const stop = this.#stopSending();
     await Promise.race([idle, ...this.#atMostMs().map(after)]);
     clearTimeout(stop);
@@ -175,7 +179,5 @@ class Round {
     if (!goesOn) this.#onIdle();
   }
 }
-
-type Measured = Omit<LoadResult, 'succeeded' | 'refused' | 'unlike' | 'unanswered' | 'firstProblem'>;
 
 const after = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds).unref());

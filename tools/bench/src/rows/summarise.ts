@@ -6,12 +6,10 @@ import type { Row, Summary } from './row.ts';
 
 const cores = cpus().length;
 
-interface Results {
-  readonly row: Pick<Row, 'name' | 'recordsPerRequest'>;
-  readonly rounds: readonly LoadResult[];
-}
-
-export function summarise({ row, rounds }: Results, peakMebibytes: number): Summary {
+export function summarise(
+  { row, rounds }: { readonly row: Pick<Row, 'name' | 'recordsPerRequest'>; readonly rounds: readonly LoadResult[] },
+  peakMebibytes: number,
+): Summary {
   const of = (value: (round: LoadResult) => number): number => median(rounds.map(value));
   const cpuUs = (process: string): number =>
     of(({ cpuMs, measured }) => ((cpuMs[process] ?? Number.NaN) * 1_000) / measured);

@@ -6,16 +6,13 @@ import type { Row } from '../rows/row.ts';
 
 export type EchoName = 'node-echo' | 'express-echo' | 'express-packages' | 'express-page';
 
-interface EchoServer {
-  readonly pid: number;
-  readonly port: number;
-  stop(): void;
-}
-
 const startWithinMs = 20_000;
 
 /** Starts one of the yardstick servers in a process of its own under this same Node; `file` is its log, or its page. */
-export async function startEchoServer(name: EchoName, file: string): Promise<EchoServer> {
+export async function startEchoServer(
+  name: EchoName,
+  file: string,
+): Promise<{ readonly pid: number; readonly port: number; stop(): void }> {
   const child = fork(join(import.meta.dirname, 'echo.ts'), [name, file], {
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
