@@ -40,7 +40,13 @@ describe('policies', () => {
     });
     expectProblem(await site.admin('POST', '/policies', { policy_version: 'v1' }), 'ALREADY_EXISTS');
     expect((await site.admin('GET', '/policies/v1')).body).toEqual(made.body);
-    expect((await site.admin('PATCH', '/policies/v1', { rules: null })).body.rules).toBeNull();
+    const cleared = await site.admin('PATCH', '/policies/v1', { rules: null });
+    expect(cleared.body.rules).toBeNull();
+    // Removing what is not there changes nothing, not even the time of the last change.
+    expect((await site.admin('PATCH', '/policies/v1', { rules: null })).body).toEqual(cleared.body);
+    const refused = await site.admin('PATCH', '/policies/v1', { status: null });
+    expectProblem(refused, 'INVALID_REQUEST');
+    expect(refused.body.errors).toMatchObject([{ in: 'body', pointer: '/status' }]);
     expect((await site.admin('PATCH', '/policies/v1', { status: 'active' })).body.status).toBe('active');
     expectProblem(await site.admin('PATCH', '/policies/v1', { rules }), 'IN_USE');
     expectProblem(await site.admin('PATCH', '/policies/v1', { status: 'draft' }), 'INVALID_STATE_TRANSITION', {
@@ -100,6 +106,11 @@ describe('venues', () => {
     const changed = await site.admin('PATCH', '/venues/a?environment=paged', { name: 'New' });
     expect(changed.body).toMatchObject({ name: 'New', active: true });
     expectProblem(await site.admin('PATCH', '/venues/a', { name: 'New' }), 'NOT_FOUND');
+    for (const name of ['name', 'active']) {
+      const refused = await site.admin('PATCH', '/venues/a?environment=paged', { [name]: null });
+      expectProblem(refused, 'INVALID_REQUEST');
+      expect(refused.body.errors).toMatchObject([{ in: 'body', pointer: `/${name}` }]);
+    }
     expectProblem(await site.admin('POST', '/venues', { venue_id: 'a b', name: 'x' }), 'INVALID_REQUEST');
     expectProblem(await site.admin('POST', '/venues', { venue_id: 'x' }), 'INVALID_REQUEST');
   });

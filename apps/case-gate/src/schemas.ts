@@ -2,7 +2,7 @@ import { enumOf, instantText, lineOfText, orNull } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 
 /** What models are made of. */
-export { closedObject, enumOf, lineOfText, named } from '@sealgate/schemas';
+export { answered, answerOf, changeOf, closedObject, enumOf, lineOfText, named } from '@sealgate/schemas';
 
 /** Maximum body of the public listener. */
 export const BODY_MAX_BYTES = 262_144;

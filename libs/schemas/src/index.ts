@@ -1,4 +1,7 @@
 export {
+  answered,
+  answerOf,
+  changeOf,
   closedObject,
   double,
   enumOf,
@@ -12,7 +15,6 @@ export {
   openObject,
   orNull,
   schemaJson,
-  unlimited,
   type JsonObject,
   type NamedSchema,
 } from './schemas.ts';

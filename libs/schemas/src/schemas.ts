@@ -1,14 +1,18 @@
 import type { JsonValue } from '@sealgate/json';
 import {
   type SchemaOptions,
+  type Static,
   type TLiteral,
+  type TNull,
   type TNumber,
   type TObject,
+  type TOptional,
   type TProperties,
   type TSchema,
   type TString,
   type TUnion,
   Type,
+  TypeGuard,
 } from '@sinclair/typebox';
 
 /** A value that may be null. */
@@ -19,11 +23,52 @@ export const orNull = <Schema extends TSchema>(schema: Schema, options?: SchemaO
 export const isNullable = (schema: TSchema): boolean =>
   (schema['anyOf'] as TSchema[] | undefined)?.at(-1)?.['type'] === 'null';
 
+type Nulled<Members extends TProperties> = {
+  [Name in keyof Members]: Members[Name] extends TOptional<infer Schema extends TSchema>
+    ? TUnion<[Schema, TNull]>
+    : Members[Name];
+};
+
+/** Each member of a model, made by `make`; an optional one is null where it has no value. */
+function nulled<Members extends TProperties>(
+  { properties }: TObject<Members>,
+  make: (schema: TSchema) => TSchema,
+): Nulled<Members> {
+  const members = Object.entries(properties).map(([name, schema]) => [
+    name,
+    TypeGuard.IsOptional(schema) ? orNull(make(schema)) : make(schema),
+  ]);
+  // The same members: what `make` returns has the same values.
+  return Object.fromEntries(members) as Nulled<Members>;
+}
+
 /**
- * A member of a model as an answer describes it: limits of requests are not repeated. Named schemas are the same in
- * both.
+ * A model as answers describe it: limits of requests are not repeated, and an optional member without a value is null.
+ * Named schemas are the same in both.
  */
-export function unlimited(schema: TSchema): TSchema {
+export function answered<Members extends TProperties>(model: TObject<Members>): TObject<Nulled<Members>> {
+  return Type.Object(nulled(model, unlimited));
+}
+
+/** The body of a change (RFC 7396): an omitted member stays as it is, and null removes an optional one. */
+export function changeOf<Members extends TProperties>(model: TObject<Members>) {
+  return closedObject(Type.Partial(Type.Object(nulled(model, (schema) => schema))).properties);
+}
+
+/** What an answer is made of: a record with its members, of which those that may be null may be absent. */
+type Answerable<Answer> = {
+  readonly [Name in keyof Answer as null extends Answer[Name] ? never : Name]: Answer[Name];
+} & { readonly [Name in keyof Answer as null extends Answer[Name] ? Name : never]?: Answer[Name] | undefined };
+
+/** The members of a record that an answer has; null without a value. */
+export function answerOf<Answer extends TObject>(answer: Answer, record: Answerable<Static<Answer>>): Static<Answer> {
+  const members: Readonly<Record<string, unknown>> = record;
+  const shown: Record<string, unknown> = {};
+  for (const name in answer.properties) shown[name] = members[name] ?? null;
+  return shown;
+}
+
+function unlimited(schema: TSchema): TSchema {
   if (isNullable(schema)) return orNull(unlimited((schema['anyOf'] as [TSchema])[0]));
   if (schema['type'] === 'string' && schema['format'] === undefined) return Type.String();
   if (schema['type'] === 'array') return Type.Array(Type.String());

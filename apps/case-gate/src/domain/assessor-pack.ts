@@ -12,7 +12,7 @@ import {
   type TimelineEvent,
 } from './case-record.ts';
 import { noCase } from './case-lifetime.ts';
-import { answerOf } from './model.ts';
+import { answerOf } from '../schemas.ts';
 
 /** Everything about one case, from one snapshot. */
 export interface CaseFile {

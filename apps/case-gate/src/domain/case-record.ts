@@ -2,6 +2,7 @@ import type { KeyedHasher } from '@sealgate/auth';
 import { canonicalHash, canonical, type JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import {
+  answered,
   CaseId,
   closedObject,
   enumOf,
@@ -20,7 +21,7 @@ import {
   VenueIds,
 } from '../schemas.ts';
 import { CaseStatus } from './case-states.ts';
-import { answered, type RecordOf } from './model.ts';
+import type { RecordOf } from './model.ts';
 import { isAuthentic, macOf } from './versioned-record.ts';
 
 const Metadata = Type.Object(

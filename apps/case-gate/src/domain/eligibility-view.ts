@@ -1,8 +1,8 @@
 import { sealEligibility, type DocumentSigner } from '@sealgate/envelope';
 import { Type } from '@sinclair/typebox';
-import { enumOf, named, OrNull, Text, Texts, Time } from '../schemas.ts';
+import { answerOf, enumOf, named, OrNull, Text, Texts, Time } from '../schemas.ts';
 import { CurrentDecision, storedStatus, type EligibilityRecord, type LossReview } from './eligibility-record.ts';
-import { answerOf, type RecordOf } from './model.ts';
+import type { RecordOf } from './model.ts';
 
 const EligibilityStatus = enumOf(
   'EligibilityStatus',

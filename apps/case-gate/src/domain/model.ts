@@ -1,6 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { instantOf } from '@sealgate/json';
-import { unlimited } from '@sealgate/schemas';
-import { Type, TypeGuard, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
+import { TypeGuard, type Static, type TProperties, type TSchema } from '@sinclair/typebox';
 
 /**
  * The model of a thing is a schema: its members are the columns of the row, the members of the record that the domain
@@ -12,25 +12,6 @@ export type RecordOf<Schema extends TSchema> = Readonly<Static<Schema>>;
 export interface Model<Record> {
   readonly static: Record;
   readonly properties: TProperties;
-}
-
-/** The same members as an answer describes them: limits of requests are not repeated. */
-export function answered<Model extends TObject>(model: Model): Model {
-  const members = Object.entries(model.properties).map(([name, schema]) => [
-    name,
-    TypeGuard.IsOptional(schema) ? Type.Optional(unlimited(schema)) : unlimited(schema),
-  ]);
-  // The static type is that of the model.
-  return Type.Object(Object.fromEntries(members) as Model['properties']) as unknown as Model;
-}
-
-/** The members of a record that an answer has. */
-export function answerOf<Answer extends TObject>(answer: Answer, record: RecordOf<Answer>): Static<Answer> {
-  const members: Readonly<Record<string, unknown>> = record;
-  const answered: Record<string, unknown> = {};
-  for (const name in answer.properties) answered[name] = members[name];
-  // Every member of the answer is one of the record's.
-  return answered;
 }
 
 /**
@@ -46,6 +27,16 @@ export function readRow<Record>({ properties }: Model<Record>, row: Readonly<{ [
   }
   // The statement selects the columns of the model.
   return record as Record;
+}
+
+/** A record after a change, whose null removes an optional member; the same record where nothing changes. */
+export function changedRecord<Row extends { readonly [column: string]: unknown }>(
+  model: Model<Row>,
+  record: Row,
+  change: object,
+): Row {
+  const changed = readRow(model, { ...record, ...change });
+  return isDeepStrictEqual(changed, record) ? record : changed;
 }
 
 function inOneForm(value: unknown, schema: TSchema): unknown {

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import {
+  answered,
   closedObject,
   enumOf,
   Environment,
@@ -12,7 +13,7 @@ import {
   Text,
   Time,
 } from '../schemas.ts';
-import { answered, type RecordOf } from './model.ts';
+import type { RecordOf } from './model.ts';
 import type { RecordedKind } from './signed-row.ts';
 
 const ruling = { decision: Outcome, reason_codes: Type.Array(ReasonCode, { maxItems: 20 }) };

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { closedObject, Environment, Name, named, Time, VenueId } from '../schemas.ts';
-import { answered, type RecordOf } from './model.ts';
+import { answered, changeOf, closedObject, Environment, Name, named, Time, VenueId } from '../schemas.ts';
+import type { RecordOf } from './model.ts';
 import type { RecordedKind } from './signed-row.ts';
 
 /** A place to enter. */
@@ -29,11 +29,11 @@ export const VENUES: RecordedKind<Venue> = {
 const { environment, venue_id, ...shown } = answered(Type.Omit(Venue, ['record_version'])).properties;
 export const VenueAnswer = named('Venue', Type.Object({ venue_id, environment, ...shown }));
 
-const given = Type.Partial(Type.Omit(Venue, ['environment', 'venue_id', 'record_version', 'created_at', 'updated_at']));
-export const VenueChange = closedObject(given.properties);
+const given = Type.Omit(Venue, ['environment', 'venue_id', 'record_version', 'created_at', 'updated_at']);
+export const VenueChange = changeOf(given);
 export const NewVenue = closedObject({
   venue_id: VenueId,
   environment: Type.Optional(Environment),
-  ...given.properties,
+  ...Type.Partial(given).properties,
   name: Name,
 });

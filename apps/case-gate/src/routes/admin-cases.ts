@@ -15,8 +15,7 @@ import {
   type TimelineEvent,
 } from '../domain/case-record.ts';
 import { CASE_STATUSES, CaseStatus } from '../domain/case-states.ts';
-import { answerOf } from '../domain/model.ts';
-import { CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
+import { answerOf, CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import {
   dateOf,
   EnvironmentQuery,

@@ -4,8 +4,7 @@ import { closedObject, listQuery, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { SignedKeys } from '../data/keys-store.ts';
 import { Key, type KeyGrants } from '../domain/key.ts';
-import { answered } from '../domain/model.ts';
-import { DEFAULT_ENVIRONMENT } from '../schemas.ts';
+import { answered, DEFAULT_ENVIRONMENT } from '../schemas.ts';
 import { EnvironmentQuery, environmentQuery, type AdminPorts } from './admin-base.ts';
 
 const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scopes']).properties, ...keyTerms });

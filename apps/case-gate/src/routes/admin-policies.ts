@@ -4,9 +4,8 @@ import { listQuery, type Route } from '@sealgate/http';
 import type { Static } from '@sinclair/typebox';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedPolicy, rulesText } from '../domain/manage-policies.ts';
-import { answerOf } from '../domain/model.ts';
 import { NewPolicy, PolicyAnswer, PolicyChange, type Policy } from '../domain/policy.ts';
-import { PolicyVersion } from '../schemas.ts';
+import { answerOf, PolicyVersion } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
 export interface AdminPoliciesPorts extends AdminPorts {

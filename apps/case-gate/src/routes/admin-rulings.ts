@@ -7,9 +7,8 @@ import { noCase } from '../domain/case-lifetime.ts';
 import { factsOf, type CaseFacts } from '../domain/case-facts.ts';
 import { explainRules } from '../domain/policy-rules.ts';
 import type { Policy, PolicyRules } from '../domain/policy.ts';
-import { answerOf } from '../domain/model.ts';
 import { rulesOf, tryPolicy, type TriedCase, type TryPorts } from '../domain/manage-policies.ts';
-import { Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
+import { answerOf, Outcome, PolicyVersion, Text, Texts, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery } from './admin-base.ts';
 import { ofCase } from './admin-cases.ts';
 

@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@sealgate/errors';
 import { ADMIN_LIST_RANGE, adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { listQuery, type Route } from '@sealgate/http';
 import type { SignedRows } from '../data/signed-rows.ts';
-import { answerOf } from '../domain/model.ts';
-import { NewVenue, VenueAnswer, VenueChange, type Venue } from '../domain/venue.ts';
-import { VenueId } from '../schemas.ts';
+import { changedRecord } from '../domain/model.ts';
+import { NewVenue, VenueAnswer, VenueChange, VENUES, type Venue } from '../domain/venue.ts';
+import { answerOf, VenueId } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
 
 export interface AdminVenuesPorts extends AdminPorts {
@@ -75,8 +74,8 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
         const venue = await inSql(async (sql) => {
           const known = await venues.lock(sql, place);
           if (known === undefined) throw noVenue();
-          const changed = { ...known, ...context.body };
-          if (isDeepStrictEqual(changed, known)) return known;
+          const changed = changedRecord(VENUES.model, known, context.body);
+          if (changed === known) return known;
           const next = await venues.save(sql, { ...changed, updated_at: new Date(now()).toISOString() });
           await auditChange(context, changeOf('venue.change', next), sql);
           return next;

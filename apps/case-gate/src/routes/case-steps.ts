@@ -17,9 +17,8 @@ import {
 import { CaseStatus } from '../domain/case-states.ts';
 import { decideCase, type Decided, type DecidePorts } from '../domain/decide-case.ts';
 import type { GateCaller } from '../domain/key.ts';
-import { answerOf } from '../domain/model.ts';
 import { sealCase, type SealPorts } from '../domain/seal-case.ts';
-import { BODY_MAX_BYTES, CaseId, PolicyVersion, Text } from '../schemas.ts';
+import { answerOf, BODY_MAX_BYTES, CaseId, PolicyVersion, Text } from '../schemas.ts';
 import { REPLAYED } from './cases.ts';
 
 const route = routeFor<GateCaller>();

@@ -8,8 +8,8 @@ import { CaseAnswer, CreatedCase, NewCase, type CaseRecord } from '../domain/cas
 import { changeCase, noCase, settledCase, withdraw, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import { changeVenues, createCase, type Actor, type CreateCasePorts } from '../domain/create-case.ts';
 import type { GateCaller } from '../domain/key.ts';
-import { answerOf, type RecordOf } from '../domain/model.ts';
-import { BODY_MAX_BYTES, CaseId, VenueIds } from '../schemas.ts';
+import type { RecordOf } from '../domain/model.ts';
+import { answerOf, BODY_MAX_BYTES, CaseId, VenueIds } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();
 

@@ -12,8 +12,7 @@ import { Type } from '@sinclair/typebox';
 import { checkEntry, type CheckPorts, type GateLookup, type EntryIds } from '../domain/check-entry.ts';
 import { GateAnswer } from '../domain/gate-decision.ts';
 import type { GateCaller } from '../domain/key.ts';
-import { answerOf } from '../domain/model.ts';
-import { PolicyVersion, SUBJECT_REF, SubjectRef, VENUE_ID, VenueId } from '../schemas.ts';
+import { answerOf, PolicyVersion, SUBJECT_REF, SubjectRef, VENUE_ID, VenueId } from '../schemas.ts';
 
 const route = routeFor<GateCaller>();
 

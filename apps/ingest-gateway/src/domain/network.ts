@@ -1,7 +1,6 @@
-import { closedObject, named } from '@sealgate/schemas';
+import { answered, closedObject, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { ChannelName, Limits, Name, NetworkId, OrNull, Time } from '../schemas.ts';
-import { answered } from './model.ts';
 
 /** A network: its keys write to its channels, within its limits. */
 const Network = Type.Object({
@@ -33,7 +32,7 @@ export const NewNetwork = closedObject({
 export const NetworkView = named(
   'Network',
   Type.Object({
-    ...answered(Network.properties),
-    limits: named('NetworkLimits', Type.Object(answered(Limits.properties))),
+    ...answered(Network).properties,
+    limits: named('NetworkLimits', answered(Limits)),
   }),
 );

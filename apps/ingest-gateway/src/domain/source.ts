@@ -1,7 +1,6 @@
-import { closedObject, enumOf, lineOfText, named } from '@sealgate/schemas';
+import { changeOf, closedObject, enumOf, lineOfText, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { DEFAULT_MAX_BYTES, MOST_BYTES } from './body-budget.ts';
-import { nullable } from './model.ts';
 import { AssetType, ChannelName, Limits, Name, Text, Time } from '../schemas.ts';
 
 export const SCHEME_NAMES = ['standard-webhooks', 'github', 'stripe', 'shopify', 'slack', 'hmac', 'token'] as const;
@@ -116,9 +115,10 @@ export const GivenSettings = Type.Partial(Type.Object({ ...settings, signature: 
 export type GivenSettings = Readonly<Static<typeof GivenSettings>>;
 
 /** Null resets a setting to the default of the scheme; signature and token are given whole. */
-export const SettingsChange = Type.Partial(
-  Type.Object({ ...nullable(settings), signature: GivenSignature, token: GivenToken }),
-);
+export const SettingsChange = Type.Object({
+  ...GivenSettings.properties,
+  ...changeOf(Type.Partial(Type.Object(settings))).properties,
+});
 export type SettingsChange = Readonly<Static<typeof SettingsChange>>;
 
 /** A secret as it is stored. */

@@ -5,10 +5,10 @@ import { AppError } from '@sealgate/errors';
 import { closedObject, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
+import { answered } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import { KeyGrants } from '../domain/key.ts';
 import { findNetwork, type NetworkStore } from '../domain/manage-networks.ts';
-import { answered } from '../domain/model.ts';
 import { checkBurst } from './admin-networks.ts';
 import { IdText, Name, Text } from '../schemas.ts';
 
@@ -16,7 +16,7 @@ const { limits, ...asked } = Type.Partial(KeyGrants).properties;
 const MintBody = closedObject({ label: Name, ...asked, ...keyTerms, limits });
 
 // A text in answers, so that clients accept forms that are added later.
-const view = keyView<KeyGrants>({ members: { ...answered(KeyGrants.properties), record: Text } });
+const view = keyView<KeyGrants>({ members: { ...answered(KeyGrants).properties, record: Text } });
 
 export interface AdminKeysPorts {
   readonly networks: NetworkStore;

@@ -1,9 +1,9 @@
 import { closedObject, enumOf, named } from '@sealgate/http';
 import { defined } from '@sealgate/json';
+import { answered, answerOf } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { DEFAULT_MAX_BYTES } from '../domain/body-budget.ts';
 import { pathOfSource } from '../domain/caller.ts';
-import { answered, answerOf } from '../domain/model.ts';
 import { PRESET_NAMES } from '../domain/schemes/presets.ts';
 import { SCHEMES } from '../domain/schemes/schemes.ts';
 import {
@@ -46,8 +46,9 @@ export const SourceChangeBody = closedObject({
   ...SettingsChange.properties,
 });
 
-const { sealed: _sealed, ...secretMembers } = answered(KeptSecret.properties);
-const { sourceId, networkId, name, scheme, enabled, createdAt, changedAt } = answered(Source.properties);
+const { sealed: _sealed, ...secretMembers } = answered(KeptSecret).properties;
+const { sourceId, networkId, name, scheme, enabled, createdAt, changedAt } = answered(Source).properties;
+const SettingsRow = answered(GivenSettings);
 
 /** A source as the admin API returns it, without secrets. */
 export const SourceRow = named(
@@ -65,7 +66,7 @@ export const SourceRow = named(
     ),
     secrets: Type.Array(named('SourceSecret', Type.Object(secretMembers))),
     enabled,
-    ...answered(GivenSettings.properties),
+    ...SettingsRow.properties,
     typeFrom: OrNull(Type.String({ description: 'The default of the scheme where the source has none.' })),
     deliveryIdFrom: OrNull(
       Type.String({
@@ -92,7 +93,7 @@ export function sourceRowOf(source: Source, publicUrl: string | undefined): Stat
     path,
     url: publicUrl === undefined ? null : publicUrl + path,
     secrets: secrets.map(({ sealed: _, ...secret }) => secret),
-    ...answerOf(GivenSettings, settings),
+    ...answerOf(SettingsRow, settings),
     typeFrom: type === undefined ? (typeFrom ?? null) : null,
     deliveryIdFrom: deliveryIdFrom ?? null,
     toleranceSeconds,
