@@ -10,8 +10,8 @@ beforeAll(async () => {
 }, SETUP_MS);
 afterAll(() => at.stop());
 
-/** For each column another value, with the consequence; null: the column decides nothing. */
-type Edits = Readonly<Record<string, string | null>>;
+/** For each column other values; null: the column decides nothing. */
+type Edits = Readonly<Record<string, string | readonly string[] | null>>;
 
 const SECOND_LATER = (column: string) => `${column} + interval '1 second'`;
 
@@ -45,7 +45,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     environment: `'test'`,
     policy_version: `'moved'`,
     status: `'retired'`,
-    rules: `replace(rules, 'approve', 'refer')`,
+    rules: [`replace(rules, 'approve', 'refer')`, 'NULL'],
     created_at: SECOND_LATER('created_at'),
     updated_at: SECOND_LATER('updated_at'),
     record_version: '0',
@@ -74,8 +74,13 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
 };
 
 const decided = Object.entries(EDITS).flatMap(([table, edits]) =>
-  Object.entries(edits).flatMap(([column, value]) => (value === null ? [] : [[table, column, value] as const])),
+  Object.entries(edits).flatMap(([column, values]) =>
+    [values ?? []].flat().map((value) => [table, column, value] as const),
+  ),
 );
+
+/** A key that is not revoked has no value here that could be removed; `undo.int.spec.ts` removes that of one that is. */
+const WITHOUT_VALUE = 'api_keys.revoked_at';
 
 describe('a column', () => {
   it('is either edited below or listed as not deciding anything', async () => {
@@ -88,6 +93,20 @@ describe('a column', () => {
         columns: Object.keys(EDITS[table]).sort(),
       });
     }
+  });
+
+  it('that may be null is also edited to null', async () => {
+    const nullable = await at.run(
+      `SELECT relname || '.' || attname AS name FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+        WHERE c.relnamespace = 'gate'::regnamespace AND relname = ANY ($1) AND attnum > 0 AND NOT attisdropped AND NOT attnotnull`,
+      [[...TABLES]],
+    );
+    const decides = new Set(decided.map(([table, column]) => `${table}.${column}`));
+    const names = nullable
+      .map(({ name }) => String(name))
+      .filter((name) => decides.has(name) && name !== WITHOUT_VALUE);
+    const removed = decided.filter(([, , value]) => value === 'NULL').map(([table, column]) => `${table}.${column}`);
+    expect(removed.toSorted()).toEqual(names.toSorted());
   });
 
   it.each(decided)(
