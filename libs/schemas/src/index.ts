@@ -16,5 +16,6 @@ export {
   orNull,
   schemaJson,
   type JsonObject,
+  type MembersOf,
   type NamedSchema,
 } from './schemas.ts';

@@ -75,6 +75,19 @@ function unlimited(schema: TSchema): TSchema {
   return schema['type'] === 'integer' ? Type.Integer() : schema;
 }
 
+/**
+ * The members of a model whose type stands elsewhere, without TypeBox: `Type.Object({ ... } satisfies MembersOf<Receipt>)`
+ * compiles only while both have the same members, with the same optional ones, and each value of the model is one of the
+ * type.
+ */
+export type MembersOf<Thing> = {
+  readonly [Name in keyof Thing]-?: (Partial<Pick<Thing, Name>> extends Pick<Thing, Name>
+    ? TOptional<TSchema>
+    : TSchema) & {
+    readonly static: Thing[Name];
+  };
+};
+
 /** One line of text, such as an id or a name. Lengths count code points; control characters are refused. */
 export function lineOfText(length: { readonly min: number; readonly max: number }): TString {
   return Type.String({ minLength: length.min, maxLength: length.max, pattern: '^[^\\x00-\\x1f\\x7f]*$' });

@@ -1,15 +1,13 @@
 import type { Database } from '@sealgate/storage';
-import type { LoggedDecision } from '../domain/gate-decision.ts';
+import { LoggedDecision } from '../domain/gate-decision.ts';
 import { SCHEMA } from '../gate-migrations.ts';
 import type { GateDecision as Row, Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { answerOf } from '../schemas.ts';
 
-interface DecisionFilter {
-  readonly environment: string;
-  readonly subjectRef?: string;
-  readonly venueId?: string;
-  readonly decision?: 'allow' | 'deny';
-  readonly reasonCode?: string;
-  readonly keyId?: string;
+interface DecisionFilter extends Pick<LoggedDecision, 'environment'> {
+  readonly equal: Partial<
+    Pick<LoggedDecision, 'subject_ref' | 'venue_id' | 'decision' | 'key_id'> & { readonly reason_code: string }
+  >;
   /** Inclusive. */
   readonly from?: Date;
   /** Exclusive. */
@@ -39,28 +37,28 @@ export function decisionsStore(pool: Database['pool']): DecisionsStore {
   let client: PrismaClient | undefined;
   const prisma = async () => (client ??= await openPrisma(pool));
   return {
-    async list({ from, to, ...equal }, { limit, before }) {
+    async list({ environment, equal, from, to }, { limit, before }) {
       const times = { ...(from === undefined ? {} : { gte: from }), ...(to === undefined ? {} : { lt: to }) };
-      const where: Prisma.GateDecisionWhereInput = { ...equal, evaluatedAt: times };
+      const where: Prisma.GateDecisionWhereInput = { environment, ...equal, evaluated_at: times };
       if (before !== undefined) {
-        where.OR = [{ evaluatedAt: { lt: before.at } }, { evaluatedAt: before.at, decisionId: { lt: before.id } }];
+        where.OR = [{ evaluated_at: { lt: before.at } }, { evaluated_at: before.at, decision_id: { lt: before.id } }];
       }
-      const orderBy = [{ evaluatedAt: 'desc' as const }, { decisionId: 'desc' as const }];
+      const orderBy = [{ evaluated_at: 'desc' as const }, { decision_id: 'desc' as const }];
       return (await (await prisma()).gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
     },
     async inOrder({ process, after, limit }) {
       // Ids are `gd_<process>_<number>` and sort bytewise in chain order.
       const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
-      const decisionId = { gt: after ?? prefix, lt: `${prefix}~` };
+      const decision_id = { gt: after ?? prefix, lt: `${prefix}~` };
       const found = (await prisma()).gateDecision.findMany({
-        where: { decisionId },
-        orderBy: { decisionId: 'asc' },
+        where: { decision_id },
+        orderBy: { decision_id: 'asc' },
         take: limit,
       });
       return (await found).map(decisionOf);
     },
     async find(decisionId) {
-      const row = await (await prisma()).gateDecision.findUnique({ where: { decisionId } });
+      const row = await (await prisma()).gateDecision.findUnique({ where: { decision_id: decisionId } });
       return row === null ? undefined : decisionOf(row);
     },
   };
@@ -74,24 +72,13 @@ async function openPrisma(pool: Database['pool']): Promise<PrismaClient> {
   return new PrismaClient({ adapter: new PrismaPg(pool, { schema: SCHEMA }) });
 }
 
-function decisionOf(row: Row): LoggedDecision {
-  return {
-    decision_id: row.decisionId,
-    process: row.process,
+function decisionOf({ reason_code, hash, ...row }: Row): LoggedDecision {
+  return answerOf(LoggedDecision, {
+    ...row,
     seq: Number(row.seq),
-    environment: row.environment,
-    key_id: row.keyId,
-    request_id: row.requestId,
-    subject_ref: row.subjectRef,
-    venue_id: row.venueId,
-    action: row.action,
     decision: row.decision === 'allow' ? 'allow' : 'deny',
-    reason_codes: [row.reasonCode],
-    fail_closed: row.failClosed,
-    policy_version: row.policyVersion,
-    ledger_record_id: row.ledgerRecordId,
-    record_version: row.recordVersion,
-    evaluated_at: row.evaluatedAt.toISOString(),
-    hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
-  };
+    reason_codes: [reason_code],
+    evaluated_at: row.evaluated_at.toISOString(),
+    hash: hash === null ? null : Buffer.from(hash).toString('hex'),
+  });
 }

@@ -1,5 +1,7 @@
+import type { ChainedDecision } from '@sealgate/envelope';
+import type { MembersOf } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
-import { named, OrNull, Text, Time, Verdict } from '../schemas.ts';
+import { named, OrNull, Sha256, Text, Time, Verdict } from '../schemas.ts';
 import type { RecordOf } from './model.ts';
 
 /** Reasons that say nothing about the subject: a fact could not be established. */
@@ -48,11 +50,11 @@ export const LoggedDecision = named(
     ledger_record_id: OrNull(Text),
     record_version: OrNull(Type.Integer()),
     evaluated_at: Time,
-    hash: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
+    hash: OrNull(Sha256, {
       description:
         'Hash chain of the process: SHA-256 over the canonical form (RFC 8785) of the other members and `prev_hash`, the hash of the previous decision or null. Null for decisions written by an earlier version.',
     }),
-  }),
+  } satisfies MembersOf<ChainedDecision & { readonly hash: string | null }>),
 );
 export type LoggedDecision = RecordOf<typeof LoggedDecision>;
 

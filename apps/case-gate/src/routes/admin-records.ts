@@ -69,14 +69,13 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
     errors: [],
     async handler({ query }) {
       const environment = environmentOf({}, query);
-      const { subject_ref: subjectRef, venue_id: venueId, decision, reason_code: reasonCode, key_id: keyId } = query;
-      const { from, to } = query;
-      const listed = [subjectRef, venueId, decision, from, to, reasonCode, keyId].map((filter) => filter ?? '');
+      const { subject_ref, venue_id, decision, reason_code, key_id, from, to } = query;
+      const listed = [subject_ref, venue_id, decision, from, to, reason_code, key_id].map((filter) => filter ?? '');
       const page = readPage(query, ports.cursors, ['decisions', environment, ...listed]);
-      const equal = { subjectRef, venueId, decision, reasonCode, keyId };
-      const filters = defined({ ...equal, from: dateOf(from), to: dateOf(to) });
+      const equal = defined({ subject_ref, venue_id, decision, reason_code, key_id });
+      const times = defined({ from: dateOf(from), to: dateOf(to) });
       const before = timePositionOf(page.after);
-      const rows = await ports.decisions.list({ environment, ...filters }, { limit: page.limit + 1, before });
+      const rows = await ports.decisions.list({ environment, equal, ...times }, { limit: page.limit + 1, before });
       const position = (row: LoggedDecision) => timePosition(new Date(row.evaluated_at), row.decision_id);
       return { status: 200, body: page.answer(rows, { item: (row) => row, position }) };
     },
