@@ -94,7 +94,7 @@ describe('a plain write', () => {
         type: n % 3 === 0 ? 'lost' : 'whole',
         data: {},
       }));
-      return { ...writeOf([]), assets: sent, batchSize: 1, continueOnError };
+      return { ...writeOf([]), body: { assets: sent, options: { batchSize: 1, continueOnError } } };
     };
     await answer(request(0, true));
     await halt(sql, 'acme.lost');

@@ -115,7 +115,7 @@ function publicAppOf(
     now,
     pause: (ms) => delay(ms),
     answerWithinMs,
-    onAnswer: answerMetrics(metrics).answered,
+    onAnswer: answerMetrics(metrics),
   });
   const cursors = cursorCodec({
     hasher: serverSecrets.derive('peer cursors'),

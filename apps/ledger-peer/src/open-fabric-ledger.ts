@@ -26,7 +26,10 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
     assets: ledgerMetrics.watch(assets),
     log: undefined,
     administration: undefined,
-    credentials: () => Promise.resolve(client.credentials()),
+    async credentials() {
+      const state = client.credentials();
+      return { ...state, problems: [...state.problems] };
+    },
     health: () => client.health(probes),
     waiting,
   };

@@ -7,7 +7,7 @@ import type { Database, DatabaseCheck } from '@sealgate/storage';
 import type { PeerConfig } from './config.ts';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
-import type { PublicLog } from './domain/read-assets.ts';
+import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
 

@@ -1,4 +1,5 @@
 import type { Metrics } from '@sealgate/observability';
+import type { SyncAnswer } from './domain/answer-sync.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 
 const OUTCOMES = [
@@ -76,27 +77,17 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   };
 }
 
-interface AnswerMetrics {
-  readonly answered: (answer: {
-    readonly status: number;
-    readonly isAsync: boolean;
-    readonly replayed: boolean;
-  }) => void;
-}
-
 /** Metrics of the responses to writes. */
-export function answerMetrics(metrics: Metrics): AnswerMetrics {
+export function answerMetrics(metrics: Metrics): (answer: Pick<SyncAnswer, 'status' | 'isAsync' | 'replayed'>) => void {
   const answers = metrics.counter({
     name: 'peer_writes_answered_total',
     help: 'Writes answered with 2xx: done, pending, queued (respond-async), or repeated.',
     labels: { answer: ['done', 'pending', 'queued', 'replayed'] },
   });
   for (const answer of ['done', 'pending', 'queued', 'replayed'] as const) answers.child({ answer });
-  return {
-    answered({ status, isAsync, replayed }) {
-      const answer = replayed ? 'replayed' : isAsync ? 'queued' : status === 202 ? 'pending' : 'done';
-      answers.inc({ answer });
-    },
+  return ({ status, isAsync, replayed }) => {
+    const answer = replayed ? 'replayed' : isAsync ? 'queued' : status === 202 ? 'pending' : 'done';
+    answers.inc({ answer });
   };
 }
 

@@ -11,7 +11,7 @@ export {
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
 export { afterKey, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
-export { DeclaredLoss, type AuditLedgerChange } from './ledger-loss.ts';
+export type { AuditLedgerChange } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';

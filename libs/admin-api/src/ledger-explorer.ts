@@ -1,9 +1,10 @@
 import { AppError } from '@sealgate/errors';
 import { type Route, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
+import { DeclaredLoss } from '@sealgate/schemas';
 import { type Static, Type } from '@sinclair/typebox';
 import { ADMIN_LIST_RANGE, adminBase, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
-import { DeclaredLoss, ledgerCall, noChannel } from './ledger-loss.ts';
+import { ledgerCall, noChannel } from './ledger-loss.ts';
 
 const Text = Type.String();
 const Time = instantText();

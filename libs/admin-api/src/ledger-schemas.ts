@@ -1,6 +1,6 @@
 import { enumOf, instantText, named, orNull } from '@sealgate/http';
+import { DeclaredLoss } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
-import { DeclaredLoss } from './ledger-loss.ts';
 
 // Response schemas of the ledger routes of the admin listener.
 

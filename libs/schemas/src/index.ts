@@ -1,3 +1,4 @@
+export { DeclaredLoss, LostEntries } from './declared-loss.ts';
 export {
   answered,
   answerOf,

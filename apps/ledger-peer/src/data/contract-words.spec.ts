@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { canonical, type JsonValue } from '@sealgate/json';
-import { UnreadableAnswerError, type AssetPage, type NewAsset } from '../domain/asset-ledger.ts';
+import { UnreadableAnswerError, type FoundPage, type NewAsset } from '../domain/asset-ledger.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { contractWords, MissingMemberError } from './contract-words.ts';
 
@@ -107,7 +107,7 @@ describe('the results of a third-party contract', () => {
 
   it('are paged by the contract if it accepts a bookmark', () => {
     const words = wordsOf({ query: ['{bookmark}'] });
-    const page = (value: unknown): AssetPage => words.page(bytes(value), asked);
+    const page = (value: unknown): FoundPage => words.page(bytes(value), asked);
     expect(page({ records: [{ ID: 'z' }, { ID: 'a' }], bookmark: 'more' })).toEqual({
       assets: [{ ID: 'z' }, { ID: 'a' }],
       next: 'more',

@@ -1,12 +1,12 @@
 import { canonical, type JsonValue } from '@sealgate/json';
 import {
   UnreadableAnswerError,
-  type AssetPage,
-  type AssetQuery,
+  type FoundPage,
+  type PageQuery,
   type FoundAsset,
   type NewAsset,
+  type WriteOutcome,
 } from '../domain/asset-ledger.ts';
-import type { FailureCode } from '../domain/asset-result.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
 import { withBareNames } from './record-text.ts';
@@ -18,19 +18,19 @@ export interface ContractWords {
   /** @throws MissingMemberError if an asset lacks a member that is an argument. */
   writeArguments(assets: readonly NewAsset[]): string[];
   readArguments(id: string): string[];
-  queryArguments(query: AssetQuery): string[];
+  queryArguments(query: PageQuery): string[];
   /** The transaction that holds each asset after a write; undefined: that of the write. */
   receipts(
     result: Buffer,
     assets: readonly NewAsset[],
   ): { readonly id: string; readonly transactionId: string | undefined }[];
   /** Decodes a rejection. */
-  refusal(message: string): { readonly code: FailureCode; readonly message: string; readonly id?: string };
+  refusal(message: string): Omit<Extract<WriteOutcome, { outcome: 'refused' }>, 'outcome'>;
   saysAbsent(message: string): boolean;
   /** Undefined: no such asset. @throws UnreadableAnswerError */
   asset(answer: Buffer): FoundAsset | undefined;
   /** @throws UnreadableAnswerError */
-  page(answer: Buffer, query: AssetQuery): AssetPage;
+  page(answer: Buffer, query: PageQuery): FoundPage;
 }
 
 /** The asset cannot be sent: its data lacks a member that is an argument of the mapped transaction. */
@@ -199,7 +199,7 @@ function memberOf({ id, data }: NewAsset, member: string): string {
 }
 
 /** A contract that pages itself: `{records, bookmark}`, like ours. */
-function bookmarkedPage(value: JsonValue, idMember: string): AssetPage | undefined {
+function bookmarkedPage(value: JsonValue, idMember: string): FoundPage | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isObject) return undefined;
   const { records, bookmark } = value;
@@ -224,7 +224,7 @@ function idOf(asset: JsonValue, idMember: string): string {
 }
 
 /** A contract that returns everything: sorted and paged here. */
-function sortedPage(value: JsonValue, { limit, after, idMember }: AssetQuery & { idMember: string }): AssetPage {
+function sortedPage(value: JsonValue, { limit, after, idMember }: PageQuery & { idMember: string }): FoundPage {
   const all = (Array.isArray(value) ? value : [value]).map((asset) => ({ id: idOf(asset, idMember), asset }));
   const sorted = all.sort((one, other) => byCodePoints(one.id, other.id));
   const rest = typeof after === 'string' ? sorted.filter(({ id }) => byCodePoints(id, after) > 0) : sorted;

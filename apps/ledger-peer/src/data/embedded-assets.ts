@@ -14,7 +14,7 @@ import { parseBundlePath, parseTilePath } from '@sealgate/merkle';
 import { DatabaseUnavailableError, type Sql } from '@sealgate/storage';
 import type { AssetLedger, NewAsset, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
-import type { PublicLog } from '../domain/read-assets.ts';
+import type { PublicLog } from '../domain/public-log.ts';
 import { textOfStored } from './record-text.ts';
 import type { WrittenTransaction } from '../domain/asset-result.ts';
 

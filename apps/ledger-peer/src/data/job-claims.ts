@@ -1,4 +1,5 @@
-import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from '../domain/jobs.ts';
+import type { Claim } from '@sealgate/idempotency';
+import type { JobStore, KeptAnswer, KnownClaim } from '../domain/jobs.ts';
 import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
 import type { Statement } from '@sealgate/storage';
 import type { Leases } from './leases.ts';
@@ -30,7 +31,7 @@ export function jobClaims({
   leases,
   now,
 }: JobTable): Pick<JobStore, 'begin' | 'look' | 'keep' | 'forget' | 'leave'> {
-  const find = async ({ claim }: RequestClaim): Promise<ClaimRow | undefined> => {
+  const find = async ({ claim }: Claim): Promise<ClaimRow | undefined> => {
     const [row] = await ask<ClaimRow>({
       name: 'peer claim',
       text: `SELECT job_id, fingerprint, lease_owner, coalesce(lease_until >= now(), false) AS is_held,
@@ -40,7 +41,7 @@ export function jobClaims({
     });
     return row;
   };
-  const look = async (claim: RequestClaim): Promise<KnownClaim | undefined> => {
+  const look = async (claim: Claim): Promise<KnownClaim | undefined> => {
     const row = await find(claim);
     return row === undefined ? undefined : knownClaim(row, claim.acceptable);
   };
@@ -55,13 +56,13 @@ export function jobClaims({
     }
   };
   /** The statement that took the claim got no answer: the same request need not wait for the lease. */
-  const retake = async (row: ClaimRow, claim: RequestClaim): Promise<string | undefined> => {
+  const retake = async (row: ClaimRow, claim: Claim): Promise<string | undefined> => {
     const isLost = row.lease_owner === leases.owner && !leases.holds(row.job_id) && unanswered.has(claim);
     if (!isLost) return undefined;
     const [taken] = await ask<{ job_id: string }>(retakeStatement(row.job_id, leases));
     return taken?.job_id;
   };
-  const begun = (jobId: string, claim: RequestClaim, isNew: boolean) => {
+  const begun = (jobId: string, claim: Claim, isNew: boolean) => {
     unanswered.delete(claim);
     leases.hold(jobId);
     return { kind: 'begun', jobId, isNew } as const;
@@ -118,17 +119,17 @@ const MOST_UNANSWERED = 1000;
 class UnansweredClaims {
   readonly #names = new Set<string>();
 
-  add({ claim }: RequestClaim): void {
+  add({ claim }: Claim): void {
     const [oldest] = this.#names;
     if (oldest !== undefined && this.#names.size >= MOST_UNANSWERED) this.#names.delete(oldest);
     this.#names.add(claim.toString('latin1'));
   }
 
-  has({ claim }: RequestClaim): boolean {
+  has({ claim }: Claim): boolean {
     return this.#names.has(claim.toString('latin1'));
   }
 
-  delete({ claim }: RequestClaim): void {
+  delete({ claim }: Claim): void {
     if (this.#names.size > 0) this.#names.delete(claim.toString('latin1'));
   }
 }

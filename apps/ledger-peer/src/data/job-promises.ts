@@ -56,7 +56,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
   async find(jobId: string, familyId: string): Promise<JobView | undefined> {
     const waiting = this.#unwritten.get(jobId)?.job;
     if (waiting !== undefined) {
-      return waiting.familyId === familyId ? { jobId, status: 'running', result: undefined } : undefined;
+      return waiting.familyId === familyId ? { id: jobId, status: 'running', result: undefined } : undefined;
     }
     const { ask, now } = this.#table;
     const [row] = await ask<{ status: JobView['status']; result: string | null }>({
@@ -66,7 +66,7 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
                 AND coalesce(done_at > to_timestamp($3 / 1000.0), true)`,
       values: [jobId, familyId, now() - KEEP_RESULTS_MS],
     });
-    return row === undefined ? undefined : { jobId, status: row.status, result: row.result ?? undefined };
+    return row === undefined ? undefined : { id: jobId, status: row.status, result: row.result ?? undefined };
   }
 
   /** Waits until every job is written, at most `withinMs`. */

@@ -1,11 +1,12 @@
+import type { Claim } from '@sealgate/idempotency';
 import { type Removal, removalStep, type RemovalStep, type Sql, type Statement } from '@sealgate/storage';
-import type { PromisedJob, RequestClaim } from '../domain/jobs.ts';
+import type { PromisedJob } from '../domain/jobs.ts';
 import type { Leases } from './leases.ts';
 
 export interface Beginning {
   readonly jobId: string;
   readonly familyId: string;
-  readonly claim: RequestClaim;
+  readonly claim: Claim;
   readonly leases: Leases;
   readonly nowMs: number;
 }

@@ -1,30 +1,28 @@
 import type { KeyedHasher } from '@sealgate/auth';
 import { AppError, type Fault } from '@sealgate/errors';
-import { claimOf, parseIdempotencyKey, type InFlight } from '@sealgate/idempotency';
-import { canonical, type JsonValue } from '@sealgate/json';
+import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
+import { canonical } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { writeOptions, type NewAssets } from './asset.ts';
 import type { AssetLedger } from './asset-ledger.ts';
 import { failed, NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
 import type { PeerCaller } from './caller.ts';
-import type { JobStore, KeptAnswer, KnownClaim, RequestClaim } from './jobs.ts';
+import type { JobStore, KeptAnswer, KnownClaim } from './jobs.ts';
 import type { Mappings } from './mapping.ts';
-import { planBatches, type Plan, type SentAsset } from './plan-batches.ts';
+import { planBatches, type Plan } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
 import { recallResults, runPlan, type RunOutcome } from './run-plan.ts';
 
 /** A write with valid syntax. */
 export interface SyncRequest {
   readonly caller: PeerCaller;
-  readonly assets: readonly SentAsset[];
-  readonly batchSize: number;
-  readonly continueOnError: boolean;
   /** `Prefer: respond-async`. */
   readonly prefersAsync: boolean;
   /** The values of the Idempotency-Key header as received. */
   readonly idempotencyKeys: readonly string[];
   readonly method: string;
   readonly path: string;
-  readonly body: JsonValue;
+  readonly body: NewAssets;
   /** The request body after content decoding. */
   readonly rawBody: Buffer;
 }
@@ -97,7 +95,7 @@ async function keyed(ports: AnswerSyncPorts, request: SyncRequest, key: string):
 async function lead(
   ports: AnswerSyncPorts,
   request: SyncRequest,
-  { claim, giveUpAtMs }: { readonly claim: RequestClaim; readonly giveUpAtMs: number },
+  { claim, giveUpAtMs }: { readonly claim: Claim; readonly giveUpAtMs: number },
 ): Promise<SyncAnswer> {
   const plan = planOf(ports, request);
   const refusal = unmappedRefusal(request, plan);
@@ -112,7 +110,7 @@ async function lead(
   }
 }
 
-function begin(ports: AnswerSyncPorts, { caller }: SyncRequest, claim: RequestClaim) {
+function begin(ports: AnswerSyncPorts, { caller }: SyncRequest, claim: Claim) {
   return ports.jobs.begin({ jobId: ports.newJobId(), familyId: caller.familyId, claim });
 }
 
@@ -134,7 +132,7 @@ interface Begun {
   readonly jobId: string;
   /** False: an earlier request, perhaps of a process that died, may have sent something under this job id. */
   readonly isNew: boolean;
-  readonly claim: RequestClaim;
+  readonly claim: Claim;
 }
 
 /**
@@ -191,7 +189,7 @@ interface Writing {
   readonly plan: Plan;
   readonly jobId: string;
   readonly isNew: boolean;
-  readonly claim?: RequestClaim;
+  readonly claim?: Claim;
 }
 
 /**
@@ -205,11 +203,12 @@ async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writ
   const known = isNew ? [] : await recalled(ledger, writing);
   if (known instanceof AppError) return known;
   // One after another means that nothing is sent while the outcome of an earlier batch is open.
-  const mayBegin = request.continueOnError || known.every((result) => result?.state !== 'pending');
+  const { continueOnError } = writeOptions(request.body);
+  const mayBegin = continueOnError || known.every((result) => result?.state !== 'pending');
   const run = {
     ledger,
     jobId,
-    continueOnError: request.continueOnError,
+    continueOnError,
     batchesAtOnce: ports.batchesAtOnce,
     mayGoOn: () => mayBegin && ports.now() < endAtMs,
   };
@@ -257,13 +256,14 @@ function outcomeUnknown(cause?: unknown): AppError {
 const notAttempted = (why: string | undefined): AssetResult =>
   why === undefined ? NOT_ATTEMPTED : failed('NOT_ATTEMPTED', why, true);
 
-function planOf({ mappings, batchMaxBytes }: AnswerSyncPorts, { assets, batchSize }: SyncRequest): Plan {
-  return planBatches(assets, mappings, { batchSize, maxBytes: batchMaxBytes });
+function planOf({ mappings, batchMaxBytes }: AnswerSyncPorts, { body }: SyncRequest): Plan {
+  const { batchSize } = writeOptions(body);
+  return planBatches(body.assets, mappings, { batchSize, maxBytes: batchMaxBytes });
 }
 
 /** Without `continueOnError`, a request with an unmapped type is rejected as a whole. */
-function unmappedRefusal({ continueOnError }: SyncRequest, { unmapped }: Plan): AppError | undefined {
-  if (continueOnError || unmapped.length === 0) return undefined;
+function unmappedRefusal({ body }: SyncRequest, { unmapped }: Plan): AppError | undefined {
+  if (writeOptions(body).continueOnError || unmapped.length === 0) return undefined;
   const detail = 'No chaincode is mapped for this type.';
   const faults = unmapped
     .slice(0, MOST_FAULTS)

@@ -1,12 +1,10 @@
 import type { JsonValue } from '@sealgate/json';
-import type { AssetResult, FailureCode, WrittenTransaction } from './asset-result.ts';
+import type { Asset, AssetQuery } from './asset.ts';
+import type { AssetResult, Failure, WrittenTransaction } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset to write. */
-export interface NewAsset {
-  readonly id: string;
-  readonly type: string;
-  readonly data: JsonValue;
+export interface NewAsset extends Asset {
   /** The data as canonical JSON (RFC 8785). */
   readonly text: string;
 }
@@ -25,8 +23,8 @@ export interface NewAsset {
  */
 export type WriteOutcome =
   | { readonly outcome: 'committed'; readonly transactions: readonly WrittenTransaction[] }
-  | { readonly outcome: 'refused'; readonly code: FailureCode; readonly message: string; readonly id?: string }
-  | { readonly outcome: 'failed'; readonly code: FailureCode; readonly message: string; readonly retryable: boolean }
+  | ({ readonly outcome: 'refused'; readonly id?: string } & Omit<Failure, 'retryable'>)
+  | ({ readonly outcome: 'failed' } & Failure)
   | { readonly outcome: 'unknown'; readonly transactionId: string }
   | { readonly outcome: 'halted'; readonly message: string }
   | { readonly outcome: 'unavailable' | 'overloaded' | 'unsure' };
@@ -50,14 +48,12 @@ export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError';
 }
 
-export interface AssetQuery {
-  readonly type: string;
-  readonly limit: number;
+export interface PageQuery extends Required<Omit<AssetQuery, 'cursor'>> {
   /** `next` of the previous page; undefined: from the first. */
   readonly after: JsonValue | undefined;
 }
 
-export interface AssetPage {
+export interface FoundPage {
   /** By id in code point order, each as returned by the query. */
   readonly assets: readonly JsonValue[];
   /** Undefined exactly on the last page. */
@@ -93,5 +89,5 @@ export interface AssetLedger {
   /** Undefined: no such asset. Rejects with LedgerUnavailableError, UnreadableAnswerError. */
   read(target: Target, id: string): Promise<FoundAsset | undefined>;
   /** Rejects with LedgerUnavailableError, UnreadableAnswerError. */
-  query(target: Target, query: AssetQuery): Promise<AssetPage>;
+  query(target: Target, query: PageQuery): Promise<FoundPage>;
 }

@@ -1,11 +1,15 @@
-import type { AssetResult } from './asset-result.ts';
+import type { Claim } from '@sealgate/idempotency';
+import { enumOf, named } from '@sealgate/schemas';
+import { Type, type Static } from '@sinclair/typebox';
+import { Summary, type AssetResult } from './asset-result.ts';
 
-/** Identifies a repeated request; see `@sealgate/idempotency`. */
-export interface RequestClaim {
-  readonly claim: Buffer;
-  readonly fingerprint: string;
-  readonly acceptable: readonly string[];
-}
+const JobStatus = enumOf('JobStatus', ['queued', 'running', 'done']);
+
+/** A job, as its sender reads it. */
+export const Job = named('Job', Type.Object({ id: Type.String(), status: JobStatus, result: Type.Optional(Summary) }));
+
+/** The response to `respond-async`. */
+export const AcceptedJob = named('AcceptedJob', Type.Object({ jobId: Type.String(), status: JobStatus }));
 
 /** The response that a repeated request gets. */
 export interface KeptAnswer {
@@ -29,7 +33,7 @@ export type KnownClaim =
 export interface PromisedJob {
   readonly jobId: string;
   readonly familyId: string;
-  /** The body of the request: `{assets, options}` as JSON text. */
+  /** The body of the request, `NewAssets`, as JSON text. */
   readonly body: string;
   /** Known results of the assets; empty if nothing was sent yet. */
   readonly results: readonly (AssetResult | undefined)[];
@@ -40,10 +44,8 @@ export interface PromisedJob {
 /** A job held by this process. */
 export type TakenJob = Pick<PromisedJob, 'jobId' | 'body' | 'results'>;
 
-export interface JobView {
-  readonly jobId: string;
-  readonly status: 'queued' | 'running' | 'done';
-  /** JSON text, once the job is done. */
+/** A job with its result as JSON text, once it is done. */
+export interface JobView extends Readonly<Omit<Static<typeof Job>, 'result'>> {
   readonly result: string | undefined;
 }
 
@@ -59,10 +61,10 @@ export interface JobStore {
   begin(job: {
     jobId: string;
     familyId: string;
-    claim: RequestClaim;
+    claim: Claim;
   }): Promise<{ kind: 'begun'; jobId: string; isNew: boolean } | KnownClaim>;
   /** The state of a claim, without taking it. */
-  look(claim: RequestClaim): Promise<KnownClaim | undefined>;
+  look(claim: Claim): Promise<KnownClaim | undefined>;
   /** Stores the response of a claimed request; false if another process has taken the claim over. */
   keep(answer: KeptAnswer): Promise<boolean>;
   /** Removes a claim that this process made and under which nothing was sent. Never rejects. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Mappings, type Target } from './mapping.ts';
-import { planBatches, type SentAsset } from './plan-batches.ts';
+import type { Asset } from './asset.ts';
+import { planBatches } from './plan-batches.ts';
 
 const target = (channel: string, chaincode = 'records'): Target => ({
   channel,
@@ -19,7 +20,7 @@ const mappings = new Mappings([
   { type: 'b.*', target: other },
   { type: 'b.special.*', target: main },
 ]);
-const asset = (id: string, type = 'a', data: SentAsset['data'] = {}): SentAsset => ({ id, type, data });
+const asset = (id: string, type = 'a', data: Asset['data'] = {}): Asset => ({ id, type, data });
 const limits = { batchSize: 100, maxBytes: 1_000_000 };
 
 describe('mappings', () => {

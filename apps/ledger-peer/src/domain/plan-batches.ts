@@ -1,13 +1,7 @@
-import { canonical, type JsonValue } from '@sealgate/json';
+import { canonical } from '@sealgate/json';
+import type { Asset } from './asset.ts';
 import type { NewAsset } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
-
-/** An asset of a request. */
-export interface SentAsset {
-  readonly id: string;
-  readonly type: string;
-  readonly data: JsonValue;
-}
 
 interface BatchLimits {
   /** Maximum assets of one batch. */
@@ -59,7 +53,7 @@ const OVERHEAD_BYTES = 64;
  * Sorts the assets of a request into batches. An id occurs once in a batch: repeated equal content refers to the first,
  * other content is rejected. Ids are compared within a channel and chaincode, where they are unique.
  */
-export function planBatches(assets: readonly SentAsset[], mappings: Mappings, limits: BatchLimits): Plan {
+export function planBatches(assets: readonly Asset[], mappings: Mappings, limits: BatchLimits): Plan {
   const planner = new Planner(limits);
   const unmapped: number[] = [];
   /** A cache: a request has few types, and many assets of each. */
@@ -92,7 +86,7 @@ class Planner {
     this.#limits = limits;
   }
 
-  add(target: Target, { id, type, data }: SentAsset, index: number): void {
+  add(target: Target, { id, type, data }: Asset, index: number): void {
     const asset: NewAsset = { id, type, data, text: canonical(data) };
     const bytes = asset.text.length + id.length + type.length + OVERHEAD_BYTES;
     const batch = this.#batchFor(target, bytes);

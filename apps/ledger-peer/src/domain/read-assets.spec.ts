@@ -3,9 +3,10 @@ import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { cursorCodec } from '@sealgate/paging';
 import fc from 'fast-check';
-import { UnreadableAnswerError, type AssetLedger, type AssetQuery } from './asset-ledger.ts';
+import { UnreadableAnswerError, type AssetLedger, type PageQuery } from './asset-ledger.ts';
 import { Mappings, type Target } from './mapping.ts';
-import { byCodePoints, proveAsset, queryAssets, readAsset, type PublicLog } from './read-assets.ts';
+import type { PublicLog } from './public-log.ts';
+import { byCodePoints, proveAsset, queryAssets, readAsset } from './read-assets.ts';
 
 const target = (channel: string): Target => ({
   channel,
@@ -25,7 +26,7 @@ type Read = (channel: string, id: string) => string | undefined;
 
 function portsWith(read: Read, log?: PublicLog) {
   const asked: string[] = [];
-  const queries: AssetQuery[] = [];
+  const queries: PageQuery[] = [];
   const ledger: AssetLedger = {
     takesMany: () => true,
     write: () => Promise.reject(new Error('Nothing is written here.')),
@@ -58,10 +59,7 @@ describe('an answer that cannot be read', () => {
     const refusal = { code: 'UNREADABLE_ANSWER', message: 'It lacks the member ID.' };
     await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject(refusal);
     const query = () => Promise.reject(new UnreadableAnswerError('It lacks the member ID.'));
-    const asked = queryAssets(
-      { ...ports, ledger: { ...ports.ledger, query } },
-      { type: 'first', limit: 1, cursor: undefined },
-    );
+    const asked = queryAssets({ ...ports, ledger: { ...ports.ledger, query } }, { type: 'first', limit: 1 });
     await expect(asked).rejects.toMatchObject(refusal);
   });
 });
@@ -117,7 +115,7 @@ describe('reading an asset', () => {
 describe('querying assets', () => {
   it('continues after the previous page, for the same type only', async () => {
     const { ports, queries } = portsWith(() => undefined);
-    const first = await queryAssets(ports, { type: 'first', limit: 1, cursor: undefined });
+    const first = await queryAssets(ports, { type: 'first', limit: 1 });
     expect(first).toMatchObject({ assets: [{ id: 'a' }], count: 1 });
     const cursor = first.nextCursor ?? '';
     await queryAssets(ports, { type: 'first', limit: 1, cursor });
@@ -128,7 +126,7 @@ describe('querying assets', () => {
     await expect(queryAssets(ports, { type: 'second', limit: 1, cursor })).rejects.toMatchObject({
       code: 'INVALID_CURSOR',
     });
-    await expect(queryAssets(ports, { type: 'third', limit: 1, cursor: undefined })).rejects.toMatchObject({
+    await expect(queryAssets(ports, { type: 'third', limit: 1 })).rejects.toMatchObject({
       code: 'UNKNOWN_CHAINCODE',
     });
   });

@@ -1,44 +1,10 @@
-import type { Declaration, Receipt, RecordProof } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import type { JsonValue } from '@sealgate/json';
 import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
+import { DEFAULT_LIMIT, type AssetPage, type AssetQuery } from './asset.ts';
 import { UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
-
-interface PublicLogEpoch {
-  readonly epoch: number;
-  readonly origin: string;
-  /** Null for the first log of a channel. */
-  readonly declaration: Declaration | null;
-}
-
-/** The public transparency log; undefined on a ledger without one. */
-export interface PublicLog {
-  /** Also undefined if `serves` rejects the type of the record, which is asked before anything is proved. */
-  prove(
-    channel: string,
-    id: string,
-    serves: (type: string) => boolean,
-  ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
-  /** A channel, or its log of a later epoch: `<channel>/e<epoch>`. */
-  checkpoint(log: string): Promise<string | undefined>;
-  /** The signing keys of a log, as a note of the root key; undefined if nothing is signed for. */
-  logKeys(log: string): Promise<string | undefined>;
-  /** The logs of a channel, oldest first; the last one is current. Empty if nothing is signed for. */
-  logs(channel: string): Promise<readonly PublicLogEpoch[]>;
-  /** The first entry of an epoch with its proof; undefined if none is signed for. */
-  declaration(
-    channel: string,
-    epoch: number,
-  ): Promise<{ statement: Declaration; inclusionPath: string[]; treeSize: number; checkpoint: string } | undefined>;
-  /**
-   * The hashes of one tile, by its C2SP path (`tile/0/x001/067`); undefined if the newest checkpoint has no such tile.
-   */
-  tile(log: string, path: string): Promise<Buffer | undefined>;
-  /** The preimages of the leaves of a tile: `tile/entries/x001/067`. They contain id, type and owner of each record. */
-  entries(log: string, path: string): Promise<Buffer | undefined>;
-}
+import type { ProvedRecord, PublicLog } from './public-log.ts';
 
 export interface ReadAssetsPorts {
   readonly ledger: AssetLedger;
@@ -78,7 +44,7 @@ export async function proveRecord(
   { log, mappings }: { readonly log: PublicLog; readonly mappings: Mappings },
   channel: string,
   id: string,
-): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
+): Promise<ProvedRecord | undefined> {
   if (!mappings.targets.some((target) => target.channel === channel)) return undefined;
   return asked(log.prove(channel, id, (type) => mappings.serves(type, { channel })));
 }
@@ -86,12 +52,16 @@ export async function proveRecord(
 /** One page, and the cursor of the next. @throws AppError UNKNOWN_CHAINCODE, INVALID_CURSOR, LEDGER_UNAVAILABLE. */
 export async function queryAssets(
   { ledger, mappings, cursors }: ReadAssetsPorts,
-  { type, limit, cursor }: { type: string; limit: number; cursor: string | undefined },
-): Promise<{ assets: readonly JsonValue[]; count: number; nextCursor: string | null }> {
+  { type, limit = DEFAULT_LIMIT, cursor }: AssetQuery,
+): Promise<AssetPage> {
   const binding = ['assets v1', type];
   const after = cursor === undefined ? undefined : cursors.read(binding, cursor);
   const { assets, next } = await asked(ledger.query(targetOf(mappings, type), { type, limit, after }));
-  return { assets, count: assets.length, nextCursor: next === undefined ? null : cursors.make(binding, next) };
+  return {
+    assets: [...assets],
+    count: assets.length,
+    nextCursor: next === undefined ? null : cursors.make(binding, next),
+  };
 }
 
 /**

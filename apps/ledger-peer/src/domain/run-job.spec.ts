@@ -61,7 +61,7 @@ describe('running a job', () => {
     const results: AssetResult[] = [pending, pending, { state: 'pending', transactionId: 'other' }];
     const settle: Script['settle'] = (transactionId, ids) =>
       transactionId === 'tx'
-        ? { outcome: 'committed', transactions: [{ transactionId, blockNumber: 4, assetIds: ids }] }
+        ? { outcome: 'committed', transactions: [{ transactionId, blockNumber: 4, assetIds: [...ids] }] }
         : { outcome: 'again' };
     const { ledger, result } = await run({ ids: ['a', 'b', 'c'], results }, { script: { settle } });
     expect(ledger.settled).toEqual(['tx', 'other']);

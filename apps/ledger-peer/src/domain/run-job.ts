@@ -1,9 +1,10 @@
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { writeOptions, type NewAssets } from './asset.ts';
 import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
 import { failed, NEVER_TOLD, type AssetResult } from './asset-result.ts';
 import type { RunningJobs, TakenJob } from './jobs.ts';
 import type { Mappings, Target } from './mapping.ts';
-import { planBatches, type Batch, type Plan, type SentAsset } from './plan-batches.ts';
+import { planBatches, type Batch, type Plan } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
 import { recallResults, runPlan } from './run-plan.ts';
 
@@ -15,14 +16,6 @@ export interface RunJobPorts {
   readonly batchesAtOnce: number;
 }
 
-/** The body of a write; the route has validated it. */
-interface KeptBody {
-  readonly assets: readonly SentAsset[];
-  readonly options?: { readonly batchSize?: number; readonly continueOnError?: boolean };
-}
-
-export const DEFAULT_BATCH_SIZE = 100;
-
 type Results = (AssetResult | undefined)[];
 
 /**
@@ -31,8 +24,8 @@ type Results = (AssetResult | undefined)[];
  * @returns whether it is done; if not, it must be run again later.
  */
 export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => boolean): Promise<boolean> {
-  const body = JSON.parse(job.body) as KeptBody;
-  const { batchSize = DEFAULT_BATCH_SIZE, continueOnError = false } = body.options ?? {};
+  const body = bodyOf(job);
+  const { batchSize, continueOnError } = writeOptions(body);
   const plan = planBatches(body.assets, ports.mappings, { batchSize, maxBytes: ports.batchMaxBytes });
   const known: Results = plan.ids.map((_, index) => job.results[index]);
   await settlePending(ports.ledger, plan, known);
@@ -65,9 +58,12 @@ function isSafeAgain({ shape, write }: Target): boolean {
   return shape.kind === 'records' && write === 'create';
 }
 
+/** The route has validated it. */
+const bodyOf = ({ body }: TakenJob) => JSON.parse(body) as NewAssets;
+
 /** The result of a job that is given up: what has no result may have been written. */
 export function abandonedResult(job: TakenJob): string {
-  const { assets } = JSON.parse(job.body) as KeptBody;
+  const { assets } = bodyOf(job);
   const results = assets.map((_, index) => job.results[index] ?? NEVER_TOLD);
   return renderSummary(
     assets.map(({ id }) => id),

@@ -1,90 +1,24 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, lineOfText, named, type Reply, type Route, routeFor } from '@sealgate/http';
+import { closedObject, type Reply, type Route, routeFor } from '@sealgate/http';
 import { defined, type JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
+import { AssetId, AssetPage, AssetQuery, AssetType, MAX_ASSETS, NewAssets, ReadAsset } from '../domain/asset.ts';
+import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
 import type { PeerCaller } from '../domain/caller.ts';
+import { AcceptedJob } from '../domain/jobs.ts';
+import { ProvedAsset } from '../domain/public-log.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
-import { DEFAULT_BATCH_SIZE } from '../domain/run-job.ts';
-import { AcceptedJob, AnyJson, FAILURE_CODES_TEXT, Proof, Receipt, Summary } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 
-const MAX_ASSETS = 1000;
 const LARGE_BODY_BYTES = 131_072;
 /** Why the ledger cannot be read now. */
 const OUTAGES = ['LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'] as const;
-const QUERY_LIMIT = { default: 100, max: 1000 } as const;
-
-/** Control characters, in a class of a pattern. */
-const CONTROLS = '\\x00-\\x1f\\x7f';
-/** A lookahead would be shorter, but RE2 has none. */
-const AssetId = Type.String({
-  minLength: 1,
-  maxLength: 256,
-  pattern: `^(?:[^.${CONTROLS}]|\\.(?:[^.${CONTROLS}]|\\.[^${CONTROLS}]))[^${CONTROLS}]*$`,
-  description: 'Not `.` or `..`, which cannot be a path segment.',
+const ReadQuery = closedObject({
+  type: Type.Optional(AssetType),
+  proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
 });
-const AssetType = lineOfText({ min: 1, max: 128 });
-
-const SyncBody = closedObject({
-  assets: Type.Array(
-    named(
-      'Asset',
-      closedObject({ id: AssetId, type: AssetType, data: AnyJson({ type: 'object', additionalProperties: true }) }),
-    ),
-    {
-      minItems: 1,
-      maxItems: MAX_ASSETS,
-    },
-  ),
-  options: Type.Optional(
-    closedObject({
-      batchSize: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 500, default: DEFAULT_BATCH_SIZE, description: 'Assets per batch.' }),
-      ),
-      continueOnError: Type.Optional(
-        Type.Boolean({ default: false, description: 'Whether batches after one with a failed asset are sent.' }),
-      ),
-    }),
-  ),
-});
-
-const QueryBody = closedObject({
-  type: AssetType,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: QUERY_LIMIT.max, default: QUERY_LIMIT.default })),
-  cursor: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 4096,
-      pattern: '^[A-Za-z0-9_-]+$',
-      description: 'nextCursor of the previous page.',
-    }),
-  ),
-});
-
-const ReadQuery = Type.Object(
-  {
-    type: Type.Optional(lineOfText({ min: 1, max: 128 })),
-    proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
-  },
-  { additionalProperties: false },
-);
-
-const AsRead = AnyJson({ description: 'Output of the read query of the contract.' });
-const Proved = named(
-  'ProvedAsset',
-  Type.Object({ asset: AsRead, receipt: Receipt, proof: Proof }, { description: 'With `proof=true`.' }),
-);
-
-const Page = named(
-  'AssetPage',
-  Type.Object({
-    assets: Type.Array(AsRead),
-    count: Type.Integer({ description: 'Number of assets in this page.' }),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'null exactly on the last page.' }),
-  }),
-);
 
 export interface AssetsPorts {
   readonly answerSync: AnswerSync;
@@ -111,7 +45,7 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
     permit: 'authenticated',
     charge: 1,
     idempotency: 'in-transaction',
-    body: SyncBody,
+    body: NewAssets,
     bodyMaxBytes,
     requestHeaders: { Prefer: '`respond-async` (RFC 7240): return a job at once, and write afterwards.' },
     inspect: refuseLargeBatch,
@@ -131,14 +65,10 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
     },
     errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'OVERLOADED'],
     async handler(context) {
-      const { assets, options = {} } = context.body;
       // A large body takes several turns of the event loop: parsed in one, sorted into batches in the next.
       if (context.rawBody.length > LARGE_BODY_BYTES) await nextTurn();
       const answer = await answerSync({
         caller: context.caller,
-        assets,
-        batchSize: options.batchSize ?? DEFAULT_BATCH_SIZE,
-        continueOnError: options.continueOnError ?? false,
         prefersAsync: prefersAsync(context.header('prefer')),
         idempotencyKeys: context.idempotency.keys,
         method: context.method,
@@ -146,7 +76,7 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
         body: context.body,
         rawBody: context.rawBody,
       });
-      context.note({ records: assets.length });
+      context.note({ records: context.body.assets.length });
       return replyOf(answer);
     },
   });
@@ -180,12 +110,12 @@ function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
-    body: QueryBody,
+    body: AssetQuery,
     bodyMaxBytes,
-    responses: { 200: { description: 'A page.', schema: Page } },
+    responses: { 200: { description: 'A page.', schema: AssetPage } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', 'OVERLOADED', ...OUTAGES],
-    async handler({ body: { type, limit = QUERY_LIMIT.default, cursor } }) {
-      return { status: 200, body: await queryAssets(reading, { type, limit, cursor }) };
+    async handler({ body }) {
+      return { status: 200, body: await queryAssets(reading, body) };
     },
   });
 }
@@ -207,7 +137,7 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     responses: {
       200: {
         description: 'The asset; with `proof=true` with its receipt and proof.',
-        schema: Type.Union([AsRead, Proved]),
+        schema: Type.Union([ReadAsset, ProvedAsset]),
       },
     },
     errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', ...OUTAGES],

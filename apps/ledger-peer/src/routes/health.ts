@@ -1,18 +1,22 @@
 import { AppError } from '@sealgate/errors';
-import { named, opsRoutes, routeFor, type AuthRequest, type OpsOptions, type Route } from '@sealgate/http';
-import { Type } from '@sinclair/typebox';
+import { named, opsRoutes, orNull, routeFor, type AuthRequest, type OpsOptions, type Route } from '@sealgate/http';
+import { Type, type Static } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 
 const route = routeFor<PeerCaller>();
 
 /** State of the ledger's credentials, as far as it is known without calling the ledger. */
-export interface Credentials {
-  readonly ok: boolean;
-  /** Sentences for operators, without secrets. */
-  readonly problems: readonly string[];
-  /** RFC 3339; absent if nothing expires. */
-  readonly certificateExpiresAt?: string | null;
-}
+const Credentials = named(
+  'Credentials',
+  Type.Object({
+    ok: Type.Boolean(),
+    // Sentences for operators, without secrets.
+    problems: Type.Array(Type.String()),
+    // RFC 3339; absent if nothing expires.
+    certificateExpiresAt: Type.Optional(orNull(Type.String())),
+  }),
+);
+export type Credentials = Readonly<Static<typeof Credentials>>;
 
 export interface HealthPorts extends OpsOptions {
   /** Ends within its own deadline. */
@@ -20,15 +24,6 @@ export interface HealthPorts extends OpsOptions {
   /** Whether this request may read /metrics. */
   isScraper(request: AuthRequest): boolean;
 }
-
-const CredentialsState = named(
-  'Credentials',
-  Type.Object({
-    ok: Type.Boolean(),
-    problems: Type.Array(Type.String()),
-    certificateExpiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  }),
-);
 
 /** The health routes and /metrics on the public listener. */
 export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {
@@ -44,7 +39,7 @@ export function healthRoutes(ports: HealthPorts): Route<PeerCaller>[] {
     responses: {
       200: {
         description: 'Always.',
-        schema: Type.Object({ status: Type.String(), credentials: CredentialsState }),
+        schema: Type.Object({ status: Type.String(), credentials: Credentials }),
       },
     },
     errors: [],

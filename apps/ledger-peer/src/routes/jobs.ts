@@ -1,20 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { lineOfText, named, routeFor, type Route } from '@sealgate/http';
+import { lineOfText, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
+import { FAILURE_CODES_TEXT } from '../domain/asset-result.ts';
 import type { PeerCaller } from '../domain/caller.ts';
-import type { JobStore } from '../domain/jobs.ts';
-import { FAILURE_CODES_TEXT, JobStatus, Summary } from './schemas.ts';
+import { Job, type JobStore } from '../domain/jobs.ts';
 
 const route = routeFor<PeerCaller>();
-
-const Job = named(
-  'Job',
-  Type.Object({
-    id: Type.String(),
-    status: JobStatus,
-    result: Type.Optional(Summary),
-  }),
-);
 
 /** Jobs, visible to the key family that created them. */
 export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): Route<PeerCaller>[] {
@@ -38,9 +29,9 @@ export function jobRoutes({ jobs }: { readonly jobs: Pick<JobStore, 'find'> }): 
       async handler({ params, caller }) {
         const job = await jobs.find(params.id, caller.familyId);
         if (job === undefined) throw new AppError('NOT_FOUND', 'There is no such job.');
-        const { jobId, status, result } = job;
+        const { id, status, result } = job;
         const rest = result === undefined ? '' : `,"result":${result}`;
-        return { status: 200, body: `{"id":"${jobId}","status":"${status}"${rest}}` };
+        return { status: 200, body: `{"id":"${id}","status":"${status}"${rest}}` };
       },
     }),
   ];

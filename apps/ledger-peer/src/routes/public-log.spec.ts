@@ -7,7 +7,7 @@ import { expectProblem } from '@sealgate/testing';
 import { PassThrough } from 'node:stream';
 import request from 'supertest';
 import type { PeerCaller } from '../domain/caller.ts';
-import type { PublicLog } from '../domain/read-assets.ts';
+import type { PublicLog } from '../domain/public-log.ts';
 import { publicDescription } from '../openapi.ts';
 import { anyMapping } from '../testing/open-test-peer.ts';
 import { publicLogRoutes } from './public-log.ts';

@@ -1,49 +1,17 @@
 import { logName, parseLogName, receiptLogProof } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { DeclaredLoss } from '@sealgate/admin-api';
-import { enumOf, isKnownTag, named, routeFor, type Reply, type Route } from '@sealgate/http';
+import { enumOf, isKnownTag, routeFor, type Reply, type Route } from '@sealgate/http';
 import { sha256 } from '@sealgate/json';
 import { LOG_PROOF_TYPE } from '@sealgate/merkle';
 import { Type } from '@sinclair/typebox';
 import type { PeerCaller } from '../domain/caller.ts';
 import type { Mappings } from '../domain/mapping.ts';
-import { asked, proveRecord, type PublicLog } from '../domain/read-assets.ts';
+import { ChannelLogs, ProvedDeclaration, ProvedRecord, type PublicLog } from '../domain/public-log.ts';
+import { asked, proveRecord } from '../domain/read-assets.ts';
 import { bundleForms, EpochName, Name, OF_CHANNEL, OF_EPOCH, tileForms } from './log-paths.ts';
-import { Proof, Receipt } from './schemas.ts';
 
 const route = routeFor<PeerCaller>();
 const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
-const Logs = named(
-  'ChannelLogs',
-  Type.Object({
-    channel: Type.String(),
-    epoch: Type.Integer({ description: 'The current epoch of the channel; 0 before its first declared loss.' }),
-    origin: Type.String({ description: 'Origin of its checkpoints.' }),
-    path: Type.String({ description: 'Path of its checkpoint and tiles.' }),
-    logs: Type.Array(
-      named(
-        'ChannelLog',
-        Type.Object({
-          epoch: Type.Integer(),
-          origin: Type.String(),
-          path: Type.String(),
-          declaration: Type.Union([DeclaredLoss, Type.Null()]),
-        }),
-      ),
-      { description: 'Oldest first. A closed log keeps its last checkpoint.' },
-    ),
-  }),
-);
-
-const ProvedDeclaration = named(
-  'ProvedDeclaration',
-  Type.Object({
-    statement: DeclaredLoss,
-    inclusionPath: Type.Array(Type.String(), { description: 'From entry 0 to the root.' }),
-    treeSize: Type.Integer(),
-    checkpoint: Type.String({ description: 'A signed note (C2SP tlog-checkpoint).' }),
-  }),
-);
 
 const FOREVER = 'max-age=31536000, immutable';
 /**
@@ -83,7 +51,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
     operationId: 'getLogs',
     summary: 'List the logs of a channel: each declared loss starts a new one',
     params: Type.Object({ channel: Name }),
-    responses: { 200: { description: 'The logs.', schema: Logs } },
+    responses: { 200: { description: 'The logs.', schema: ChannelLogs } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
     async handler({ params: { channel } }) {
       const all = await asked(found(log).logs(channel));
@@ -235,7 +203,7 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
         description: 'The proof.',
         otherTypes: [LOG_PROOF_TYPE],
         headers: { Vary: '`Accept`.' },
-        schema: named('ProvedRecord', Type.Object({ receipt: Receipt, proof: Proof })),
+        schema: ProvedRecord,
       },
     },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],

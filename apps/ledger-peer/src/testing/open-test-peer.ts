@@ -154,7 +154,7 @@ export function writeOf(
   ids: readonly string[],
   more: Partial<Pick<SyncRequest, 'prefersAsync' | 'caller'>> & {
     readonly key?: string;
-    readonly options?: { readonly batchSize?: number; readonly continueOnError?: boolean };
+    readonly options?: NonNullable<SyncRequest['body']['options']>;
     readonly type?: string;
     readonly data?: object;
   } = {},
@@ -164,9 +164,6 @@ export function writeOf(
   const body = { assets, options };
   return {
     caller: more.caller ?? { familyId: 'family', bucket: 'b', limit: 'calls' as const },
-    assets,
-    batchSize: options.batchSize ?? 100,
-    continueOnError: options.continueOnError ?? false,
     prefersAsync: more.prefersAsync ?? false,
     idempotencyKeys: key === undefined ? [] : [key],
     method: 'POST',
