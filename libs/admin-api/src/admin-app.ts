@@ -8,16 +8,11 @@ import {
   type Guard,
   type RequestNotes,
   routeFor,
-  type LimitRange,
 } from '@sealgate/http';
-import { type JsonValue, sha256 } from '@sealgate/json';
-import { type CursorCodec, parseLimit } from '@sealgate/paging';
+import { sha256 } from '@sealgate/json';
 
 /** Maximum size of an admin request body. */
 export const ADMIN_BODY_MAX_BYTES = 65_536;
-
-/** Page sizes of every admin list. */
-export const ADMIN_LIST_RANGE: LimitRange = { default: 50, max: 200 };
 
 /** The caller of an admin route: a holder of a static operator token, or a person who signed in. */
 export interface AdminCaller {
@@ -101,41 +96,5 @@ function adminGuard({
       throw new Error('Admin routes are not charged.');
     },
     failedAuthentication,
-  };
-}
-
-/** One page of an admin list. */
-export interface Page {
-  /** Maximum number of items. Query one more, to learn whether there is a next page. */
-  readonly limit: number;
-  /** The position after which the page starts; undefined for the first page. */
-  readonly after: JsonValue | undefined;
-  /** Cuts `limit + 1` rows to the page, and makes the next cursor from the last row shown. */
-  answer<Row>(
-    rows: readonly Row[],
-    show: { readonly item: (row: Row) => object; readonly position: (row: Row) => JsonValue },
-  ): { items: object[]; nextCursor: string | null };
-}
-
-/**
- * Parses `limit` and `cursor` of an admin list. The binding names the list and its filters; a cursor with another
- * binding is refused.
- * @throws AppError INVALID_LIMIT, INVALID_CURSOR.
- */
-export function readPage(
-  query: { readonly limit?: string; readonly cursor?: string },
-  cursors: CursorCodec,
-  binding: readonly string[],
-): Page {
-  const limit = parseLimit(query.limit, ADMIN_LIST_RANGE);
-  return {
-    limit,
-    after: query.cursor === undefined ? undefined : cursors.read(binding, query.cursor),
-    answer: (rows, { item, position }) => {
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const nextCursor = rows.length > limit && last !== undefined ? cursors.make(binding, position(last)) : null;
-      return { items: shown.map(item), nextCursor };
-    },
   };
 }

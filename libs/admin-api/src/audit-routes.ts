@@ -6,11 +6,12 @@ import {
   HEAD_HASH_DIGITS,
   sealAuditPage,
 } from '@sealgate/envelope';
-import { type Route, enumOf, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
-import { instantOf, type JsonValue } from '@sealgate/json';
+import { type Route, enumOf, instantText, lineOfText, listQuery, named, orNull } from '@sealgate/http';
+import { defined, instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, adminBase, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
+import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
+import { LIST_RANGE, listRoute, readPage, timeFilter } from './list-route.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
@@ -95,7 +96,7 @@ export function adminAuditRoutes(ports: AdminAuditPorts): Route<AdminCaller>[] {
     [spelt.requestId]: requestId,
     link: link && { ...link, heads: link.heads.map((head) => ({ ...head })) },
   });
-  return [listRoute(ports, { row, item, spelt }), exportRoute(ports, { row, item }), keysRoute(ports)];
+  return [trailRoute(ports, { row, item, spelt }), exportRoute(ports, { row, item }), keysRoute(ports)];
 }
 
 interface Shown {
@@ -108,42 +109,34 @@ const positionOf = ({ position, id }: AuditEvent): readonly string[] => [positio
 const partsOf = (position: unknown): readonly (string | undefined)[] =>
   JSON.parse(String(position)) as readonly string[]; // Signed by this surface.
 
-function listRoute(
+function trailRoute(
   { cursors, listAudit }: AdminAuditPorts,
   { row, item, spelt }: Shown & { readonly spelt: (typeof SPELLINGS)[keyof typeof SPELLINGS] },
 ): Route<AdminCaller> {
   const exactMatch = Type.Optional(lineOfText({ min: 1, max: 512 }));
-  const filters = [...WORDS, spelt.resourceId, spelt.requestId];
-  return adminRoute({
-    ...base,
+  const filters: Readonly<Record<string, TSchema>> = {
+    ...Object.fromEntries([...WORDS, spelt.resourceId, spelt.requestId].map((word) => [word, exactMatch])),
+    from: timeFilter,
+    to: timeFilter,
+  };
+  return listRoute({
     path: '/admin/v1/audit',
     operationId: 'listAudit',
     summary: 'List who changed or exported what, newest first',
     description: 'Filters match exactly; `from` is inclusive, `to` exclusive.',
-    query: listQuery(ADMIN_LIST_RANGE, {
-      ...Object.fromEntries(filters.map((name) => [name, exactMatch])),
-      from: Type.Optional(instantText()),
-      to: Type.Optional(instantText()),
-    }),
-    responses: { 200: { description: 'A page.', schema: listOf(row) } },
-    errors: [],
-    async handler(context) {
-      const query = context.query as Readonly<Record<string, string | undefined>>;
-      const binding = [...filters, 'from', 'to'].map((name) => query[name] ?? '');
-      const page = readPage(query, cursors, ['audit', ...binding]);
-      const [position = '', id = ''] = page.after === undefined ? [] : partsOf(page.after);
-      const wanted = {
-        ...query,
-        resourceId: query[spelt.resourceId],
-        requestId: query[spelt.requestId],
-        after: page.after === undefined ? undefined : { position, id },
-        from: timeOf(query['from']),
-        to: timeOf(query['to']),
-        limit: page.limit + 1,
-      };
-      const rows = await listAudit(withoutAbsent(wanted));
-      return { status: 200, body: page.answer(rows, { item, position: (event) => JSON.stringify(positionOf(event)) }) };
+    filters,
+    name: 'audit',
+    boundTo: Object.keys(filters),
+    rows({ [spelt.resourceId]: resourceId, [spelt.requestId]: requestId, after, ...wanted }) {
+      const [position = '', id = ''] = after === undefined ? [] : partsOf(after);
+      const place = after === undefined ? undefined : { position, id };
+      // The filters have these names and types.
+      return listAudit({ ...wanted, ...defined({ resourceId, requestId, after: place }) } as AuditQuery);
     },
+    positionOf: (event: AuditEvent) => JSON.stringify(positionOf(event)),
+    row,
+    rowOf: item,
+    cursors,
   });
 }
 
@@ -179,7 +172,7 @@ function exportRoute(
       'pages form a chain by `previous`: save each as one line, and `sealgate-verify audit` checks them offline. It also ' +
       'names events that no process of the surface wrote, and gaps. Newest events that were removed, and what a thief of ' +
       'the server secrets wrote, it cannot tell.',
-    query: listQuery(ADMIN_LIST_RANGE, { from: Type.Optional(instantText()), to: Type.Optional(instantText()) }),
+    query: listQuery(LIST_RANGE, { from: Type.Optional(instantText()), to: Type.Optional(instantText()) }),
     responses: { 200: { description: 'A page.', schema: exportPage(row) } },
     errors: [],
     async handler(context) {
@@ -242,11 +235,3 @@ const settledEnd = (asked: Date | undefined, nowMs: number): Date =>
   new Date(Math.min(asked?.getTime() ?? Infinity, nowMs - SETTLED_AFTER_MS));
 
 const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : instantOf(text));
-
-function withoutAbsent(wanted: Readonly<Record<string, unknown>> & { readonly limit: number }): AuditQuery {
-  const names = ['limit', 'after', 'actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'];
-  // The query schema has validated the type of each member.
-  return Object.fromEntries(
-    names.flatMap((name) => (wanted[name] === undefined ? [] : [[name, wanted[name]]])),
-  ) as unknown as AuditQuery;
-}

@@ -1,16 +1,15 @@
 export {
   ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
   adminApp,
   adminBase,
   adminRoute,
   OPERATORS_ONLY,
-  readPage,
   type AdminCaller,
   type AdminSignIn,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
-export { afterKey, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
+export { keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
+export { listRoute, timeFilter } from './list-route.ts';
 export type { AuditLedgerChange } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';

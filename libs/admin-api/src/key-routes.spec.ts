@@ -8,6 +8,7 @@ import request from 'supertest';
 import { adminSurface, OPERATOR, VIEWER } from '../test/admin-surface.ts';
 import { adminRoute, type AdminCaller } from './admin-app.ts';
 import { keyRoutes, keyTerms, keyView } from './key-routes.ts';
+import { listRoute } from './list-route.ts';
 
 type DeskKey = ApiKeyRow<string>;
 
@@ -43,7 +44,7 @@ const store: KeyStore<string, 'tx'> = {
     return { ...row, rawKey: 'raw' };
   },
   async list(ownerId, { limit, after }) {
-    const start = rows.findIndex(({ id }) => id === after?.id) + 1;
+    const start = rows.findIndex(({ id }) => id === after?.[1]) + 1;
     return rows.filter((row) => row.ownerId === ownerId).slice(start, start + limit);
   },
   get: async (ownerId, id) => rows.find((row) => row.ownerId === ownerId && row.id === id),
@@ -77,7 +78,7 @@ const { app } = adminSurface([
     body: closedObject({ label: Type.String(), ...keyTerms }),
     handler: (context) => of.mint(context, { ...context.body, ownerId: context.params.desk, grants: 'all' }),
   }),
-  adminRoute({ ...of.listing, summary: 'List keys', handler: ({ params, query }) => of.list(params.desk, query) }),
+  listRoute({ ...of.listing('desk'), summary: 'List keys' }),
   adminRoute({ ...of.reading, handler: ({ params }) => of.get(params.desk, params.id) }),
   adminRoute({
     ...of.revoking,

@@ -4,7 +4,6 @@ import { instantText, lineOfText, named, orNull, type Reply } from '@sealgate/ht
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type TObject, type TProperties } from '@sinclair/typebox';
-import { readPage } from './admin-app.ts';
 import { resourceRoutes } from './resource-routes.ts';
 
 /** How a surface shows its keys. */
@@ -84,15 +83,8 @@ export function keyView<Grants>({
 
 const shownAs = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : (value ?? null));
 
-/** The place of a key in a list, as a cursor holds it. */
-export const keyPosition = ({ createdAt, id }: KeyPosition): [string, string] => [createdAt.toISOString(), id];
-
-/** The member of a page that continues after the position of a cursor; empty on the first page. */
-export function afterKey(position: unknown): { readonly after?: KeyPosition } {
-  if (position === undefined) return {};
-  const [createdAt, id] = position as ReturnType<typeof keyPosition>; // Cursors are authenticated.
-  return { after: { createdAt: new Date(createdAt), id } };
-}
+/** The place of a key in a list. */
+export const keyPosition = ({ createdAt, id }: ApiKeyRow<unknown>): KeyPosition => [createdAt.toISOString(), id];
 
 /**
  * What the routes of the keys of a surface have in common: most fields of the four routes, and what their handlers do.
@@ -132,13 +124,17 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
       return { status: 201, body: view.mintedOf(minted), holdsSecret: true };
     },
 
-    listing,
-    /** @throws AppError INVALID_LIMIT, INVALID_CURSOR. */
-    async list(ownerId: string, query: { readonly limit?: string; readonly cursor?: string }): Promise<Reply> {
-      const page = readPage(query, cursors, ['key list', ownerId]);
-      const rows = await store.list(ownerId, { limit: page.limit + 1, ...afterKey(page.after) });
-      return { status: 200, body: page.answer(rows, { item: view.rowOf, position: keyPosition }) };
-    },
+    /** For `listRoute`: the keys of the owner that a parameter of this name means. */
+    listing: <const Owner extends string>(owner: Owner) => ({
+      ...listing,
+      name: 'key list',
+      boundTo: [owner],
+      rows: (wanted: { readonly [Name in Owner]: string } & Parameters<typeof store.list>[1]) =>
+        store.list(wanted[owner], wanted),
+      positionOf: keyPosition,
+      rowOf: view.rowOf,
+      cursors,
+    }),
 
     reading: { ...reading, summary: 'Read a key' },
     /** @throws AppError NOT_FOUND. */

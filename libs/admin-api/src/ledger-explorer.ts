@@ -1,10 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { type Route, instantText, lineOfText, listOf, listQuery, named, orNull } from '@sealgate/http';
+import { type Route, instantText, lineOfText, named, orNull } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { DeclaredLoss } from '@sealgate/schemas';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_LIST_RANGE, adminBase, type AdminCaller, adminRoute, readPage } from './admin-app.ts';
+import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
 import { ledgerCall, noChannel } from './ledger-loss.ts';
+import { listRoute } from './list-route.ts';
 
 const Text = Type.String();
 const Time = instantText();
@@ -126,20 +127,18 @@ export function explorerRoutes(ports: ExplorerPorts): Route<AdminCaller>[] {
 }
 
 function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[] {
-  const list = adminRoute({
-    ...base,
+  const list = listRoute({
     path: '/admin/v1/ledger/channels',
     operationId: 'listChannels',
     summary: 'List the channels of the ledger by name, with how far checkpoints cover each',
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(ChannelRow) } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'LEDGER_UNAVAILABLE'],
-    async handler({ query }) {
-      const page = readPage(query, cursors, ['channels']);
-      const wanted = { after: String(page.after ?? ''), limit: page.limit + 1 };
-      const rows = await ledgerCall(ledger.exploration.overview(wanted));
-      return { status: 200, body: page.answer(rows, { item: channelRowOf, position: ({ channel }) => channel }) };
-    },
+    errors: ['LEDGER_UNAVAILABLE'],
+    name: 'channels',
+    boundTo: [],
+    rows: ({ limit, after = '' }) => ledgerCall(ledger.exploration.overview({ after, limit })),
+    positionOf: ({ channel }: Overview) => channel,
+    row: ChannelRow,
+    rowOf: channelRowOf,
+    cursors,
   });
   const get = adminRoute({
     ...base,
@@ -169,25 +168,27 @@ const channelRowOf = ({ channel, size, signed, signedUntil, unsignedSince }: Ove
 const Position = Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$' });
 
 function recordsRoute({ ledger, cursors }: ExplorerPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...base,
+  return listRoute({
     path: '/admin/v1/ledger/channels/:channel/records',
     operationId: 'listRecords',
     summary: 'List the records of a channel, newest first, without their data',
     params,
-    query: listQuery(ADMIN_LIST_RANGE, {
+    filters: {
       below: Type.Optional({ ...Position, description: 'A position: the list starts with the record before it.' }),
-    }),
-    responses: { 200: { description: 'A page.', schema: listOf(ListedRecord) } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
-    async handler({ params: { channel }, query }) {
-      const page = readPage(query, cursors, ['records', channel, query.below ?? '']);
-      const begin = page.after ?? query.below;
-      const below = begin === undefined ? undefined : Number(begin);
-      const rows = await ledgerCall(ledger.exploration.list({ channel, below, limit: page.limit + 1 }));
-      if (rows === undefined) throw noChannel();
-      return { status: 200, body: page.answer(rows, { item: listedRowOf, position: ({ position }) => position }) };
     },
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    name: 'records',
+    boundTo: ['channel', 'below'],
+    async rows({ channel, limit, after, below }) {
+      const begin = after ?? (below === undefined ? undefined : Number(below));
+      const found = await ledgerCall(ledger.exploration.list({ channel, below: begin, limit }));
+      if (found === undefined) throw noChannel();
+      return found;
+    },
+    positionOf: ({ position }: Listed) => position,
+    row: ListedRecord,
+    rowOf: listedRowOf,
+    cursors,
   });
 }
 

@@ -7,6 +7,7 @@ import { Type } from '@sinclair/typebox';
 import request from 'supertest';
 import { adminSurface, OPERATOR, VIEWER } from '../test/admin-surface.ts';
 import { adminRoute } from './admin-app.ts';
+import { listRoute } from './list-route.ts';
 import { resourceRoutes, rowAnswers } from './resource-routes.ts';
 
 interface Desk {
@@ -22,23 +23,19 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
   id: 'deskId',
   idSchema: Type.String({ pattern: '^[0-9]+$' }),
 });
-const { created, found, page } = rowAnswers<Desk>({
-  rowOf: ({ desk }) => ({ id: String(desk) }),
-  positionOf: ({ desk }) => String(desk),
-  cursors: cursorCodec({ hasher: ServerSecrets.parse(`a:${'s'.repeat(32)}`).derive('desks'), now: () => 0 }),
-});
-const desks = async ({ limit, after }: { readonly limit: number; readonly after: string }) =>
-  [1, 2, 3]
-    .filter((desk) => desk > Number(after))
-    .slice(0, limit)
-    .map((desk) => ({ desk }));
+const rowOf = ({ desk }: Desk) => ({ id: String(desk) });
+const { created, found } = rowAnswers(rowOf);
 
 const routes = [
   adminRoute({ ...creating, summary: 'Create', body: closedObject({}), handler: async () => created({ desk: 4 }) }),
-  adminRoute({
+  listRoute({
     ...listing,
     summary: 'List',
-    handler: ({ params, query }) => page(query, ['desks', params.roomId], desks),
+    boundTo: ['roomId'],
+    rows: async ({ limit, after = 0 }) => [1, 2, 3].slice(after, after + limit).map((desk) => ({ desk })),
+    positionOf: ({ desk }: Desk) => desk,
+    rowOf,
+    cursors: cursorCodec({ hasher: ServerSecrets.parse(`a:${'s'.repeat(32)}`).derive('desks'), now: () => 0 }),
   }),
   adminRoute({ ...reading, summary: 'Read', handler: async ({ params }) => found({ desk: Number(params.deskId) }) }),
   adminRoute({ ...changing, summary: 'Change', body: closedObject({}), handler: async () => found({ desk: 5 }) }),

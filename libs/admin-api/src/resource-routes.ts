@@ -1,10 +1,9 @@
-import { listOf, listQuery, type Reply } from '@sealgate/http';
-import type { CursorCodec } from '@sealgate/paging';
+import type { Reply } from '@sealgate/http';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, ADMIN_LIST_RANGE, adminBase, readPage } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminBase } from './admin-app.ts';
 
 interface Resource<Path extends string, Id extends string> {
-  /** Singular, and plural unless an `s` makes it: they name the operations. */
+  /** Singular, and plural unless an `s` makes it: they name the operations, and the list in its cursors. */
   readonly name: string;
   readonly plural?: string;
   /** Describes an answer with one row. */
@@ -24,26 +23,23 @@ interface Resource<Path extends string, Id extends string> {
  */
 export function resourceRoutes<const Path extends string, const Id extends string>(resource: Resource<Path, Id>) {
   const { name, plural = `${name}s`, said, row, path, params, id, idSchema } = resource;
-  const ofAll = { ...adminBase, path, errors: [], ...(params === undefined ? {} : { params: Type.Object(params) }) };
+  const ofAll = { path, ...(params === undefined ? {} : { params: Type.Object(params) }) };
   const onePath = `${path}/:${id}` as const;
   const ofOne = { ...adminBase, path: onePath, errors: [], params: Type.Object({ ...params, [id]: idSchema }) };
   const bodyMaxBytes = ADMIN_BODY_MAX_BYTES;
   const oneRow = { description: said, schema: row };
   return {
     creating: {
+      ...adminBase,
       ...ofAll,
+      errors: [],
       method: 'post',
       operationId: `create${name}`,
       bodyMaxBytes,
       responses: { 201: oneRow },
     },
-    listing: {
-      ...ofAll,
-      method: 'get',
-      operationId: `list${plural}`,
-      query: listQuery(ADMIN_LIST_RANGE, {}),
-      responses: { 200: { description: 'A page.', schema: listOf(row) } },
-    },
+    /** For `listRoute`. */
+    listing: { ...ofAll, operationId: `list${plural}`, name: plural.toLowerCase(), row },
     reading: { ...ofOne, method: 'get', operationId: `get${name}`, responses: { 200: oneRow } },
     changing: {
       ...ofOne,
@@ -61,33 +57,10 @@ export function resourceRoutes<const Path extends string, const Id extends strin
   } as const;
 }
 
-/** The answers with rows of a resource. */
-export function rowAnswers<Row>({
-  rowOf,
-  positionOf,
-  cursors,
-}: {
-  readonly rowOf: (row: Row) => object;
-  /** The place of a row in the list. */
-  readonly positionOf: (row: Row) => string;
-  readonly cursors: CursorCodec;
-}) {
+/** The answers with one row of a resource. */
+export function rowAnswers<Row>(rowOf: (row: Row) => object) {
   return {
     created: (row: Row): Reply => ({ status: 201, body: rowOf(row) }),
     found: (row: Row): Reply => ({ status: 200, body: rowOf(row) }),
-    /**
-     * A page of the list that the binding names, with its filters. `rowsAfter` is called with the position after which
-     * the page starts, which is empty for the first page.
-     * @throws AppError INVALID_LIMIT, INVALID_CURSOR.
-     */
-    async page(
-      query: { readonly limit?: string; readonly cursor?: string },
-      binding: readonly string[],
-      rowsAfter: (page: { readonly limit: number; readonly after: string }) => Promise<readonly Row[]>,
-    ): Promise<Reply> {
-      const page = readPage(query, cursors, binding);
-      const rows = await rowsAfter({ limit: page.limit + 1, after: String(page.after ?? '') });
-      return { status: 200, body: page.answer(rows, { item: rowOf, position: positionOf }) };
-    },
   };
 }

@@ -260,7 +260,7 @@ describe('list', () => {
     while (page.length > 0) {
       seen.push(...page.map(({ label }) => label));
       const { createdAt, id } = page.at(-1)!;
-      page = await keys.list('acme', { limit: 2, after: { createdAt, id } });
+      page = await keys.list('acme', { limit: 2, after: [createdAt.toISOString(), id] });
     }
     expect(seen).toEqual(['7', '6', '5', '4', '3', '2', '1']);
   });

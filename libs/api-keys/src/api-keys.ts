@@ -65,13 +65,12 @@ export function apiKeys<Grants>({ sql: database, schema, prefix, now, newId }: A
       return minted;
     },
 
-    async list(ownerId, { limit, after }) {
+    async list(ownerId, { limit, after = [] }) {
       const text = `SELECT ${KEY_COLUMNS} FROM ${table} k
         WHERE k.owner_id = $1 AND (${ENDS_AT} > $2) IS NOT FALSE
-          ${after === undefined ? '' : 'AND (k.created_at, k.id) < ($4, $5)'}
+          ${after.length === 0 ? '' : 'AND (k.created_at, k.id) < ($4, $5)'}
         ORDER BY k.created_at DESC, k.id DESC LIMIT $3`;
-      const position = after === undefined ? [] : [after.createdAt, after.id];
-      const values = [ownerId, new Date(now() - ENDED_SHOWN_MS), limit, ...position];
+      const values = [ownerId, new Date(now() - ENDED_SHOWN_MS), limit, ...after];
       return database.query<ApiKeyRow<Grants>>({ text, values });
     },
 

@@ -32,11 +32,8 @@ export interface NewApiKey<Grants> {
   readonly overlapSeconds?: number | undefined;
 }
 
-/** The place of a key in a list. */
-export interface KeyPosition {
-  readonly createdAt: Date;
-  readonly id: string;
-}
+/** The place of a key in a list, as a cursor holds it. */
+export type KeyPosition = [createdAt: string, id: string];
 
 /**
  * The keys of one surface, as its routes use them. A change happens in the caller's transaction `sql`, so that its audit
@@ -49,7 +46,10 @@ export interface KeyStore<Grants, Sql, NewGrants = Grants> {
    */
   mint(key: NewApiKey<NewGrants>, sql: Sql): Promise<MintedApiKey<Grants>>;
   /** Live keys and those that ended in the last 30 days, newest first, after the last key of the previous page. */
-  list(ownerId: string, page: { readonly limit: number; readonly after?: KeyPosition }): Promise<ApiKeyRow<Grants>[]>;
+  list(
+    ownerId: string,
+    page: { readonly limit: number; readonly after?: KeyPosition | undefined },
+  ): Promise<ApiKeyRow<Grants>[]>;
   /** In any state. */
   get(ownerId: string, id: string): Promise<ApiKeyRow<Grants> | undefined>;
   /** Ends only this key, at once and on every replica; the key it replaced and its replacement stay live. */

@@ -4,6 +4,7 @@ export {
   type Description,
   type HandlerContext,
   type Method,
+  type PathParams,
   type PrefetchBody,
   type ProblemDecoration,
   type Reply,

@@ -239,7 +239,7 @@ type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}
     : never;
 
 /** The decoded parameters of a path: `PathParams<'/v1/cases/:caseId'>` is `{ readonly caseId: string }`. */
-type PathParams<Path extends string> = string extends Path
+export type PathParams<Path extends string> = string extends Path
   ? Readonly<Record<string, string>>
   : { readonly [Name in ParamNames<Path>]: string };
 

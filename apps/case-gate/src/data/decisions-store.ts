@@ -22,7 +22,7 @@ export interface DecisionsStore {
   ): Promise<LoggedDecision[]>;
   /** All environments, by process and sequence number, after `after`. */
   inOrder(page: {
-    readonly process: string | undefined;
+    readonly process?: string;
     readonly after: string | undefined;
     readonly limit: number;
   }): Promise<LoggedDecision[]>;

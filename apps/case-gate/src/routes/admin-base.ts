@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import type { AuditChange } from '@sealgate/audit';
-import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
 import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
 
 export const environmentQuery = { environment: Type.Optional(Environment) };
+/** Of a list of one environment, for `listRoute`. */
+export const ofEnvironment = { filters: environmentQuery, defaults: { environment: DEFAULT_ENVIRONMENT } };
 export const EnvironmentQuery = Type.Object(environmentQuery, { additionalProperties: false });
 
 /** The environment of a request: from its body, else its query, else `live`. */
@@ -30,17 +31,13 @@ interface TimePosition {
   readonly id: string;
 }
 
-export function timePosition(at: Date, id: string): string {
-  return `${at.toISOString()} ${id}`;
+export function timePosition(at: string, id: string): string {
+  return `${new Date(at).toISOString()} ${id}`;
 }
 
 /** The position that a cursor holds; undefined on the first page. */
-export function timePositionOf(after: unknown): TimePosition | undefined {
+export function timePositionOf(after: string | undefined): TimePosition | undefined {
   if (after === undefined) return undefined;
-  const [at = '', id = ''] = String(after).split(' ');
+  const [at = '', id = ''] = after.split(' ');
   return { at: new Date(at), id };
-}
-
-export function dateOf(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : instantOf(text);
 }

@@ -1,5 +1,5 @@
-import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { enumOf, instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
+import { enumOf, named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import { Type, type Static } from '@sinclair/typebox';
 import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
@@ -17,10 +17,10 @@ import {
 import { CASE_STATUSES, CaseStatus } from '../domain/case-states.ts';
 import { answerOf, CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import {
-  dateOf,
   EnvironmentQuery,
   environmentOf,
   environmentQuery,
+  ofEnvironment,
   timePosition,
   timePositionOf,
   type AdminPorts,
@@ -37,16 +37,16 @@ const CaseDetail = named(
   }),
 );
 
-const ListQuery = listQuery(ADMIN_LIST_RANGE, {
+const filters = {
   ...environmentQuery,
   status: Type.Optional(CaseStatus),
   subject_ref: Type.Optional(SubjectRef),
-  created_from: Type.Optional(instantText()),
-  created_to: Type.Optional(instantText()),
+  created_from: timeFilter,
+  created_to: timeFilter,
   order: Type.Optional(
     enumOf('CaseOrder', ['newest', 'oldest'], { description: 'Which comes first; the newest by default.' }),
   ),
-});
+};
 
 const Counts = named(
   'CaseCounts',
@@ -69,31 +69,27 @@ export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, CaseReadPo
 export const ofCase = Type.Object({ case_id: CaseId });
 
 export function adminCaseRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
-  return [listRoute(ports), countRoute(ports), getRoute(ports), timelineRoute(ports)];
+  return [casesRoute(ports), countRoute(ports), getRoute(ports), timelineRoute(ports)];
 }
 
-function listRoute(ports: AdminCasesPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
-    method: 'get',
+function casesRoute(ports: AdminCasesPorts): Route<AdminCaller> {
+  return listRoute({
     path: '/admin/v1/cases',
     operationId: 'listCases',
     summary: 'List cases by creation time',
-    query: ListQuery,
-    responses: { 200: { description: 'A page.', schema: listOf(CaseRow) } },
-    errors: [],
-    async handler({ query }) {
-      const environment = environmentOf({}, query);
-      const { status, subject_ref: subjectRef, created_from: from, created_to: to, order = 'newest' } = query;
-      const listed = [status, subjectRef, from, to].map((filter) => filter ?? '');
-      const page = readPage(query, ports.cursors, ['cases', environment, ...listed, order]);
-      const filters = defined({ status, subjectRef, from: dateOf(from), to: dateOf(to) });
-      const after = timePositionOf(page.after);
-      const rows = await ports.listCases({ environment, ...filters }, { order, limit: page.limit + 1, after });
-      const position = (row: CaseRecord) => timePosition(new Date(row.created_at), row.case_id);
-      const item = (row: CaseRecord) => rowOf(row, ports.now());
-      return { status: 200, body: page.answer(rows, { item, position }) };
+    filters,
+    defaults: { ...ofEnvironment.defaults, order: 'newest' },
+    name: 'cases',
+    boundTo: ['environment', 'status', 'subject_ref', 'created_from', 'created_to', 'order'],
+    rows({ order, limit, after, ...wanted }) {
+      const { environment, status, subject_ref: subjectRef, created_from: from, created_to: to } = wanted;
+      const filter = { environment, ...defined({ status, subjectRef, from, to }) };
+      return ports.listCases(filter, { order, limit, after: timePositionOf(after) });
     },
+    positionOf: (row: CaseRecord) => timePosition(row.created_at, row.case_id),
+    row: CaseRow,
+    rowOf: (row) => rowOf(row, ports.now()),
+    cursors: ports.cursors,
   });
 }
 
@@ -155,22 +151,21 @@ function detailOf({ record, attachments, decisions, seals }: CaseFile, nowMs: nu
 }
 
 function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
-    method: 'get',
+  return listRoute({
     path: '/admin/v1/cases/:case_id/timeline',
     operationId: 'listCaseTimeline',
     summary: 'List the events of a case, oldest first; each contains the hash of the previous one',
     params: ofCase,
-    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-    responses: { 200: { description: 'A page.', schema: listOf(TimelineEntry) } },
+    ...ofEnvironment,
     errors: ['NOT_FOUND'],
-    async handler({ params: { case_id: caseId }, query }) {
-      const environment = environmentOf({}, query);
-      const page = readPage(query, ports.cursors, ['timeline', environment, caseId]);
+    name: 'timeline',
+    boundTo: ['environment', 'case_id'],
+    async rows({ environment, case_id: caseId, limit, after = 0 }) {
       if ((await ports.readCase(environment, caseId)) === undefined) throw noCase();
-      const rows = await ports.listEvents(caseId, { after: Number(page.after ?? 0), limit: page.limit + 1 });
-      return { status: 200, body: page.answer(rows, { item: (row) => row, position: ({ seq }) => seq }) };
+      return ports.listEvents(caseId, { after, limit });
     },
+    positionOf: ({ seq }: TimelineEvent) => seq,
+    row: TimelineEntry,
+    cursors: ports.cursors,
   });
 }

@@ -1,11 +1,11 @@
-import { ADMIN_LIST_RANGE, adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, keyRoutes, keyTerms, keyView, listRoute, type AdminCaller } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
-import { closedObject, listQuery, type Route } from '@sealgate/http';
+import { closedObject, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { SignedKeys } from '../data/keys-store.ts';
 import { Key, type KeyGrants } from '../domain/key.ts';
 import { answered, DEFAULT_ENVIRONMENT } from '../schemas.ts';
-import { EnvironmentQuery, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scopes']).properties, ...keyTerms });
 
@@ -46,11 +46,10 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         return of.mint(context, { ...terms, ownerId, grants });
       },
     }),
-    adminRoute({
-      ...of.listing,
+    listRoute({
+      ...of.listing('environment'),
       summary: 'List live keys of an environment and those ended in the last 30 days, newest first',
-      query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-      handler: ({ query }) => of.list(query.environment ?? DEFAULT_ENVIRONMENT, query),
+      ...ofEnvironment,
     }),
     adminRoute({
       ...of.reading,

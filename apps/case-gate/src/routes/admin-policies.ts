@@ -1,12 +1,12 @@
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
-import { listQuery, type Route } from '@sealgate/http';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import type { Route } from '@sealgate/http';
 import type { Static } from '@sinclair/typebox';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedPolicy, rulesText } from '../domain/manage-policies.ts';
 import { NewPolicy, PolicyAnswer, PolicyChange, type Policy } from '../domain/policy.ts';
 import { answerOf, PolicyVersion } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 export interface AdminPoliciesPorts extends AdminPorts {
   readonly policies: SignedRows<Policy>;
@@ -24,7 +24,7 @@ const { creating, listing, reading, changing } = resourceRoutes({
 
 export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>[] {
   const { policies, inSql, auditChange, now, cursors } = ports;
-  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ policy_version }) => policy_version, cursors });
+  const { created, found } = rowAnswers(rowOf);
   return [
     adminRoute({
       ...creating,
@@ -47,14 +47,15 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
         return created(made);
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List the policy versions of an environment',
-      query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-      handler({ query }) {
-        const environment = environmentOf({}, query);
-        return page(query, ['policies', environment], (after) => policies.list(environment, after));
-      },
+      ...ofEnvironment,
+      boundTo: ['environment'],
+      rows: ({ environment, limit, after = '' }) => policies.list(environment, { limit, after }),
+      positionOf: ({ policy_version }: Policy) => policy_version,
+      rowOf,
+      cursors,
     }),
     adminRoute({
       ...reading,

@@ -1,21 +1,14 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { instantText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
+import { named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { DecisionsStore } from '../data/decisions-store.ts';
 import { LoggedDecision } from '../domain/gate-decision.ts';
 import { IdText, ReasonCode, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
-import {
-  dateOf,
-  environmentOf,
-  environmentQuery,
-  timePosition,
-  timePositionOf,
-  type AdminPorts,
-} from './admin-base.ts';
+import { environmentQuery, ofEnvironment, timePosition, timePositionOf, type AdminPorts } from './admin-base.ts';
 
 const HeadRow = named(
   'DecisionHead',
@@ -38,16 +31,16 @@ const HeadRow = named(
 
 const ofProcess = { process: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$' })) };
 
-const DecisionsQuery = listQuery(ADMIN_LIST_RANGE, {
+const filters = {
   ...environmentQuery,
   subject_ref: Type.Optional(SubjectRef),
   venue_id: Type.Optional(VenueId),
   decision: Type.Optional(Verdict),
   reason_code: Type.Optional(ReasonCode),
   key_id: Type.Optional(IdText),
-  from: Type.Optional(instantText()),
-  to: Type.Optional(instantText()),
-});
+  from: timeFilter,
+  to: timeFilter,
+};
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
   readonly decisions: DecisionsStore;
@@ -58,27 +51,21 @@ export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
 }
 
 export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[] {
-  const list = adminRoute({
-    ...adminBase,
-    method: 'get',
+  const list = listRoute({
     path: '/admin/v1/decisions',
     operationId: 'listDecisions',
     summary: 'List gate decisions, newest first',
-    query: DecisionsQuery,
-    responses: { 200: { description: 'A page.', schema: listOf(LoggedDecision) } },
-    errors: [],
-    async handler({ query }) {
-      const environment = environmentOf({}, query);
-      const { subject_ref, venue_id, decision, reason_code, key_id, from, to } = query;
-      const listed = [subject_ref, venue_id, decision, from, to, reason_code, key_id].map((filter) => filter ?? '');
-      const page = readPage(query, ports.cursors, ['decisions', environment, ...listed]);
-      const equal = defined({ subject_ref, venue_id, decision, reason_code, key_id });
-      const times = defined({ from: dateOf(from), to: dateOf(to) });
-      const before = timePositionOf(page.after);
-      const rows = await ports.decisions.list({ environment, equal, ...times }, { limit: page.limit + 1, before });
-      const position = (row: LoggedDecision) => timePosition(new Date(row.evaluated_at), row.decision_id);
-      return { status: 200, body: page.answer(rows, { item: (row) => row, position }) };
+    filters,
+    defaults: ofEnvironment.defaults,
+    name: 'decisions',
+    boundTo: ['environment', 'subject_ref', 'venue_id', 'decision', 'from', 'to', 'reason_code', 'key_id'],
+    rows({ limit, after, environment, from, to, ...equal }) {
+      const filter = { environment, equal, ...defined({ from, to }) };
+      return ports.decisions.list(filter, { limit, before: timePositionOf(after) });
     },
+    positionOf: (row: LoggedDecision) => timePosition(row.evaluated_at, row.decision_id),
+    row: LoggedDecision,
+    cursors: ports.cursors,
   });
   const get = adminRoute({
     ...adminBase,
@@ -99,55 +86,54 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
 }
 
 function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
-    method: 'get',
+  return listRoute({
     path: '/admin/v1/decision-log',
     operationId: 'listDecisionLog',
     summary: 'List the gate decisions of all environments, by process and sequence number',
     description: 'Saved by `sealgate decisions export`, checked by `sealgate-verify decisions`.',
-    query: listQuery(ADMIN_LIST_RANGE, ofProcess),
-    responses: { 200: { description: 'A page.', schema: listOf(LoggedDecision) } },
-    errors: [],
-    async handler({ query }) {
-      const page = readPage(query, ports.cursors, ['decision-log', query.process ?? '']);
-      const after = page.after === undefined ? undefined : String(page.after);
-      const rows = await ports.decisions.inOrder({ process: query.process, after, limit: page.limit + 1 });
-      return {
-        status: 200,
-        body: page.answer(rows, { item: (row) => row, position: ({ decision_id }) => decision_id }),
-      };
-    },
+    filters: ofProcess,
+    name: 'decision-log',
+    boundTo: ['process'],
+    rows: (wanted) => ports.decisions.inOrder(wanted),
+    positionOf: (row: LoggedDecision) => row.decision_id,
+    row: LoggedDecision,
+    cursors: ports.cursors,
   });
 }
 
+interface ProvedHead {
+  readonly record: StoredRecord;
+  readonly proved: Awaited<ReturnType<LedgerReader['prove']>>;
+}
+
 function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
-    method: 'get',
+  const { embedded, channel, cursors } = ports;
+  return listRoute({
     path: '/admin/v1/decision-heads',
     operationId: 'listDecisionHeads',
     summary: 'List the heads of decision chains in the ledger, by process and sequence number, each with its proof',
-    query: listQuery(ADMIN_LIST_RANGE, ofProcess),
-    responses: { 200: { description: 'A page.', schema: listOf(HeadRow) } },
+    filters: ofProcess,
     errors: ['LEDGER_UNAVAILABLE'],
-    async handler({ query }) {
-      const { embedded, channel, cursors } = ports;
-      const page = readPage(query, cursors, ['decision-heads', query.process ?? '']);
-      const prefix = `decisions_${query.process === undefined ? '' : `${query.process}_`}`;
-      const order = { channel, type: DECISION_HEAD_TYPE, limit: page.limit + 1 };
-      const found = await fromLedger(embedded.query({ ...order, afterId: String(page.after ?? prefix) }));
+    name: 'decision-heads',
+    boundTo: ['process'],
+    async rows({ process, limit, after }) {
+      const prefix = `decisions_${process === undefined ? '' : `${process}_`}`;
+      const order = { channel, type: DECISION_HEAD_TYPE, limit };
+      const found = await fromLedger(embedded.query({ ...order, afterId: after ?? prefix }));
       const records = found.filter(({ id }) => id.startsWith(prefix));
+      // The last one of a full answer is not shown.
       const proofs = await fromLedger(
-        Promise.all(records.slice(0, page.limit).map(({ id }) => embedded.prove(channel, id))),
+        Promise.all(records.slice(0, limit - 1).map(({ id }) => embedded.prove(channel, id))),
       );
-      const item = (record: StoredRecord) => {
-        const proved = proofs[records.indexOf(record)];
-        if (proved === undefined) throw new Error('The ledger has no proof of a record that it returned.');
-        return { record: { ...record, data: record.data as object }, receipt: proved.receipt, proof: proved.proof };
-      };
-      return { status: 200, body: page.answer(records, { item, position: ({ id }) => id }) };
+      return records.map((record, place) => ({ record, proved: proofs[place] }));
     },
+    positionOf: ({ record }: ProvedHead) => record.id,
+    row: HeadRow,
+    rowOf({ record, proved }) {
+      if (proved === undefined) throw new Error('The ledger has no proof of a record that it returned.');
+      return { record: { ...record, data: record.data as object }, receipt: proved.receipt, proof: proved.proof };
+    },
+    cursors,
   });
 }
 

@@ -1,14 +1,7 @@
 import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import {
-  ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
-  adminBase,
-  adminRoute,
-  readPage,
-  type AdminCaller,
-} from '@sealgate/admin-api';
-import { closedObject, enumOf, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, listRoute, type AdminCaller } from '@sealgate/admin-api';
+import { closedObject, enumOf, lineOfText, named, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { CaseTransaction, StoredEligibility } from '../domain/case-transaction.ts';
 import {
@@ -25,7 +18,7 @@ import {
 } from '../domain/eligibility-record.ts';
 import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
 import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const ReasonBody = named(
   'SubjectActionRequest',
@@ -100,31 +93,30 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
       return { status: 200, body: eligibilityView(stored.record, stored.review, ports) };
     },
   });
-  const history = adminRoute({
-    ...adminBase,
-    method: 'get',
+  const history = listRoute({
     path: '/admin/v1/subjects/:subject_ref/history',
     operationId: 'listSubjectHistory',
     summary: 'List the versions of the record of a subject, newest first',
     params: ofSubject,
-    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-    responses: { 200: { description: 'A page.', schema: listOf(VersionRow) } },
+    ...ofEnvironment,
     errors: ['NOT_FOUND'],
-    async handler({ params, query }) {
-      const id = { environment: environmentOf({}, query), subjectRef: params.subject_ref };
-      const page = readPage(query, ports.cursors, ['history', id.environment, id.subjectRef]);
-      const before = page.after === undefined ? undefined : Number(page.after);
-      const rows = await ports.readHistory(id, { limit: page.limit + 1, before });
-      if (rows.length === 0 && before === undefined) throw noSubject();
-      const item = (row: RecordVersion) => ({
-        record_version: row.recordVersion,
-        event: row.event,
-        actor: row.actor,
-        changed_at: row.changedAt.toISOString(),
-        record: JSON.parse(row.document) as object,
-      });
-      return { status: 200, body: page.answer(rows, { item, position: ({ recordVersion }) => recordVersion }) };
+    name: 'history',
+    boundTo: ['environment', 'subject_ref'],
+    async rows({ environment, subject_ref: subjectRef, limit, after: before }) {
+      const found = await ports.readHistory({ environment, subjectRef }, { limit, before });
+      if (found.length === 0 && before === undefined) throw noSubject();
+      return found;
     },
+    positionOf: ({ recordVersion }: RecordVersion) => recordVersion,
+    row: VersionRow,
+    rowOf: (row) => ({
+      record_version: row.recordVersion,
+      event: row.event,
+      actor: row.actor,
+      changed_at: row.changedAt.toISOString(),
+      record: JSON.parse(row.document) as object,
+    }),
+    cursors: ports.cursors,
   });
   const confirming = [listUnconfirmedRoute(ports), confirmRoute(ports)];
   return [
@@ -187,31 +179,27 @@ const UnconfirmedRow = named(
 );
 
 function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
-    method: 'get',
+  return listRoute({
     path: '/admin/v1/unconfirmed-subjects',
     operationId: 'listUnconfirmedSubjects',
     summary: 'List subjects that are denied until an operator confirms them, after a declared loss of ledger records',
-    query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-    responses: { 200: { description: 'A page, by subject.', schema: listOf(UnconfirmedRow) } },
-    errors: [],
-    async handler({ query }) {
-      const environment = environmentOf({}, query);
-      const page = readPage(query, ports.cursors, ['unconfirmed', environment]);
-      const after = page.after === undefined ? '' : String(page.after);
-      const rows = await ports.readUnconfirmed(environment, { limit: page.limit + 1, after });
-      const item = (record: UnconfirmedRecord) => ({
-        subject_ref: record.subject_ref,
-        environment: record.environment,
-        status: storedStatus(record),
-        record_version: record.record_version,
-        changed_at: record.changed_at,
-        epoch: record.loss.epoch,
-        cause: record.loss.unconfirmed,
-      });
-      return { status: 200, body: page.answer(rows, { item, position: (record) => record.subject_ref }) };
-    },
+    ...ofEnvironment,
+    page: 'A page, by subject.',
+    name: 'unconfirmed',
+    boundTo: ['environment'],
+    rows: ({ environment, limit, after = '' }) => ports.readUnconfirmed(environment, { limit, after }),
+    positionOf: (record: UnconfirmedRecord) => record.subject_ref,
+    row: UnconfirmedRow,
+    rowOf: (record) => ({
+      subject_ref: record.subject_ref,
+      environment: record.environment,
+      status: storedStatus(record),
+      record_version: record.record_version,
+      changed_at: record.changed_at,
+      epoch: record.loss.epoch,
+      cause: record.loss.unconfirmed,
+    }),
+    cursors: ports.cursors,
   });
 }
 

@@ -1,11 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
-import { listQuery, type Route } from '@sealgate/http';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import type { Route } from '@sealgate/http';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedRecord } from '../domain/model.ts';
 import { NewVenue, VenueAnswer, VenueChange, VENUES, type Venue } from '../domain/venue.ts';
 import { answerOf, VenueId } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, environmentQuery, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 export interface AdminVenuesPorts extends AdminPorts {
   readonly venues: SignedRows<Venue>;
@@ -24,7 +24,7 @@ const rowOf = (venue: Venue) => answerOf(VenueAnswer, venue);
 
 export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] {
   const { venues, inSql, auditChange, now, cursors } = ports;
-  const { created, found, page } = rowAnswers({ rowOf, positionOf: ({ venue_id }) => venue_id, cursors });
+  const { created, found } = rowAnswers(rowOf);
   return [
     adminRoute({
       ...creating,
@@ -45,14 +45,15 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
         return created(venue);
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List the venues of an environment by id',
-      query: listQuery(ADMIN_LIST_RANGE, environmentQuery),
-      handler({ query }) {
-        const environment = environmentOf({}, query);
-        return page(query, ['venues', environment], (after) => venues.list(environment, after));
-      },
+      ...ofEnvironment,
+      boundTo: ['environment'],
+      rows: ({ environment, limit, after = '' }) => venues.list(environment, { limit, after }),
+      positionOf: ({ venue_id }: Venue) => venue_id,
+      rowOf,
+      cursors,
     }),
     adminRoute({
       ...reading,

@@ -21,7 +21,7 @@ export interface ListedDelivery {
 
 export interface DeliveriesStore {
   /** Newest first, after the position `before`. */
-  list(sourceId: string, page: { limit: number; before?: string }): Promise<ListedDelivery[]>;
+  list(sourceId: string, page: { limit: number; before?: string | undefined }): Promise<ListedDelivery[]>;
 }
 
 interface CountRow {

@@ -62,7 +62,7 @@ export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => 
 
 interface Page {
   readonly limit: number;
-  readonly before?: string;
+  readonly before?: string | undefined;
 }
 
 const EVENTS = `SELECT event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, indexes, more,

@@ -65,7 +65,7 @@ export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now:
     async list(
       sourceId: string,
       { code, reason, from, to }: RefusalFilter,
-      { limit, before }: { limit: number; before?: string },
+      { limit, before }: { limit: number; before?: string | undefined },
     ): Promise<ListedRefusal[]> {
       const rows = await sql.query<RefusedRow>({
         text: `${SELECT} AND ($3::text IS NULL OR r.refused_id < $3) AND ($4::text IS NULL OR r.code = $4)

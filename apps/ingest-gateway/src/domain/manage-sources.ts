@@ -21,7 +21,7 @@ export interface SourceStore {
   insert(source: Source, also: Also): Promise<'made' | 'missing' | 'limit reached'>;
   find(networkId: string, sourceId: string): Promise<Source | undefined>;
   /** Newest first, after `after`. */
-  list(networkId: string, page: { limit: number; after?: string }): Promise<Source[]>;
+  list(networkId: string, page: { limit: number; after?: string | undefined }): Promise<Source[]>;
   /** `change` receives the locked row. Undefined where there is none. */
   update(
     networkId: string,

@@ -39,7 +39,7 @@ export interface EventFilter {
 
 export interface EventStore {
   /** Newest first, after the event `before`. */
-  list(filter: EventFilter, page: { limit: number; before?: string }): Promise<IngestEvent[]>;
+  list(filter: EventFilter, page: { limit: number; before?: string | undefined }): Promise<IngestEvent[]>;
   find(eventId: string): Promise<IngestEvent | undefined>;
   /** The ids of the events of a request, from a moment on; at most a few hundred. See `requestEvents`. */
   ofRequest(requestId: string, from: Date): Promise<string[]>;

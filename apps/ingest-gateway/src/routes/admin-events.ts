@@ -1,10 +1,9 @@
 import { AppError } from '@sealgate/errors';
-import { ADMIN_LIST_RANGE, adminBase, adminRoute, readPage, type AdminCaller } from '@sealgate/admin-api';
-import { enumOf, eventStream, instantText, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
-import { instantOf } from '@sealgate/json';
+import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
+import { enumOf, eventStream, lineOfText, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
+import type { EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { EventTail } from '../domain/event-tail.ts';
 import { AssetType, IdText, Text, Time } from '../schemas.ts';
 
@@ -37,16 +36,16 @@ const filters = {
   channel: Type.Optional({ ...IdText, description: 'By its full name, as `acme.main`.' }),
 };
 
-const Query = listQuery(ADMIN_LIST_RANGE, {
+const listFilters = {
   ...filters,
-  from: Type.Optional(instantText()),
-  to: Type.Optional(instantText()),
+  from: timeFilter,
+  to: timeFilter,
   requestId: Type.Optional({
     ...lineOfText({ min: 1, max: 128 }),
     description:
       'The X-Request-Id of an answer of the last 24 hours. For an id made by the gateway: the events of the two minutes after it.',
   }),
-});
+};
 
 const TailQuery = Type.Object(
   {
@@ -76,33 +75,23 @@ export interface AdminEventsPorts {
 }
 
 export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] {
-  const { events, cursors } = ports;
-  const list = adminRoute({
-    ...adminBase,
-    method: 'get',
+  const { events, cursors, now } = ports;
+  const list = listRoute({
     path: '/admin/v1/events',
     operationId: 'listEvents',
     summary: 'List events, newest first',
-    query: Query,
-    responses: { 200: { description: 'A page.', schema: listOf(EventRow) } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR'],
-    async handler({ query }) {
-      const {
-        networkId = '',
-        type = '',
-        status = '',
-        from = '',
-        to = '',
-        kind = '',
-        channel = '',
-        requestId = '',
-      } = query;
-      const page = readPage(query, cursors, ['events', networkId, type, status, from, to, kind, channel, requestId]);
-      const before = page.after === undefined ? {} : { before: String(page.after) };
-      const filter = { ...filterOf(query), ...(await requestOf(ports, query)) };
-      const rows = await events.list(filter, { limit: page.limit + 1, ...before });
-      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ eventId }) => eventId }) };
+    filters: listFilters,
+    name: 'events',
+    boundTo: ['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId'],
+    async rows({ requestId, limit, after: before, ...filter }) {
+      if (requestId === undefined) return events.list(filter, { limit, before });
+      const eventIds = await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS));
+      return events.list({ ...filter, eventIds }, { limit, before });
     },
+    positionOf: ({ eventId }: IngestEvent) => eventId,
+    row: EventRow,
+    rowOf,
+    cursors,
   });
   const get = adminRoute({
     ...adminBase,
@@ -120,15 +109,6 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
     },
   });
   return [list, tailRoute(ports), get];
-}
-
-/** The filter for the events of one request. */
-async function requestOf(
-  { events, now }: AdminEventsPorts,
-  { requestId }: Static<typeof Query>,
-): Promise<{ eventIds?: string[] }> {
-  if (requestId === undefined) return {};
-  return { eventIds: await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS)) };
 }
 
 function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
@@ -182,18 +162,6 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
       });
     },
   });
-}
-
-function filterOf({ networkId, type, status, from, to, kind, channel }: Static<typeof Query>): EventFilter {
-  return {
-    ...(kind === undefined ? {} : { kind }),
-    ...(channel === undefined ? {} : { channel }),
-    ...(networkId === undefined ? {} : { networkId }),
-    ...(type === undefined ? {} : { type }),
-    ...(status === undefined ? {} : { status }),
-    ...(from === undefined ? {} : { from: instantOf(from) }),
-    ...(to === undefined ? {} : { to: instantOf(to) }),
-  };
 }
 
 function rowOf(event: IngestEvent): Static<typeof EventRow> {

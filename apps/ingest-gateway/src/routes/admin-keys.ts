@@ -1,4 +1,4 @@
-import { adminRoute, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, keyRoutes, keyTerms, keyView, listRoute, type AdminCaller } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
 import type { KeyStore, NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
@@ -65,13 +65,10 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         return of.mint(context, { ...terms, ownerId: context.params.networkId, grants: { record, ...grants } });
       },
     }),
-    adminRoute({
-      ...of.listing,
+    listRoute({
+      ...of.listing('networkId'),
       summary: 'List live keys and those ended in the last 30 days, newest first',
-      async handler({ params, query }) {
-        await findNetwork(networks, params.networkId);
-        return of.list(params.networkId, query);
-      },
+      holder: ({ networkId }) => findNetwork(networks, networkId),
     }),
     adminRoute({ ...of.reading, handler: ({ params }) => of.get(params.networkId, params.id) }),
     adminRoute({

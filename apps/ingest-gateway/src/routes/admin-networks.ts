@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
 import type { Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
@@ -34,11 +34,8 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
 
 export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller>[] {
   const { networks, cursors, defaultLimits, maxBatchRecords } = ports;
-  const { created, found, page } = rowAnswers<Network>({
-    rowOf: (network) => ({ ...network, limits: network.limits ?? defaultLimits }),
-    positionOf: ({ networkId }) => networkId,
-    cursors,
-  });
+  const rowOf = (network: Network) => ({ ...network, limits: network.limits ?? defaultLimits });
+  const { created, found } = rowAnswers(rowOf);
   const alsoRecord =
     (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
     (transaction) =>
@@ -56,10 +53,14 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
         return created(await createNetwork(ports, { networkId, name, channels, limits }, also));
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List networks by id',
-      handler: ({ query }) => page(query, ['networks'], (after) => networks.list(after)),
+      boundTo: [],
+      rows: ({ limit, after = '' }) => networks.list({ limit, after }),
+      positionOf: ({ networkId }: Network) => networkId,
+      rowOf,
+      cursors,
     }),
     adminRoute({
       ...reading,

@@ -2,13 +2,13 @@ import { AppError } from '@sealgate/errors';
 import {
   type AuditLedgerChange,
   ADMIN_BODY_MAX_BYTES,
-  ADMIN_LIST_RANGE,
   adminBase,
   adminRoute,
-  readPage,
+  listRoute,
+  timeFilter,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import { closedObject, enumOf, instantText, lineOfText, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { closedObject, enumOf, instantText, lineOfText, listOf, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
@@ -97,9 +97,8 @@ const base = { ...adminBase, tags: ['sources'] } as const;
 
 export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>[] {
   const { refused, cursors } = ports;
-  const list = adminRoute({
-    ...base,
-    method: 'get',
+  const list = listRoute({
+    tags: base.tags,
     path: PATH,
     operationId: 'listRefusedDeliveries',
     summary: 'List refused deliveries of a source with their reasons, newest first',
@@ -107,25 +106,21 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
       'Authentic ones, as far as they are not more than 10,000, and the newest 100 of which no signature was verified. ' +
       'Nothing of their bodies is shown.',
     params,
-    query: listQuery(ADMIN_LIST_RANGE, {
+    filters: {
       code: Type.Optional(lineOfText({ min: 1, max: 64 })),
       reason: Type.Optional(Reason),
-      ...range,
-    }),
-    responses: { 200: { description: 'A page.', schema: listOf(RefusedRow) } },
-    errors: ['NOT_FOUND', 'INVALID_LIMIT', 'INVALID_CURSOR'],
-    async handler({ params: { networkId, sourceId }, query }) {
-      await findSource(ports, networkId, sourceId);
-      const { code, reason, from, to } = query;
-      const page = readPage(query, cursors, ['refused', sourceId, code ?? '', reason ?? '', from ?? '', to ?? '']);
-      const before = page.after === undefined ? {} : { before: String(page.after) };
-      const rows = await refused.list(
-        sourceId,
-        { code, reason, ...timesOf(query) },
-        { limit: page.limit + 1, ...before },
-      );
-      return { status: 200, body: page.answer(rows, { item: rowOf, position: ({ refusedId }) => refusedId }) };
+      from: timeFilter,
+      to: timeFilter,
     },
+    errors: ['NOT_FOUND'],
+    name: 'refused',
+    boundTo: ['sourceId', 'code', 'reason', 'from', 'to'],
+    holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
+    rows: ({ sourceId, limit, after: before, ...filter }) => refused.list(sourceId, filter, { limit, before }),
+    positionOf: ({ refusedId }: ListedRefusal) => refusedId,
+    row: RefusedRow,
+    rowOf,
+    cursors,
   });
   const counts = adminRoute({
     ...base,

@@ -1,13 +1,12 @@
 import {
-  ADMIN_LIST_RANGE,
   adminRoute,
-  readPage,
+  listRoute,
   resourceRoutes,
   rowAnswers,
   type AdminCaller,
   type AuditLedgerChange,
 } from '@sealgate/admin-api';
-import { closedObject, enumOf, listOf, listQuery, named, type Route } from '@sealgate/http';
+import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
@@ -84,16 +83,8 @@ export function adminSourceRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[
   return [...changingRoutes(ports), ...readingRoutes(ports)];
 }
 
-function answers({ publicUrl, cursors }: AdminSourcesPorts) {
-  return rowAnswers<Source>({
-    rowOf: (source) => sourceRowOf(source, publicUrl),
-    positionOf: ({ sourceId }) => sourceId,
-    cursors,
-  });
-}
-
 function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
-  const { created, found } = answers(ports);
+  const { created, found } = rowAnswers((source: Source) => sourceRowOf(source, ports.publicUrl));
   const alsoRecord =
     (context: Parameters<AuditChange>[0], action: string, resourceId: string): Also =>
     (transaction) =>
@@ -167,17 +158,19 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
 }
 
 function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
-  const { found, page } = answers(ports);
-  const list = adminRoute({
+  const { cursors } = ports;
+  const rowOf = (source: Source) => sourceRowOf(source, ports.publicUrl);
+  const { found } = rowAnswers(rowOf);
+  const list = listRoute({
     ...listing,
     tags,
     summary: 'List sources, newest first',
-    async handler({ params: { networkId }, query }) {
-      await findNetwork(ports.networks, networkId);
-      return page(query, ['sources', networkId], ({ limit, after }) =>
-        ports.sources.list(networkId, { limit, ...(after === '' ? {} : { after }) }),
-      );
-    },
+    boundTo: ['networkId'],
+    holder: ({ networkId }) => findNetwork(ports.networks, networkId),
+    rows: ({ networkId, ...page }) => ports.sources.list(networkId, page),
+    positionOf: ({ sourceId }: Source) => sourceId,
+    rowOf,
+    cursors,
   });
   const get = adminRoute({
     ...reading,
@@ -185,22 +178,20 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     summary: 'Read a source',
     handler: async ({ params }) => found(await findSource(ports, params.networkId, params.sourceId)),
   });
-  const deliveries = adminRoute({
-    ...reading,
+  const deliveries = listRoute({
     tags,
     path: `${reading.path}/deliveries`,
+    params: reading.params,
     operationId: 'listSourceDeliveries',
     summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(DeliveryRow) } },
-    async handler({ params: { networkId, sourceId }, query }) {
-      await findSource(ports, networkId, sourceId);
-      const page = readPage(query, ports.cursors, ['deliveries', sourceId]);
-      const before = page.after === undefined ? {} : { before: String(page.after) };
-      const rows = await ports.deliveries.list(sourceId, { limit: page.limit + 1, ...before });
-      const position = (row: ListedDelivery) => row.position;
-      return { status: 200, body: page.answer(rows, { item: deliveryRow, position }) };
-    },
+    name: 'deliveries',
+    boundTo: ['sourceId'],
+    holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
+    rows: ({ sourceId, limit, after: before }) => ports.deliveries.list(sourceId, { limit, before }),
+    positionOf: ({ position }: ListedDelivery) => position,
+    row: DeliveryRow,
+    rowOf: deliveryRow,
+    cursors,
   });
   return [list, get, deliveries];
 }

@@ -27,7 +27,7 @@ export interface UnlinkedStore {
 }
 
 /** Of the last row of a page. */
-export type UnlinkedPosition = readonly [lastSeenAt: string, issuer: string, subject: string];
+export type UnlinkedPosition = [lastSeenAt: string, issuer: string, subject: string];
 
 /** The most that are kept, here and in the database. */
 export const MAX_UNLINKED = 1000;

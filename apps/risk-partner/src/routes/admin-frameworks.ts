@@ -1,6 +1,6 @@
-import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
-import { listOf, type Route } from '@sealgate/http';
+import type { Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import {
   createFramework,
@@ -28,11 +28,7 @@ export interface AdminFrameworksPorts extends FrameworkPorts {
 
 export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCaller>[] {
   const { orgs, frameworks, cursors } = ports;
-  const { created, found, page } = rowAnswers({
-    rowOf: (row: { readonly id: string }) => row,
-    positionOf: ({ id }) => id,
-    cursors,
-  });
+  const { created, found } = rowAnswers((framework: Framework) => framework);
   return [
     adminRoute({
       ...creating,
@@ -43,14 +39,15 @@ export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCa
         return created(await createFramework(ports, context.params.orgId, { body: context.body, by: context }));
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List the frameworks of an organisation, oldest first',
-      responses: { 200: { description: 'A page.', schema: listOf(ListedFramework) } },
-      async handler({ params: { orgId }, query }) {
-        await findOrg(orgs, orgId);
-        return page(query, ['frameworks', orgId], (after) => frameworks.list(orgId, after));
-      },
+      boundTo: ['orgId'],
+      holder: ({ orgId }) => findOrg(orgs, orgId),
+      rows: ({ orgId, limit, after = '' }) => frameworks.list(orgId, { limit, after }),
+      positionOf: ({ id }: { readonly id: string }) => id,
+      row: ListedFramework,
+      cursors,
     }),
     adminRoute({
       ...reading,

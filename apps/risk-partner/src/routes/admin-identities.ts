@@ -1,14 +1,12 @@
 import {
-  ADMIN_LIST_RANGE,
-  adminBase,
   adminRoute,
+  listRoute,
   OPERATORS_ONLY,
-  readPage,
   resourceRoutes,
   rowAnswers,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import { listOf, listQuery, type Route } from '@sealgate/http';
+import type { Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { addIdentity, Identity, NewIdentity, removeIdentity, type IdentityPorts } from '../domain/identities.ts';
 import { findPerson } from '../domain/manage-orgs.ts';
@@ -34,11 +32,7 @@ const { creating, listing, deleting } = resourceRoutes({
 /** Identities of people at identity providers. */
 export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCaller>[] {
   const { people, identities, cursors } = ports;
-  const { created, page } = rowAnswers({
-    rowOf: (identity: Identity) => identity,
-    positionOf: ({ id }) => id,
-    cursors,
-  });
+  const { created } = rowAnswers((identity: Identity) => identity);
   return [
     unlinkedRoute(ports),
     adminRoute({
@@ -53,13 +47,14 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
         return created(await addIdentity(ports, context.params, { identity: context.body, by: context }));
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List the identities and invitations of a person, oldest first',
-      async handler({ params: { orgId, personId }, query }) {
-        await findPerson(people, orgId, personId);
-        return page(query, ['identities', personId], (after) => identities.list(personId, after));
-      },
+      boundTo: ['personId'],
+      holder: ({ orgId, personId }) => findPerson(people, orgId, personId),
+      rows: ({ personId, limit, after = '' }) => identities.list(personId, { limit, after }),
+      positionOf: ({ id }: Identity) => id,
+      cursors,
     }),
     adminRoute({
       ...deleting,
@@ -76,24 +71,18 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
 }
 
 function unlinkedRoute({ unlinked, cursors }: Pick<AdminIdentityPorts, 'unlinked' | 'cursors'>): Route<AdminCaller> {
-  return adminRoute({
-    ...adminBase,
+  return listRoute({
     permit: OPERATORS_ONLY,
-    method: 'get',
     path: '/admin/v1/identities/unlinked',
     operationId: 'listUnlinkedIdentities',
     summary: 'List identities with valid tokens that belong to nobody, newest first; for operators only',
     description:
       'One row for each issuer and subject whose access token was valid on the public listener in the last 24 hours, the newest 1,000. A row appears within seconds and disappears when the identity is linked.',
-    query: listQuery(ADMIN_LIST_RANGE, {}),
-    responses: { 200: { description: 'A page.', schema: listOf(UnlinkedIdentity) } },
-    errors: [],
-    async handler({ query }) {
-      const page = readPage(query, cursors, ['unlinked identities']);
-      const after = page.after as UnlinkedPosition | undefined; // As made below: cursors are authenticated.
-      const rows = await unlinked.list({ limit: page.limit + 1, after });
-      const position = ({ lastSeenAt, issuer, subject }: UnlinkedIdentity) => [lastSeenAt, issuer, subject];
-      return { status: 200, body: page.answer(rows, { item: (identity) => identity, position }) };
-    },
+    name: 'unlinked identities',
+    boundTo: [],
+    rows: (page) => unlinked.list(page),
+    positionOf: ({ lastSeenAt, issuer, subject }: UnlinkedIdentity): UnlinkedPosition => [lastSeenAt, issuer, subject],
+    row: UnlinkedIdentity,
+    cursors,
   });
 }

@@ -1,4 +1,4 @@
-import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { adminEntry, findOrg, NewOrg, Org, type OrgPorts } from '../domain/manage-orgs.ts';
@@ -19,7 +19,7 @@ export interface AdminOrgsPorts extends OrgPorts {
 }
 
 export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): Route<AdminCaller>[] {
-  const { created, found, page } = rowAnswers({ rowOf: (org: Org) => org, positionOf: ({ id }) => id, cursors });
+  const { created, found } = rowAnswers((org: Org) => org);
   return [
     adminRoute({
       ...creating,
@@ -31,10 +31,13 @@ export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): R
         return created(await orgs.insert({ id, name: body.name, createdAt: timeText(now()) }, entry));
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List organisations, oldest first',
-      handler: ({ query }) => page(query, ['orgs'], (after) => orgs.list(after)),
+      boundTo: [],
+      rows: ({ limit, after = '' }) => orgs.list({ limit, after }),
+      positionOf: ({ id }: Org) => id,
+      cursors,
     }),
     adminRoute({
       ...reading,

@@ -1,4 +1,4 @@
-import { adminRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, type Route } from '@sealgate/http';
 import { NewScope } from '../domain/caller.ts';
 import {
@@ -31,11 +31,7 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
 
 export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
   const { orgs, people, cursors } = ports;
-  const { created, found, page } = rowAnswers({
-    rowOf: (person: Person) => person,
-    positionOf: ({ id }) => id,
-    cursors,
-  });
+  const { created, found } = rowAnswers((person: Person) => person);
   return [
     adminRoute({
       ...creating,
@@ -46,13 +42,14 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
         return created(await addPerson(ports, context.params.orgId, { person: context.body, by: context }));
       },
     }),
-    adminRoute({
+    listRoute({
       ...listing,
       summary: 'List the people of an organisation, oldest first',
-      async handler({ params: { orgId }, query }) {
-        await findOrg(orgs, orgId);
-        return page(query, ['people', orgId], (after) => people.list(orgId, after));
-      },
+      boundTo: ['orgId'],
+      holder: ({ orgId }) => findOrg(orgs, orgId),
+      rows: ({ orgId, limit, after = '' }) => people.list(orgId, { limit, after }),
+      positionOf: ({ id }: Person) => id,
+      cursors,
     }),
     adminRoute({
       ...reading,

@@ -1,13 +1,13 @@
 import {
   adminRoute,
-  afterKey,
   keyPosition,
   keyRoutes as routesOf,
   keyView,
+  listRoute,
   rotationTerms,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import type { KeyStore } from '@sealgate/auth';
+import type { KeyPosition, KeyStore } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { closedObject, listQuery, orNull, routeFor, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
@@ -75,17 +75,21 @@ export function keyRoutes({ runAudited, ...ports }: KeysPorts): Route<RiskCaller
       },
     }),
     route({
-      ...of.listing,
       ...own,
+      method: 'get',
+      path: PATH,
+      idempotency: 'none',
       permit: 'apiKey:read',
       operationId: 'list_keys',
       summary: 'List your live keys, and those that ended in the last 30 days, newest first',
       query: listQuery(LIST_RANGE, {}),
       responses: barePageOf(view.row),
+      errors: [],
       async handler({ caller, query }) {
         const binding = ['keys.v1', caller.orgId, caller.personId];
         const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
-        const found = await keys.list(caller.personId, { limit: page.take, ...afterKey(page.after) });
+        const after = page.after as KeyPosition | undefined; // As `keyPosition` makes it.
+        const found = await keys.list(caller.personId, { limit: page.take, after });
         const { rows, next } = page.answer(found, keyPosition);
         return { status: 200, body: rows.map(view.rowOf), ...next };
       },
@@ -128,14 +132,11 @@ export function personKeyRoutes({ runAudited, people, ...ports }: KeysPorts & Pe
         return of.mint(context, { ...context.body, label, ownerId: personId, grants: {} });
       },
     }),
-    adminRoute({
-      ...of.listing,
+    listRoute({
+      ...of.listing('personId'),
       operationId: 'listPersonKeys',
       summary: 'List the keys of a person, newest first',
-      async handler({ params: { orgId, personId }, query }) {
-        await findPerson(people, orgId, personId);
-        return of.list(personId, query);
-      },
+      holder: ({ orgId, personId }) => findPerson(people, orgId, personId),
     }),
   ];
 }
