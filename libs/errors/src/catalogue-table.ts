@@ -1,15 +1,16 @@
 import { CATALOGUE } from './catalogue.ts';
-import { ITEM_CODES } from './error-code.ts';
+import { ITEM_CODES, type ItemCode } from './error-code.ts';
 
-/** The catalogue as a Markdown table, in declaration order; item codes come last. */
-export function catalogueTable(): string {
-  const rows = Object.entries(CATALOGUE).map(([code, entry]) => row(String(entry.status), code, entry));
-  const itemRows = Object.entries(ITEM_CODES).map(([code, entry]) => row('item of a 200', code, entry));
-  return ['| Status | Code | Title | Meaning |', '|---|---|---|---|', ...rows, ...itemRows, ''].join('\n');
-}
-
-function row(status: string, code: string, entry: { readonly title: string; readonly description: string }): string {
-  return `| ${status} | \`${code}\` | ${escapeCell(entry.title)} | ${escapeCell(entry.description)} |`;
+/** The catalogue as a Markdown table, in declaration order, with who answers each code; item codes come last. */
+export function catalogueTable(answeredBy: (code: ItemCode) => readonly string[]): string {
+  const rows = Object.entries({ ...CATALOGUE, ...ITEM_CODES }).map(([code, entry]) => {
+    const status = 'status' in entry ? String(entry.status) : 'item of a 200';
+    const { title, description } = entry;
+    // The keys are those of both tables.
+    const surfaces = answeredBy(code as ItemCode).join(', ');
+    return `| ${status} | \`${code}\` | ${escapeCell(title)} | ${escapeCell(description)} | ${surfaces} |`;
+  });
+  return ['| Status | Code | Title | Meaning | Answered by |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 function escapeCell(text: string): string {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { catalogueTable } from '@sealgate/errors';
 import { checkOpenApiFile, type OpenApiDocument } from '@sealgate/http';
 import { checkConfigTable, migrationFields, type ConfigFields } from '@sealgate/service-host';
 import { openApiFaults, unreadablePatterns } from '@sealgate/testing';
@@ -8,6 +9,25 @@ import { appsWith, workspaceRoot } from '../workspace.ts';
 
 // With UPDATE_DOCUMENTS=1 it writes what has changed; see infra/guides/change-sealgate.md for the command.
 const write = process.env['UPDATE_DOCUMENTS'] === '1';
+
+/** Compares the part of a page between two comments with what is generated, or writes it. */
+function checkPart(page: string, name: string, generated: string): void {
+  const file = join(workspaceRoot, page);
+  const text = readFileSync(file, 'utf8');
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const [before = '', rest = ''] = text.split(begin);
+  const [, after = ''] = rest.split(end);
+  const current = `${before}${begin}\n\n${generated}\n\n${end}${after}`;
+  if (write) writeFileSync(file, current);
+  else expect(text).toBe(current);
+}
+
+/** The error codes that an OpenAPI document names, wherever a schema has a member `code`. */
+function codesIn(part: unknown): unknown[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const { code } = ((part as { properties?: object }).properties ?? {}) as { code?: { enum?: unknown[] } };
+  return [...(code?.enum ?? []), ...Object.values(part).flatMap(codesIn)];
+}
 
 /** By path: apps are not libraries, so lint forbids importing them by name. */
 async function moduleOf<Module>(app: string, file: string): Promise<Module> {
@@ -58,6 +78,15 @@ describe.each(apps)('the documents of $app match the code', ({ folder, descripti
   });
 });
 
+it('the table of error codes names the apps that document each', () => {
+  const documented = apps.map(({ app, descriptions: { publicDescription, adminDescription } }) => ({
+    app,
+    codes: new Set([publicDescription(), adminDescription?.()].flatMap(codesIn)),
+  }));
+  const answeredBy = (code: string) => documented.filter(({ codes }) => codes.has(code)).map(({ app }) => app);
+  checkPart('infra/guides/error-codes.md', 'codes', catalogueTable(answeredBy));
+});
+
 describe('a description with a configured public URL', () => {
   it.each([
     ['case-gate', { publicUrl: 'https://gate.example.com' }, 'https://gate.example.com'],
@@ -84,13 +113,6 @@ describe('the documents of risk-partner', () => {
       'risk-partner',
       'domain/permissions.ts',
     );
-    const file = join(workspaceRoot, 'apps/risk-partner/README.md');
-    const readme = readFileSync(file, 'utf8');
-    const [begin, end] = ['<!-- permissions:begin -->', '<!-- permissions:end -->'];
-    const [before = '', rest = ''] = readme.split(begin);
-    const [, after = ''] = rest.split(end);
-    const current = `${before}${begin}\n\n${permissionTable()}\n\n${end}${after}`;
-    if (write) writeFileSync(file, current);
-    else expect(readme).toBe(current);
+    checkPart('apps/risk-partner/README.md', 'permissions', permissionTable());
   });
 });
