@@ -3,30 +3,15 @@ import {
   customField,
   integerField,
   listenerFaults,
-  listenerFields,
   loadConfig,
+  publicListenerFields,
   publicUrlFields,
   storeFields,
   textField,
-  tracingFields,
   type Config,
   type Environment,
 } from '@sealgate/service-host';
 import { audienceFaults, parseAudiences, parseSurfaces, withAudiences } from './domain/surfaces.ts';
-
-const {
-  port,
-  host,
-  opsPort,
-  opsHost,
-  tlsCertFile,
-  tlsKeyFile,
-  tlsTerminatedUpstream,
-  trustProxy,
-  drainDelayMs,
-  drainTimeoutMs,
-  logLevel,
-} = listenerFields;
 
 const providerFields = {
   oidcIssuer: customField({
@@ -68,18 +53,7 @@ const providerFields = {
  * and no database.
  */
 export const fields = {
-  port,
-  host,
-  opsPort,
-  opsHost,
-  tlsCertFile,
-  tlsKeyFile,
-  tlsTerminatedUpstream,
-  trustProxy,
-  drainDelayMs,
-  drainTimeoutMs,
-  logLevel,
-  ...tracingFields,
+  ...publicListenerFields,
   ...providerFields,
   publicUrl: customField({
     name: 'PUBLIC_URL',

@@ -16,7 +16,13 @@ export {
 } from './load-config.ts';
 export { basicsOf, cachedCheck, readiness, runSurface, WAITS_FOR_REDIS, type Basics } from './run-surface.ts';
 export { ledgerFaults, ledgerFields } from './ledger-fields.ts';
-export { listenerFaults, listenerFields, publicUrlFields, tracingFields } from './listener-fields.ts';
+export {
+  listenerFaults,
+  listenerFields,
+  publicListenerFields,
+  publicUrlFields,
+  tracingFields,
+} from './listener-fields.ts';
 export { listText, migrationFields, operatorFields, storeFields } from './store-fields.ts';
 export { runMigrations } from './run-migrations.ts';
 export type { ServedApp } from './listener.ts';

@@ -151,12 +151,14 @@ export interface TracingConfig {
 
 const port = { min: 0, max: 65_535 } as const;
 
-/** Settings of the listeners, for every surface: spread them into its fields. */
-export const listenerFields = {
+const ownFields = {
   port: integerField({ ...port, name: 'PORT', description: 'Port of the public listener.', default: 8080 }),
   host: textField({ name: 'HOST', description: 'Address of the public listener.', default: '127.0.0.1' }),
   opsPort: integerField({ ...port, name: 'OPS_PORT', description: 'Port for probes and scrapers.', default: 8081 }),
   opsHost: textField({ name: 'OPS_HOST', description: 'Address for probes and scrapers.', default: '127.0.0.1' }),
+};
+
+const adminFields = {
   adminPort: integerField({
     ...port,
     name: 'ADMIN_PORT',
@@ -187,6 +189,9 @@ export const listenerFields = {
     fallback: { value: [], shown: 'none' },
     parse: parseAdminRules,
   }),
+};
+
+const transportFields = {
   tlsCertFile: textField({
     name: 'TLS_CERT_FILE',
     description: 'PEM certificate chain of the public listener, reloaded when it changes.',
@@ -227,6 +232,12 @@ export const listenerFields = {
   }),
   ...tracingFields,
 };
+
+/** Settings of the listeners, for every surface: spread them into its fields. */
+export const listenerFields = { ...ownFields, ...adminFields, ...transportFields };
+
+/** Those of a service without an admin listener. */
+export const publicListenerFields = { ...ownFields, ...transportFields };
 
 /** Settings of a service that publishes its URL in OpenAPI or other metadata. */
 export const publicUrlFields = {
