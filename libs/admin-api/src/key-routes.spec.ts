@@ -58,7 +58,7 @@ const store: KeyStore<string, 'tx'> = {
 const of = keyRoutes({
   path: '/admin/v1/desks/:desk/keys',
   params: { desk: Type.String() },
-  view: keyView<string>({ members: { desk: Type.String() }, membersOf: ({ ownerId }) => ({ desk: ownerId }) }),
+  view: keyView<string>({ members: { desk: Type.String() }, owner: 'desk' }),
   store,
   audited: async ({ caller }: { readonly caller: AdminCaller }, work) => {
     const result = await work('tx', async (verb, { id, ownerId }) => {

@@ -49,10 +49,11 @@ const ENDING = {
   lastUsedAt: orNull(Time),
 };
 
-interface ShownMembers<Grants> {
-  /** Members that only this surface has: of the grants, or as `membersOf` says. */
+interface ShownMembers {
+  /** Members that only this surface has: of the grants, or the owner. */
   readonly members?: TProperties;
-  readonly membersOf?: (key: ApiKeyRow<Grants>) => object;
+  /** The member that is the owner, where one is. */
+  readonly owner?: string;
   /** All members of an answer to a mint besides id and raw key, and what a row shows after them; by default all. */
   readonly own?: TProperties;
   readonly ending?: TProperties;
@@ -62,16 +63,16 @@ interface ShownMembers<Grants> {
 /** The view of a key: the schemas of its answers, which are the lists of the members that they show. */
 export function keyView<Grants>({
   members,
-  membersOf = () => ({}),
+  owner = 'ownerId',
   own = { label: Text, keyPrefix: Text, ...members, createdAt: Time, expiresAt: orNull(Time), replaces: orNull(Text) },
   ending = ENDING,
   rawKey = 'Shown only once.',
-}: ShownMembers<Grants>) {
+}: ShownMembers) {
   const minted = named('MintedKey', Type.Object({ id: Text, rawKey: Type.String({ description: rawKey }), ...own }));
   const row = named('Key', Type.Object({ id: Text, ...own, ...ending }));
   const shownIn = ({ properties }: TObject, key: ApiKeyRow<Grants>): object => {
-    const all = new Map<string, unknown>(Object.entries({ ...key.grants, ...key, ...membersOf(key) }));
-    return Object.fromEntries(Object.keys(properties).map((name) => [name, shownAs(all.get(name))]));
+    const all: Readonly<Record<string, unknown>> = { ...key.grants, ...key, [owner]: key.ownerId };
+    return Object.fromEntries(Object.keys(properties).map((name) => [name, shownAs(all[name])]));
   };
   return {
     minted,

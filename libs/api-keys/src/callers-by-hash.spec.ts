@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseUnavailableError, type QueryOptions, type Sql, type Statement } from '@sealgate/storage';
-import { callersByHash } from './index.ts';
+import { callersByHash, liveKeyCondition } from './index.ts';
 
 const hashOf = (digit: number) => Buffer.alloc(32, digit);
 const rowOf = (digit: number, name: string) => ({ key_hash: hashOf(digit), name });
-const text = 'SELECT key_hash, name FROM desk.api_keys';
+const text = `SELECT k.key_hash, k.name FROM desk.api_keys k WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
 
 function lookUp(answer: (statement: Statement) => Promise<object[]>, known: { endsAtMs?: () => number } = {}) {
   const asked: [Statement, QueryOptions | undefined][] = [];
@@ -18,7 +18,9 @@ function lookUp(answer: (statement: Statement) => Promise<object[]>, known: { en
   const clock = { nowMs: 1000 };
   const { find, lately } = callersByHash({
     sql,
-    statement: { name: 'desk callers', text },
+    name: 'desk callers',
+    columns: 'k.name',
+    from: 'desk.api_keys k',
     callerOf: (row: ReturnType<typeof rowOf>) => ({ name: row.name }),
     now: () => clock.nowMs,
     deadlineMs: 70,

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { AppError } from '@sealgate/errors';
 import { mapOutages, writeBehind, type Sql } from '@sealgate/storage';
-import { keyTable } from './api-keys.ts';
+import { keyTable, liveKeyCondition } from './api-keys.ts';
 import { BoundedMap } from './bounded-map.ts';
 
 // What a request does with its key: finds the caller, and records the use of the key.
 
 interface CallersByHashOptions<Row, Caller> {
   readonly sql: Sql;
-  /**
-   * Returns a row with `key_hash` for each of the hashes `$1` (bytea[]) whose key is live at `$2` (use
-   * `liveKeyCondition`). Prepared under its name.
-   */
-  readonly statement: { readonly name: string; readonly text: string };
+  /** Of the prepared statement. */
+  readonly name: string;
+  /** What a row has besides `key_hash`, and the tables that it is of; `k` has the columns of `api_keys`. */
+  readonly columns: string;
+  readonly from: string;
   readonly callerOf: (row: Row) => Caller;
   /**
    * Expiry of the key: milliseconds since the epoch, Infinity if it has none. Setting this enables the cache of
@@ -50,34 +50,35 @@ const MAX_CACHED = 10_000;
 export function callersByHash<Row extends { readonly key_hash: Buffer }, Caller>(
   options: CallersByHashOptions<Row, Caller>,
 ): CallersByHash<Caller> {
-  const { sql, statement, callerOf, endsAtMs, now, deadlineMs } = options;
+  const { sql, name, columns, from, callerOf, endsAtMs, now, deadlineMs } = options;
+  const text = `SELECT k.key_hash, ${columns} FROM ${from} WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
   const known = new BoundedMap<string, { readonly caller: Caller; readonly untilMs: number }>(MAX_CACHED);
   const batcher = new TickBatcher<Buffer, Caller | undefined>(async (hashes) => {
-    const names = hashes.map(nameOf);
-    const distinct = new Map(names.map((name, position) => [name, hashes[position]!]));
+    const digits = hashes.map(digitsOf);
+    const distinct = new Map(digits.map((each, position) => [each, hashes[position]!]));
     const askedAtMs = now();
     const values = [[...distinct.values()], new Date(askedAtMs)];
-    const rows = await sql.query<Row>({ ...statement, values }, { deadlineMs });
-    const callers = new Map(rows.map((row) => [nameOf(row.key_hash), callerOf(row)]));
+    const rows = await sql.query<Row>({ name, text, values }, { deadlineMs });
+    const callers = new Map(rows.map((row) => [digitsOf(row.key_hash), callerOf(row)]));
     if (endsAtMs !== undefined) {
-      for (const name of distinct.keys()) if (!callers.has(name)) known.delete(name);
+      for (const each of distinct.keys()) if (!callers.has(each)) known.delete(each);
       for (const row of rows) {
-        const name = nameOf(row.key_hash);
-        known.set(name, { caller: callers.get(name)!, untilMs: Math.min(askedAtMs + CACHE_TTL_MS, endsAtMs(row)) });
+        const each = digitsOf(row.key_hash);
+        known.set(each, { caller: callers.get(each)!, untilMs: Math.min(askedAtMs + CACHE_TTL_MS, endsAtMs(row)) });
       }
     }
-    return names.map((name) => callers.get(name));
+    return digits.map((each) => callers.get(each));
   });
   return {
     find: (keyHash) => mapOutages(() => batcher.call(keyHash), { detail: 'The key store cannot be reached.' }),
     lately(keyHash) {
-      const found = known.get(nameOf(keyHash));
+      const found = known.get(digitsOf(keyHash));
       return found !== undefined && now() < found.untilMs ? found.caller : undefined;
     },
   };
 }
 
-const nameOf = (hash: Buffer): string => hash.toString('latin1');
+const digitsOf = (hash: Buffer): string => hash.toString('latin1');
 
 interface Waiting<In, Out> {
   readonly input: In;

@@ -11,7 +11,7 @@ const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scop
 
 const view = keyView<KeyGrants>({
   members: answered(Type.Pick(Key, ['environment', 'scopes'])).properties,
-  membersOf: ({ ownerId: environment }) => ({ environment }),
+  owner: 'environment',
   rawKey: 'Returned only once.',
 });
 

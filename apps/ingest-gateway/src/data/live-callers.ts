@@ -1,4 +1,4 @@
-import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
+import { callersByHash, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { mapOutages, type Sql } from '@sealgate/storage';
 import { pathOfSource, type IngestCaller, type SchemeKey, type SourceCaller } from '../domain/caller.ts';
@@ -19,11 +19,6 @@ interface CallerRow {
   version: string;
 }
 
-const KEYS = `SELECT c.key_hash, c.id, c.family_id, c.owner_id, c.grants, c.channels, c.rate_per_second, c.burst,
-         least(c.expires_at, c.overlap_until) AS ends_at, hash_record_extended(c, 0)::text AS version
-    FROM ingest.callers c
-   WHERE c.key_hash = ANY ($1) AND ${liveKeyCondition('c', '$2')}`;
-
 /** Finds live keys with their networks by hash. `version` is the one that `confirm_guards` compares. */
 export function callersStore(options: {
   readonly sql: Sql;
@@ -33,7 +28,10 @@ export function callersStore(options: {
   const endsAtMs = ({ ends_at: endsAt }: CallerRow) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY;
   return callersByHash({
     ...options,
-    statement: { name: 'ingest callers', text: KEYS },
+    name: 'ingest callers',
+    columns: `k.id, k.family_id, k.owner_id, k.grants, k.channels, k.rate_per_second, k.burst,
+      least(k.expires_at, k.overlap_until) AS ends_at, hash_record_extended(k, 0)::text AS version`,
+    from: 'ingest.callers k',
     callerOf: keyCaller,
     endsAtMs,
   });

@@ -1,4 +1,4 @@
-import { callersByHash, liveKeyCondition, type CallersByHash } from '@sealgate/api-keys';
+import { callersByHash, type CallersByHash } from '@sealgate/api-keys';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
@@ -22,10 +22,6 @@ interface CallerRow extends CallerColumns {
   id: string;
 }
 
-const CALLERS_BY_HASH = `SELECT k.key_hash, k.id, ${CALLER_COLUMNS}
-    FROM risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL
-   WHERE k.key_hash = ANY ($1) AND ${liveKeyCondition('k', '$2')}`;
-
 /**
  * The caller of a live key, if the person is a member. Key, membership, roles and scope are read in one row on every
  * request, so a revocation, a removal or a role change takes effect at once on every replica.
@@ -37,7 +33,9 @@ export function callersStore(options: {
 }): CallersByHash<RiskCaller> {
   return callersByHash({
     ...options,
-    statement: { name: 'risk callers', text: CALLERS_BY_HASH },
+    name: 'risk callers',
+    columns: `k.id, ${CALLER_COLUMNS}`,
+    from: 'risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL',
     callerOf: (row: CallerRow) => callerOf(row, { kind: 'key', id: row.id }),
   });
 }
