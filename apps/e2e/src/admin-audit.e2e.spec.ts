@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { throwawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import type { AdminClient } from './harness/admin-client.ts';
 import { contractSetup, setupTimeoutMs } from './harness/contract-setup.ts';
 import { peerSetup } from './harness/peer-setup.ts';
@@ -77,7 +77,7 @@ describe('The audit of the admin listener', () => {
   it(
     'of the risk surface contains the changes of every organisation',
     async () => {
-      const postgres = await throwawayPostgres();
+      const postgres = await migratedPostgres('risk-partner');
       const setup = await riskSetup(postgres);
       try {
         const { id } = await setup.newPerson(['owner']);

@@ -11,7 +11,8 @@ import {
   type Jwks,
   type ProvedRecord,
 } from '@sealgate/client';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
@@ -76,7 +77,7 @@ describe('a partner with the client', () => {
   let postgres: ThrowawayPostgres;
   let setup: RiskSetup;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('risk-partner');
     const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     setup = await riskSetup(postgres, { DOCUMENT_SIGNING_KEY: key });
   }, setupTimeoutMs);
@@ -118,7 +119,7 @@ describe('a venue with the client', () => {
   let postgres: ThrowawayPostgres;
   let setup: GateSetup;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('case-gate');
     setup = await gateSetup({ postgres });
   }, setupTimeoutMs);
   afterAll(async () => {

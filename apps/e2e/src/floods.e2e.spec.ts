@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { httpClient, type HttpClient } from './harness/http-client.ts';
@@ -177,7 +178,7 @@ describeOnLinux('Unauthenticated bodies at the gate', () => {
   let postgres: ThrowawayPostgres;
   let setup: GateSetup;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('case-gate');
     // On a shared machine slow is not wrong.
     setup = await gateSetup({ postgres, env: { GATE_DEADLINE_MS: '5000' } });
   }, setupTimeoutMs);

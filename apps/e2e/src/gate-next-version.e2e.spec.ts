@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
-import { programOf, runMigrations } from './harness/bundle.ts';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres, programOf, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { approvedSubject, doorAnswer, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
@@ -10,7 +10,7 @@ import type { Gateway } from './harness/gateway-process.ts';
 let postgres: ThrowawayPostgres;
 let setup: GateSetup;
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
+  postgres = await migratedPostgres('case-gate');
   setup = await gateSetup({ postgres });
 }, setupTimeoutMs);
 afterAll(async () => {

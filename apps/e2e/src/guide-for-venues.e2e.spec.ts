@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { type ThrowawayPostgres } from '@sealgate/testing';
 import { parse } from 'yaml';
+import { migratedPostgres } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import { guideFolder, languages, removeFolder, runProgram, shown, written } from './harness/guide-programs.ts';
@@ -25,7 +26,7 @@ describe('the guide for venues', () => {
   let setup: GateSetup;
   let env: Record<string, string>;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('case-gate');
     // The guides allow the gate a second; on a busy machine a newly started process may need longer for the first
     // check.
     setup = await gateSetup({ postgres });

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import {
   guideFolder,
@@ -100,7 +101,7 @@ describe('the guide for partners', () => {
   let env: Record<string, string>;
   const ids: string[] = [];
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('risk-partner');
     const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     setup = await riskSetup(postgres, { DOCUMENT_SIGNING_KEY: key });
     const { key: owner } = await setup.newPerson(['owner']);

@@ -7,11 +7,11 @@ import {
   copyDatabase,
   expectProblem,
   postgresPair,
-  throwawayPostgres,
   until,
   type PostgresPair,
   type ThrowawayPostgres,
 } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { install, ledgerOrigin, type Installation } from './harness/installation.ts';
@@ -31,7 +31,7 @@ describe('A database restored to an older state', () => {
   let postgres: ThrowawayPostgres;
   let setup: Installation;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('ingest-gateway');
     setup = await install({ postgres });
   }, setupTimeoutMs);
   afterAll(async () => {

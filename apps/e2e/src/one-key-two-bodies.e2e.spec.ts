@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem, holdLock, throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { expectProblem, holdLock, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { gateSetup, type GateSetup } from './harness/gate-setup.ts';
@@ -11,7 +12,7 @@ import { sender } from './harness/sender.ts';
 const inProgress = { retryAfterSeconds: 1 };
 let postgres: ThrowawayPostgres;
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
+  postgres = await migratedPostgres('ingest-gateway');
 }, setupTimeoutMs);
 afterAll(() => postgres.stop());
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   hasPgBouncer,
   pgBouncer,
-  throwawayPostgres,
   transactionPooler,
   until,
   type ThrowawayPostgres,
   type TransactionPooler,
 } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askGate, gateSetup } from './harness/gate-setup.ts';
 import { install, type Installation } from './harness/installation.ts';
@@ -22,7 +22,7 @@ describe(`Behind ${hasPgBouncer ? 'PgBouncer in transaction mode' : 'a stand-in 
   let pooler: TransactionPooler;
   let installation: Installation;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('ingest-gateway');
     pooler = await (hasPgBouncer ? pgBouncer : transactionPooler)(postgres.url);
     // The migration job connects to PostgreSQL directly.
     installation = await install({ postgres, gateways: 2, env: { DATABASE_URL: pooler.url } });
@@ -57,7 +57,7 @@ describe(`Behind ${hasPgBouncer ? 'PgBouncer in transaction mode' : 'a stand-in 
   it(
     'the case gate answers its checks',
     async () => {
-      const other = await throwawayPostgres();
+      const other = await migratedPostgres('case-gate');
       const between = await (hasPgBouncer ? pgBouncer : transactionPooler)(other.url);
       const setup = await gateSetup({ postgres: other, env: { DATABASE_URL: between.url } });
       try {

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askRisk, riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 import { verify } from './harness/verifier.ts';
@@ -22,7 +23,7 @@ let viewer: { key: string };
 let partner: { key: string };
 
 beforeAll(async () => {
-  postgres = await throwawayPostgres();
+  postgres = await migratedPostgres('risk-partner');
   risk = await riskSetup(postgres);
   owner = await risk.newPerson(['owner']);
   viewer = await risk.newPerson(['viewer'], { scope: { departments: ['ops'] } });

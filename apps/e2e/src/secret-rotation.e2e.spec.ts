@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
 import type { WriteAnswer } from './harness/answers.ts';
-import { setupTimeoutMs } from './harness/contract-setup.ts';
+import { migratedPostgres } from './harness/bundle.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { ledgerOrigin, outOfReach } from './harness/installation.ts';
 import { newNoteKey } from './harness/note-key.ts';
@@ -32,17 +32,19 @@ const storyTimeoutMs = 240_000;
 
 let postgres: ThrowawayPostgres;
 let folder: string;
-beforeEach(async () => {
-  postgres = await throwawayPostgres();
+beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-rotation-'));
-}, setupTimeoutMs);
+});
 afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
   await postgres.stop();
 });
 
-const start = (surface: Parameters<typeof TwoProcesses.start>[0], env: Readonly<Record<string, string>>) =>
-  TwoProcesses.start(surface, { postgres, folder, env: { SERVER_SECRETS: PHASES.begin, ...env } });
+async function start(surface: Parameters<typeof TwoProcesses.start>[0], env: Readonly<Record<string, string>>) {
+  postgres = await migratedPostgres(surface);
+  const all = { SERVER_SECRETS: PHASES.begin, ...env, DATABASE_URL: postgres.url };
+  return TwoProcesses.start(surface, { postgres, folder, env: all });
+}
 
 describe('Secrets rotated on two processes, one after the other, under load', () => {
   it(
@@ -162,7 +164,7 @@ describe('Secrets rotated on two processes, one after the other, under load', ()
       const key = newKey();
       const noteKey = newNoteKey(ledgerOrigin);
       const peer = await start('ledger-peer', {
-        ...peerEnv(folder, postgres.url),
+        ...peerEnv(folder, ''),
         SERVER_SECRETS: PHASES.begin,
         API_KEY_HASHES: keyHash(key),
         LEDGER_SIGNING_KEY: noteKey.signingKey,

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
 import { ledgerSize } from './harness/admin-client.ts';
 import { expectWritten } from './harness/answers.ts';
-import { gatewayProgram, runMigrations } from './harness/bundle.ts';
+import { gatewayProgram, migratedPostgres } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
 import { newNoteKey } from './harness/note-key.ts';
@@ -31,8 +31,7 @@ describe('A gateway that cannot start', () => {
   let postgres: ThrowawayPostgres;
   let sound: Readonly<Record<string, string>>;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
-    await runMigrations({ MIGRATION_DATABASE_URL: postgres.url });
+    postgres = await migratedPostgres('ingest-gateway');
     sound = {
       DATABASE_URL: postgres.url,
       SERVER_SECRETS: `s1:${'s'.repeat(32)}`,

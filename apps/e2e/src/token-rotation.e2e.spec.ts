@@ -3,7 +3,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
 import { ledgerOrigin } from './harness/installation.ts';
@@ -18,7 +19,7 @@ describe('Tokens and keys rotated on two processes, one after the other, under l
   let postgres: ThrowawayPostgres;
   let folder: string;
   beforeAll(async () => {
-    postgres = await throwawayPostgres();
+    postgres = await migratedPostgres('ledger-peer');
     folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-tokens-'));
   }, setupTimeoutMs);
   afterAll(async () => {

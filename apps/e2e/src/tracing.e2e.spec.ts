@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { redisAvailable, throwawayPostgres, until, type ReceivedSpan } from '@sealgate/testing';
+import { redisAvailable, until, type ReceivedSpan } from '@sealgate/testing';
+import { migratedPostgres } from './harness/bundle.ts';
 import { contractSetup, setupTimeoutMs } from './harness/contract-setup.ts';
 import { missingCollector, startCollector, type Collector } from './harness/otel-collector.ts';
 import { peerSetup } from './harness/peer-setup.ts';
@@ -138,7 +139,7 @@ describe('A trace', () => {
   it(
     'of a request of the risk surface contains its database queries, including those by Prisma',
     async () => {
-      const postgres = await throwawayPostgres();
+      const postgres = await migratedPostgres('risk-partner');
       const setup = await riskSetup(postgres, tracedBy(collector));
       try {
         const { key } = await setup.newPerson(['owner']);

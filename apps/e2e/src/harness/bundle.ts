@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 
 const apps = resolve(import.meta.dirname, '../../..');
 
@@ -23,6 +24,25 @@ export function nodeOptionsOf(program: string): readonly string[] {
   const [, heapMiB] = /^heapMiB: (\d+)$/m.exec(values) ?? [];
   const [, ...options] = JSON.parse(entry!) as string[];
   return heapMiB === undefined ? options : [...options, `--max-old-space-size=${heapMiB}`];
+}
+
+/** A database, and the surface whose migration job has run on it. */
+export interface Database extends Pick<ThrowawayPostgres, 'url'> {
+  readonly migratedFor?: string;
+}
+
+/**
+ * A database of the shared server on which the migration job of the surface has run. It runs once in each process of the
+ * tests: later databases are copies.
+ */
+export async function migratedPostgres(surface: string): Promise<ThrowawayPostgres & Database> {
+  const postgres = await preparedPostgres(surface, (url) => migrate({ url }, surface));
+  return { ...postgres, migratedFor: surface };
+}
+
+/** Runs the migration job of the surface, unless the database comes from `migratedPostgres`. */
+export async function migrate({ url, migratedFor }: Database, surface: string): Promise<void> {
+  if (migratedFor !== surface) await runMigrations({ MIGRATION_DATABASE_URL: url, DATABASE_URL: url }, surface);
 }
 
 const migrateTimeoutMs = 60_000;

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
-import { redisAvailable, throwawayPostgres, throwawayRedis } from '@sealgate/testing';
+import { redisAvailable, throwawayRedis } from '@sealgate/testing';
+import { migratedPostgres } from './bundle.ts';
 import { install, type InstallOptions, type Installation } from './installation.ts';
 
 /** An installation with its servers, for stories without faults. */
@@ -10,7 +11,7 @@ export interface ContractSetup extends Installation {
 
 /** Starts gateways on a fresh database, with Redis where it is available. */
 export async function contractSetup(options: Omit<InstallOptions, 'postgres' | 'redis'> = {}): Promise<ContractSetup> {
-  const postgres = await throwawayPostgres();
+  const postgres = await migratedPostgres('ingest-gateway');
   const redis = redisAvailable ? await throwawayRedis() : undefined;
   const stopServers = async (): Promise<void> => {
     await Promise.all([postgres.stop(), redis?.stop()]);

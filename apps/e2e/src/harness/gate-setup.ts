@@ -2,9 +2,8 @@ import { generateKeyPairSync, hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { programOf, runMigrations } from './bundle.ts';
+import { migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { ledgerOrigin } from './installation.ts';
@@ -40,14 +39,14 @@ const scopes = [
   ...['eligibility:read', 'gate:check'],
 ];
 
-/** Migrates an empty database and starts gates on it, as an operator would. */
+/** Migrates the database and starts gates on it, as an operator would. */
 export async function gateSetup({
   postgres,
   gates: count = 1,
   redisUrl,
   env = {},
 }: {
-  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
+  readonly postgres: Database;
   /** Processes on one database; default 1. */
   readonly gates?: number;
   readonly redisUrl?: string;
@@ -56,7 +55,7 @@ export async function gateSetup({
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-gate-'));
   const adminToken = randomBytes(24).toString('base64url');
   const noteKey = newNoteKey(ledgerOrigin);
-  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, SURFACE);
+  await migrate(postgres, SURFACE);
   const common = {
     DATABASE_URL: postgres.url,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),

@@ -2,15 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  throwawayPostgres,
-  throwawayRedis,
-  type OwnPostgres,
-  type ThrowawayPostgres,
-  type ThrowawayRedis,
-} from '@sealgate/testing';
+import { throwawayPostgres, throwawayRedis, type OwnPostgres, type ThrowawayRedis } from '@sealgate/testing';
 import { adminClient, type AdminClient, type Members } from './admin-client.ts';
-import { runMigrations } from './bundle.ts';
+import { migrate, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import { newNoteKey } from './note-key.ts';
 
@@ -21,7 +15,7 @@ export interface InstallOptions {
   readonly integrators?: number;
   /** The Redis that all of them use; absent: none. */
   readonly redis?: { readonly url: string };
-  readonly postgres: Pick<ThrowawayPostgres, 'url'>;
+  readonly postgres: Database;
   /** Variables in addition to those that an installation needs. */
   readonly env?: Readonly<Record<string, string>>;
   readonly scheme?: 'http' | 'https';
@@ -57,13 +51,13 @@ export interface MintedKey {
 export const ledgerOrigin = 'ledger.test/sealgate';
 export const outOfReach = { ratePerSecond: 1_000_000, burst: 1_000_000 };
 
-/** Migrates an empty database and starts gateways on it, as an operator would. */
+/** Migrates the database and starts gateways on it, as an operator would. */
 export async function install(options: InstallOptions): Promise<Installation> {
   const { postgres, gateways: count = 1, integrators = count } = options;
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-'));
   const adminToken = randomBytes(32).toString('base64url');
   const noteKey = newNoteKey(ledgerOrigin);
-  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url });
+  await migrate(postgres, 'ingest-gateway');
   const common = {
     DATABASE_URL: postgres.url,
     ...(options.redis === undefined ? {} : { REDIS_URL: options.redis.url }),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpAnswer } from './http-exchange.ts';
+import { betweenOrders } from './scale.ts';
 import type { Sender } from './sender.ts';
 
 /** The write of one sender, repeated until it is answered. */
@@ -83,6 +84,7 @@ export function startLoad(options: {
       if (order === undefined) return;
       await settle(order);
       if (Math.random() * 100 < replayPercent) await settle(order);
+      await betweenOrders();
     }
   };
   const workers = Array.from({ length: senders }, () =>

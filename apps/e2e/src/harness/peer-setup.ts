@@ -2,9 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { redisAvailable, throwawayPostgres, throwawayRedis, type ThrowawayPostgres } from '@sealgate/testing';
+import { redisAvailable, throwawayRedis, type ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { programOf, runMigrations } from './bundle.ts';
+import { migrate, migratedPostgres, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { ledgerOrigin } from './installation.ts';
@@ -66,7 +66,7 @@ export function peerEnv(folder: string, databaseUrl: string): Record<string, str
   };
 }
 
-/** Migrates an empty database and starts peers on it, as an operator would. */
+/** Migrates the database and starts peers on it, as an operator would. */
 export async function peerSetup(
   options: {
     /** Processes on one database; default 1. */
@@ -74,15 +74,15 @@ export async function peerSetup(
     /** Variables in addition to those that an installation needs; `undefined` removes one. */
     readonly env?: Readonly<Record<string, string | undefined>>;
     /** A database of the story's own, which the story stops itself. */
-    readonly postgres?: ThrowawayPostgres;
+    readonly postgres?: ThrowawayPostgres & Database;
   } = {},
 ): Promise<PeerSetup> {
-  const postgres = options.postgres ?? (await throwawayPostgres());
+  const postgres = options.postgres ?? (await migratedPostgres(SURFACE));
   const redis = redisAvailable && options.postgres === undefined ? await throwawayRedis() : undefined;
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-peer-'));
   const [key, otherKey, adminToken] = [newKey(), newKey(), newKey()];
   const noteKey = newNoteKey(ledgerOrigin);
-  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, SURFACE);
+  await migrate(postgres, SURFACE);
   const common: Record<string, string | undefined> = {
     ...peerEnv(folder, postgres.url),
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),

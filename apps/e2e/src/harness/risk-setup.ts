@@ -2,9 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { programOf, runMigrations } from './bundle.ts';
+import { migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { ledgerOrigin } from './installation.ts';
@@ -25,15 +24,12 @@ export interface RiskSetup {
   stop(): Promise<void>;
 }
 
-/** Migrates an empty database and starts two processes on it, as an operator would. */
-export async function riskSetup(
-  postgres: ThrowawayPostgres,
-  env: Readonly<Record<string, string>> = {},
-): Promise<RiskSetup> {
+/** Migrates the database and starts two processes on it, as an operator would. */
+export async function riskSetup(postgres: Database, env: Readonly<Record<string, string>> = {}): Promise<RiskSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-risk-'));
   const adminToken = randomBytes(24).toString('base64url');
   const noteKey = newNoteKey(ledgerOrigin);
-  await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, SURFACE);
+  await migrate(postgres, SURFACE);
   const common = {
     DATABASE_URL: postgres.url,
     REPLICAS: '2',

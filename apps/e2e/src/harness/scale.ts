@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** Whether to run the full numbers, which take too long for the check before each change. */
 export const isFull: boolean = process.env['SEALGATE_FULL'] === '1';
 
@@ -13,3 +15,9 @@ export function scaled({ full, quick }: { readonly full: number; readonly quick:
 export function boundMs(ms: number): number {
   return isFull ? ms : ms * 3;
 }
+
+/**
+ * The pause of a sender between two orders. A quick run shares its machine, so senders leave it time: more orders a
+ * second prove nothing, and take the CPU from what restarts meanwhile.
+ */
+export const betweenOrders = (): Promise<void> => (isFull ? Promise.resolve() : delay(10));

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { until, type ThrowawayPostgres } from '@sealgate/testing';
+import { until } from '@sealgate/testing';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { programOf, runMigrations } from './bundle.ts';
+import { migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import { ledgerOrigin } from './installation.ts';
 import { newKey } from './peer-setup.ts';
 import type { HttpAnswer } from './http-exchange.ts';
-import { boundMs } from './scale.ts';
+import { betweenOrders, boundMs } from './scale.ts';
 
 /** The surfaces that can be run twice here. */
 type Surface = 'ingest-gateway' | 'ledger-peer' | 'risk-partner';
@@ -30,9 +30,9 @@ export class TwoProcesses {
   /** Runs the surface's migration job on the database first. Files go into `folder`. */
   static async start(
     surface: Surface,
-    { postgres, folder, env }: { postgres: ThrowawayPostgres; folder: string; env: Readonly<Record<string, string>> },
+    { postgres, folder, env }: { postgres: Database; folder: string; env: Readonly<Record<string, string>> },
   ): Promise<TwoProcesses> {
-    await runMigrations({ MIGRATION_DATABASE_URL: postgres.url, DATABASE_URL: postgres.url }, surface);
+    await migrate(postgres, surface);
     const adminToken = newKey();
     const made = new Map<Gateway, Record<string, string>>();
     for (const number of [1, 2]) {
@@ -104,6 +104,7 @@ export function load(works: readonly (() => Promise<void>)[]) {
     while (!isStopped) {
       await work().catch((error: unknown) => wrong.push(String(error)));
       count += 1;
+      await betweenOrders();
     }
   });
   const goOn = async (): Promise<void> => {

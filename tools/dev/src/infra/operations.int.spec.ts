@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase } from '@sealgate/storage';
-import { throwawayPostgres, type OwnPostgres } from '@sealgate/testing';
-import { bundleSurface } from '../../bundle.ts';
+import { seedBundles, throwawayPostgres, type OwnPostgres } from '@sealgate/testing';
 import { codeBlocksOf } from '../rules/markdown.ts';
 import { readProjectFile } from '../rules/project-files.ts';
 import { freePortBase } from '../start/free-port-base.fixture.ts';
@@ -28,7 +27,7 @@ const shortNames: Readonly<Record<string, string>> = {
 
 let server: OwnPostgres;
 let folder: string;
-const dist = (surface: string): string => join(folder, surface);
+const dist = (surface: string): string => join(folder, 'bundles', surface);
 const as = (role: string, database: string): string =>
   Object.assign(new URL(server.url), { username: role, password: 'change-me', pathname: `/${database}` }).href;
 
@@ -77,7 +76,7 @@ const ownersIn = (database: string, schema: string) =>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sealgate-pages-'));
   cpSync(join(workspaceRoot, 'apps/ledger-peer/demo/mapping.json'), join(folder, 'mapping.json'));
-  for (const surface of surfaces) await bundleSurface(surface, dist(surface));
+  await seedBundles(workspaceRoot, folder);
   server = await throwawayPostgres({ own: true });
   const [roles = ''] = codeBlocksOf(install, 'sql');
   for (const statement of roles.split(/;\n/).filter((text) => text.trim() !== '')) await runSql(server.url, statement);

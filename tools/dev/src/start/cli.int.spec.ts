@@ -2,15 +2,17 @@ import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isAlive, removeCluster, waitUntilGone } from '@sealgate/local-services';
 import { seedBundles, until } from '@sealgate/testing';
 import { workspaceRoot } from '../workspace.ts';
+import { demoStories, rememberDemo, visitDemo } from './demo.fixture.ts';
 import type { DevFile } from './dev-file.ts';
 import { freePortBase } from './free-port-base.fixture.ts';
 
 const bootstrap = join(workspaceRoot, 'tools/dev/bootstrap.mjs');
 const nobody = 65_534;
+const few = ['--surfaces', 'ingest-gateway,ledger-peer'];
 
 interface Place {
   readonly folder: string;
@@ -18,7 +20,10 @@ interface Place {
   readonly portBase: number;
 }
 
-/** `npm start` as a program, with all surfaces. */
+/**
+ * `npm start` as a program. A start of everything takes ten seconds of CPU, so each story goes on where the one before
+ * it has left off, and those about the start itself run few surfaces.
+ */
 describe('npm start, npm stop', () => {
   let place: Place;
   const env = { PATH: process.env['PATH'], HOME: tmpdir() };
@@ -43,7 +48,8 @@ describe('npm start, npm stop', () => {
   const everyPid = (where: Place): number[] => [
     holderOf(where),
     postgresOf(where),
-    ...[...Object.values(readDev(where).surfaces), readDev(where).console!].map(({ pid }) => pid),
+    ...Object.values(readDev(where).surfaces).map(({ pid }) => pid),
+    ...[readDev(where).console ?? []].flat().map(({ pid }) => pid),
   ];
 
   beforeAll(async () => {
@@ -52,19 +58,18 @@ describe('npm start, npm stop', () => {
     place = { folder, data: join(folder, 'data'), portBase: await freePortBase() };
     await seedBundles(workspaceRoot, place.data);
   }, 900_000);
-  afterEach(() => {
-    call(['stop', '--data', place.data]);
-  }, 120_000);
   afterAll(() => {
+    call(['stop', '--data', place.data]);
     if (existsSync(join(place.data, 'postgres'))) removeCluster(join(place.data, 'postgres'));
     rmSync(place.folder, { recursive: true, force: true });
   });
 
-  it('detaches once everything is ready, prints working examples, and can be stopped', async () => {
+  it('detaches once everything is ready, prints working examples, and starts once on a folder', async () => {
     const started = call(['start', '--detach', ...options(place)]);
     expect(started.stderr).toBe('');
     expect(started.status).toBe(0);
     expect(started.stdout).toContain(`Running in the background; stop it with \`npm stop -- --data ${place.data}\`.`);
+    expect(started.stdout).toContain(`Sign-in     http://127.0.0.1:${place.portBase + 80}`);
     for (const name of ['dev.json', 'secrets.json']) expect(statSync(join(place.data, name)).mode & 0o777).toBe(0o600);
 
     const lines = started.stdout.split('\n').map((line) => line.trim());
@@ -102,8 +107,14 @@ describe('npm start, npm stop', () => {
       stderr: expect.stringMatching(/^The ports .* are in use\. Choose others with --port-base N\.\n$/),
     });
     expect(existsSync(elsewhere)).toBe(false);
+    await visitDemo(dev);
+  }, 900_000);
 
-    const { pid = 0 } = dev.surfaces['ingest-gateway'] ?? {};
+  demoStories();
+
+  it('reports an exited surface, can be stopped, and is the same after a restart', async () => {
+    const expectSame = await rememberDemo();
+    const { pid = 0 } = readDev(place).surfaces['ingest-gateway'] ?? {};
     process.kill(pid, 'SIGKILL');
     expect(await waitUntilGone(pid, 10_000)).toBe(true);
     expect(call(['start', '--detach', ...options(place)]).stderr.trim()).toBe(
@@ -115,15 +126,17 @@ describe('npm start, npm stop', () => {
     const pids = everyPid(place);
     const stopped = call(['stop', '--data', place.data]);
     expect({ status: stopped.status, stdout: stopped.stdout }).toEqual({ status: 0, stdout: 'Stopped.\n' });
-    expect(pids.filter((pid) => isAlive(pid))).toEqual([]);
+    expect(pids.filter((one) => isAlive(one))).toEqual([]);
     expect(call(['stop', '--data', place.data])).toMatchObject({
       status: 0,
       stdout: `Nothing is running in ${place.data}.\n`,
     });
+
+    expect(call(['start', '--detach', ...options(place)])).toMatchObject({ status: 0, stderr: '' });
+    await expectSame(readDev(place));
   }, 900_000);
 
   it('restarts with its data after everything was killed', async () => {
-    expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
     const before = readDev(place);
     const { url = '', adminUrl = '' } = before.surfaces['ingest-gateway'] ?? {};
     const written = await fetch(`${url}/demo`, {
@@ -146,18 +159,18 @@ describe('npm start, npm stop', () => {
   }, 900_000);
 
   it('restarts if only the start itself was killed, by stopping the orphans', async () => {
-    expect(call(['start', '--detach', ...options(place)]).status).toBe(0);
     const [holder = 0, ...left] = everyPid(place);
     process.kill(holder, 'SIGKILL');
     expect(await waitUntilGone(holder, 10_000)).toBe(true);
-    const started = call(['start', '--detach', ...options(place)]);
+    const started = call(['start', '--detach', ...options(place), ...few]);
     expect(started.stdout).toContain(`Stopped ${left.length} orphaned processes of an earlier start.`);
     expect(started.status).toBe(0);
     expect(left.filter((pid) => isAlive(pid))).toEqual([]);
+    expect(call(['stop', '--data', place.data]).status).toBe(0);
   }, 900_000);
 
   it('stops everything on Ctrl-C, in the foreground', async () => {
-    const child = spawn(process.execPath, [bootstrap, 'start', ...options(place)], {
+    const child = spawn(process.execPath, [bootstrap, 'start', ...options(place), ...few], {
       env,
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -166,6 +179,7 @@ describe('npm start, npm stop', () => {
     child.stdout.on('data', (chunk) => (said += String(chunk)));
     await until(() => said.includes('Sealgate is ready. Ctrl-C stops it.'), { timeoutMs: 60_000, what: 'the start' });
     const pids = everyPid(place);
+    expect(pids).toHaveLength(4);
     // Like a terminal: every process of the foreground group gets the signal.
     process.kill(-(child.pid ?? 0), 'SIGINT');
     const code = await new Promise((done) => child.once('exit', done));
@@ -189,7 +203,7 @@ describe('npm start, npm stop', () => {
     const own = { folder: place.folder, data: join(place.folder, 'own/data'), portBase: await freePortBase() };
     await seedBundles(workspaceRoot, own.data);
     spawnSync('chown', ['-R', `${nobody}:${nobody}`, join(place.folder, 'own')]);
-    const started = call(['start', '--detach', ...options(own)], who);
+    const started = call(['start', '--detach', ...options(own), ...few], who);
     if (
       started.error !== undefined ||
       /EACCES: permission denied.*(?:bootstrap|package-lock)|Cannot find module/.test(started.stderr)
