@@ -6,7 +6,7 @@ import { expectProblem, until } from '@sealgate/testing';
 import { ledgerSize, listAll, type Members } from './harness/admin-client.ts';
 import { expectCommonHeaders, expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
-import { ledgerOrigin } from './harness/installation.ts';
+import { ledgerOrigin } from './harness/surface-setup.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { judgeLog, verify } from './harness/verifier.ts';
 

@@ -14,7 +14,8 @@ import {
 import { migratedPostgres } from './harness/bundle.ts';
 import { expectWritten } from './harness/answers.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
-import { install, ledgerOrigin, type Installation } from './harness/installation.ts';
+import { install, type Installation } from './harness/installation.ts';
+import { ledgerOrigin } from './harness/surface-setup.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { verify } from './harness/verifier.ts';
 

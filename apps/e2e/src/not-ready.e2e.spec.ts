@@ -8,7 +8,7 @@ import { adminClient } from './harness/admin-client.ts';
 import { programOf, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { prepareGateway, type Gateway } from './harness/gateway-process.ts';
-import { ledgerOrigin } from './harness/installation.ts';
+import { ledgerOrigin } from './harness/surface-setup.ts';
 import { newNoteKey } from './harness/note-key.ts';
 import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
 import { boundMs } from './harness/scale.ts';

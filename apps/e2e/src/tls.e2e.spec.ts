@@ -42,7 +42,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
   beforeAll(async () => {
     serve('first');
     const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
-    setup = await contractSetup({ env, scheme: 'https', ca: readFileSync(certFile, 'utf8') });
+    setup = await contractSetup({ env, tls: { scheme: 'https', ca: readFileSync(certFile, 'utf8') } });
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 

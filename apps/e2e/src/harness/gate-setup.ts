@@ -1,30 +1,17 @@
-import { generateKeyPairSync, hash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { migrate, programOf, type Database } from './bundle.ts';
-import { prepareGateway, type Gateway } from './gateway-process.ts';
+import type { Database } from './bundle.ts';
+import type { Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
-import { ledgerOrigin } from './installation.ts';
-import { newNoteKey } from './note-key.ts';
-
-const SURFACE = 'case-gate';
+import { surfaceSetup, type SurfaceSetup, type Variables } from './surface-setup.ts';
 
 /** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key with all scopes. */
-export interface GateSetup {
+export interface GateSetup extends SurfaceSetup {
   readonly gates: readonly Gateway[];
   /** The first of them. */
   readonly gate: Gateway;
   readonly admins: readonly AdminClient[];
-  readonly adminToken: string;
   readonly key: string;
-  readonly verifierKey: string;
-  /** For files of the story; removed with the setup. */
-  readonly folder: string;
-  /** Another process on the same database, of another build, not yet started. It is stopped with the others. */
-  another(program: string): Promise<Gateway>;
-  stop(): Promise<void>;
 }
 
 const outOfReach = {
@@ -41,70 +28,29 @@ const scopes = [
 
 /** Migrates the database and starts gates on it, as an operator would. */
 export async function gateSetup({
-  postgres,
-  gates: count = 1,
-  redisUrl,
-  env = {},
+  gates: processes,
+  env,
+  ...options
 }: {
   readonly postgres: Database;
   /** Processes on one database; default 1. */
   readonly gates?: number;
   readonly redisUrl?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Variables;
 }): Promise<GateSetup> {
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-gate-'));
-  const adminToken = randomBytes(24).toString('base64url');
-  const noteKey = newNoteKey(ledgerOrigin);
-  await migrate(postgres, SURFACE);
-  const common = {
-    DATABASE_URL: postgres.url,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    REPLICAS: String(count),
-    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
-    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
-    DOCUMENT_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
-    LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: noteKey.signingKey,
-    ...outOfReach,
-    ...env,
-  };
-  const prepare = (number: number, program = programOf(SURFACE, 'main')) =>
-    prepareGateway({
-      program,
-      env: { ...common, CHECKPOINT_DIR: join(folder, `checkpoints-${number}`) },
-      logFile: join(folder, `gate-${number}.log`),
-    });
-  const gates = await Promise.all(Array.from({ length: count }, (_, index) => prepare(index + 1)));
-  const [gate] = gates;
-  if (gate === undefined) throw new Error('A setup has at least one gate.');
-  for (const one of gates) await one.start();
-  const admins = gates.map((one) => adminClient(one.admin, adminToken));
-  const admin = admins[0]!;
+  const signingKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const setup = await surfaceSetup({
+    ...options,
+    surface: 'case-gate',
+    processes,
+    env: () => ({ DOCUMENT_SIGNING_KEY: signingKey, ...outOfReach, ...env }),
+  });
+  const { processes: gates, admin, adminToken } = setup;
   await admin.ask('POST', '/venues', { venue_id: 'hall', name: 'Hall' });
   await admin.ask('POST', '/policies', { policy_version: 'p1', status: 'active' });
   const { rawKey } = await admin.ask('POST', '/keys', { label: 'e2e', environment: 'live', scopes });
-  return {
-    gates,
-    gate,
-    admins,
-    adminToken,
-    key: String(rawKey),
-    verifierKey: noteKey.verifierKey,
-    folder,
-    async another(program) {
-      const next = await prepare(gates.length + 1, program);
-      gates.push(next);
-      return next;
-    },
-    async stop() {
-      const codes = await Promise.all(gates.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
-      for (const one of gates) one.release();
-      const said = codes.some((code) => code !== 0) ? gates.map((one) => one.logText().slice(-2_000)).join('\n') : '';
-      rmSync(folder, { recursive: true, force: true });
-      if (said !== '') throw new Error(`Gates ended with ${codes.join(', ')} when they were stopped:\n${said}`);
-    },
-  };
+  const admins = gates.map((one) => adminClient(one.admin, adminToken));
+  return { ...setup, gates, gate: gates[0]!, admins, key: String(rawKey) };
 }
 
 interface GateAsking {

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
 
-interface NoteKey {
+export interface NoteKey {
   /** For LEDGER_SIGNING_KEY. */
   readonly signingKey: string;
   /** The public key that an outsider pins. */

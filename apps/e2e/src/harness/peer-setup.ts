@@ -1,19 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { redisAvailable, throwawayRedis, type ThrowawayPostgres } from '@sealgate/testing';
-import { adminClient, type AdminClient } from './admin-client.ts';
-import { migrate, migratedPostgres, programOf, type Database } from './bundle.ts';
-import { prepareGateway, type Gateway } from './gateway-process.ts';
+import { migratedPostgres, type Database } from './bundle.ts';
+import type { Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
-import { ledgerOrigin } from './installation.ts';
-import { newNoteKey } from './note-key.ts';
-
-const SURFACE = 'ledger-peer';
+import { given, ledgerOrigin, surfaceSetup, type SurfaceSetup, type Variables } from './surface-setup.ts';
 
 /** Processes of the ledger peer on a fresh database. */
-export interface PeerSetup {
+export interface PeerSetup extends SurfaceSetup {
   readonly peers: readonly Gateway[];
   /** The first of them. */
   readonly peer: Gateway;
@@ -21,14 +16,9 @@ export interface PeerSetup {
   readonly key: string;
   /** A key of another family. */
   readonly otherKey: string;
-  readonly admin: AdminClient;
-  readonly verifierKey: string;
   readonly channel: string;
-  /** For files of the story; removed with the setup. */
-  readonly folder: string;
   /** Sends a request to the first peer, with the key unless other headers are given. */
   ask(method: string, path: string, how?: Asking): Promise<HttpAnswer>;
-  stop(): Promise<void>;
 }
 
 interface Asking {
@@ -71,67 +61,46 @@ export async function peerSetup(
   options: {
     /** Processes on one database; default 1. */
     readonly peers?: number;
-    /** Variables in addition to those that an installation needs; `undefined` removes one. */
-    readonly env?: Readonly<Record<string, string | undefined>>;
+    /** Variables in addition to those that an installation needs. */
+    readonly env?: Variables;
     /** A database of the story's own, which the story stops itself. */
     readonly postgres?: ThrowawayPostgres & Database;
   } = {},
 ): Promise<PeerSetup> {
-  const postgres = options.postgres ?? (await migratedPostgres(SURFACE));
+  const postgres = options.postgres ?? (await migratedPostgres('ledger-peer'));
   const redis = redisAvailable && options.postgres === undefined ? await throwawayRedis() : undefined;
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-peer-'));
-  const [key, otherKey, adminToken] = [newKey(), newKey(), newKey()];
-  const noteKey = newNoteKey(ledgerOrigin);
-  await migrate(postgres, SURFACE);
-  const common: Record<string, string | undefined> = {
-    ...peerEnv(folder, postgres.url),
-    ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
-    API_KEY_HASHES: `${keyHash(key)},${keyHash(otherKey)}`,
-    ADMIN_TOKEN_HASHES: keyHash(adminToken),
-    LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: noteKey.signingKey,
-    ...options.env,
-  };
-  const kept = Object.fromEntries(
-    Object.entries(common).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-  const peers = await Promise.all(
-    Array.from({ length: options.peers ?? 1 }, (_, index) =>
-      prepareGateway({
-        program: programOf(SURFACE, 'main'),
-        env: { ...kept, CHECKPOINT_DIR: join(folder, `checkpoints-${index}`) },
-        logFile: join(folder, `peer-${index}.log`),
-      }),
-    ),
-  );
-  const peer = peers[0]!;
-  const stop = async (): Promise<void> => {
-    try {
-      await Promise.all(peers.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
-    } finally {
-      for (const one of peers) one.release();
-      rmSync(folder, { recursive: true, force: true });
-      await Promise.all([options.postgres === undefined ? postgres.stop() : undefined, redis?.stop()]);
-    }
-  };
+  const stopServers = () => Promise.all([options.postgres === undefined ? postgres.stop() : undefined, redis?.stop()]);
+  const [key, otherKey] = [newKey(), newKey()];
   try {
-    await Promise.all(peers.map((one) => one.start()));
+    const setup = await surfaceSetup({
+      surface: 'ledger-peer',
+      postgres,
+      redisUrl: redis?.url,
+      processes: options.peers,
+      env: (folder) => ({
+        ...peerEnv(folder, postgres.url),
+        API_KEY_HASHES: `${keyHash(key)},${keyHash(otherKey)}`,
+        ...options.env,
+      }),
+    });
+    const { processes: peers } = setup;
+    const peer = peers[0]!;
+    return {
+      ...setup,
+      peers,
+      peer,
+      key,
+      otherKey,
+      channel,
+      stop: async () => {
+        await setup.stop().finally(stopServers);
+      },
+      ask: (method, path, how = {}) => ask(how.peer ?? peer, { method, path, key }, how),
+    };
   } catch (error) {
-    await stop();
+    await stopServers();
     throw error;
   }
-  return {
-    peers,
-    peer,
-    key,
-    otherKey,
-    admin: adminClient(peer.admin, adminToken),
-    verifierKey: noteKey.verifierKey,
-    channel,
-    folder,
-    stop,
-    ask: (method, path, how = {}) => ask(how.peer ?? peer, { method, path, key }, how),
-  };
 }
 
 function ask(
@@ -139,19 +108,15 @@ function ask(
   { method, path, key }: { method: string; path: string; key: string },
   { body, headers = {}, timeoutMs }: Asking,
 ): Promise<HttpAnswer> {
-  const all = {
-    'X-Api-Key': key,
-    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    ...headers,
-  };
-  const lines = Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   return peer.public.send({
     method,
     path,
-    headers: lines,
+    headers: given({
+      'X-Api-Key': key,
+      'Content-Type': body === undefined ? undefined : 'application/json',
+      ...headers,
+    }),
     ...(body === undefined ? {} : { body: text ?? '' }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -1,80 +1,34 @@
-import { hash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { adminClient, type AdminClient } from './admin-client.ts';
-import { migrate, programOf, type Database } from './bundle.ts';
-import { prepareGateway, type Gateway } from './gateway-process.ts';
+import type { Database } from './bundle.ts';
+import type { Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
-import { ledgerOrigin } from './installation.ts';
-import { newNoteKey } from './note-key.ts';
-
-const SURFACE = 'risk-partner';
+import { surfaceSetup, type SurfaceSetup, type Variables } from './surface-setup.ts';
 
 /** Processes of surface A on a fresh database, with one organisation. */
-export interface RiskSetup {
-  readonly processes: readonly Gateway[];
-  readonly admin: AdminClient;
+export interface RiskSetup extends SurfaceSetup {
   readonly orgId: string;
-  readonly verifierKey: string;
-  /** For files of the story; removed with the setup. */
-  readonly folder: string;
   /** Adds a person with these roles; returns the id and a key. */
   newPerson(roles: readonly string[], members?: object): Promise<{ id: string; key: string }>;
-  stop(): Promise<void>;
 }
 
 /** Migrates the database and starts two processes on it, as an operator would. */
-export async function riskSetup(postgres: Database, env: Readonly<Record<string, string>> = {}): Promise<RiskSetup> {
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-risk-'));
-  const adminToken = randomBytes(24).toString('base64url');
-  const noteKey = newNoteKey(ledgerOrigin);
-  await migrate(postgres, SURFACE);
-  const common = {
-    DATABASE_URL: postgres.url,
-    REPLICAS: '2',
-    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
-    ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
-    LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: noteKey.signingKey,
-    RATE_PER_SECOND: '1000000',
-    RATE_BURST: '1000000',
-    ...env,
-  };
-  const processes = await Promise.all(
-    ['1', '2'].map((number) =>
-      prepareGateway({
-        program: programOf(SURFACE, 'main'),
-        env: { ...common, CHECKPOINT_DIR: join(folder, `checkpoints-${number}`) },
-        logFile: join(folder, `risk-${number}.log`),
-      }),
-    ),
-  );
-  for (const one of processes) await one.start();
-  const admin = adminClient(processes[0]!.admin, adminToken);
+export async function riskSetup(postgres: Database, env: Variables = {}): Promise<RiskSetup> {
+  const setup = await surfaceSetup({
+    surface: 'risk-partner',
+    postgres,
+    processes: 2,
+    env: () => ({ RATE_PER_SECOND: '1000000', RATE_BURST: '1000000', ...env }),
+  });
+  const { admin } = setup;
   const { id } = await admin.ask('POST', '/orgs', { name: 'E2E' });
   const orgId = String(id);
   return {
-    processes,
-    admin,
+    ...setup,
     orgId,
-    verifierKey: noteKey.verifierKey,
-    folder,
     async newPerson(roles, members = {}) {
       const body = { name: `The ${roles.join(' and ')}`, kind: 'human', roles, ...members };
       const person = await admin.ask('POST', `/orgs/${orgId}/people`, body);
       const key = await admin.ask('POST', `/orgs/${orgId}/people/${String(person['id'])}/keys`, { label: 'e2e' });
       return { id: String(person['id']), key: String(key['rawKey']) };
-    },
-    async stop() {
-      const codes = await Promise.all(processes.map((one) => (one.isRunning ? one.stop() : Promise.resolve(0))));
-      for (const one of processes) one.release();
-      const said = codes.some((code) => code !== 0)
-        ? processes.map((one) => one.logText().slice(-2000)).join('\n')
-        : '';
-      rmSync(folder, { recursive: true, force: true });
-      if (said !== '') throw new Error(`Processes ended with ${codes.join(', ')} when they were stopped:\n${said}`);
     },
   };
 }

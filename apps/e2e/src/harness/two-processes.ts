@@ -5,7 +5,7 @@ import { until } from '@sealgate/testing';
 import { adminClient, type AdminClient } from './admin-client.ts';
 import { migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
-import { ledgerOrigin } from './installation.ts';
+import { ledgerOrigin } from './surface-setup.ts';
 import { newKey } from './peer-setup.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 import { betweenOrders, boundMs } from './scale.ts';

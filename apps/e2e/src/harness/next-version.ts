@@ -1,0 +1,63 @@
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { until } from '@sealgate/testing';
+import { programOf } from './bundle.ts';
+import type { Gateway } from './gateway-process.ts';
+
+/**
+ * A build of the next version of a surface: every table has one column more, which this version does not know.
+ * `migrationOf` gives further statements for a set of migrations, from what the set says now. Returns its programs.
+ */
+export function nextVersion(
+  surface: string,
+  folder: string,
+  migrationOf: (set: string, now: string) => readonly string[] = () => [],
+): { readonly main: string; readonly migrate: string } {
+  const dist = join(folder, surface, 'dist');
+  cpSync(dirname(programOf(surface, 'main')), dist, { recursive: true });
+  for (const set of readdirSync(join(dist, 'migrations'))) {
+    const migrations = join(dist, 'migrations', set);
+    const files = readdirSync(migrations).sort();
+    const now = files.map((file) => readFileSync(join(migrations, file), 'utf8')).join('\n');
+    const tables = [...now.matchAll(/^CREATE TABLE (\w+) \(/gm)].map(([, table]) => table!);
+    if (tables.length === 0) throw new Error(`The migrations ${set} make no table.`);
+    const columns = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN next text;`);
+    const number = String(Number.parseInt(files.at(-1)!) + 1).padStart(4, '0');
+    const migration = ['-- Up Migration', ...columns, ...migrationOf(set, now), ''];
+    writeFileSync(join(migrations, `${number}_next.sql`), migration.join('\n'));
+  }
+  return { main: join(dist, 'main.js'), migrate: join(dist, 'migrate.js') };
+}
+
+/** What a caller asks again and again, of one process or of two that serve: it says what was answered. */
+export type Ask = (at: Gateway, other: Gateway) => Promise<string>;
+
+/**
+ * Callers that ask everything of a process in turn, two at once, until they are told to stop. `other` tells which
+ * process serves beside it now.
+ */
+export function callers(at: Gateway, asks: readonly Ask[], other: () => Gateway) {
+  const heard = new Set<string>();
+  let rounds = 0;
+  let isOver = false;
+  const caller = async (): Promise<void> => {
+    while (!isOver) {
+      for (const ask of asks) heard.add(await ask(at, other()).catch(String));
+      rounds += 1;
+    }
+  };
+  const ended = Promise.all([caller(), caller()]);
+  return {
+    /** Resolves once everything was asked this many times more. */
+    more: (count: number) => {
+      const from = rounds;
+      return until(() => rounds >= from + count, { what: 'more answers' });
+    },
+    /** What was answered, each text once. */
+    stop: async (): Promise<readonly string[]> => {
+      isOver = true;
+      await ended;
+      return [...heard].sort();
+    },
+  };
+}
