@@ -132,9 +132,7 @@ class Round {
     return {
       measuredMs,
       measured: this.#succeeded,
-      p50Ms: this.#latencies.quantileMs(0.5),
-      p99Ms: this.#latencies.quantileMs(0.99),
-      largestMs: this.#latencies.largestMs,
+      ...this.#latencies.result(),
       ...counted,
     };
   }
