@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const sectionNames = [
-  ...(['throughput', 'spread', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'sources', 'profile', 'pair'] as const),
-];
+const sectionNames = ['throughput', 'spread', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'sources', 'pair'] as const;
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -15,9 +13,8 @@ export interface BenchOptions {
   /** Of the ledger that is reopened, proved from and audited; also the number of assets listed. */
   readonly ledgerRecords: number;
   readonly proofs: number;
-  /** How often each hostile body is sent. */
-  readonly repeats: number;
   readonly quick: boolean;
+  readonly profile: boolean;
   /** False: measure the existing bundle. */
   readonly build: boolean;
   /** A checkout with bundles of the surfaces, to compare with. */
@@ -33,11 +30,10 @@ export interface BenchOptions {
 export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
-  --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources,
-                     profile, pair
+  --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources, pair
                      (default: throughput, ledger and bodies)
   --against DIR      measure a built checkout beside this one (the section pair), and without --sections only that
-  --profile          CPU profiles of the gateway, as files; without --sections, only that
+  --profile          write a CPU profile of every process of a surface, from its start to its end
   --rounds N         rounds of each row (default 5; pair: the next even number)
   --seconds S        length of a round (default 5)
   --connections N    connections, one request in flight on each (default 64)
@@ -51,8 +47,8 @@ export const usage = `Usage: npm run bench -- [options]
   --help             print this text
 `;
 
-const normal = { rounds: 5, seconds: 5, warmUpMs: 5_000, records: 1_000_000, proofs: 3_000, repeats: 5 };
-const short: typeof normal = { rounds: 3, seconds: 1.5, warmUpMs: 2_500, records: 100_000, proofs: 500, repeats: 3 };
+const normal = { rounds: 5, seconds: 5, warmUpMs: 5_000, records: 1_000_000, proofs: 3_000 };
+const short: typeof normal = { rounds: 3, seconds: 1.5, warmUpMs: 2_500, records: 100_000, proofs: 500 };
 
 const flags = {
   quick: { type: 'boolean' },
@@ -85,15 +81,15 @@ export function parseBenchOptions(
   if (records % 100 !== 0)
     throw new UsageError('--records must be a multiple of 100: the ledger is filled in batches.');
   return {
-    sections: sectionsOf(given.sections, { profile: given.profile === true, pair: given.against !== undefined }),
+    sections: sectionsOf(given.sections, given.against !== undefined),
     rounds: numberOf(given.rounds, { name: '--rounds', fallback: defaults.rounds, least: 1 }),
     roundMs: 1_000 * numberOf(given.seconds, { name: '--seconds', fallback: defaults.seconds, least: 0.1 }),
     warmUpMs: defaults.warmUpMs,
     connections: numberOf(given.connections, { name: '--connections', fallback: 64, least: 1 }),
     ledgerRecords: records,
     proofs: defaults.proofs,
-    repeats: defaults.repeats,
     quick: given.quick === true,
+    profile: given.profile === true,
     build: given['no-build'] !== true,
     against: file(given.against),
     nodeOptions: given['node-options'],
@@ -111,15 +107,13 @@ function read(parameters: readonly string[]) {
   }
 }
 
-function sectionsOf(text: string | undefined, { profile, pair }: { profile: boolean; pair: boolean }): SectionName[] {
-  const asked = text?.split(',') ?? (profile || pair ? [] : ['throughput', 'ledger', 'bodies']);
+function sectionsOf(text: string | undefined, pair: boolean): SectionName[] {
+  const asked = text?.split(',') ?? (pair ? [] : ['throughput', 'ledger', 'bodies']);
   const unknown = asked.filter((name) => !sectionNames.some((known) => known === name));
   if (unknown.length > 0)
     throw new UsageError(`There is no section ${unknown.join(', ')}; sections are ${sectionNames.join(', ')}.`);
   if (asked.includes('pair') && !pair) throw new UsageError('The section pair needs --against DIR, a built checkout.');
-  return sectionNames.filter(
-    (name) => asked.includes(name) || (profile && name === 'profile') || (pair && name === 'pair'),
-  );
+  return sectionNames.filter((name) => asked.includes(name) || (pair && name === 'pair'));
 }
 
 function numberOf(

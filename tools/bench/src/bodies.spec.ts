@@ -11,8 +11,7 @@ describe('request bodies', () => {
   });
 
   it('are hostile within the accepted size', () => {
-    for (const { name, make } of hostileBodies) {
-      const { bytes } = make();
+    for (const { name, bytes } of hostileBodies()) {
       expect([name, bytes.length > 400_000 || name.includes('gzip'), bytes.length <= 1_048_576]).toEqual([
         name,
         true,

@@ -14,7 +14,6 @@ import { hostileBodiesSection } from './sections/hostile-bodies.ts';
 import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { peerSection } from './sections/peer.ts';
 import { pairSection } from './sections/pair.ts';
-import { profileSection } from './sections/profile.ts';
 import { readsSection } from './sections/reads.ts';
 import { sourcesSection } from './sections/sources.ts';
 import { spread, throughput } from './sections/throughput.ts';
@@ -29,7 +28,6 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   gate: gateSection,
   reads: readsSection,
   sources: sourcesSection,
-  profile: profileSection,
   pair: pairSection,
 };
 

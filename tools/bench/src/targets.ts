@@ -52,10 +52,6 @@ const targets = {
   deliveryCpu: atMost(1.15, ratio, 'CPU of all servers for a signed delivery, against a single record with a key'),
   deliveriesTwice: atLeast(0.9, ratio, 'deliveries that come twice, requests/s against single records'),
   forgedOfExpress: atLeast(0.5, ratio, 'forged deliveries refused, requests/s against bare Express'),
-  monitorLeaves: atLeast(50_000, wholeNumber, 'entries a second that the monitor reads and checks'),
-  tilesServed: atLeast(1_000, wholeNumber, 'tiles a second without 429, under the default bucket of one reader'),
-  witnessedAppends: atLeast(0.97, ratio, 'appends/s with a witness against none'),
-  witnessedCpu: atMost(1.03, ratio, 'CPU of all servers for an append with a witness against none'),
   openers: atMost(100, ms, 'half a million openers refused'),
   stall: atMost(50, ms, 'longest stall that a body causes'),
 } satisfies Record<string, Target>;

@@ -21,6 +21,7 @@ export function startGenerator(
   const child = fork(program, parameters, {
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced', // Bodies may be bytes.
   });
   const run = (plan: LoadPlan): Promise<LoadResult> =>
     new Promise((resolve, reject) => {

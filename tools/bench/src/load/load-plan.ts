@@ -45,7 +45,7 @@ export interface Destination {
 export interface PlannedRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 export interface LoadResult extends Usage {

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { BenchContext } from '../bench-context.ts';
 import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
 import { peakRssBytesOf } from '../proc-usage.ts';
-import type { Row, Summary } from './row.ts';
+import type { RoundResult, Row, Summary } from './row.ts';
 import { summarise } from './summarise.ts';
 
 /** A row with the results of all of its rounds. */
 interface RowRounds {
   readonly row: Row;
   readonly warmUps: LoadResult[];
-  readonly rounds: LoadResult[];
+  readonly rounds: RoundResult[];
 }
 
 export interface MeasuredRows {
@@ -74,16 +74,18 @@ async function warmUp(context: BenchContext, one: RowRounds): Promise<void> {
   }
 }
 
-async function send({ generator, options, settle }: BenchContext, one: RowRounds, pace: Pace): Promise<LoadResult> {
-  const { load, watch, generator: own = generator } = one.row;
-  const result = await own.run({
+async function send({ generator, options, settle }: BenchContext, one: RowRounds, pace: Pace): Promise<RoundResult> {
+  const { load, watch, watchStalls, generator: own = generator } = one.row;
+  const plan: LoadPlan = {
     connections: options.connections,
     ...load,
     ...pace,
     watch,
     keyPrefix: `bench-${randomBytes(6).toString('hex')}`,
     ...(load.firstRequest === undefined ? {} : { firstRequest: load.firstRequest + answersOf(one) }),
-  });
+  };
+  const watched = await watchStalls?.(() => own.run(plan));
+  const result = watched === undefined ? await own.run(plan) : { ...watched.result, stallMs: watched.stallMs };
   await settle();
   return result;
 }

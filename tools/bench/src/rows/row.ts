@@ -1,6 +1,7 @@
 import type { Generator } from '../load/generator.ts';
-import type { LoadPlan } from '../load/load-plan.ts';
+import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
 import type { WatchedProcess } from '../proc-usage.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
 import type { Finding } from '../targets.ts';
 
 /** One line of a table, as data: a server, its load, and the proof that its answers count. */
@@ -15,6 +16,8 @@ export interface Row {
   readonly until?: LoadPlan['until'];
   /** Rounds at this rate, independent of the answers; latency counts from the due time. */
   readonly perSecond?: number;
+  /** Runs a round while the event loop of the server is watched for stalls. */
+  readonly watchStalls?: Surface['watchStalls'];
   /** Number of answers after which the hot code is compiled. */
   readonly warmUpRequests: number;
   /** Default: 0, nothing is stored. */
@@ -43,6 +46,10 @@ export interface Summary {
   readonly recordsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** The slowest answer of all rounds. */
+  readonly worstMs: number;
+  /** The longest stall of all rounds. */
+  readonly stallMs: number;
   readonly serverUs: number;
   readonly postgresUs: number;
   readonly redisUs: number;
@@ -52,3 +59,6 @@ export interface Summary {
   /** Peak memory of the server process. */
   readonly peakMebibytes: number;
 }
+
+/** `stallMs`: of a row that is watched for stalls. */
+export type RoundResult = LoadResult & { readonly stallMs?: number };

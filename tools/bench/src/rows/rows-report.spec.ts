@@ -84,9 +84,11 @@ describe('a table of rows', () => {
     const { tables, findings, withheld } = await reportOf([{ ...express, generator: express.generator! }, single]);
     expect(withheld).toEqual([]);
     expect(tables[0]?.columns.map(({ name }) => name)).toEqual([
-      ...['server', 'requests/s', 'records/s', 'p50 ms', 'p99 ms', 'CPU us', 'generator us', 'of Express'],
+      ...['server', 'requests/s', 'records/s', 'p50 ms', 'p99 ms', 'worst ms', 'CPU us', 'generator us', 'of Express'],
     ]);
-    expect(tables[0]?.rows[1]).toEqual([...['single', '10,000', '1,000,000', '1.00', '2.00', '95.0', '5.0', '0.50']]);
+    expect(tables[0]?.rows[1]).toEqual([
+      ...['single', '10,000', '1,000,000', '1.00', '2.00', '3.0', '95.0', '5.0', '0.50'],
+    ]);
     expect(findings).toEqual([{ target: 'singlesOfExpress', value: 0.5 }]);
   });
 
@@ -121,6 +123,14 @@ describe('a table of rows', () => {
     const many = Array.from({ length: 20 }, () => 8);
     await reportOf([row('enough', many, { warmUpRequests: 25, proof: expects(3 + 3) })]);
     await reportOf([row('slow', many, { warmUpRequests: 1_000, proof: expects(10 + 3) })]);
+  });
+
+  it('shows the worst stall of the rounds of a row that is watched', async () => {
+    const stalls = [9, 2, 7, 3];
+    const watchStalls: Row['watchStalls'] = async (round) => ({ result: await round(), stallMs: stalls.shift()! });
+    const { tables } = await reportOf([row('express', [1, 2, 2, 2], { watchStalls })]);
+    const place = tables[0]!.columns.findIndex(({ name }) => name === 'stall ms');
+    expect(tables[0]!.rows[0]![place]).toBe('7.0');
   });
 
   it('runs a pair in one order, then in the other', async () => {

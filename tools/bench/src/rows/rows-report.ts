@@ -7,7 +7,7 @@ import type { MeasuredRows } from './measure-rows.ts';
 import type { Summary } from './row.ts';
 import { ratioOf } from './summarise.ts';
 
-interface RowsSection {
+export interface RowsSection {
   readonly title: string;
   /** The tables of rows, each with the heading of its first column. */
   readonly measured: Readonly<Record<string, MeasuredRows>>;
@@ -65,6 +65,8 @@ const numbers: readonly (readonly [string, (summary: Summary) => string])[] = [
   ['records/s', ({ recordsPerSecond }) => (recordsPerSecond === 0 ? '-' : rate(recordsPerSecond))],
   ['p50 ms', ({ p50Ms }) => decimals(p50Ms, 2)],
   ['p99 ms', ({ p99Ms }) => decimals(p99Ms, 2)],
+  ['worst ms', ({ worstMs }) => decimals(worstMs, 1)],
+  ['stall ms', ({ stallMs }) => decimals(stallMs, 1)],
   ['CPU us', ({ serverUs }) => decimals(serverUs, 1)],
   ['PostgreSQL us', ({ postgresUs }) => decimals(postgresUs, 1)],
   ['Redis us', ({ redisUs }) => decimals(redisUs, 1)],

@@ -1,16 +1,15 @@
 import { cpus } from 'node:os';
-import type { LoadResult } from '../load/load-plan.ts';
 import { median } from '../median.ts';
 import { decimals } from '../text-table.ts';
-import type { Row, Summary } from './row.ts';
+import type { RoundResult, Row, Summary } from './row.ts';
 
 const cores = cpus().length;
 
 export function summarise(
-  { row, rounds }: { readonly row: Pick<Row, 'name' | 'recordsPerRequest'>; readonly rounds: readonly LoadResult[] },
+  { row, rounds }: { readonly row: Pick<Row, 'name' | 'recordsPerRequest'>; readonly rounds: readonly RoundResult[] },
   peakMebibytes: number,
 ): Summary {
-  const of = (value: (round: LoadResult) => number): number => median(rounds.map(value));
+  const of = (value: (round: RoundResult) => number): number => median(rounds.map(value));
   const cpuUs = (process: string): number =>
     of(({ cpuMs, measured }) => ((cpuMs[process] ?? Number.NaN) * 1_000) / measured);
   const speeds = rounds.map(({ measured, measuredMs }) => (measured * 1_000) / measuredMs);
@@ -22,6 +21,8 @@ export function summarise(
     recordsPerSecond: median(speeds) * (row.recordsPerRequest ?? 0),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
+    worstMs: Math.max(...rounds.map(({ largestMs }) => largestMs)),
+    stallMs: Math.max(...rounds.map(({ stallMs = Number.NaN }) => stallMs)),
     serverUs: cpuUs('server'),
     postgresUs: cpuUs('postgres'),
     redisUs: cpuUs('redis'),

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { removeCluster, startPostgres, type LocalPostgres } from '@sealgate/local-services';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import type { LoadPlan, LoadResult } from '../load/load-plan.ts';
-import type { ReportTable } from '../report.ts';
 import type { RowLoad } from '../rows/row.ts';
+import type { RowsSection } from '../rows/rows-report.ts';
 import { ALLOW, checksOf, prepareGateSite } from '../surfaces/gate-site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
 import type { Finding } from '../targets.ts';
@@ -13,12 +13,7 @@ import { decimals, right, wholeNumber } from '../text-table.ts';
 import { gateFaults, type Fault } from './gate-faults.ts';
 import { withStack } from './table-section.ts';
 
-interface Outages {
-  readonly tables: readonly ReportTable[];
-  readonly findings: readonly Finding[];
-  readonly notes: readonly string[];
-  readonly withheld: readonly string[];
-}
+type Outages = Pick<Required<RowsSection>, 'tables' | 'findings' | 'notes' | 'withheld'>;
 
 /** The gate's answers while its database was unavailable; times are milliseconds. */
 interface Outage {

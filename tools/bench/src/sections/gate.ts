@@ -1,10 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { warmUpRequests } from '../bodies.ts';
-import type { SectionReport } from '../report.ts';
-import { measureRows } from '../rows/measure-rows.ts';
 import type { Row } from '../rows/row.ts';
-import { rowsReport } from '../rows/rows-report.ts';
 import { beside, ratioOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
@@ -12,47 +9,64 @@ import { checksOf, fillTables, prepareGateSite, readDecisionLog } from '../surfa
 import type { Site } from '../surfaces/site.ts';
 import { wholeNumber } from '../text-table.ts';
 import { measureOutages } from './gate-outages.ts';
-import { withStack } from './table-section.ts';
+import { tableSection } from './table-section.ts';
 
 /** The fixed rate. */
 const perSecond = 1_000;
-/** One subject per connection. */
-const subjects = 64;
 /** More than a process of the gate caches, so that subjects asked in turn are never cached. */
 const coldSubjects = 22_000;
-const COLD = 'gate, cold subjects only';
 const others = { normal: 100_000, quick: 10_000 };
 
-/** The gate's check: beside bare Express, at a fixed rate, and with its database unavailable. */
-export async function gateSection(context: BenchContext): Promise<SectionReport> {
-  const measured = await withStack(context, async (stack) => {
-    context.tell('Starting the gates');
-    return measureRows(context, await gateRows(context, stack));
-  });
+/** The gate's check: with its database unavailable, beside bare Express, and at a fixed rate. */
+export const gateSection = tableSection(async (context, stack) => {
   const { notes, ...outages } = await measureOutages(context);
-  return rowsReport(context, {
+  return {
     title: "The gate's check",
-    measured: { server: measured },
+    rows: await gateRows(context, stack),
     notes: [
       'Each connection asks about its own eligible subject; "cold subjects only": in turn about more subjects than a process caches, so that each check also reads the ledger. CPU us includes background work (writing the log of decisions).',
       'Every answer must say allow, and the log of decisions contains each of them once, without a gap.',
       ...notes,
     ],
     ...outages,
-  });
-}
+  };
+});
 
 /** Express first; then the gate, with Redis where available, and without. All receive the same bodies. */
 async function gateRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
-  const row = (name: string, more: Partial<Row> = {}): Promise<Row> => gateRow(context, stack, { name, ...more });
-  const withOrWithout = context.redis === undefined ? ['without Redis'] : ['with Redis', 'without Redis'];
+  const { redis, options } = context;
+  const row = (gate: Gate): Promise<Row> => gateRow(context, stack, gate);
   const gates: Row[] = [];
-  for (const redis of withOrWithout) {
-    gates.push(await row(`gate, ${redis}`));
-    gates.push(await row(`gate, ${redis}, ${wholeNumber(perSecond)} each second`, { perSecond }));
+  for (const usesRedis of redis === undefined ? [false] : [true, false]) {
+    const which = usesRedis ? 'with Redis' : 'without Redis';
+    gates.push(
+      await row({
+        name: `gate, ${which}`,
+        redis: usesRedis,
+        ratios: { 'of Express': EXPRESS },
+        findings: (self, of) => [
+          { target: 'gateOfExpress', value: ratioOf(self, of(EXPRESS)), of: `${which}; ${beside(of(EXPRESS))}` },
+        ],
+      }),
+      await row({
+        name: `gate, ${which}, ${wholeNumber(perSecond)} each second`,
+        redis: usesRedis,
+        perSecond,
+        findings: ({ p99Ms }) => [{ target: 'gateLatency', value: p99Ms, of: which }],
+      }),
+    );
   }
+  const cold: Gate = {
+    name: 'gate, cold subjects only',
+    redis: false,
+    subjects: coldSubjects,
+    ratios: { 'of Express': EXPRESS },
+    findings: (self, of) => [
+      { target: 'gateColdOfExpress', value: ratioOf(self, of(EXPRESS)), of: beside(of(EXPRESS)) },
+    ],
+  };
   // Creating so many takes minutes.
-  if (!context.options.quick) gates.push(await row(COLD));
+  if (!options.quick) gates.push(await row(cold));
   const express = await echoRow(context, stack);
   const { mustSay: _allow, requests = [], ...load } = gates[0]!.load;
   const { destinations } = express.load;
@@ -60,35 +74,30 @@ async function gateRows(context: BenchContext, stack: ReleaseStack): Promise<Row
   return [{ ...express, load: { ...load, destinations, requests: echoed } }, ...gates];
 }
 
+interface Gate extends Pick<Row, 'name' | 'perSecond' | 'ratios' | 'findings'> {
+  readonly redis: boolean;
+  /** Default: one per connection. */
+  readonly subjects?: number;
+}
+
 /** Each has a gate and a log of decisions of its own. */
 async function gateRow(
   context: BenchContext,
   stack: ReleaseStack,
-  { name, ...more }: Partial<Row> & { readonly name: string },
+  { redis, subjects = 64, ...row }: Gate,
 ): Promise<Row> {
-  const isCold = name === COLD;
-  const [redis, database] = [name.includes('with Redis'), name.toLowerCase().replaceAll(/\W+/g, '_')];
+  const database = row.name.toLowerCase().replaceAll(/\W+/g, '_');
   const site = await prepareGateSite(context, { name: database, redis, stack });
   const gate = await site.start();
-  if (isCold) context.tell(`Sealing ${coldSubjects} subjects`);
-  const load = await checksOf(gate, isCold ? coldSubjects : subjects);
+  context.tell(`Sealing ${subjects} subjects: ${row.name}`);
+  const load = await checksOf(gate, subjects);
   await fillTables(site, context.options.quick ? others.quick : others.normal);
   return {
-    name,
+    ...row,
     watch: site.watch(gate),
     load,
     warmUpRequests: warmUpRequests.single,
-    ...more,
-    ...(more.perSecond === undefined ? { ratios: { 'of Express': EXPRESS } } : {}),
     proof: (answers) => logFaults(site, answers),
-    findings: (self, of) => {
-      const which = redis ? 'with Redis' : 'without Redis';
-      if (more.perSecond !== undefined) return [{ target: 'gateLatency', value: self.p99Ms, of: which }];
-      const [value, yardstick] = [ratioOf(self, of(EXPRESS)), beside(of(EXPRESS))];
-      return isCold
-        ? [{ target: 'gateColdOfExpress', value, of: yardstick }]
-        : [{ target: 'gateOfExpress', value, of: `${which}; ${yardstick}` }];
-    },
   };
 }
 

@@ -3,6 +3,8 @@ import { gzipSync } from 'node:zlib';
 export interface HostileBody {
   readonly name: string;
   readonly bytes: Buffer;
+  /** The code of the refusal; absent: it is written. */
+  readonly code?: string;
   readonly encoding?: 'gzip';
 }
 
@@ -31,52 +33,59 @@ const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat
 export const openersName = 'half a million [';
 
 /** Bodies that are slow for a careless parser, stripper, sorter or hasher. Large, so created on demand. */
-export const hostileBodies: readonly { readonly name: string; readonly make: () => Omit<HostileBody, 'name'> }[] = [
-  { name: openersName, make: () => ({ bytes: Buffer.alloc(500_000, '[') }) },
-  { name: '1 MiB of {"a":', make: () => ({ bytes: repeated('', '{"a":', '') }) },
-  { name: '1 MiB of spaces', make: () => ({ bytes: Buffer.alloc(bodyMaxBytes, ' ') }) },
-  { name: 'no end to a string', make: () => ({ bytes: repeated('{"data":{"a":"', 'x', '') }) },
-  { name: 'one long string', make: () => ({ bytes: repeated('{"data":{"a":"', 'x', '"}}') }) },
-  { name: 'a string of escaped quotes', make: () => ({ bytes: repeated('{"data":{"a":"', '\\"', '"}}') }) },
-  { name: 'a string of \\u0000', make: () => ({ bytes: repeated('{"data":{"a":"', '\\u0000', '"}}') }) },
-  { name: 'a string of escaped pairs', make: () => ({ bytes: repeated('{"data":{"a":"', '\\ud83d\\ude00', '"}}') }) },
-  { name: 'a lone surrogate at the end', make: () => ({ bytes: repeated('{"data":{"a":"', 'é', '\\ud800"}}') }) },
-  { name: 'one number of a million digits', make: () => ({ bytes: repeated('{"data":{"a":', '9', '}}') }) },
-  { name: 'numbers', make: () => ({ bytes: filled('{"data":{"a":[', (n) => String(n / 7), ']}}') }) },
-  { name: 'an unsafe number at the end', make: () => ({ bytes: filled('{"data":{"a":[', () => '1.10', ',1e400]}}') }) },
-  { name: 'empty arrays', make: () => ({ bytes: filled('{"data":{"a":[', () => '[]', ']}}') }) },
-  { name: 'empty objects', make: () => ({ bytes: filled('{"data":{"a":[', () => '{}', ']}}') }) },
-  { name: 'nested as deep as may be', make: () => ({ bytes: filled('{"data":{"a":[', () => nested(60), ']}}') }) },
+export const hostileBodies = (): readonly HostileBody[] => [
+  { name: openersName, code: 'JSON_TOO_DEEP', bytes: Buffer.alloc(500_000, '[') },
+  { name: '1 MiB of {"a":', code: 'JSON_TOO_DEEP', bytes: repeated('', '{"a":', '') },
+  { name: '1 MiB of spaces', code: 'INVALID_JSON', bytes: Buffer.alloc(bodyMaxBytes, ' ') },
+  { name: 'no end to a string', code: 'INVALID_JSON', bytes: repeated('{"data":{"a":"', 'x', '') },
+  { name: 'one long string', bytes: repeated('{"data":{"a":"', 'x', '"}}') },
+  { name: 'a string of escaped quotes', bytes: repeated('{"data":{"a":"', '\\"', '"}}') },
+  { name: 'a string of \\u0000', bytes: repeated('{"data":{"a":"', '\\u0000', '"}}') },
+  { name: 'a string of escaped pairs', bytes: repeated('{"data":{"a":"', '\\ud83d\\ude00', '"}}') },
+  { name: 'a lone surrogate at the end', code: 'INVALID_JSON', bytes: repeated('{"data":{"a":"', 'é', '\\ud800"}}') },
+  { name: 'one number of a million digits', code: 'UNSAFE_NUMBER', bytes: repeated('{"data":{"a":', '9', '}}') },
+  { name: 'numbers', bytes: filled('{"data":{"a":[', (n) => String(n / 7), ']}}') },
+  {
+    name: 'an unsafe number at the end',
+    code: 'UNSAFE_NUMBER',
+    bytes: filled('{"data":{"a":[', () => '1.10', ',1e400]}}'),
+  },
+  { name: 'empty arrays', bytes: filled('{"data":{"a":[', () => '[]', ']}}') },
+  { name: 'empty objects', bytes: filled('{"data":{"a":[', () => '{}', ']}}') },
+  { name: 'nested as deep as may be', bytes: filled('{"data":{"a":[', () => nested(60), ']}}') },
   {
     name: 'members in reverse order',
-    make: () => ({ bytes: filled('{"data":{', (n) => `"k${999_999 - n}":0`, '}}') }),
+    bytes: filled('{"data":{', (n) => `"k${999_999 - n}":0`, '}}'),
   },
   {
     name: 'long names that differ at the end',
-    make: () => ({ bytes: filled('{"data":{', (n) => `"${'x'.repeat(200)}${999_999 - n}":0`, '}}') }),
+    bytes: filled('{"data":{', (n) => `"${'x'.repeat(200)}${999_999 - n}":0`, '}}'),
   },
   {
     name: 'a duplicate member at the end',
-    make: () => ({ bytes: filled('{"data":{', (n) => `"k${n}":0`, ',"k0":1}}') }),
+    code: 'DUPLICATE_MEMBER',
+    bytes: filled('{"data":{', (n) => `"k${n}":0`, ',"k0":1}}'),
   },
-  { name: 'integer names', make: () => ({ bytes: filled('{"data":{', (n) => `"${999_999 - n}":0`, '}}') }) },
+  { name: 'integer names', bytes: filled('{"data":{', (n) => `"${999_999 - n}":0`, '}}') },
   {
     name: 'sensitive members, escaped',
-    make: () => ({ bytes: filled('{"data":{"a":[', () => '{"\\u0070assword":{"cvv":"1"}}', ']}}') }),
+    bytes: filled('{"data":{"a":[', () => '{"\\u0070assword":{"cvv":"1"}}', ']}}'),
   },
   {
     name: 'not UTF-8 at the end',
-    make: () => ({ bytes: Buffer.concat([repeated('{"data":{"a":"', 'é', 'x').subarray(0, -1), Buffer.of(0xff)]) }),
+    code: 'INVALID_JSON',
+    bytes: Buffer.concat([repeated('{"data":{"a":"', 'é', 'x').subarray(0, -1), Buffer.of(0xff)]),
   },
   {
     name: 'a batch of 100 large records',
-    make: () => ({ bytes: Buffer.from(`{"assets":[${Array.from({ length: 100 }, largeRecord).join(',')}]}`) }),
+    bytes: Buffer.from(`{"assets":[${Array.from({ length: 100 }, largeRecord).join(',')}]}`),
   },
-  { name: 'a million top-level elements', make: () => ({ bytes: filled('[', () => '0', ']') }) },
-  { name: '1 MiB of gzip that inflates to 1 GiB', make: () => ({ bytes: bomb(), encoding: 'gzip' }) },
+  { name: 'a million top-level elements', bytes: filled('[', () => '0', ']') },
+  { name: '1 MiB of gzip that inflates to 1 GiB', code: 'PAYLOAD_TOO_LARGE', bytes: bomb(), encoding: 'gzip' },
   {
     name: '1 MiB of JSON as gzip',
-    make: () => ({ bytes: gzipSync(filled('[', (n) => `{"k${n}":${n}}`, ']')), encoding: 'gzip' }),
+    bytes: gzipSync(filled('[', (n) => `{"k${n}":${n}}`, ']')),
+    encoding: 'gzip',
   },
 ];
 

@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords } from '../bodies.ts';
-import { median, quantile } from '../median.ts';
-import type { SectionReport } from '../report.ts';
-import { askAdmin, countRecords, makeSender, type Sender } from '../surfaces/admin.ts';
+import type { PlannedRequest } from '../load/load-plan.ts';
+import { median } from '../median.ts';
+import type { Row } from '../rows/row.ts';
+import { countRecords, makeSender, type Sender } from '../surfaces/admin.ts';
+import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { prepareSite, type Site } from '../surfaces/site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
 import { decimals, right, wholeNumber } from '../text-table.ts';
-import { withStack } from './table-section.ts';
+import { tableSection } from './table-section.ts';
 
 interface AtSize {
   readonly context: BenchContext;
@@ -17,25 +19,41 @@ interface AtSize {
   readonly records: number;
 }
 
-/** Fills a ledger through the gateway, then reopens it, proves records and audits it. */
-export function ledgerAtSize(context: BenchContext): Promise<SectionReport> {
-  return withStack(context, async (stack) => {
-    const records = context.options.ledgerRecords;
-    const site = await prepareSite(context, { name: 'at_size', stack });
-    const first = await site.start();
-    const sender = await makeSender(first, 'at-size');
-    const atSize: AtSize = { context, site, sender, records };
-    const filledMs = await fill(atSize, first);
-    const { gateway, ...reopened } = await reopen(atSize, first);
-    const proofMs = await prove(atSize, gateway);
-    return reportOf(records, { filledMs, ...reopened, proofMs, auditMs: await audit(atSize, gateway) });
-  });
-}
+/** Fills a ledger through the gateway, reopens it, then proves records and audits it over HTTP, one request at a time. */
+export const ledgerAtSize = tableSection(async (context, stack) => {
+  const records = context.options.ledgerRecords;
+  const of = `${wholeNumber(records)} records`;
+  const site = await prepareSite(context, { name: 'at_size', stack });
+  const first = await site.start();
+  const sender = await makeSender(first, 'at-size');
+  const atSize: AtSize = { context, site, sender, records };
+  await fill(atSize, first);
+  const { gateway, readyMs, writtenMs } = await reopen(atSize, first);
+  const cells = (ms: readonly number[]): string[] => [median(ms), Math.max(...ms)].map((value) => decimals(value, 1));
+  const columns = [{ name: 'reopened: process start until' }, right('median ms'), right('worst ms')];
+  return {
+    title: `A ledger of ${of}`,
+    rows: await rowsOf(atSize, gateway),
+    tables: [
+      {
+        columns,
+        rows: [
+          ['ready', ...cells(readyMs)],
+          ['a write is acknowledged', ...cells(writtenMs)],
+        ],
+      },
+    ],
+    notes: [
+      `Reopened ${exits.length} times, after clean stops and after kills. Proofs and audits are requested one at a time; the gateway verifies each proof against the signed checkpoint before it answers.`,
+    ],
+    findings: [{ target: 'reopen', value: Math.max(...readyMs), of: `${of}, worst` }],
+    withheld: durabilityFaults(site.settings),
+  };
+});
 
-async function fill({ context, site, sender, records }: AtSize, gateway: Surface): Promise<number> {
+async function fill({ context, site, sender, records }: AtSize, gateway: Surface): Promise<void> {
   context.tell(`Filling a ledger with ${wholeNumber(records)} records`);
-  const startedAt = performance.now();
-  const { succeeded } = await context.generator.run({
+  await context.generator.run({
     destinations: [sender],
     body: batchBody(batchRecords),
     watch: [],
@@ -43,12 +61,9 @@ async function fill({ context, site, sender, records }: AtSize, gateway: Surface
     connections: context.options.connections,
     until: { requests: records / batchRecords },
   });
-  const filledMs = performance.now() - startedAt;
   const inLedger = await countRecords(site, [sender.channel]);
-  if (succeeded * batchRecords !== records || inLedger !== records)
-    throw new Error(`Filling the ledger failed: it holds ${inLedger} of ${records} records.`);
+  if (inLedger !== records) throw new Error(`Filling the ledger failed: it holds ${inLedger} of ${records} records.`);
   await untilSigned(gateway, sender.channel, records);
-  return filledMs;
 }
 
 const signedWithinMs = 60_000;
@@ -66,21 +81,18 @@ async function untilSigned(gateway: Surface, channel: string, records: number): 
   }
 }
 
-interface Reopened {
-  readonly gateway: Surface;
-  /** From the start of the process to its first healthy answer, once for each kind of previous exit. */
-  readonly readyMs: readonly number[];
-  /** From the start of the process to the first acknowledged write. */
-  readonly writtenMs: readonly number[];
-}
+/** Stops and kills in turn: the cost of a restart must not depend on the previous exit. */
+const exits = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const;
 
-/** After clean stops and kills, in turn: the cost of a restart must not depend on the previous exit. */
-async function reopen({ context, site, sender }: AtSize, opened: Surface): Promise<Reopened> {
+/** The times from the start of the process to its first healthy answer, and to the first acknowledged write. */
+async function reopen(
+  { context, site, sender, records }: AtSize,
+  opened: Surface,
+): Promise<{ gateway: Surface; readyMs: number[]; writtenMs: number[] }> {
   context.tell('Reopening it');
   let gateway = opened;
-  const readyMs: number[] = [];
-  const writtenMs: number[] = [];
-  for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+  const [readyMs, writtenMs]: [number[], number[]] = [[], []];
+  for (const signal of exits) {
     await gateway.stop(signal);
     gateway = await site.start();
     readyMs.push(gateway.readyAfterMs);
@@ -94,24 +106,42 @@ async function reopen({ context, site, sender }: AtSize, opened: Surface): Promi
     await response.arrayBuffer();
     writtenMs.push(gateway.readyAfterMs + performance.now() - readyAt);
   }
+  await untilSigned(gateway, sender.channel, records + exits.length);
   return { gateway, readyMs, writtenMs };
 }
 
-const unmeasuredProofs = 200;
-
-/** Proofs of records from the whole log, one after another, over the admin API: the latency for one person. */
-async function prove({ context, site, sender }: AtSize, gateway: Surface): Promise<number[]> {
-  context.tell('Proving records');
-  const ids = await randomIds(site, sender.channel, context.options.proofs + unmeasuredProofs);
-  const times: number[] = [];
-  for (const id of ids) {
-    const path = `/ledger/channels/${sender.channel}/records/${encodeURIComponent(id)}/proof`;
-    const startedAt = performance.now();
-    const text = await askAdmin(gateway, { method: 'GET', path });
-    times.push(performance.now() - startedAt);
-    if (!text.includes('"inclusionPath"')) throw new Error(`The proof of ${id} holds no path.`);
-  }
-  return times.slice(unmeasuredProofs);
+/** Proofs of records from the whole log, and audits of all of it, over the admin API: the latency for one person. */
+async function rowsOf({ context, site, sender, records }: AtSize, gateway: Surface): Promise<Row[]> {
+  const { options } = context;
+  const all = records + exits.length;
+  const path = `/admin/v1/ledger/channels/${sender.channel}`;
+  const headers = { Authorization: `Bearer ${gateway.adminToken}` };
+  const watch = site.watch(gateway);
+  const load = { destinations: [{ port: Number(new URL(gateway.adminUrl).port), path, headers }], connections: 1 };
+  const ids = await randomIds(site, sender.channel, options.proofs);
+  const proofs = ids.map((id): PlannedRequest => {
+    return { method: 'GET', path: `${path}/records/${encodeURIComponent(id)}/proof` };
+  });
+  const of = `${wholeNumber(records)} records`;
+  return [
+    {
+      watch,
+      name: 'proof of a random record',
+      load: { ...load, requests: proofs, firstRequest: 0, mustSay: '"inclusionPath"' },
+      until: { requests: Math.ceil(options.proofs / options.rounds) },
+      warmUpRequests: 200,
+      findings: ({ p99Ms }) => [{ target: 'proof', value: p99Ms, of }],
+    },
+    {
+      watch,
+      name: 'full audit',
+      load: { ...load, requests: [{ method: 'POST', path: `${path}/audit` }], mustSay: `"ok":true,"size":${all},` },
+      until: { requests: 1 },
+      warmUpRequests: 0,
+      recordsPerRequest: all,
+      findings: ({ recordsPerSecond }) => [{ target: 'audit', value: recordsPerSecond, of }],
+    },
+  ];
 }
 
 async function randomIds({ sql }: Site, channel: string, count: number): Promise<string[]> {
@@ -121,55 +151,4 @@ async function randomIds({ sql }: Site, channel: string, count: number): Promise
     values: [channel, count],
   });
   return rows.map(({ id }) => id);
-}
-
-/** Once: it reads every record from disk or cache as the fill has left them. */
-async function audit({ context, sender, records }: AtSize, gateway: Surface): Promise<number> {
-  context.tell('Auditing it');
-  const path = `/ledger/channels/${sender.channel}/audit`;
-  const startedAt = performance.now();
-  const report: { ok: boolean; size: number; problem: string | null } = JSON.parse(
-    await askAdmin(gateway, { method: 'POST', path, expect: 200 }),
-  );
-  const auditMs = performance.now() - startedAt;
-  if (!report.ok || report.size < records)
-    throw new Error(`The audit failed: ${report.problem ?? `${report.size} records`}.`);
-  return auditMs;
-}
-
-interface Numbers extends Omit<Reopened, 'gateway'> {
-  readonly filledMs: number;
-  readonly proofMs: readonly number[];
-  readonly auditMs: number;
-}
-
-function reportOf(records: number, numbers: Numbers): SectionReport {
-  const { filledMs, readyMs, writtenMs, proofMs, auditMs } = numbers;
-  const perSecond = (milliseconds: number): string => `${wholeNumber((records * 1_000) / milliseconds)} records/s`;
-  const ms = (value: number): string => `${decimals(value, 1)} ms`;
-  return {
-    title: `A ledger of ${wholeNumber(records)} records`,
-    tables: [
-      {
-        columns: [{ name: 'what' }, right('median'), right('worst or p99')],
-        rows: [
-          ['filled in batches, start to last answer', perSecond(filledMs), '-'],
-          ['reopened: process start until ready', ms(median(readyMs)), ms(Math.max(...readyMs))],
-          ['reopened: process start until a write is acknowledged', ms(median(writtenMs)), ms(Math.max(...writtenMs))],
-          ['proof of a random record over HTTP', ms(median(proofMs)), ms(quantile(proofMs, 0.99))],
-          ['full audit', perSecond(auditMs), '-'],
-        ],
-      },
-    ],
-    notes: [
-      `Reopened ${readyMs.length} times, after clean stops and after kills; ${proofMs.length} proofs, one at a time, each verified by the gateway against the signed checkpoint before it is answered.`,
-    ],
-    findings: [
-      { target: 'reopen', value: Math.max(...readyMs), of: `${wholeNumber(records)} records, worst` },
-      { target: 'proof', value: quantile(proofMs, 0.99), of: `${wholeNumber(records)} records` },
-      { target: 'audit', value: (records * 1_000) / auditMs, of: `${wholeNumber(records)} records` },
-    ],
-    withheld: [],
-    measured: numbers,
-  };
 }

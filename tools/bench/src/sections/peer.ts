@@ -22,11 +22,9 @@ const highestInFlight = 200;
  */
 const roundsOnFabric = [
   { assets: 1, inFlight: 1, transactions: 40 },
-  { assets: 1, inFlight: 50, transactions: 800 },
   // Longer than a round: the CPU cost of a submit is taken from this one.
   { assets: 1, inFlight: highestInFlight, transactions: 4_800, sendForMs: 15_000 },
   { assets: batch, inFlight: 1, transactions: 10 },
-  { assets: batch, inFlight: 50, transactions: 100 },
   { assets: batch, inFlight: highestInFlight, transactions: 200 },
 ] as const;
 const roundMs = 5_000;

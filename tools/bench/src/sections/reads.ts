@@ -2,17 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import type { PlannedRequest } from '../load/load-plan.ts';
-import type { SectionReport } from '../report.ts';
-import { measureRows } from '../rows/measure-rows.ts';
 import type { Row, RowLoad } from '../rows/row.ts';
-import { rowsReport } from '../rows/rows-report.ts';
 import { beside, ratioOf } from '../rows/summarise.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { fillAssets } from '../surfaces/fill-assets.ts';
 import { firstPage, pageItems, prepareRiskSite, type RiskSite } from '../surfaces/risk-site.ts';
 import { wholeNumber } from '../text-table.ts';
-import { withStack } from './table-section.ts';
+import { tableSection } from './table-section.ts';
 
 /** The fixed rate, in pages. */
 const perSecond = 200;
@@ -21,32 +18,27 @@ const REST = 'partner API';
 const FIRST = 'partner API, page 1, one connection';
 
 /** The partner list of surface A at size: every page beside bare Express, at a fixed rate, and near beside far. */
-export function readsSection(context: BenchContext): Promise<SectionReport> {
+export const readsSection = tableSection(async (context, stack) => {
   const { options, tell } = context;
-  return withStack(context, async (stack) => {
-    const site = await prepareRiskSite(context, { name: 'reads', stack });
-    tell(`Making an organisation of ${options.ledgerRecords} assets`);
-    await fillAssets(site, options.ledgerRecords);
-    tell('Walking over every page');
-    const walk = await walkAll(context, site);
-    const faults = [
+  const assets = options.ledgerRecords;
+  const site = await prepareRiskSite(context, { name: 'reads', stack });
+  tell(`Making an organisation of ${assets} assets`);
+  await fillAssets(site, assets);
+  tell('Walking over every page');
+  const walk = await walkAll(context, site);
+  const pages = wholeNumber(walk.cursors.length);
+  return {
+    title: `Lists of ${wholeNumber(assets)} assets`,
+    rows: await readRows(context, { site, walk, stack }),
+    notes: [
+      `Pages of ${pageItems} in random order out of all ${pages}, each of which was read once before. Express answers each with the same page of ${wholeNumber(Buffer.byteLength(walk.firstPage))} bytes, as an object by \`res.json\`.`,
+    ],
+    withheld: [
       ...durabilityFaults(site.settings),
-      ...(walk.items === options.ledgerRecords
-        ? []
-        : [`The pages have ${walk.items} assets, and there are ${options.ledgerRecords}.`]),
-    ];
-    const measured = await measureRows(context, await readRows(context, { site, walk, stack }));
-    const pages = wholeNumber(walk.cursors.length);
-    return rowsReport(context, {
-      title: `Lists of ${wholeNumber(options.ledgerRecords)} assets`,
-      measured: { server: measured },
-      notes: [
-        `Pages of ${pageItems} in random order out of all ${pages}, each of which was read once before. Express answers each with the same page of ${wholeNumber(Buffer.byteLength(walk.firstPage))} bytes, as an object by \`res.json\`.`,
-      ],
-      withheld: faults,
-    });
-  });
-}
+      ...(walk.items === assets ? [] : [`The pages have ${walk.items} assets, and there are ${assets}.`]),
+    ],
+  };
+});
 
 interface Walk {
   /** Of every page; undefined: the first. */

@@ -13,14 +13,14 @@ const signature = (body: string): string => `sha256=${createHmac('sha256', githu
 const KEYED = 'single records with a key';
 
 /** Deliveries signed as GitHub does, beside single records of the same size with a key, on one gateway. */
-export const sourcesSection = tableSection({
+export const sourcesSection = tableSection(async (context, stack) => ({
   title: 'Sources',
-  rows: sourceRows,
+  rows: await sourceRows(context, stack),
   notes: [
     'Bodies have 255 bytes. Each delivery has a new id, or one that two connections send concurrently; it is signed as GitHub does.',
     'The signatures of 50 forged deliveries per second and source are checked; more are refused unread.',
   ],
-});
+}));
 
 async function sourceRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const site = await prepareSite(context, { name: 'sources', stack });

@@ -2,7 +2,7 @@ import { releaseStack, type BenchContext, type ReleaseStack } from '../bench-con
 import type { SectionReport } from '../report.ts';
 import { measureRows } from '../rows/measure-rows.ts';
 import type { Row } from '../rows/row.ts';
-import { rowsReport } from '../rows/rows-report.ts';
+import { rowsReport, type RowsSection } from '../rows/rows-report.ts';
 
 /** Runs `measure` with resources that are released at its end, or at that of an interrupted run. */
 export async function withStack<Result>(
@@ -16,16 +16,17 @@ export async function withStack<Result>(
   return result;
 }
 
-/** A section that is one table: its servers with their load and proof as rows, and the notes below. */
-export function tableSection(section: {
-  readonly title: string;
-  readonly rows: (context: BenchContext, stack: ReleaseStack) => Promise<readonly Row[]>;
-  readonly notes: readonly string[];
-}): (context: BenchContext) => Promise<SectionReport> {
-  return (context) =>
+/** A section that is one table: its servers with their load and proof as rows, and what was found beside them. */
+export const tableSection =
+  (
+    prepare: (
+      context: BenchContext,
+      stack: ReleaseStack,
+    ) => Promise<Omit<RowsSection, 'measured'> & { readonly rows: readonly Row[] }>,
+  ): ((context: BenchContext) => Promise<SectionReport>) =>
+  (context) =>
     withStack(context, async (stack) => {
       context.tell('Starting the servers of the table');
-      const measured = await measureRows(context, await section.rows(context, stack));
-      return rowsReport(context, { ...section, measured: { server: measured } });
+      const { rows, ...section } = await prepare(context, stack);
+      return rowsReport(context, { ...section, measured: { server: await measureRows(context, rows) } });
     });
-}

@@ -12,9 +12,9 @@ const PACKAGES = 'Express 5 + five packages, no work';
 const written = 'Every acknowledged record was counted in the ledger, once.';
 
 /** The gateway beside its yardsticks, with Redis where available, and without. */
-export const throughput = tableSection({
+export const throughput = tableSection(async (context, stack) => ({
   title: 'Throughput',
-  rows: async (context, stack) => [
+  rows: [
     ...(await yardsticks(context, stack)),
     ...(context.redis === undefined ? [] : await gatewayRows(context, stack, true)),
     ...(await gatewayRows(context, stack, false)),
@@ -23,12 +23,11 @@ export const throughput = tableSection({
     'Each request has a record of 255 bytes (a batch 100 of them) and a new Idempotency-Key. Limits per network and per key are on but unreachably high; each request is logged to a file.',
     written,
   ],
-});
+}));
 
 async function yardsticks(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const ratios = { 'of Express': EXPRESS, 'of Express + five': PACKAGES };
   return [
-    await echoRow(context, stack, { name: 'node:http echo', program: 'node-echo', ratios }),
     await echoRow(context, stack, { ratios }),
     await echoRow(context, stack, { name: PACKAGES, program: 'express-packages', ratios }),
   ];
@@ -86,11 +85,11 @@ const channels = 4;
  * Single records under other shapes of load, beside Express: many connections, several channels (whose heads are locked
  * separately), and two replicas on one database. With Redis where available.
  */
-export const spread = tableSection({
+export const spread = tableSection(async (context, stack) => ({
   title: 'Many connections, several channels, two replicas',
-  rows: spreadRows,
+  rows: await spreadRows(context, stack),
   notes: [`Single records of 255 bytes. ${written}`],
-});
+}));
 
 async function spreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
   const express = await echoRow(context, stack);

@@ -4,7 +4,7 @@ import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { recordBody, warmUpRequests } from '../bodies.ts';
 import type { Row } from '../rows/row.ts';
 
-export type EchoName = 'node-echo' | 'express-echo' | 'express-packages' | 'express-page';
+export type EchoName = 'express-echo' | 'express-packages' | 'express-page';
 
 const startWithinMs = 20_000;
 

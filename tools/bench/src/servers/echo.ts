@@ -6,25 +6,11 @@ import type { EchoName } from './echo-server.ts';
 
 /** The yardsticks, a process each: `echo.ts NAME FILE` listens on a free loopback port, and ends with its parent. */
 const servers: Readonly<Record<EchoName, (file: string) => RequestListener | Promise<RequestListener>>> = {
-  'node-echo': nodeEcho,
   'express-echo': expressEcho,
   // Loaded by this process only: the others are measured without these packages.
   'express-packages': async (logFile) => (await import('./express-packages.ts')).expressPackages(logFile),
   'express-page': expressPage,
 };
-
-/** The lower bound: Node's own HTTP, echoing the bytes. */
-function nodeEcho(): RequestListener {
-  return (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks);
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
-      response.end(body);
-    });
-  };
-}
 
 /** Express 5 with its own JSON parser only, as its guide shows. */
 function expressEcho(): RequestListener {

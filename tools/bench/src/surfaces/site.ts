@@ -84,7 +84,7 @@ export async function prepareSite(
         adminToken,
         stack,
         logFile: join(context.folder, `${name}.log`),
-        nodeOptions: context.options.nodeOptions?.trim().split(/\s+/) ?? [],
+        nodeOptions: nodeOptionsOf(context, name),
       }),
     watch: (...surfaces) => [
       ...surfaces.map(({ pid }) => ({ name: 'server', pid })),
@@ -92,6 +92,16 @@ export async function prepareSite(
       ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
     ],
   };
+}
+
+/** A profile is written when the process ends, unless it is killed. */
+function nodeOptionsOf({ options }: BenchContext, name: string): string[] {
+  const profile = [
+    '--cpu-prof',
+    '--cpu-prof-interval=250',
+    `--cpu-prof-dir=${join(options.dataFolder, 'profiles', name)}`,
+  ];
+  return [...(options.profile ? profile : []), ...(options.nodeOptions?.trim().split(/\s+/) ?? [])];
 }
 
 const withParts = (url: string, parts: { pathname?: string; username?: string; password?: string }): string =>

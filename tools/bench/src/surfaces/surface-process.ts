@@ -16,10 +16,8 @@ export interface Surface {
   readonly opsUrl: string;
   /** Time from the start of the process to its first healthy answer. */
   readonly readyAfterMs: number;
-  /** The longest event-loop stall while `work` ran. */
-  longestStallMs(work: () => Promise<void>): Promise<number>;
-  /** Writes a V8 CPU profile of the time that `work` takes. */
-  profile<Result>(file: string, work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`; with the longest event-loop stall meanwhile. */
+  watchStalls<Result>(work: () => Promise<Result>): Promise<{ readonly result: Result; readonly stallMs: number }>;
   /** Stops it and waits for its exit. Idempotent. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -74,7 +72,7 @@ export async function startSurface(command: SurfaceCommand): Promise<Surface> {
 }
 
 /** One request at a time: replies carry no id and come in order. */
-function probeOf(child: ChildProcess): Pick<Surface, 'longestStallMs' | 'profile'> {
+function probeOf(child: ChildProcess): Pick<Surface, 'watchStalls'> {
   const ask = (request: ProbeRequest): Promise<ProbeAnswer> =>
     new Promise((resolve, reject) => {
       const died = (): void => reject(new Error('The surface died while it was watched.'));
@@ -86,16 +84,10 @@ function probeOf(child: ChildProcess): Pick<Surface, 'longestStallMs' | 'profile
       child.send(request, (error) => error !== null && reject(error));
     });
   return {
-    async longestStallMs(work) {
-      await ask({ do: 'watch stalls' });
-      await work();
-      return ask({ do: 'tell stalls' });
-    },
-    async profile(file, work) {
-      await ask({ do: 'profile' });
+    async watchStalls(work) {
+      await ask('watch stalls');
       const result = await work();
-      await ask({ do: 'write profile', file });
-      return result;
+      return { result, stallMs: await ask('tell stalls') };
     },
   };
 }
