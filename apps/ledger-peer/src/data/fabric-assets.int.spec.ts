@@ -70,6 +70,9 @@ describe('our own contract', () => {
         { transactionId: expect.stringMatching(/^[0-9a-f]{64}$/), blockNumber: expect.any(Number), assetIds: ids },
       ],
     });
+    const { transactions } = first as Extract<typeof first, { outcome: 'committed' }>;
+    // The answer does not wait for the journal, which has the block for the next one.
+    await until(async () => (await client.settle(transactions[0]!.transactionId))?.status === 'committed');
     expect(await ledger.write(target('ours.x'), assets)).toEqual(first);
   });
 
@@ -277,9 +280,7 @@ describe('a failing network', () => {
     }
     await until(
       async () => (await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).outcome === 'committed',
-      {
-        timeoutMs: 15_000,
-      },
+      { timeoutMs: 15_000 },
     );
   }, 40_000);
 
