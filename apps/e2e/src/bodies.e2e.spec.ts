@@ -31,59 +31,23 @@ describe('Bodies', () => {
   const bytes = (...parts: (string | number[])[]): Buffer =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
+  // One of each code: libs/json and libs/http have every fault.
   it.each([
-    ['an empty body', '', ''],
-    ['white space alone', ' \n', undefined],
-    ['text that is not JSON', '{"a":', undefined],
-    ['text after the value', '{} {}', undefined],
-    ['a trailing comma', '[1,]', undefined],
-    ['single quotes', "{'a':1}", undefined],
-    ['NaN', '[NaN]', undefined],
-    ['a byte order mark', bytes([0xef, 0xbb, 0xbf], '{}'), undefined],
-    ['bytes that are not UTF-8', bytes('{"a":"', [0xff], '"}'), undefined],
-    ['a surrogate encoded as UTF-8', bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'), undefined],
-    ['UTF-16', Buffer.from('{"a":1}', 'utf16le'), undefined],
-    ['a lone surrogate', '{"a":["\\ud800"]}', '/a/0'],
-    ['a lone surrogate in a name', '{"a":{"\\udc00":1}}', undefined],
-    ['__proto__', '{"a":{"__proto__":{}}}', '/a/__proto__'],
-    ['an escaped __proto__', '{"\\u005f_proto__":1}', '/__proto__'],
-  ])('are refused as INVALID_JSON for %s', async (_what, body, pointer) => {
-    expectProblem(await from.post(body), 'INVALID_JSON', pointer === undefined ? {} : at(pointer));
+    ['INVALID_JSON', '', ''],
+    ['INVALID_JSON', bytes('{"a":"', [0xff], '"}'), ''],
+    ['INVALID_JSON', '{"a":{"__proto__":{}}}', '/a/__proto__'],
+    ['DUPLICATE_MEMBER', '{"assets":[{"x":{"b/c":1,"d":2,"b\\u002fc":3}}]}', '/assets/0/x/b~1c'],
+    ['UNSAFE_NUMBER', '{"data":{"n":[0,1e400]}}', '/data/n/1'],
+  ])('are refused as %s, pointing at the fault: %j', async (code, body, pointer) => {
+    expectProblem(await from.post(body), code, at(pointer));
   });
 
-  it.each([
-    ['{"a":1,"a":1}', '/a'],
-    ['{"assets":[{"x":{"b/c":1,"d":2,"b\\u002fc":3}}]}', '/assets/0/x/b~1c'],
-    ['[{"":1,"":2}]', '/0/'],
-  ])('are refused as DUPLICATE_MEMBER, pointing at the member: %s', async (body, pointer) => {
-    expectProblem(await from.post(body), 'DUPLICATE_MEMBER', at(pointer));
-  });
-
-  it.each([
-    ['[9007199254740993]', '/0'],
-    ['{"data":{"n":1e400}}', '/data/n'],
-    ['{"data":{"n":-1e400}}', '/data/n'],
-    ['{"n":1e-400}', '/n'],
-    ['{"n":[0,0.10000000000000000001]}', '/n/1'],
-  ])('are refused as UNSAFE_NUMBER, pointing at the number: %s', async (body, pointer) => {
-    expectProblem(await from.post(body), 'UNSAFE_NUMBER', at(pointer));
-  });
-
-  it.each([
-    ['0.1'],
-    ['1.10'],
-    ['1E2'],
-    ['-0'],
-    ['9007199254740992'],
-    ['1e21'],
-    ['1E30'],
-    ['333333333.33333329'],
-    ['5e-324'],
-    ['1.7976931348623157e308'],
-  ])('may contain the number %s, which a double represents exactly', async (number) => {
-    const [record] = expectWritten(await from.post(`{"data":{"n":${number}}}`)).records;
+  it('may contain numbers that a double represents exactly, which are kept', async () => {
+    const numbers = ['0.1', '1.10', '1E2', '-0', '9007199254740992', '1e21', '1E30', '333333333.33333329', '5e-324'];
+    const all = [...numbers, '1.7976931348623157e308'];
+    const [record] = expectWritten(await from.post(`{"data":{"n":[${all.join(',')}]}}`)).records;
     const row = await setup.admin.ask('GET', `/ledger/channels/${networkId}.main/records/${record!.id}`);
-    expect(row['data']).toEqual({ n: Number(number) + 0 });
+    expect(row['data']).toEqual({ n: all.map((number) => Number(number) + 0) });
   });
 
   it('have the same content in any spelling of a number', async () => {
@@ -162,35 +126,14 @@ describe('Bodies', () => {
     expectWritten(await from.post({}));
   });
 
-  it.each([
-    ['application/json', true],
-    ['APPLICATION/JSON', true],
-    ['application/json; charset=utf-8', true],
-    ['application/json;charset="UTF-8"; v=1', true],
-    ['application/json; charset=latin1', false],
-    ['application/json; charset=utf-16', false],
-    ['application/cloudevents+json', true],
-    ['Application/CloudEvents+JSON; charset=UTF-8', true],
-    ['application/ld+json', true],
-    ['model/gltf+json', true],
-    ['application/cloudevents+json; charset=latin1', false],
-    ['application/cloudevents+xml', false],
-    ['application/+json', false],
-    ['application/json+xml', false],
-    ['+json', false],
-    ['application/jsonp', false],
-    ['text/json', false],
-    ['', false],
-    [undefined, false],
-  ])('must be sent as JSON: %s', async (type, isTaken) => {
-    const answer = await from.post('{}', { headers: { 'Content-Type': type } });
-    if (isTaken) expectWritten(answer);
-    else expectProblem(answer, 'UNSUPPORTED_MEDIA_TYPE');
-  });
-
-  it('have exactly one Content-Type', async () => {
-    const answer = await from.post('{}', { headers: { 'Content-Type': ['application/json', 'application/json'] } });
-    expectProblem(answer, 'INVALID_HEADER');
+  it('must be sent as JSON of any kind, under exactly one Content-Type', async () => {
+    const post = (type: string | readonly string[] | undefined) =>
+      from.post('{}', { headers: { 'Content-Type': type } });
+    for (const type of ['application/json; charset=utf-8', 'application/cloudevents+json'])
+      expectWritten(await post(type));
+    for (const type of ['application/json; charset=latin1', 'text/json', undefined])
+      expectProblem(await post(type), 'UNSUPPORTED_MEDIA_TYPE');
+    expectProblem(await post(['application/json', 'application/json']), 'INVALID_HEADER');
   });
 
   it('are not read for methods other than POST, which are all refused', async () => {
@@ -250,18 +193,5 @@ describe('Bodies', () => {
       expect(said.slice(said.indexOf('\r\n\r\n') + 4)).toBe('');
     }
     expectWritten(await from.post({}));
-  });
-
-  it('echo a valid request id, and get a generated one otherwise', async () => {
-    const long = 'r'.repeat(128);
-    for (const requestId of ['a', long, '%F0%9F~!']) {
-      const answer = await from.post('{', { headers: { 'X-Request-Id': requestId } });
-      expect(answer.headers['x-request-id']).toBe(requestId);
-      expectProblem(answer, 'INVALID_JSON');
-    }
-    for (const requestId of ['', `${long}r`, 'with space', ['one', 'two']]) {
-      const answer = await from.post({}, { headers: { 'X-Request-Id': requestId } });
-      expect(answer.headers['x-request-id']).toMatch(/^req_/);
-    }
   });
 });

@@ -3,7 +3,6 @@ import { until } from '@sealgate/testing';
 import { deliver, type Asset, type AssetAttempt, type AssetOrder, type Fate } from './asset-orders.ts';
 import type { FabricStage, Place } from './fabric-stage.ts';
 import type { PeerSetup } from './peer-setup.ts';
-import { betweenOrders } from './scale.ts';
 
 interface AssetLoad {
   readonly attempts: readonly AssetAttempt[];
@@ -44,7 +43,6 @@ export function startAssetLoad({
       const answered = await deliver(order, { setup, giveUpAfterMs, onAttempt: (attempt) => attempts.push(attempt) });
       fates.push(...answered);
       if (answered.every((fate) => fate.outcome === 'written')) writtenOrders += 1;
-      await betweenOrders();
     }
   };
   const workers = Array.from({ length: senders }, () =>

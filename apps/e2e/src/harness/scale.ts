@@ -20,4 +20,4 @@ export function boundMs(ms: number): number {
  * The pause of a sender between two orders. A quick run shares its machine, so senders leave it time: more orders a
  * second prove nothing, and take the CPU from what restarts meanwhile.
  */
-export const betweenOrders = (): Promise<void> => (isFull ? Promise.resolve() : delay(10));
+export const betweenOrders = (): Promise<void> => (isFull ? Promise.resolve() : delay(25));
