@@ -86,13 +86,17 @@ function chooseNode() {
   );
 }
 
-/** Forwards signals and waits for the exit, so that stopping this process stops everything in order. */
+/**
+ * Forwards signals and waits for the exit, so that stopping this process stops everything in order. Programs of the
+ * workspace run from their sources: Node keeps what it makes of them, which halves the CPU of a start.
+ */
 function run(program, parameters) {
   const path = [dirname(program), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
+  const cache = join(modules, '.cache/compiled');
   const child = spawn(program, ['--disable-warning=ExperimentalWarning', ...parameters], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, PATH: path },
+    env: { NODE_COMPILE_CACHE: cache, ...process.env, PATH: path },
   });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
   child.on('error', (error) => fail(`${program} could not be started: ${error.message}`));

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { commandLineOf, freePort, isAlive, isPortFree, removeCluster, waitUntilGone } from '@sealgate/local-services';
 import { smallDisk, until } from '@sealgate/testing';
 import type { DevFile } from './dev-file.ts';
@@ -37,9 +37,12 @@ describe('npm start', () => {
   };
   const readDev = (): DevFile => JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8'));
 
-  beforeEach(async () => {
+  // A new cluster takes longer than all else that a start does, so the starts share one.
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'sealgate-start-'));
     chmodSync(folder, 0o755);
+  });
+  beforeEach(async () => {
     data = join(folder, 'data');
     said = [];
     portBase = await freePortBase();
@@ -49,7 +52,9 @@ describe('npm start', () => {
     for (const other of others) other.kill('SIGKILL');
     open = [];
     others = [];
-    if (existsSync(join(data, 'postgres'))) removeCluster(join(data, 'postgres'));
+  });
+  afterAll(() => {
+    if (existsSync(join(folder, 'data/postgres'))) removeCluster(join(folder, 'data/postgres'));
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -171,6 +176,7 @@ describe('npm start', () => {
   }, 60_000);
 
   it('lists all ports in use before anything is started', async () => {
+    data = join(folder, 'never');
     const server = createServer();
     await new Promise<void>((done) => server.listen(portBase + 54, '127.0.0.1', done));
     await expect(start()).rejects.toThrow(
@@ -181,6 +187,7 @@ describe('npm start', () => {
   });
 
   it('reports a file in place of the folder, a full disk, a read-only disk, and invalid data', async () => {
+    data = join(folder, 'unusable');
     writeFileSync(join(folder, 'file'), '');
     await expect(start({}, { data: join(folder, 'file') })).rejects.toThrow(
       `${join(folder, 'file')} is a file, not a folder. Choose another with --data.`,
@@ -221,7 +228,7 @@ describe('npm start', () => {
       ADMIN_PORT: String(await freePort()),
     });
     const stranger = await startProcess(['--eval', 'setInterval(() => {}, 1000)'], {});
-    mkdirSync(data);
+    mkdirSync(data, { recursive: true });
     const mark = join(import.meta.dirname, 'stub-surface.fixture.mjs');
     const processes = [left, stranger].map((pid) => ({ pid, mark, name: 'stub', logFile: '/x' }));
     writeFileSync(join(data, 'run.json'), JSON.stringify({ processes }));
