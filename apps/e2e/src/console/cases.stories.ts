@@ -23,8 +23,7 @@ export function casesStories(stack: () => ConsoleStack): void {
       const subject = `subj_story_${Date.now()}`;
       await admin('/policies', 'POST', { policy_version: 'story-1', status: 'active', rules });
       await admin('/policies', 'POST', { policy_version: 'story-2', rules: { ...rules, rules: [] } });
-      const window = await stack().signIn('operator', '/cases/live/queue/new');
-      try {
+      await stack().visit('operator', '/cases/live/queue/new', async (window) => {
         await window.getByLabel('Subject').fill(subject);
         await window.getByRole('combobox', { name: 'Venues' }).fill(stack().dev.demo.venueId);
         await window.keyboard.press('Enter');
@@ -57,14 +56,11 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
         await window.getByRole('dialog').waitFor({ state: 'detached' });
         expect(await check(subject)).toMatchObject({ decision: 'deny', reason_codes: ['ELIGIBILITY_REVOKED'] });
-      } finally {
-        await window.context().close();
-      }
+      });
     }, 120_000);
 
     it('offer a viewer no change', async () => {
-      const window = await stack().signIn('viewer', '/cases/live/queue');
-      try {
+      await stack().visit('viewer', '/cases/live/queue', async (window) => {
         await window.getByRole('heading', { name: 'Queue' }).waitFor();
         for (const [path, action] of [
           ['queue', 'New case'],
@@ -77,22 +73,17 @@ export function casesStories(stack: () => ConsoleStack): void {
           expect(await window.getByRole('heading', { level: 1 }).count()).toBe(1);
           expect(await window.getByText(action!, { exact: true }).count()).toBe(0);
         }
-      } finally {
-        await window.context().close();
-      }
+      });
     }, 90_000);
 
     it.each(['queue', 'queue/new', 'subjects', 'venues', 'policies', 'decisions', 'gate-keys'])(
       'have no visual or accessibility fault at %s, light and dark, at 390 and 1440 px',
       async (name) => {
-        const window = await stack().signIn('operator', `/cases/live/${name}`);
-        try {
+        await stack().visit('operator', `/cases/live/${name}`, async (window) => {
           await window.getByRole('heading', { level: 1 }).waitFor();
           await window.waitForLoadState('networkidle');
           expect(await looksOf(window, stack(), `cases-${name.replace('/', '-')}`)).toEqual([]);
-        } finally {
-          await window.context().close();
-        }
+        });
       },
       120_000,
     );

@@ -23,16 +23,15 @@ const allow = (subject: string, venue: string): object => ({
 export function doorStories(stack: () => ConsoleStack): void {
   const venue = () => stack().dev.demo.venueId;
 
-  /** A tablet with a key entered. */
-  async function tablet(): Promise<Page> {
-    const page = await stack().newPage();
-    await page.goto('/door');
-    await page.getByLabel('Venue').fill(venue());
-    await page.getByLabel('Gate key').fill(stack().dev.demo.keys['gate']!);
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Subject').waitFor();
-    return page;
-  }
+  /** Runs `work` on a tablet with a key entered. */
+  const onTablet = (work: (page: Page) => Promise<void>, key?: string): Promise<void> =>
+    stack().visit(undefined, '/door', async (page) => {
+      await page.getByLabel('Venue').fill(venue());
+      await page.getByLabel('Gate key').fill(key ?? stack().dev.demo.keys['gate']!);
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Subject').waitFor();
+      await work(page);
+    });
 
   /** Enters a subject and returns the verdict on the page. */
   async function verdict(page: Page, subject = 'subj_story'): Promise<string> {
@@ -62,8 +61,7 @@ export function doorStories(stack: () => ConsoleStack): void {
 
   describe('the door', () => {
     it('asks the gate without a sign-in, and says no with the reason', async () => {
-      const page = await tablet();
-      try {
+      await onTablet(async (page) => {
         const text = await verdict(page, 'subj_nobody_knows');
         expect(text).toContain('DENY');
         expect(text).toContain('SUBJECT_UNKNOWN');
@@ -74,45 +72,36 @@ export function doorStories(stack: () => ConsoleStack): void {
         expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(
           'gk_',
         );
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 90_000);
 
     it('shows a large ALLOW for an allow of this very check, and clears it', async () => {
-      const page = await tablet();
-      try {
+      await onTablet(async (page) => {
         await page.route(GATE, (route) => route.fulfill({ json: allow('subj_story', venue()) }));
         expect(await verdict(page)).toContain('ALLOW');
         expect(await looksOf(page, stack(), 'door-allow')).toEqual([]);
         await page.getByRole('button', { name: 'Next person' }).click();
         await page.getByText('Ready for the next person.').waitFor();
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
 
     it.each(refusals)(
       'shows DENY where %s',
       async (_, answer, code) => {
-        const page = await tablet();
-        try {
+        await onTablet(async (page) => {
           await page.route(GATE, answer);
           const text = await verdict(page);
           expect(text).toContain('DENY');
           expect(text).not.toContain('ALLOW');
           expect(text).toContain(code);
-        } finally {
-          await page.context().close();
-        }
+        });
       },
       60_000,
     );
 
     it('judges scan after scan, whatever was tapped in between', async () => {
-      const page = await tablet();
       const asked: string[] = [];
-      try {
+      await onTablet(async (page) => {
         await page.route(GATE, (route) => {
           const { subject_ref: subject } = route.request().postDataJSON() as { subject_ref: string };
           asked.push(subject);
@@ -140,23 +129,15 @@ export function doorStories(stack: () => ConsoleStack): void {
         await page.getByText('Ready for the next person.').waitFor();
         await scan('subj_sixth');
         expect(asked).toHaveLength(6);
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
 
     it('shows DENY for an invalid key, and for a code that names no subject', async () => {
-      const page = await stack().newPage();
-      try {
-        await page.goto('/door');
-        await page.getByLabel('Venue').fill(venue());
-        await page.getByLabel('Gate key').fill(`gk_${'x'.repeat(43)}`);
-        await page.keyboard.press('Enter');
+      const noKey = `gk_${'x'.repeat(43)}`;
+      await onTablet(async (page) => {
         expect(await verdict(page)).toContain('KEY_REFUSED');
         expect(await verdict(page, 'somebody')).toContain('NOT_A_SUBJECT');
-      } finally {
-        await page.context().close();
-      }
+      }, noKey);
     }, 60_000);
   });
 }

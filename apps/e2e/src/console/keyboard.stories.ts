@@ -40,18 +40,13 @@ async function choose(page: Page, name: string): Promise<void> {
 /** The main stories again, with the keyboard only. */
 export function keyboardStories(stack: () => ConsoleStack): void {
   /** A window in which a user signed in by keyboard. */
-  const by = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
-    const page = await stack().newPage();
-    try {
+  const by = (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> =>
+    stack().visitAlone(undefined, `/sign-in?returnTo=${encodeURIComponent(path)}`, async (page) => {
       const { subject } = stack().dev.demo.people.find((one) => one.role === role)!;
-      await page.goto(`/sign-in?returnTo=${encodeURIComponent(path)}`);
       await press(page, page.locator(`button[value="${subject}"]`));
       await page.waitForURL((at) => at.origin === stack().url);
       await work(page);
-    } finally {
-      await page.context().close();
-    }
-  };
+    });
   const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
 
   describe('by keyboard alone', () => {
@@ -135,9 +130,7 @@ export function keyboardStories(stack: () => ConsoleStack): void {
     }, 180_000);
 
     it('the door is asked, and Verify receives a file', async () => {
-      const page = await stack().newPage();
-      try {
-        await page.goto('/door');
+      await stack().visit(undefined, '/door', async (page) => {
         await type(page, page.getByLabel('Venue'), stack().dev.demo.venueId);
         await type(page, page.getByLabel('Gate key'), stack().dev.demo.keys['gate']!);
         await page.keyboard.press('Enter');
@@ -150,9 +143,7 @@ export function keyboardStories(stack: () => ConsoleStack): void {
         await press(page, page.locator('input[type=file]'));
         await (await choosing).setFiles({ name: 'note.json', mimeType: '', buffer: Buffer.from('{"a":1}') });
         await page.getByText('note.json is no proof').waitFor();
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
   });
 }

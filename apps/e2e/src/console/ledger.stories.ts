@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
@@ -10,15 +9,6 @@ const WITNESS = 'w1.example+11c8f4c8+BEtCePP28bkSi/ZxLF65+cydHDRh+AhwUc5Okowfb9i
 
 /** Networks, keys, the data view and the ledger, as an operator uses them. */
 export function ledgerStories(stack: () => ConsoleStack): void {
-  const as = async (role: string, path: string, work: (page: Page) => Promise<void>): Promise<void> => {
-    const page = await stack().signIn(role, path);
-    try {
-      await work(page);
-    } finally {
-      await page.context().close();
-    }
-  };
-
   /** Reads the gateway's admin listener as a second client, with the machine's token. */
   const read = async (path: string): Promise<Buffer> => {
     const { adminUrl } = stack().dev.surfaces['ingest-gateway']!;
@@ -61,7 +51,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
 
   describe('the ledger in the console', () => {
     it('creates a network, a key and a record, and shows that its proof is valid', async () => {
-      await as('operator', '/networks', async (page) => {
+      await stack().visit('operator', '/networks', async (page) => {
         await page.getByRole('button', { name: 'New network' }).first().click();
         await page.getByRole('textbox', { name: 'Id' }).fill('story-net');
         await page.getByRole('button', { name: 'Create network' }).click();
@@ -121,7 +111,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     }, 180_000);
 
     it('creates a source with its own signature form, sends a test delivery and shows its outcome', async () => {
-      await as('operator', '/networks/demo', async (page) => {
+      await stack().visit('operator', '/networks/demo', async (page) => {
         await page.getByRole('button', { name: 'New source' }).first().click();
         const form = page.getByRole('dialog', { name: 'New source' });
         await form.getByLabel('Name').fill('Own system');
@@ -152,7 +142,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     it('rotates a key while both are valid, and revokes the old one', async () => {
       const networkId = await network();
       const old = await mint(networkId, 'Old');
-      await as('operator', `/networks/${networkId}`, async (page) => {
+      await stack().visit('operator', `/networks/${networkId}`, async (page) => {
         const row = page.getByRole('row').filter({ hasText: 'Old' }).first();
         await row.getByRole('button', { name: 'Rotate' }).click();
         await page.getByRole('dialog').getByLabel('Label').fill('New');
@@ -177,7 +167,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     it('shows events as they are written, and all of one with 100 records', async () => {
       const networkId = await network();
       const key = await mint(networkId, 'Tail');
-      await as('operator', `/events?networkId=${networkId}&live=1`, async (page) => {
+      await stack().visit('operator', `/events?networkId=${networkId}&live=1`, async (page) => {
         await page.getByText('Watching').waitFor();
         const assets = Array.from({ length: 100 }, (_, n) => ({ id: `many-${n}`, type: 'story.many', data: { n } }));
         expect((await send(networkId, key, { assets })).status).toBe(200);
@@ -197,7 +187,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       expect((await write(networkId, key, 'gone-1')).status).toBe(200);
       const path = `/ledger/channels/${networkId}.main`;
       await read(`${path}/records/gone-1/proof`);
-      await as('operator', `/ledger/${networkId}.main`, async (page) => {
+      await stack().visit('operator', `/ledger/${networkId}.main`, async (page) => {
         await page.getByRole('button', { name: 'Audit the channel' }).click();
         await page.getByText('The one record is as it was signed.').waitFor();
         expect(new URL(page.url()).searchParams.get('audit')).toBeTruthy();
@@ -230,7 +220,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       const { items } = JSON.parse(String(await read(`/ledger/channels/${channel}/records?limit=1`))) as {
         items: { id: string }[];
       };
-      await as('operator', '/home', async (page) => {
+      await stack().visit('operator', '/home', async (page) => {
         await page.route('**/records/*/proof', async (route) => {
           const answer = await route.fetch();
           const changed = (await answer.text()).replace(/"leafHash":"./, (start) =>
@@ -247,7 +237,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
     }, 90_000);
 
     it('shows a viewer the networks and offers no change', async () => {
-      await as('viewer', '/networks', async (page) => {
+      await stack().visit('viewer', '/networks', async (page) => {
         await page.getByRole('heading', { level: 1 }).waitFor();
         expect(await page.getByRole('button', { name: 'New network' }).count()).toBe(0);
         expect(await looksOf(page, stack(), 'networks-viewer')).toEqual([]);

@@ -9,9 +9,10 @@ const rows = [...readme.matchAll(/^\| ([^|]+) \| `(\/[a-z]+)` \| ([a-z]*) ?\| ([
   ([, title = '', path = '', role = '', text = '']) => ({ title, path, role, text }),
 );
 
+/** The last is how windows are opened. */
 const SIZES = [
-  [1440, 'light'],
   [390, 'dark'],
+  [1440, 'light'],
 ] as const;
 const pictureOf = (path: string, width: number): string => `part-${path.slice(1)}-${width}.png`;
 
@@ -19,30 +20,26 @@ const pictureOf = (path: string, width: number): string => `part-${path.slice(1)
 export function partsStories(stack: () => ConsoleStack): void {
   describe('the parts of the console', () => {
     it('are those of the README, in its order', async () => {
-      const page = await stack().signIn('operator');
-      const menu = page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link');
-      await menu.first().waitFor();
-      const names = (await menu.allTextContents()).map((text) => text.trim());
-      await page.context().close();
-      expect(names).toEqual(rows.map(({ title }) => title));
+      await stack().visit('operator', '/home', async (page) => {
+        const menu = page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link');
+        await menu.first().waitFor();
+        const names = (await menu.allTextContents()).map((text) => text.trim());
+        expect(names).toEqual(rows.map(({ title }) => title));
+      });
     }, 60_000);
 
     it.each(rows)(
       'have a picture of $title',
       async ({ path, role }) => {
-        const page = role === '' ? await stack().newPage() : await stack().signIn(role, path);
-        try {
-          await page.goto(path);
+        await stack().visit(role === '' ? undefined : role, path, async (page) => {
           await page.getByRole('heading', { level: 1 }).waitFor();
           await page.waitForLoadState('networkidle');
           for (const [width, colorScheme] of SIZES) {
-            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+            await page.emulateMedia({ colorScheme });
             await page.setViewportSize({ width, height: 900 });
             await page.screenshot({ path: join(stack().pictures, pictureOf(path, width)) });
           }
-        } finally {
-          await page.context().close();
-        }
+        });
       },
       120_000,
     );

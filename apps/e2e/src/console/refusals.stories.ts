@@ -3,8 +3,18 @@ import type { Page } from 'playwright-core';
 import { askedBy } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** Longer than the 30 s for which pages wait for an answer. */
-const GIVEN_UP_MS = 45_000;
+/** For how long pages wait for an answer. */
+const GIVEN_UP_MS = 30_000;
+
+/** Makes pages wait a quarter of the time that they ask for, and keeps that time. */
+const SHORT_WAITS = `{
+  const { timeout } = AbortSignal;
+  globalThis.askedMs = [];
+  AbortSignal.timeout = (ms) => {
+    askedMs.push(ms);
+    return timeout.call(AbortSignal, ms / 4);
+  };
+}`;
 
 /** Picks a person on the provider's page and returns the redirect, which the browser has not followed yet. */
 async function signedAs(page: Page, subject: string): Promise<string> {
@@ -21,14 +31,6 @@ interface Listed<T> {
 
 /** Failures in the middle of an action: each is reported, can be left, and loses no input. */
 export function refusalStories(stack: () => ConsoleStack): void {
-  const within = async (opening: Promise<Page>, work: (page: Page) => Promise<void>): Promise<void> => {
-    const page = await opening;
-    try {
-      await work(page);
-    } finally {
-      await page.context().close();
-    }
-  };
   const risks = () => stack().dev.surfaces['risk-partner']!;
   const register = () => `/risks/${stack().dev.demo.orgId}/register`;
   const owner = () => stack().dev.demo.keys['owner']!;
@@ -61,7 +63,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
     it('a role is removed: the change is refused with its input kept, and succeeds once the role is back', async () => {
       const person = await personOf('risk_manager');
       const { id } = await makeRisk('A role is taken away');
-      await within(stack().signIn('risk_manager', `${register()}/${id}`), async (page) => {
+      await stack().visit('risk_manager', `${register()}/${id}`, async (page) => {
         await page.getByRole('button', { name: 'Edit' }).click();
         await page.getByLabel('Title').fill('Typed before');
         await admin(`/people/${person.id}/roles`, 'PUT', { roles: ['viewer'] });
@@ -84,7 +86,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
       const path = `/people/${person.id}/identities`;
       const { items } = await admin<Listed<{ id: string; issuer: string; subject: string }>>(path);
       const [{ id, issuer, subject }] = items as [{ id: string; issuer: string; subject: string }];
-      await within(stack().signIn('auditor', register()), async (page) => {
+      await stack().visit('auditor', register(), async (page) => {
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
         await admin(`${path}/${id}`, 'DELETE');
         try {
@@ -100,13 +102,16 @@ export function refusalStories(stack: () => ConsoleStack): void {
     }, 60_000);
 
     it('a service hangs: the page waits, reports the timeout, and works again when the service is back', async () => {
-      await within(stack().signIn('owner', register()), async (page) => {
+      await stack().visitAlone('owner', register(), async (page) => {
+        await page.addInitScript({ content: SHORT_WAITS });
+        await page.reload();
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
         await held(risks().pid, async () => {
           await page.getByRole('link', { name: 'Assets' }).click();
           await page.getByRole('status').getByText('Loading').first().waitFor();
           await page.getByText('the service takes longer than usual').first().waitFor();
-          await page.getByText('NO_ANSWER').first().waitFor({ timeout: GIVEN_UP_MS });
+          await page.getByText('NO_ANSWER').first().waitFor();
+          expect(await page.evaluate('askedMs.at(-1)')).toBe(GIVEN_UP_MS);
           expect(await page.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link').count()).toBe(10);
         });
         await page.getByRole('button', { name: 'Try again' }).first().click();
@@ -115,7 +120,7 @@ export function refusalStories(stack: () => ConsoleStack): void {
     }, 120_000);
 
     it('a change gets no answer: it is not reported as failed, and its input stays', async () => {
-      await within(stack().signIn('owner', `${register()}/new`), async (page) => {
+      await stack().visit('owner', `${register()}/new`, async (page) => {
         await page.getByLabel('Title').fill('Did it arrive?');
         await page.getByLabel('Category').fill('story');
         for (const name of ['Likelihood', 'Impact']) {
@@ -132,10 +137,9 @@ export function refusalStories(stack: () => ConsoleStack): void {
     }, 60_000);
 
     it('the provider is down: a sign-in reports it and can be retried, and existing sessions go on', async () => {
-      await within(stack().signIn('owner', register()), async (page) => {
+      await stack().visit('owner', register(), async (page) => {
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
-        await within(stack().newPage(), async (other) => {
-          await other.goto('/sign-in?returnTo=/risks');
+        await stack().visitAlone(undefined, '/sign-in?returnTo=/risks', async (other) => {
           const wayBack = await signedAs(other, 'demo-viewer');
           await held(stack().providerPid, async () => {
             await other.goto(wayBack);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
@@ -9,16 +8,6 @@ interface Risk {
   readonly description: string | null;
   readonly category: string;
   readonly version: number;
-}
-
-/** Closes the window in any case. */
-async function within(opening: Promise<Page>, work: (page: Page) => Promise<void>): Promise<void> {
-  const page = await opening;
-  try {
-    await work(page);
-  } finally {
-    await page.context().close();
-  }
 }
 
 /** What each role is offered: the pages in the navigation, and whether a risk can be created. */
@@ -46,7 +35,7 @@ export function risksStories(stack: () => ConsoleStack): void {
     it.each(Object.entries(OFFERED))(
       'offer %s the rights of the role, and nothing else',
       async (role, { pages, makes }) => {
-        await within(stack().signIn(role, '/risks'), async (window) => {
+        await stack().visit(role, '/risks', async (window) => {
           const tabs = window.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link');
           await tabs.first().waitFor();
           expect(await tabs.allTextContents()).toEqual([...FOR_ALL, ...pages]);
@@ -58,7 +47,7 @@ export function risksStories(stack: () => ConsoleStack): void {
     );
 
     it('are created by keyboard only, and seen by a second client', async () => {
-      await within(stack().signIn('owner', page('register/new')), async (window) => {
+      await stack().visit('owner', page('register/new'), async (window) => {
         await window.getByLabel('Title').focus();
         await window.keyboard.type('Typed by keyboard');
         for (const [label, text] of [
@@ -85,7 +74,7 @@ export function risksStories(stack: () => ConsoleStack): void {
 
     it('lose no input on a write conflict: both versions are shown, and one is chosen', async () => {
       const { id } = await make('Two people at once');
-      await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
+      await stack().visit('owner', page(`register/${id}`), async (window) => {
         await window.getByRole('button', { name: 'Edit' }).click();
         await window.getByLabel('Title').fill('Mine');
         await window.getByLabel('Description').fill('Only I wrote this.');
@@ -116,7 +105,7 @@ export function risksStories(stack: () => ConsoleStack): void {
 
     it('keep the input when the session ends during an edit', async () => {
       const { id } = await make('A session ends');
-      await within(stack().signIn('owner', page(`register/${id}`)), async (window) => {
+      await stack().visitAlone('owner', page(`register/${id}`), async (window) => {
         await window.getByRole('button', { name: 'Edit' }).click();
         await window.getByLabel('Title').fill('Still here');
         await window.context().clearCookies();
@@ -127,7 +116,7 @@ export function risksStories(stack: () => ConsoleStack): void {
     }, 60_000);
 
     it('report a service that is down, slow, or rate limiting', async () => {
-      await within(stack().signIn('owner', page('register')), async (window) => {
+      await stack().visit('owner', page('register'), async (window) => {
         await window.getByRole('table', { name: 'Risk register' }).waitFor();
         const refuse = (status: number, code: string, headers = {}) =>
           window.route('**/api/risk-partner/api/controls*', (route) =>
@@ -151,7 +140,7 @@ export function risksStories(stack: () => ConsoleStack): void {
     ])(
       'have no visual or accessibility fault at %s, light and dark, at 390 and 1440 px',
       async (name) => {
-        await within(stack().signIn('owner', page(name)), async (window) => {
+        await stack().visit('owner', page(name), async (window) => {
           await window.getByRole('heading', { level: 1 }).waitFor();
           await window.waitForLoadState('networkidle');
           expect(await looksOf(window, stack(), `risks-${name.split('?')[0]}`)).toEqual([]);
@@ -161,7 +150,7 @@ export function risksStories(stack: () => ConsoleStack): void {
     );
 
     it('mint a key that is shown once and works, and revoke it', async () => {
-      await within(stack().signIn('owner', page('keys')), async (window) => {
+      await stack().visit('owner', page('keys'), async (window) => {
         await window.getByRole('button', { name: 'New key' }).click();
         await window.getByLabel('Label').fill('story key');
         await window.getByRole('button', { name: 'Create key' }).click();

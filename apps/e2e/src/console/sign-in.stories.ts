@@ -42,8 +42,7 @@ export function signInStories(stack: () => ConsoleStack): void {
     it.each(['operator', 'owner', 'risk_manager', 'auditor', 'contributor', 'viewer'])(
       'as %s leads back to the requested page, and out again',
       async (role) => {
-        const page = await stack().signIn(role, '/verify');
-        try {
+        await stack().visitAlone(role, '/verify', async (page) => {
           expect(new URL(page.url()).pathname).toBe('/verify');
           const person = stack().dev.demo.people.find((one) => one.role === role);
           expect(await sessionIn(page)).toMatchObject({ person: { subject: person?.subject } });
@@ -51,9 +50,7 @@ export function signInStories(stack: () => ConsoleStack): void {
           expect(out.status).toBe(200);
           expect((JSON.parse(out.text) as { endSessionUrl?: string }).endSessionUrl ?? '').toMatch(/^$|^http/);
           expect(await sessionIn(page)).toMatchObject({ person: null });
-        } finally {
-          await page.context().close();
-        }
+        });
       },
       60_000,
     );
@@ -61,14 +58,8 @@ export function signInStories(stack: () => ConsoleStack): void {
     it('gives an operator the admin listeners, a viewer read access, and others none', async () => {
       const networks = '/admin/ingest-gateway/admin/v1/networks';
       const change = { method: 'POST', headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' } };
-      const status = async (role: string, init: Init) => {
-        const page = await stack().signIn(role);
-        try {
-          return (await asked(page, networks, init)).status;
-        } finally {
-          await page.context().close();
-        }
-      };
+      const status = async (role: string, init: Init) =>
+        (await stack().visit(role, '/', (page) => asked(page, networks, init))).status;
       expect(await status('operator', {})).toBe(200);
       // Authorised, and refused only for its shape.
       expect(await status('operator', { ...change, body: '{}' })).toBe(400);
@@ -80,9 +71,7 @@ export function signInStories(stack: () => ConsoleStack): void {
 
   describe('the sign-in pages', () => {
     it('of the provider and of a refusal have no visual or accessibility fault', async () => {
-      const page = await stack().newPage();
-      try {
-        await page.goto('/sign-in?returnTo=/risks');
+      await stack().visitAlone(undefined, '/sign-in?returnTo=/risks', async (page) => {
         expect(await looksOf(page, stack(), 'provider-pick')).toEqual([]);
         for (const [name, path] of [
           ['about', '/'],
@@ -98,14 +87,11 @@ export function signInStories(stack: () => ConsoleStack): void {
         await page.goto('/risks');
         await page.getByRole('heading', { name: 'Sign in to Sealgate' }).waitFor();
         expect(await looksOf(page, stack(), 'signed-out')).toEqual([]);
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 120_000);
 
     it('are shown again for a session cookie changed in any part, without other effects', async () => {
-      const page = await stack().signIn('owner', '/verify');
-      try {
+      await stack().visitAlone('owner', '/verify', async (page) => {
         // The provider's cookies are sent too: cookies are not separated by port.
         const cookies = await page.context().cookies(stack().url);
         const { name, value } = cookies.find((each) => each.name.includes('sealgate-session'))!;
@@ -119,24 +105,21 @@ export function signInStories(stack: () => ConsoleStack): void {
         await page.getByRole('heading', { name: 'Sign in to Sealgate' }).waitFor();
         await page.context().addCookies([{ name, value, url: stack().url }]);
         expect(await sessionIn(page)).toMatchObject({ person: { subject: 'demo-owner' } });
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
   });
 
   describe('a hostile script in the page', () => {
     it('finds no token: not in storage, cookies, the document, or any answer', async () => {
-      const page = await stack().signIn('owner', '/');
       const texts: string[] = [];
-      page.on('response', (response) => {
-        texts.push(JSON.stringify(response.headers()));
-        void response.text().then(
-          (text) => texts.push(text),
-          () => undefined, // Redirects have no body.
-        );
-      });
-      try {
+      await stack().visitAlone('owner', '/', async (page) => {
+        page.on('response', (response) => {
+          texts.push(JSON.stringify(response.headers()));
+          void response.text().then(
+            (text) => texts.push(text),
+            () => undefined, // Redirects have no body.
+          );
+        });
         await page.goto('/');
         for (const path of ['/session', '/overview', '/api/risk-partner/api/whoami', '/api/risk-partner/api/risks'])
           texts.push((await asked(page, path)).text);
@@ -156,84 +139,79 @@ export function signInStories(stack: () => ConsoleStack): void {
           /eyJ[\w-]{10,}\.[\w-]+\.[\w-]+|refresh_token|access_token/.test(text),
         );
         expect(found).toEqual([]);
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
 
     it('cannot inject content through the console, or send its session elsewhere', async () => {
-      const page = await stack().signIn('owner');
-      try {
+      await stack().visitAlone('owner', '/', async (page) => {
         expect((await asked(page, '/api/risk-partner/api/risks', { method: 'OPTIONS' })).status).toBe(405);
         // The page's CSP allows requests to no other origin.
         await expect(page.evaluate((url) => fetch(url), stack().dev.oidc.issuer)).rejects.toThrow(/Failed to fetch/);
         expect((await asked(page, '/api/risk-partner/..%2f..%2fsession')).status).toBe(404);
-      } finally {
-        await page.context().close();
-      }
+      });
     }, 60_000);
   });
 
   describe('a page of another site', () => {
     it('reads nothing, changes nothing and frames nothing with the session of a signed-in user', async () => {
-      const page = await stack().signIn('operator');
       const { url } = stack();
       const target = `${url}/admin/ingest-gateway/admin/v1/networks`;
       const site = await otherSite(`<form method="post" action="${url}/sign-out"><input name="a"></form>`);
       try {
-        const evil = await page.context().newPage();
-        await evil.goto(site.url);
-        const results = await evil.evaluate(
-          async ([address, session]) => {
-            const outcome = (promise: Promise<Response>) =>
-              promise.then(
-                (response) => `${response.type} ${response.status}`,
-                () => 'refused',
-              );
-            return Promise.all([
-              outcome(fetch(session, { credentials: 'include' })),
-              outcome(fetch(address, { credentials: 'include' })),
-              outcome(
-                fetch(address, {
-                  method: 'POST',
-                  credentials: 'include',
-                  headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' },
-                  body: '{"networkId":"evil","name":"evil","channels":["main"]}',
-                }),
-              ),
-              outcome(
-                fetch(address, {
-                  method: 'POST',
-                  mode: 'no-cors',
-                  credentials: 'include',
-                  body: '{"networkId":"evil","name":"evil","channels":["main"]}',
-                }),
-              ),
-            ]);
-          },
-          [target, `${url}/session`] as const,
-        );
-        expect(results.slice(0, 3)).toEqual(['refused', 'refused', 'refused']);
-        // A form reaches the server and is refused there.
-        await Promise.all([evil.waitForURL(`${url}/sign-out`), evil.evaluate('document.forms[0].submit()')]);
-        expect(await evil.textContent('body')).toContain('ORIGIN_NOT_ALLOWED');
-        const framing = await page.context().newPage();
-        await framing.goto(site.url);
-        await framing.evaluate(
-          `new Promise((resolve) => {
+        await stack().visitAlone('operator', '/', async (page) => {
+          const evil = await page.context().newPage();
+          await evil.goto(site.url);
+          const results = await evil.evaluate(
+            async ([address, session]) => {
+              const outcome = (promise: Promise<Response>) =>
+                promise.then(
+                  (response) => `${response.type} ${response.status}`,
+                  () => 'refused',
+                );
+              return Promise.all([
+                outcome(fetch(session, { credentials: 'include' })),
+                outcome(fetch(address, { credentials: 'include' })),
+                outcome(
+                  fetch(address, {
+                    method: 'POST',
+                    credentials: 'include',
+                    headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' },
+                    body: '{"networkId":"evil","name":"evil","channels":["main"]}',
+                  }),
+                ),
+                outcome(
+                  fetch(address, {
+                    method: 'POST',
+                    mode: 'no-cors',
+                    credentials: 'include',
+                    body: '{"networkId":"evil","name":"evil","channels":["main"]}',
+                  }),
+                ),
+              ]);
+            },
+            [target, `${url}/session`] as const,
+          );
+          expect(results.slice(0, 3)).toEqual(['refused', 'refused', 'refused']);
+          // A form reaches the server and is refused there.
+          await Promise.all([evil.waitForURL(`${url}/sign-out`), evil.evaluate('document.forms[0].submit()')]);
+          expect(await evil.textContent('body')).toContain('ORIGIN_NOT_ALLOWED');
+          const framing = await page.context().newPage();
+          await framing.goto(site.url);
+          await framing.evaluate(
+            `new Promise((resolve) => {
             const frame = document.createElement('iframe');
             frame.addEventListener('load', resolve);
             frame.src = ${JSON.stringify(url)};
             document.body.append(frame);
           })`,
-        );
-        expect(framing.frames().some((frame) => frame.url().startsWith(url))).toBe(false);
-        expect(await sessionIn(page)).toMatchObject({ person: { subject: 'demo-operator' } });
-        const networks = await asked(page, '/admin/ingest-gateway/admin/v1/networks/evil');
-        expect(networks.status).toBe(404);
+          );
+          expect(framing.frames().some((frame) => frame.url().startsWith(url))).toBe(false);
+          expect(await sessionIn(page)).toMatchObject({ person: { subject: 'demo-operator' } });
+          const networks = await asked(page, '/admin/ingest-gateway/admin/v1/networks/evil');
+          expect(networks.status).toBe(404);
+        });
       } finally {
         site.close();
-        await page.context().close();
       }
     }, 60_000);
   });

@@ -26,14 +26,8 @@ export function sourcesStories(stack: () => ConsoleStack): void {
     return (await fetch(`${gateway().url}${path}`, { method: 'POST', headers, body, signal })).status;
   }
 
-  async function within(role: string, work: (page: Page) => Promise<void>): Promise<void> {
-    const page = await stack().signIn(role, `/networks/${networkId}`);
-    try {
-      await work(page);
-    } finally {
-      await page.context().close();
-    }
-  }
+  const within = (role: string, work: (page: Page) => Promise<void>): Promise<void> =>
+    stack().visit(role, `/networks/${networkId}`, work);
 
   describe('a source of webhooks in the console', () => {
     it('is created, tested, given another secret without losing a delivery, inspected and deleted', async () => {

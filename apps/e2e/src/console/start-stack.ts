@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isPortFree, removeCluster } from '@sealgate/local-services';
 import { seedBundles } from '@sealgate/testing';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { windowsOf, type Windows } from './windows.ts';
 
 /** The part of the machine-readable output of `npm start` that stories use. */
 interface DevFile {
@@ -26,19 +27,14 @@ interface DevFile {
 }
 
 /** The complete stack of `npm start`, and a browser. */
-export interface ConsoleStack {
+export interface ConsoleStack extends Windows {
   /** The console's URL, without a trailing slash. */
   readonly url: string;
   readonly dev: DevFile;
-  readonly browser: Browser;
   /** The pid of `npm start` itself, which also runs the provider. */
   readonly providerPid: number;
   /** Folder of screenshots, for people to look at. */
   readonly pictures: string;
-  /** A window in a browser profile of its own, signed out. Close its context at the end. */
-  newPage(options?: BrowserContextOptions): Promise<Page>;
-  /** The same, signed in as the person of the role, at this path. Also returns the page's requests to other hosts. */
-  signIn(role: string, path?: string, options?: BrowserContextOptions): Promise<Page>;
   stop(): Promise<void>;
 }
 
@@ -71,29 +67,7 @@ export async function startStack(browser: Browser): Promise<ConsoleStack> {
   const dev = JSON.parse(readFileSync(join(data, 'dev.json'), 'utf8')) as DevFile;
   const { url } = dev.console;
   const { pid: providerPid } = JSON.parse(readFileSync(join(data, 'lock.json'), 'utf8')) as { pid: number };
-  const newPage = async (options: BrowserContextOptions = {}): Promise<Page> => {
-    const context: BrowserContext = await browser.newContext({ baseURL: url, locale: 'en-GB', ...options });
-    context.setDefaultTimeout(20_000);
-    return context.newPage();
-  };
-  return {
-    url,
-    dev,
-    browser,
-    providerPid,
-    pictures,
-    newPage,
-    stop,
-    async signIn(role, path = '/', options = {}) {
-      const page = await newPage(options);
-      const person = dev.demo.people.find((one) => one.role === role);
-      if (person === undefined) throw new Error(`The demo has no person with the role ${role}.`);
-      await page.goto(`/sign-in?returnTo=${encodeURIComponent(path)}`);
-      await page.click(`button[value="${person.subject}"]`);
-      await page.waitForURL((at) => at.origin === url);
-      return page;
-    },
-  };
+  return { url, dev, providerPid, pictures, stop, ...windowsOf({ browser, url, people: dev.demo.people }) };
 }
 
 function command(...parameters: string[]): Promise<void> {

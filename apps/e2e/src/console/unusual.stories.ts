@@ -17,13 +17,6 @@ export function unusualStories(stack: () => ConsoleStack): void {
     expect({ path, status }).toEqual({ path, status: method === 'POST' ? 201 : 200 });
     return json as Record<string, unknown>;
   };
-  const within = async (page: Page, work: (page: Page) => Promise<void>): Promise<void> => {
-    try {
-      await work(page);
-    } finally {
-      await page.context().close();
-    }
-  };
 
   describe('a person with two organisations', () => {
     it('switches between them, each with its own rows and rights, and is refused a foreign one', async () => {
@@ -36,7 +29,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
         issuer: stack().dev.oidc.issuer,
         subject: owner.subject,
       });
-      await within(await stack().signIn('owner', `/risks/${stack().dev.demo.orgId}/register`), async (page) => {
+      await stack().visit('owner', `/risks/${stack().dev.demo.orgId}/register`, async (page) => {
         await page.getByRole('table', { name: 'Risk register' }).waitFor();
         expect(await page.getByRole('link', { name: /New risk/ }).count()).toBe(1);
         await page.getByRole('combobox', { name: 'Organisation' }).click();
@@ -61,11 +54,11 @@ export function unusualStories(stack: () => ConsoleStack): void {
 
   describe('a code before the camera of a tablet', () => {
     /** The browser decodes `code` from a blank picture of a camera; without a code, the camera is refused. */
-    async function tablet(code: string | undefined): Promise<Page> {
-      const page = await stack().newPage();
-      // A string, because code that runs in the browser is not compiled against Node's types.
-      await page.addInitScript({
-        content: `{
+    const onTablet = (code: string | undefined, work: (page: Page) => Promise<void>): Promise<void> =>
+      stack().visitAlone(undefined, 'about:blank', async (page) => {
+        // A string, because code that runs in the browser is not compiled against Node's types.
+        await page.addInitScript({
+          content: `{
           const text = ${JSON.stringify(code ?? null)};
           const tracks = [];
           const getUserMedia = async () => {
@@ -81,14 +74,14 @@ export function unusualStories(stack: () => ConsoleStack): void {
           Object.defineProperty(navigator, 'mediaDevices', { value: { getUserMedia } });
           HTMLMediaElement.prototype.play = async () => undefined;
         }`,
+        });
+        await page.goto('/door');
+        await page.getByLabel('Venue').fill(stack().dev.demo.venueId);
+        await page.getByLabel('Gate key').fill(stack().dev.demo.keys['gate']!);
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name: 'Scan a code' }).click();
+        await work(page);
       });
-      await page.goto('/door');
-      await page.getByLabel('Venue').fill(stack().dev.demo.venueId);
-      await page.getByLabel('Gate key').fill(stack().dev.demo.keys['gate']!);
-      await page.keyboard.press('Enter');
-      await page.getByRole('button', { name: 'Scan a code' }).click();
-      return page;
-    }
 
     it.each([
       ['a subject', 'subj_nobody_knows', 'SUBJECT_UNKNOWN'],
@@ -96,7 +89,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
     ])(
       'is asked about where it is of %s, and the camera is released',
       async (_, code, reason) => {
-        await within(await tablet(code), async (page) => {
+        await onTablet(code, async (page) => {
           const verdict = page.locator('[data-verdict="deny"]');
           await verdict.waitFor();
           expect(await verdict.textContent()).toContain(reason);
@@ -108,7 +101,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
     );
 
     it('is typed where the camera is refused', async () => {
-      await within(await tablet(undefined), async (page) => {
+      await onTablet(undefined, async (page) => {
         await page.getByText('This page may not use the camera.').waitFor();
         expect(await looksOf(page, stack(), 'door-no-camera')).toEqual([]);
         await page.getByLabel('Subject').fill('subj_typed');
@@ -131,7 +124,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
           scheme: 'github',
           secrets: [{ id: 'k1', value: 'a secret that is long enough' }],
         });
-      await within(await stack().signIn('operator', `/networks/${networkId}`), async (page) => {
+      await stack().visit('operator', `/networks/${networkId}`, async (page) => {
         await page.getByRole('heading', { level: 1, name: HEBREW }).waitFor();
         await page.getByRole('table', { name: 'Keys' }).getByText(HEBREW).waitFor();
         expect(await looksOf(page, stack(), 'words-network')).toEqual([]);
@@ -167,7 +160,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
       const made = await askedBy(key, url, { method: 'POST', body });
       expect(made.status).toBe(201);
       const { id } = made.json as { id: string };
-      await within(await stack().signIn('owner', `/risks/${stack().dev.demo.orgId}/register/${id}`), async (page) => {
+      await stack().visit('owner', `/risks/${stack().dev.demo.orgId}/register/${id}`, async (page) => {
         await page.getByText(LONG).first().waitFor();
         expect(await looksOf(page, stack(), 'words-risk')).toEqual([]);
         await page.getByRole('button', { name: 'Edit' }).click();
@@ -195,7 +188,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
       expect(sent.status).toBe(200);
       const { records } = (await sent.json()) as { records: { channel: string }[] };
       const path = `/ledger/${records[0]!.channel}/${encodeURIComponent(id)}`;
-      await within(await stack().signIn('operator', path), async (page) => {
+      await stack().visit('operator', path, async (page) => {
         await page.getByText('Checked in this browser').waitFor({ timeout: 60_000 });
         expect(await page.getByText('Fails', { exact: true }).count()).toBe(0);
         expect(await looksOf(page, stack(), 'words-record')).toEqual([]);

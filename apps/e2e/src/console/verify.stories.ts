@@ -3,12 +3,13 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { broken, vectors, type Vector } from '@sealgate/verify/vectors';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
 const TOO_LARGE_BYTES = 50_000_000;
+/** The fields for keys, in the order of the page. */
 const FIELDS = {
   logKeys: 'Key of the log',
   policy: 'Policy (tlog-policy)',
@@ -20,22 +21,28 @@ const FIELDS = {
 /** An input, and the verdict that the page must show. */
 type Dropped = Pick<Vector, 'title' | 'files' | 'pins' | 'failed'> & { readonly kind: string };
 
-/** Pins keys, drops files and returns the verdict in the card of this kind. */
+/** Removes what a file before left, pins keys, drops files and returns the verdict in the card of this kind. */
 async function judged(page: Page, { files, pins, kind }: Dropped): Promise<string> {
-  await page.getByText('more keys, and signatures').click();
-  for (const [name, text] of Object.entries(pins))
-    await page.getByLabel(FIELDS[name as keyof typeof FIELDS], { exact: false }).fill(text);
+  const field = page.locator('input[type=file]');
+  await field.setInputFiles([]);
+  await page.locator('[data-kind]').first().waitFor({ state: 'detached' });
+  const before = await page.evaluate<string[]>(
+    'Array.from(document.querySelectorAll("textarea"), ({ value }) => value)',
+  );
+  for (const [index, [name, label]] of Object.entries(FIELDS).entries()) {
+    const text = pins[name as keyof typeof FIELDS] ?? '';
+    if (before[index] !== text) await page.getByLabel(label, { exact: false }).fill(text);
+  }
   const chosen = Object.entries(files).map(([name, text]) => ({ name, mimeType: '', buffer: Buffer.from(text) }));
-  await page.locator('input[type=file]').setInputFiles(chosen);
+  await field.setInputFiles(chosen);
   return (await page.locator(`[data-kind="${kind}"] [role=status]`).first().textContent()) ?? '';
 }
 
-/** Opens the page anew for each case, and returns the actual and the expected verdicts. */
-async function saidOf(page: Page, address: string, dropped: readonly Dropped[]) {
+/** Returns the actual and the expected verdicts. */
+async function saidOf(page: Page, dropped: readonly Dropped[]) {
   const said: [string, string][] = [];
   const meant: [string, string][] = [];
   for (const { title, failed, ...one } of dropped) {
-    await page.goto(address);
     const verdict = await judged(page, { title, failed, ...one });
     said.push([title, /Failed: .*\./.exec(verdict)?.[0] ?? verdict.slice(0, 'Verified.'.length)]);
     meant.push([title, failed.length === 0 ? 'Verified.' : `Failed: ${failed.join(', ')}.`]);
@@ -65,21 +72,20 @@ export function verifyStories(stack: () => ConsoleStack): void {
     ['as one file from a disk', () => ONE_FILE],
   ])('Verify %s', (where, address) => {
     const open = async (work: (page: Page, asked: () => string[]) => Promise<void>): Promise<void> => {
-      const page = await stack().newPage();
       const asked: string[] = [];
-      page.on('request', (request) => asked.push(request.url()));
-      try {
-        await page.goto(address());
+      await stack().visit(undefined, address(), async (page) => {
+        const note = (request: Request) => asked.push(request.url());
+        page.on('request', note);
+        await page.getByText('more keys, and signatures').click();
         await work(page, () => asked.filter((url) => !url.startsWith('blob:')));
-      } finally {
-        await page.context().close();
-      }
+        page.off('request', note);
+      });
     };
 
     it('judges as sealgate-verify does', async () => {
       await open(async (page) => {
         const all = vectors.map(({ command: [kind], ...vector }) => ({ ...vector, kind }));
-        const { said, meant } = await saidOf(page, address(), all);
+        const { said, meant } = await saidOf(page, all);
         expect(said).toEqual(meant);
       });
     }, 240_000);
@@ -87,7 +93,7 @@ export function verifyStories(stack: () => ConsoleStack): void {
     it('verifies what the running services serve, names the failed check where one byte was changed, and sends no request', async () => {
       const files = await filesOf(stack());
       await open(async (page, asked) => {
-        const { said, meant } = await saidOf(page, address(), files);
+        const { said, meant } = await saidOf(page, files);
         expect(said).toEqual(meant);
         const before = asked().length;
         await judged(
@@ -125,9 +131,7 @@ export function verifyStories(stack: () => ConsoleStack): void {
         const messageFor = async (dropped: Pick<Vector, 'files' | 'pins'>) =>
           judged(page, { ...dropped, title: '', failed: [], kind: 'unreadable' });
         expect(await messageFor({ ...proof, pins: {} })).toContain('paste the key of the log above');
-        await page.goto(address());
         expect(await messageFor({ ...proof, pins: { logKeys: 'nonsense' } })).toContain('Line 1 of the keys');
-        await page.goto(address());
         expect(await messageFor({ ...delivery, pins: {} })).toContain('paste the public key of the sender');
       });
     }, 60_000);
