@@ -46,3 +46,7 @@ export const VenueIds = Type.Array(
 
 /** The environment where a query or body names none. */
 export const DEFAULT_ENVIRONMENT = 'live';
+export const OptionalEnvironment = Type.Optional({
+  ...Environment,
+  description: `The environment; default ${DEFAULT_ENVIRONMENT}, but a key is found in any.`,
+});

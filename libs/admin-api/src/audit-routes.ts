@@ -11,7 +11,7 @@ import { defined, instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
-import { LIST_RANGE, listRoute, readPage, timeFilter } from './list-route.ts';
+import { LIST_RANGE, listRoute, period, periodText, readPage } from './list-route.ts';
 
 export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
@@ -26,7 +26,7 @@ export interface AdminAuditPorts {
 
 const Text = Type.String();
 
-const WORDS = ['actor', 'action', 'resource'] as const;
+const WORDS = { actor: 'by this actor', action: 'this action', resource: 'on this kind of resource' };
 const SPELLINGS = {
   camelCase: { resourceId: 'resourceId', requestId: 'requestId' },
   snake_case: { resourceId: 'resource_id', requestId: 'request_id' },
@@ -113,11 +113,16 @@ function trailRoute(
   { cursors, listAudit }: AdminAuditPorts,
   { row, item, spelt }: Shown & { readonly spelt: (typeof SPELLINGS)[keyof typeof SPELLINGS] },
 ): Route<AdminCaller> {
-  const exactMatch = Type.Optional(lineOfText({ min: 1, max: 512 }));
+  const exactMatch = lineOfText({ min: 1, max: 512 });
+  const ofIds = { [spelt.resourceId]: 'on the resource with this id', [spelt.requestId]: 'in this request' };
   const filters: Readonly<Record<string, TSchema>> = {
-    ...Object.fromEntries([...WORDS, spelt.resourceId, spelt.requestId].map((word) => [word, exactMatch])),
-    from: timeFilter,
-    to: timeFilter,
+    ...Object.fromEntries(
+      Object.entries({ ...WORDS, ...ofIds }).map(([name, which]) => [
+        name,
+        Type.Optional({ ...exactMatch, description: `Only ${which}.` }),
+      ]),
+    ),
+    ...period,
   };
   return listRoute({
     path: '/admin/v1/audit',
@@ -172,7 +177,7 @@ function exportRoute(
       'pages form a chain by `previous`: save each as one line, and `sealgate-verify audit` checks them offline. It also ' +
       'names events that no process of the surface wrote, and gaps. Newest events that were removed, and what a thief of ' +
       'the server secrets wrote, it cannot tell.',
-    query: listQuery(LIST_RANGE, { from: Type.Optional(instantText()), to: Type.Optional(instantText()) }),
+    query: listQuery(LIST_RANGE, periodText),
     responses: { 200: { description: 'A page.', schema: exportPage(row) } },
     errors: [],
     async handler(context) {
@@ -217,7 +222,7 @@ function keysRoute({ auditSigning }: AdminAuditPorts): Route<AdminCaller> {
     ...base,
     path: '/admin/v1/audit/keys',
     operationId: 'listAuditKeys',
-    summary: 'The public keys of exported pages, as a JWK set',
+    summary: 'Get the public keys of exported pages, as a JWK set',
     responses: {
       200: {
         description: 'The key of each server secret, the signing one first.',

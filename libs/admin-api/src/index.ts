@@ -8,8 +8,8 @@ export {
   type AdminSignIn,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
-export { keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
-export { listRoute, timeFilter } from './list-route.ts';
+export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
+export { listRoute, period, timeFilter } from './list-route.ts';
 export type { AuditLedgerChange } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';

@@ -39,8 +39,18 @@ export const rotationTerms = {
   replaces: Type.Optional(IdText),
   overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
 };
+const REPLACES = 'The live key of the same owner that it replaces, to rotate it.';
+const OVERLAP = 'How long the replaced key stays valid, so that its callers can switch; default 0.';
+/** The same as the admin listener describes them. */
+export const describedTerms = {
+  replaces: Type.Optional({ ...IdText, description: REPLACES }),
+  overlapSeconds: Type.Optional({ ...rotationTerms.overlapSeconds, description: OVERLAP }),
+};
 /** Members of the body of a mint, with the end of the key. */
-export const keyTerms = { expiresAt: Type.Optional(instantText()), ...rotationTerms };
+export const keyTerms = {
+  expiresAt: Type.Optional({ ...instantText(), description: 'When it ends; default: never.' }),
+  ...describedTerms,
+};
 
 const ENDS_AT = 'The earliest of expiry, revocation and, once it was replaced, the end of the overlap.';
 const ENDING = {
@@ -137,7 +147,7 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
       cursors,
     }),
 
-    reading: { ...reading, summary: 'Read a key' },
+    reading: { ...reading, summary: 'Read a key, without the raw key' },
     /** @throws AppError NOT_FOUND. */
     async get(ownerId: string, id: string): Promise<Reply> {
       const key = await store.get(ownerId, id);

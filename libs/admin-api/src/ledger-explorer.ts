@@ -219,6 +219,9 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     path: '/admin/v1/ledger/channels/:channel/key',
     operationId: 'getLogKeys',
     summary: 'Get the keys that sign the checkpoints of the current log of a channel, signed by the root key',
+    description:
+      'With the root key pinned, it makes these keys trusted: `sealgate-verify checkpoint FILE --key ROOT --statement ' +
+      'key.txt`. A policy (C2SP tlog-policy) lists them in its log lines.',
     params,
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],

@@ -88,7 +88,7 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerC
       'some seconds later the channel accepts records. Idempotent for the same loss.',
     params,
     body: closedObject({
-      reason: lineOfText({ min: 1, max: 1000 }),
+      reason: { ...lineOfText({ min: 1, max: 1000 }), description: 'The public reason.' },
       checkpoint: Type.String({
         minLength: 1,
         maxLength: 4096,

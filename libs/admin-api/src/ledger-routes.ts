@@ -95,6 +95,7 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     path: '/admin/v1/ledger/channels/:channel/checkpoint',
     operationId: 'getCheckpoint',
     summary: 'Get the newest signed checkpoint (C2SP tlog-checkpoint)',
+    description: 'Save it elsewhere: only a saved checkpoint reveals a ledger restored to an older state.',
     params: Type.Object({ channel: IdText }),
     responses: { 200: { description: 'A signed note.', contentType: 'text/plain; charset=utf-8' } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -159,8 +160,12 @@ function actingRoutes({ ledger, auditChange }: AdminLedgerPorts): Route<AdminCal
     path: '/admin/v1/ledger/channels/:channel/records/:recordId/erase',
     operationId: 'eraseRecord',
     summary: 'Erase salt and data of a record permanently; its proofs stay valid',
+    description:
+      'The log then proves that something was written and when, but no longer what. The reason is stored in the audit log.',
     params: ofRecord,
-    body: closedObject({ reason: lineOfText({ min: 1, max: 200 }) }),
+    body: closedObject({
+      reason: { ...lineOfText({ min: 1, max: 200 }), description: 'The reason, without personal data.' },
+    }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,
     responses: { 200: { description: 'The record without its data.', schema: RecordRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
@@ -226,11 +231,14 @@ function archiveRoute({ ledger, auditChange, now }: AdminLedgerPorts): Route<Adm
     path: '/admin/v1/ledger/channels/:channel/archive',
     operationId: 'archiveRecords',
     summary: 'Move the records below an index to the archive files, for some seconds; repeat the request to continue',
+    description:
+      'Processes with the archive (LEDGER_ARCHIVE_DIR) can still read, prove, audit and erase them; ids stay taken. Only ' +
+      'whole tiles of 256 signed records are moved. A repeated request signs the archive again.',
     params: Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) }),
     body: closedObject({
       before: Type.Optional(Type.Integer({ minimum: 0, description: 'The first index to keep.' })),
       olderThanDays: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 36_500, description: 'Use in place of before.' }),
+        Type.Integer({ minimum: 1, maximum: 36_500, description: 'Move records older than this, in place of before.' }),
       ),
     }),
     bodyMaxBytes: ADMIN_BODY_MAX_BYTES,

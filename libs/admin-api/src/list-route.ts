@@ -10,6 +10,18 @@ export const LIST_RANGE: LimitRange = { default: 50, max: 200 };
 /** A filter by time: an instant in the query, a Date for `rows`. */
 export const timeFilter = Type.Optional(Type.Unsafe<Date>(instantText()));
 
+/** The members of a query for what happened in a period. */
+export const periodText = {
+  from: Type.Optional({ ...instantText(), description: 'From this time on.' }),
+  to: Type.Optional({ ...instantText(), description: 'Before this time.' }),
+};
+
+/** Filters for what happened in a period; Dates for `rows`. */
+export const period = {
+  from: Type.Optional(Type.Unsafe<Date>(periodText.from)),
+  to: Type.Optional(Type.Unsafe<Date>(periodText.to)),
+};
+
 /** What a request asks a list for, by the names of its path and query: defaults are filled in, times are Dates. */
 type Wanted<Path extends string, Filters extends TProperties, Defaulted extends keyof Filters> = PathParams<Path> &
   Static<TObject<Filters>> & { readonly [Name in Defaulted]: Static<Filters[Name]> };

@@ -89,7 +89,7 @@ function mountCommand(parent: Command, which: Which, { context, exit }: Mounting
   const command = parent
     .command(usage)
     .summary(summary)
-    .description(details === undefined ? `${summary}.` : `${summary}.\n\n${details}`)
+    .description(details === undefined || details === '' ? `${summary}.` : `${summary}.\n\n${details}`)
     .addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
     .allowExcessArguments(false);
   for (const option of [...options, ...globalOptions()]) command.addOption(option);

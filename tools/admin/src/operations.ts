@@ -5,6 +5,7 @@ export interface Field {
   /** `json`: an object, or a list of objects. */
   readonly type: 'string' | 'time' | 'integer' | 'boolean' | 'list' | 'json';
   readonly required?: true;
+  readonly nullable?: true;
   readonly description?: string;
   /** Of a list: those of its items. */
   readonly choices?: readonly string[];
@@ -20,6 +21,7 @@ export interface Operation {
   /** Below `/admin/v1`, with parameters in braces. */
   readonly path: string;
   readonly summary: string;
+  readonly description?: string;
   readonly query: Fields;
   /** Undefined if it takes no body. */
   readonly body?: Fields;
@@ -72,6 +74,7 @@ interface Parameter {
 interface Described {
   readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;
@@ -86,11 +89,13 @@ interface Document {
 function operationsIn(document: Document): Record<string, Operation> {
   const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
+      const { summary, description } = described;
       const body = described.requestBody?.content?.['application/json']?.schema;
       const operation: Operation = {
         method: method.toUpperCase() as Operation['method'],
         path: path.replace(/^\/admin\/v1/, ''),
-        summary: described.summary,
+        summary,
+        ...(description === undefined ? {} : { description }),
         query: queryOf(described, document),
         ...(body === undefined ? {} : { body: fieldOf(body, document).members ?? {} }),
         answer: answerOf(described),
@@ -130,6 +135,7 @@ function fieldOf(given: Schema, document: Document, required = false): Field {
   return {
     type: typeOf(variant, document),
     ...(required ? { required } : {}),
+    ...(variant === schema ? {} : { nullable: true }),
     ...(description === undefined ? {} : { description }),
     ...(choices === undefined ? {} : { choices }),
     ...(properties === undefined ? {} : { members: membersOf(properties, variant.required ?? [], document) }),

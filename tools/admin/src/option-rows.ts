@@ -11,13 +11,15 @@ export type OptionRows = Readonly<Record<string, string | OptionRow>>;
 
 /** What the document does not say of an option. */
 export interface OptionRow {
-  /** `<choices>` in them are the values of the document. */
-  readonly words: string;
+  /** By default those of the document. */
+  readonly words?: string;
   /**
    * The parameter or member that it sets, or a path to it such as `limits.burst`; by default the one that its flag
    * names, in the singular for a list. Null: none, because code reads it.
    */
   readonly sets?: string | null;
+  /** Code reads it, and sets that. */
+  readonly byCode?: true;
   /** The value that it sets; by default that of the command line. */
   readonly to?: JsonValue;
   /** Needed here, although the document does not require it. */
@@ -28,8 +30,6 @@ export interface OptionRow {
   readonly list?: true;
   /** Shown in the help. */
   readonly default?: string;
-  /** Names of options that cannot be given with it. */
-  readonly conflicts?: readonly string[];
 }
 
 /** The options of a command line by their names, as parsed by commander. */
@@ -55,23 +55,20 @@ export class Inputs {
   /** @throws AssertionError for an option that sets nothing of the operation. */
   constructor(operation: Operation, rows: OptionRows) {
     this.#fields = operation.body ?? {};
-    this.#inputs = Object.entries(rows).map(([flags, row]) =>
-      inputOf(operation, flags, typeof row === 'string' ? { words: row } : row),
-    );
+    this.#inputs = Object.entries(rows).map(([flags, row]) => inputOf(operation, flags, rowOf(row)));
+    for (const input of this.#inputs) input.option.conflicts(rivalsOf(input, this.#inputs));
   }
 
   get options(): Option[] {
     return this.#inputs.map(({ option }) => option);
   }
 
-  /** Only what was given. @throws UsageError for options that contradict each other, or lack another one. */
+  /** Only what was given. @throws UsageError for options that lack another one. */
   read(given: Given): { readonly query: Record<string, string>; readonly body: JsonMembers } {
     const query: Record<string, string> = {};
     const body: JsonMembers = {};
     const chosen = this.#inputs.filter((input) => input.path.length > 0 && isGiven(input, given));
     for (const input of chosen) {
-      const flags = flagsOf(chosen, input.path);
-      if (flags.length > 1) throw new UsageError(`Give either ${flags.join(' or ')}.`);
       const value = valueOf(input, given);
       if (input.part === 'query') query[input.path.join('.')] = String(value);
       else setMember(body, input.path, value);
@@ -93,6 +90,16 @@ export class Inputs {
   }
 }
 
+/** Names of other options that set the same, or a part of it. Commander gives `--no-name` and `--name` the same name. */
+function rivalsOf({ option, path }: Input, inputs: readonly Input[]): string[] {
+  const own = option.attributeName();
+  const isRival = (other: Input): boolean =>
+    path.length > 0 && other.path.length > 0 && path.every((name, at) => name === (other.path[at] ?? name));
+  return inputs
+    .filter(isRival)
+    .flatMap((other) => (other.option.attributeName() === own ? [] : other.option.attributeName()));
+}
+
 /** The options that set this. */
 function flagsOf(inputs: readonly Input[], path: readonly string[]): string[] {
   const same = inputs.filter((input) => input.path.join('.') === path.join('.'));
@@ -100,19 +107,17 @@ function flagsOf(inputs: readonly Input[], path: readonly string[]): string[] {
 }
 
 function inputOf(operation: Operation, flags: string, row: OptionRow): Input {
-  const name = row.sets === undefined ? new Option(flags).attributeName() : row.sets;
-  const found = name === null ? undefined : targetOf(operation, name.split('.'));
-  const { part = 'body', path = [], field } = found ?? {};
+  const { part = 'body', path: target = [], field } = targetOf(operation, flags, row) ?? {};
+  const path = row.byCode === true ? [] : target;
   const option = optionOf(flags, row, field);
   if (row.default !== undefined) option.default(row.default);
-  if (row.conflicts !== undefined) option.conflicts([...row.conflicts]);
   const isWhole = path.length === 1 && row.to === undefined && field?.type !== 'list';
   if (row.required === true || (isWhole && field?.required === true)) option.makeOptionMandatory();
   return { option, part, path, field, to: row.to };
 }
 
-function optionOf(flags: string, { words: given, to, list, choices }: OptionRow, field: Field | undefined): Option {
-  const words = given.replace('<choices>', () => listed(field?.choices ?? []));
+function optionOf(flags: string, row: OptionRow, field: Field | undefined): Option {
+  const { to, list, choices, words = field === undefined ? '' : wordsOf(field, choices) } = row;
   if (to !== undefined) return new Option(flags, words);
   if (list === true || field?.type === 'list') return listOption(flags, words);
   if (field?.type === 'integer') return integerOption(flags, words);
@@ -121,19 +126,30 @@ function optionOf(flags: string, { words: given, to, list, choices }: OptionRow,
   return field?.type === 'boolean' && option.required ? option.choices(['true', 'false']) : option;
 }
 
-/** As in `a, b or c`. */
-function listed(names: readonly string[]): string {
-  return [...names.slice(0, -2), names.slice(-2).join(' or ')].join(', ');
+/** What the document says, as in `sha1 or sha256; default sha1`. Commander lists the choices that it checks. */
+export function wordsOf({ description = '', type, choices = [] }: Field, isChecked = false): string {
+  const named = choices.length === 0 || isChecked ? '' : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+  // An acronym stays as it is.
+  const words = description.replace(/\.$/, '').replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+  return [named, words, ...(type === 'time' ? ['RFC 3339'] : [])].filter((part) => part !== '').join('; ');
 }
 
-function targetOf({ query, body = {} }: Operation, names: readonly string[]): Pick<Input, 'part' | 'path' | 'field'> {
-  const [first = '', ...rest] = names;
+export const rowOf = (row: string | OptionRow): OptionRow => (typeof row === 'string' ? { words: row } : row);
+
+/** What an option sets; undefined if only code knows. @throws AssertionError if the operation does not have it. */
+export function targetOf(
+  { query, body = {} }: Operation,
+  flags: string,
+  { sets }: OptionRow,
+): Pick<Input, 'part' | 'path' | 'field'> | undefined {
+  if (sets === null) return undefined;
+  const [first = '', ...rest] = (sets ?? new Option(flags).attributeName()).split('.');
   const part = memberNamed(body, first) === undefined ? 'query' : 'body';
   let fields = part === 'body' ? body : query;
   let field: Field | undefined;
   const path = [first, ...rest].map((name) => {
     const member = memberNamed(fields, name);
-    assert(member !== undefined, `An option sets ${names.join('.')}, which the operation does not have.`);
+    assert(member !== undefined, `An option sets ${[first, ...rest].join('.')}, which the operation does not have.`);
     field = fields[member];
     fields = field?.members ?? {};
     return member;

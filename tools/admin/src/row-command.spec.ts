@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Call } from './admin-api.ts';
-import { TABLE } from './groups.ts';
-import { operations } from './operations.ts';
+import { GROUPS, TABLE } from './groups.ts';
+import { memberOptions } from './member-options.ts';
+import { type Operation, operations } from './operations.ts';
+import { memberNamed, rowOf, targetOf } from './option-rows.ts';
 import { type Row, rowCommand } from './row-command.ts';
 import { openSession } from './session.ts';
 
@@ -31,28 +33,82 @@ const documentOf = (surface: string): Document =>
     readFileSync(join(import.meta.dirname, '../../../apps', surface, 'admin-openapi.json'), 'utf8'),
   ) as Document;
 
-/** Operations of the console, and for programs. Another one needs a row. */
-const WITHOUT_COMMAND = [
-  ...['listCases', 'createAdminCase', 'countCases', 'getCase', 'listCaseTimeline', 'changeCaseVenues'],
-  ...['withdrawCaseByOperator', 'attachToCase', 'decideCaseByOperator', 'sealCaseByOperator', 'getCasePack'],
-  ...['explainCase', 'tryPolicy', 'tailEvents', 'getWhoami', 'getWaiting'],
-  ...['getChannel', 'listRecords', 'listLogs', 'getLedgerKeys', 'auditChannel'],
-];
-/** Sent by code: the audit's progress, a loss, and the secrets. */
-const SENT_BY_CODE = ['getProof', 'getAudit', 'declareLoss', 'getSecretStatus'];
+const because = (reason: string, ...names: string[]) => names.map((name) => [name, reason] as const);
+
+/** Why an operation has no row. Another one needs it. */
+const WITHOUT_ROW = Object.fromEntries([
+  ...because('cases are worked on in the console', 'listCases', 'createAdminCase', 'countCases', 'getCase'),
+  ...because('the same', 'listCaseTimeline', 'changeCaseVenues', 'withdrawCaseByOperator', 'attachToCase'),
+  ...because('the same', 'decideCaseByOperator', 'sealCaseByOperator', 'getCasePack', 'explainCase'),
+  ...because('drafts are tried in the console', 'tryPolicy'),
+  ...because(
+    'pages of the console',
+    'getWhoami',
+    'getWaiting',
+    'getChannel',
+    'listRecords',
+    'listLogs',
+    'getLedgerKeys',
+  ),
+  ...because('a stream, for the console', 'tailEvents'),
+  ...because('a whole audit in one request; ledger audit follows one in the background', 'auditChannel'),
+  ...because('sent by the code of ledger proof, ledger audit, ledger recover, secrets', 'getProof', 'getAudit'),
+  ...because('the same', 'declareLoss', 'getSecretStatus'),
+]);
+
+/** Why a member of an operation with a row has no option. */
+const WITHOUT_OPTION: Readonly<Record<string, string>> = {
+  'changePolicy rules': 'a draft is edited in the console',
+};
 
 const rows = TABLE.flatMap(({ name, surfaces, commands }) =>
   Object.entries(commands).flatMap(([usage, command]) =>
-    'operation' in command ? [{ line: `${name} ${usage}`, row: command, surface: surfaces[0] ?? '' }] : [],
+    'operation' in command
+      ? [{ line: `${name} ${usage}`, row: command, surface: surfaces[0] ?? '', usage, surfaces }]
+      : [],
   ),
 );
 
+/** The parameters and members that a row sets: by options, arguments, or always. */
+function setBy({ row, usage }: (typeof rows)[number], operation: Operation): string[] {
+  const { options = {}, only, body = {} } = row;
+  const flags = Object.entries(only === true ? options : memberOptions(operation, options, []));
+  const args = [...usage.matchAll(/<(\w+)>/g)].flatMap(
+    ([, name = '']) => memberNamed(operation.body ?? {}, name) ?? [],
+  );
+  return [
+    ...flags.flatMap(([flag, option]) => targetOf(operation, flag, rowOf(option))?.path[0] ?? []),
+    ...args,
+    ...Object.keys(body),
+  ];
+}
+
 describe('the table', () => {
-  it('has a command for every operation of the admin APIs', () => {
-    const known = new Set([...rows.map(({ row }) => row.operation), ...SENT_BY_CODE]);
+  it('has a command for every operation of the admin APIs, or a reason', () => {
+    const known = new Set(rows.map(({ row }) => row.operation));
     const missing = new Set(Object.values(operations).flatMap((ofSurface) => Object.keys(ofSurface)));
     for (const name of known) missing.delete(name);
-    expect([...missing].toSorted()).toEqual(WITHOUT_COMMAND.toSorted());
+    expect([...missing].toSorted()).toEqual(Object.keys(WITHOUT_ROW).toSorted());
+  });
+
+  it('sets every parameter and member by an option or argument, or has a reason', () => {
+    const missing = Object.entries(operations).flatMap(([surface, ofSurface]) =>
+      Object.entries(ofSurface).flatMap(([name, operation]) => {
+        const ofOperation = rows.filter((one) => one.row.operation === name && one.surfaces.includes(surface));
+        if (ofOperation.length === 0) return [];
+        const set = new Set(ofOperation.flatMap((one) => [...setBy(one, operation), 'limit', 'cursor']));
+        const fields = Object.keys({ ...operation.query, ...operation.body });
+        return fields.filter((field) => !set.has(field)).map((field) => `${name} ${field}`);
+      }),
+    );
+    expect(missing).toEqual(Object.keys(WITHOUT_OPTION));
+  });
+
+  it('has words for every option', () => {
+    const options = GROUPS.flatMap(({ name, commands }) =>
+      commands.flatMap((command) => (command.options ?? []).map((option) => ({ name, usage: command.usage, option }))),
+    );
+    expect(options.filter(({ option }) => option.description === '')).toEqual([]);
   });
 
   it.each(rows.filter(({ row }) => row.columns !== undefined))(
@@ -98,6 +154,8 @@ async function sentBy(row: Row, usage: string, args: string[], given: object): P
   return sent;
 }
 
+const PLACE = { name: 'group', surfaces: ['ingest-gateway'] };
+
 describe('a row with nothing but its operation', () => {
   const commandOf = (operation: string, usage: string) =>
     rowCommand({ operation }, { name: 'group', usage, surfaces: ['case-gate'] });
@@ -112,17 +170,25 @@ describe('a row with nothing but its operation', () => {
       summary: 'Try a policy version on the most recently decided cases; writes nothing',
       examples: ['sealgate group try 2030-01'],
     });
-    expect(helpOf('tryPolicy', 'try <policyVersion>')).toEqual([
-      '--last-decided <n> | sets last_decided | mandatory',
-      '--environment <name> | the environment (default: live)',
+    expect(helpOf('confirmSubject', 'confirm <subjectRef>')).toEqual([
+      '--record-version <n> | the version of the record that the operator reviewed | mandatory',
+      '--reason <text> | the reason, stored in the record and the audit log | mandatory',
+      '--environment <name> | the environment; default live, but a key is found in any',
     ]);
-    expect(helpOf('decideCaseByOperator', 'decide <caseId>')).toEqual([
-      '--policy-version <text> | sets policy_version | mandatory',
-      '--decision <text> | sets decision: approve, decline or refer',
-      '--reason-codes <text> | sets reason_codes (repeatable)',
-      '--valid-until <time> | sets valid_until',
-      '--decided-by <text> | sets decided_by',
-      '--environment <name> | the environment (default: live)',
+    expect(helpOf('mintKey', 'mint')).toEqual([
+      '--label <text> | its purpose | mandatory',
+      '--environment <name> | its environment | mandatory',
+      '--scope <name> | case:write, case:decide, case:override, case:seal, case:read, case:export, eligibility:read or gate:check; what it may do (repeatable)',
+      '--expires-at <time> | when it ends; default: never; RFC 3339',
+      '--replaces <keyId> | the live key of the same owner that it replaces, to rotate it',
+      '--overlap-seconds <n> | how long the replaced key stays valid, so that its callers can switch; default 0',
+    ]);
+  });
+
+  it('sets null by an option of its own, in a change', () => {
+    const { options = [] } = rowCommand({ operation: 'changeNetwork' }, { ...PLACE, usage: 'change <networkId>' });
+    expect(options.map(({ flags }) => flags)).toEqual([
+      ...['--name <text>', '--no-name', '--channel <name>', '--rate <n>', '--burst <n>', '--default-limits'],
     ]);
   });
 

@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { segment, type Call, type JsonAnswer } from './admin-api.ts';
 import { type CodeCommand, type CommandSpec, type Group, yesOption } from './command-spec.ts';
 import { type ExitCode, UsageError } from './errors.ts';
-import { defaultOptions } from './common-rows.ts';
 import type { JsonObject } from './json-object.ts';
+import { memberOptions } from './member-options.ts';
 import { operations, type Operation } from './operations.ts';
 import { type Given, Inputs, type JsonMembers, memberNamed, type OptionRows } from './option-rows.ts';
 import { pageOptions, printList } from './print-list.ts';
@@ -20,12 +20,14 @@ export interface Row {
   readonly operation: string;
   /** One sentence without a full stop, for lists of commands; by default that of the document. */
   readonly summary?: string;
-  /** Further text of its `--help`. */
+  /** Further text of its `--help`, after the description of the document. */
   readonly details?: string;
-  /** Complete command lines, shown in its `--help`; by default one with its arguments. */
+  /** Complete command lines, shown in its `--help`; by default with its arguments, and with `--all` or `--yes`. */
   readonly examples?: readonly string[];
-  /** By default one for each parameter and member; see `Inputs`. */
+  /** What differs from one for each parameter and member; see `memberOptions`. */
   readonly options?: OptionRows;
+  /** Other parameters and members have none. */
+  readonly only?: true;
   /** Members of the body that options may replace. */
   readonly body?: JsonObject;
   /** Prints a list as a table: titles, each with its member, such as `NETWORK networkId, BURST limits.burst`. */
@@ -105,18 +107,26 @@ export function rowCommand(
   row: Row,
   { name: group, usage, surfaces: [surface = ''], text = rowFields }: Place,
 ): CommandSpec<Given> {
-  const { columns, confirm } = row;
+  const { columns, confirm, options = {} } = row;
   const operation = operations[surface]?.[row.operation];
   assert(operation !== undefined, `The admin API of ${surface} has no ${row.operation}.`);
   const names = [...usage.matchAll(/<(\w+)>/g)].map(([, name = '']) => name);
   const members = membersOf(operation, names);
-  const inputs = new Inputs(operation, row.options ?? defaultOptions(operation, [...members.keys()]));
+  const inputs = new Inputs(
+    operation,
+    row.only === true ? options : memberOptions(operation, options, [...members.keys()]),
+  );
   const isPaged = columns !== undefined && 'cursor' in operation.query;
   return {
     ...row,
     usage,
     summary: row.summary ?? operation.summary,
-    examples: row.examples ?? [`sealgate ${group} ${filled(usage, SAMPLES)}`],
+    details: [operation.description, row.details].filter((text) => text !== undefined).join('\n'),
+    examples:
+      row.examples ??
+      ['', ...(isPaged ? [' --all --json'] : []), ...(confirm === undefined ? [] : [' --yes'])].map(
+        (more) => `sealgate ${group} ${filled(usage, SAMPLES)}${more}`,
+      ),
     options: [...inputs.options, ...(confirm === undefined ? [] : [yesOption()]), ...(isPaged ? pageOptions() : [])],
     run: async (session, args, given) => {
       const path = pathOf(operation, args);

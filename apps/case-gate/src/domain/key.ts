@@ -30,7 +30,7 @@ export const Key = Type.Object({
   // When it ends because it was replaced.
   overlap_until: OrNull(Time),
   revoked_at: OrNull(Time),
-  scopes: Type.Array(enumOf('Scope', SCOPES), { uniqueItems: true }),
+  scopes: Type.Array(enumOf('Scope', SCOPES), { uniqueItems: true, description: 'What it may do.' }),
 });
 export type Key = RecordOf<typeof Key>;
 

@@ -6,6 +6,7 @@ import {
   enumOf,
   Environment,
   named,
+  OptionalEnvironment,
   OrNull,
   Outcome,
   PolicyVersion,
@@ -60,10 +61,16 @@ const { environment, policy_version, ...shown } = answered(Type.Omit(Policy, ['r
 const rules = OrNull(Type.Object({}, { additionalProperties: true }));
 export const PolicyAnswer = named('Policy', Type.Object({ policy_version, environment, ...shown, rules }));
 
+const RULES =
+  'Without them each decision must name its outcome; immutable once the version is active. JSON: {"rules": [{"when", ' +
+  '"decision", "reason_codes"}], "default": {"decision", "reason_codes"}}.';
 const given = Type.Partial(Type.Pick(Policy, ['status']));
-export const PolicyChange = closedObject({ ...given.properties, rules: Type.Optional(OrNull(PolicyRules)) });
+export const PolicyChange = closedObject({
+  ...given.properties,
+  rules: Type.Optional(OrNull(PolicyRules, { description: RULES })),
+});
 export const NewPolicy = closedObject({
   policy_version: PolicyVersion,
-  environment: Type.Optional(Environment),
+  environment: OptionalEnvironment,
   ...PolicyChange.properties,
 });

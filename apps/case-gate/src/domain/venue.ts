@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { answered, changeOf, closedObject, Environment, Name, named, Time, VenueId } from '../schemas.ts';
+import { answered, changeOf, closedObject, Name, named, OptionalEnvironment, Time, VenueId } from '../schemas.ts';
 import type { RecordOf } from './model.ts';
 import type { RecordedKind } from './signed-row.ts';
 
@@ -7,9 +7,8 @@ import type { RecordedKind } from './signed-row.ts';
 const Venue = Type.Object({
   environment: Environment,
   venue_id: VenueId,
-  name: Name,
-  // An inactive venue denies everybody.
-  active: Type.Boolean(),
+  name: { ...Name, description: 'A display name.' },
+  active: Type.Boolean({ description: 'An inactive venue denies everybody.' }),
   record_version: Type.Integer({ minimum: 1 }),
   created_at: Time,
   updated_at: Time,
@@ -33,7 +32,7 @@ const given = Type.Omit(Venue, ['environment', 'venue_id', 'record_version', 'cr
 export const VenueChange = changeOf(given);
 export const NewVenue = closedObject({
   venue_id: VenueId,
-  environment: Type.Optional(Environment),
+  environment: OptionalEnvironment,
   ...Type.Partial(given).properties,
-  name: Name,
+  name: Venue.properties.name,
 });

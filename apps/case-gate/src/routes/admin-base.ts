@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
-import { DEFAULT_ENVIRONMENT, Environment } from '../schemas.ts';
+import { DEFAULT_ENVIRONMENT, OptionalEnvironment } from '../schemas.ts';
 
-export const environmentQuery = { environment: Type.Optional(Environment) };
+export const environmentQuery = { environment: OptionalEnvironment };
 /** Of a list of one environment, for `listRoute`. */
 export const ofEnvironment = { filters: environmentQuery, defaults: { environment: DEFAULT_ENVIRONMENT } };
 export const EnvironmentQuery = Type.Object(environmentQuery, { additionalProperties: false });

@@ -40,7 +40,7 @@ const CaseDetail = named(
 const filters = {
   ...environmentQuery,
   status: Type.Optional(CaseStatus),
-  subject_ref: Type.Optional(SubjectRef),
+  subject_ref: Type.Optional({ ...SubjectRef, description: 'Only about this subject.' }),
   created_from: timeFilter,
   created_to: timeFilter,
   order: Type.Optional(

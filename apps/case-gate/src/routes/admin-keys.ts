@@ -7,7 +7,13 @@ import { Key, type KeyGrants } from '../domain/key.ts';
 import { answered, DEFAULT_ENVIRONMENT } from '../schemas.ts';
 import { EnvironmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
-const MintBody = closedObject({ ...Type.Pick(Key, ['label', 'environment', 'scopes']).properties, ...keyTerms });
+const { label, environment, scopes } = Key.properties;
+const MintBody = closedObject({
+  label: { ...label, description: 'Its purpose.' },
+  environment: { ...environment, description: 'Its environment.' },
+  scopes,
+  ...keyTerms,
+});
 
 const view = keyView<KeyGrants>({
   members: answered(Type.Pick(Key, ['environment', 'scopes'])).properties,
@@ -39,7 +45,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
   return [
     adminRoute({
       ...of.minting,
-      summary: 'Mint a gk_ key; only this answer contains its raw form',
+      summary: 'Mint a gk_ key of an environment; only this answer contains the raw key',
       body: MintBody,
       handler(context) {
         const { environment: ownerId, scopes: grants, ...terms } = context.body;
@@ -58,7 +64,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     }),
     adminRoute({
       ...of.revoking,
-      summary: 'Revoke a key, from the next request on',
+      summary: 'Revoke a key permanently, from the next request on; its predecessor and successor stay valid',
       query: EnvironmentQuery,
       async handler(context) {
         const { id } = context.params;

@@ -59,7 +59,7 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
     }),
     adminRoute({
       ...reading,
-      summary: 'Read a policy version',
+      summary: 'Read a policy version with its rules',
       query: EnvironmentQuery,
       async handler({ params, query }) {
         const policy = await policies.find([environmentOf({}, query), params.policy_version]);

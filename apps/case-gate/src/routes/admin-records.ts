@@ -1,6 +1,6 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
+import { adminBase, adminRoute, listRoute, period, type AdminCaller } from '@sealgate/admin-api';
 import { named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
@@ -29,17 +29,18 @@ const HeadRow = named(
   }),
 );
 
-const ofProcess = { process: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$' })) };
+const ofProcess = {
+  process: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$', description: 'Only of this process.' })),
+};
 
 const filters = {
   ...environmentQuery,
-  subject_ref: Type.Optional(SubjectRef),
-  venue_id: Type.Optional(VenueId),
+  subject_ref: Type.Optional({ ...SubjectRef, description: 'Only about this subject.' }),
+  venue_id: Type.Optional({ ...VenueId, description: 'Only at this venue.' }),
   decision: Type.Optional(Verdict),
-  reason_code: Type.Optional(ReasonCode),
-  key_id: Type.Optional(IdText),
-  from: timeFilter,
-  to: timeFilter,
+  reason_code: Type.Optional({ ...ReasonCode, description: 'Only for this reason.' }),
+  key_id: Type.Optional({ ...IdText, description: 'Only of checks with this key.' }),
+  ...period,
 };
 
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
@@ -90,7 +91,7 @@ function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     path: '/admin/v1/decision-log',
     operationId: 'listDecisionLog',
     summary: 'List the gate decisions of all environments, by process and sequence number',
-    description: 'Saved by `sealgate decisions export`, checked by `sealgate-verify decisions`.',
+    description: 'Saved by `sealgate decisions log`, checked by `sealgate-verify decisions`.',
     filters: ofProcess,
     name: 'decision-log',
     boundTo: ['process'],

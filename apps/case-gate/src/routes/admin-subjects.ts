@@ -17,13 +17,17 @@ import {
   type UnconfirmedRecord,
 } from '../domain/eligibility-record.ts';
 import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
-import { Environment, SubjectRef, Text, Time } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
+import { SubjectRef, Text, Time } from '../schemas.ts';
+import { EnvironmentQuery, environmentOf, environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
-const ReasonBody = named(
-  'SubjectActionRequest',
-  closedObject({ reason: lineOfText({ min: 1, max: 500 }), environment: Type.Optional(Environment) }),
-);
+const reasoned = {
+  reason: {
+    ...lineOfText({ min: 1, max: 500 }),
+    description: 'The reason, stored in the record and the audit log.',
+  },
+  ...environmentQuery,
+};
+const ReasonBody = named('SubjectActionRequest', closedObject(reasoned));
 
 const VersionRow = named(
   'SubjectVersion',
@@ -81,7 +85,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
     method: 'get',
     path: '/admin/v1/subjects/:subject_ref',
     operationId: 'getSubject',
-    summary: 'The eligibility record of a subject',
+    summary: 'Read the eligibility record of a subject',
     params: ofSubject,
     query: EnvironmentQuery,
     responses: { 200: { description: 'The record.', schema: EligibilityAnswer } },
@@ -128,9 +132,9 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
 }
 
 const SUMMARIES: Readonly<Record<SubjectAction, string>> = {
-  suspend: 'Deny a subject everywhere until it is reinstated',
-  reinstate: 'End a suspension',
-  revoke: 'Deny a subject everywhere, permanently; no check that begins after the answer allows',
+  suspend: 'Deny a subject at every venue until it is reinstated',
+  reinstate: 'End the suspension of a subject',
+  revoke: 'Deny a subject at every venue, permanently; no check that begins after the answer allows it',
 };
 
 function actionRoute(ports: AdminSubjectsPorts, action: SubjectAction): Route<AdminCaller> {
@@ -205,8 +209,7 @@ function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
 
 const ConfirmBody = closedObject({
   record_version: Type.Integer({ minimum: 1, description: 'The version of the record that the operator reviewed.' }),
-  reason: lineOfText({ min: 1, max: 500 }),
-  environment: Type.Optional(Environment),
+  ...reasoned,
 });
 
 function confirmRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
@@ -217,7 +220,7 @@ function confirmRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
     operationId: 'confirmSubject',
     summary: 'Confirm the record of a subject after a declared loss of ledger records',
     description:
-      'The record takes effect again: an approval allows entry. A lost revocation is not part of it, so review it first. The record and the confirmation are written to the ledger before the answer, if the ledger answers within a second.',
+      'The record takes effect again: an approval allows entry. A lost revocation or suspension is not part of it, so review it first, and revoke or suspend instead where there was one. The record and the confirmation are written to the ledger before the answer, if the ledger answers within a second.',
     params: ofSubject,
     query: EnvironmentQuery,
     body: ConfirmBody,

@@ -7,15 +7,22 @@ export const KeyGrants = Type.Object({
   permissions: Type.Optional(
     Type.Array(enumOf('Permission', ['ingest:ping', 'ingest:write']), {
       uniqueItems: true,
-      description: 'Absent: everything. Empty: nothing.',
+      description: 'What it may do. Absent: everything. Empty: nothing.',
     }),
   ),
   allowedAssetTypes: Type.Optional(
-    Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
+    Type.Array(AssetType, {
+      maxItems: 200,
+      uniqueItems: true,
+      description: 'Types that it may write. Absent: all. Empty: none.',
+    }),
   ),
-  // `whole`: a top-level object that is neither a ping nor a batch is stored as it is, whatever its members are.
-  record: enumOf('RecordForm', ['envelope', 'whole']),
-  defaultType: Type.Optional(AssetType),
+  record: enumOf('RecordForm', ['envelope', 'whole'], {
+    description:
+      'How a body is read; default envelope. whole: a top-level object that is neither a ping nor a batch is stored as it ' +
+      'is, whatever its members are.',
+  }),
+  defaultType: Type.Optional({ ...AssetType, description: 'The type of records without a type.' }),
   limits: Type.Optional(Limits),
 });
 export type KeyGrants = Readonly<Static<typeof KeyGrants>>;

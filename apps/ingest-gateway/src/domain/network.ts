@@ -2,15 +2,17 @@ import { answered, closedObject, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { ChannelName, Limits, Name, NetworkId, OrNull, Time } from '../schemas.ts';
 
+const DisplayName = { ...Name, description: 'A display name.' };
+
 /** A network: its keys write to its channels, within its limits. */
 const Network = Type.Object({
   networkId: NetworkId,
-  name: OrNull(Name),
+  name: OrNull(DisplayName),
   channels: Type.Array(ChannelName, {
     minItems: 1,
     maxItems: 64,
     uniqueItems: true,
-    description: 'The first is the default.',
+    description: 'Names of channels; the first is the default.',
   }),
   // Null: the gateway's defaults.
   limits: OrNull(Limits),
@@ -24,7 +26,7 @@ export type NetworkChange = Readonly<Static<typeof NetworkChange>>;
 export const NewNetwork = closedObject({
   networkId: NetworkId,
   ...NetworkChange.properties,
-  name: Type.Optional(Name),
+  name: Type.Optional(DisplayName),
   limits: Type.Optional(Limits),
 });
 

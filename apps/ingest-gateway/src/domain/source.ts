@@ -16,7 +16,7 @@ const prefix = (description: string) => ({ ...lineOfText({ min: 0, max: 64 }), d
 
 /** How a delivery is signed: what, with which algorithm, and in which header. Most senders differ only in this. */
 const SignatureForm = Type.Object({
-  header: HeaderName,
+  header: { ...HeaderName, description: 'The header of the signature.' },
   algorithm: enumOf('SignatureAlgorithm', ['sha1', 'sha256', 'sha512', 'ed25519', 'ecdsa-p256'], {
     description: 'HMAC with a hash, default sha256; or a signature that a public key verifies.',
   }),
@@ -41,8 +41,10 @@ const SignatureForm = Type.Object({
       '`{url}` (PUBLIC_URL and the path of the source), `{method}` (POST).',
   }),
   // Where the timestamp is: a header of its own, or a member of the list.
-  timestampHeader: Type.Optional(HeaderName),
-  timestampMember: Type.Optional(Type.String({ pattern: MEMBER_NAME })),
+  timestampHeader: Type.Optional({ ...HeaderName, description: 'The header of a signed timestamp.' }),
+  timestampMember: Type.Optional(
+    Type.String({ pattern: MEMBER_NAME, description: 'For a header that is a list: the name of the timestamp.' }),
+  ),
   timestampFormat: Type.Optional(
     enumOf('SignatureTimestampFormat', ['seconds', 'milliseconds', 'rfc3339'], {
       description: 'Since the epoch, default seconds; or a time of RFC 3339.',
@@ -59,7 +61,7 @@ const GivenSignature = named('SourceSignature', closedObject(Type.Partial(Signat
 
 /** Where a shared token is sent. */
 const TokenPlace = Type.Object({
-  header: HeaderName,
+  header: { ...HeaderName, description: 'The header of the token.' },
   prefix: prefix('The text before the token, such as `Bearer `.'),
   encoding: Type.Optional(
     enumOf('TokenEncoding', ['text', 'base64'], {
@@ -70,28 +72,37 @@ const TokenPlace = Type.Object({
 export type TokenPlace = Readonly<Static<typeof TokenPlace>>;
 const GivenToken = named('SourceToken', closedObject(Type.Partial(TokenPlace).properties));
 
-const Place = Type.String({
-  maxLength: 256,
-  pattern: "^(?:header:[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}|/[^\\x00-\\x1f\\x7f]*)$",
-  description: '`header:<name>`, or a JSON pointer (RFC 6901) into the body.',
-});
+const placeOf = (what: string) =>
+  Type.String({
+    maxLength: 256,
+    pattern: "^(?:header:[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}|/[^\\x00-\\x1f\\x7f]*)$",
+    description: `The place of ${what}: \`header:<name>\`, or a JSON pointer (RFC 6901) into the body.`,
+  });
 
 /** What overrides the scheme of a source. */
 const settings = {
-  channels: Type.Array(ChannelName, { minItems: 1, maxItems: 8, uniqueItems: true }),
-  type: AssetType,
-  typeFrom: Place,
-  // Unless the scheme's. Deliveries without an id are identified by their bytes.
-  deliveryIdFrom: Place,
-  // The place of the record id, and of the delivery id where the scheme and `deliveryIdFrom` have none.
-  idFrom: Place,
-  ownerFrom: Place,
+  channels: Type.Array(ChannelName, {
+    minItems: 1,
+    maxItems: 8,
+    uniqueItems: true,
+    description: 'Channels of its records; default: the first of the network.',
+  }),
+  type: { ...AssetType, description: 'The type of every record.' },
+  typeFrom: placeOf('the type'),
+  // Deliveries without an id are identified by their bytes.
+  deliveryIdFrom: placeOf('the delivery id, unless that of the scheme'),
+  idFrom: placeOf('the record id, and of the delivery id where nothing else names it'),
+  ownerFrom: placeOf('the owner of the record'),
   toleranceSeconds: Type.Integer({
     minimum: 1,
     maximum: 86_400,
     description: `How far a signed timestamp may be from now. Default ${DEFAULT_TOLERANCE_SECONDS}.`,
   }),
-  allowedTypes: Type.Array(AssetType, { maxItems: 200, uniqueItems: true, description: 'Absent: all. Empty: none.' }),
+  allowedTypes: Type.Array(AssetType, {
+    maxItems: 200,
+    uniqueItems: true,
+    description: 'Types that it may deliver. Absent: all. Empty: none.',
+  }),
   limits: Limits,
   maxBytes: Type.Integer({
     minimum: DEFAULT_MAX_BYTES,
@@ -142,11 +153,11 @@ export type GivenSecret = Readonly<Static<typeof GivenSecret>>;
 export const Source = Type.Object({
   sourceId: Text,
   networkId: Text,
-  name: Name,
+  name: { ...Name, description: 'A display name.' },
   scheme: Scheme,
   settings: SourceSettings,
   secrets: Type.Array(KeptSecret),
-  enabled: Type.Boolean(),
+  enabled: Type.Boolean({ description: 'Whether deliveries are accepted; others are 404.' }),
   createdAt: Time,
   changedAt: Time,
 });

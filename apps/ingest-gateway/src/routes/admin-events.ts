@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
+import { adminBase, adminRoute, listRoute, period, type AdminCaller } from '@sealgate/admin-api';
 import { enumOf, eventStream, lineOfText, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
@@ -29,17 +29,16 @@ const EventRow = named(
 );
 
 const filters = {
-  networkId: Type.Optional(IdText),
-  type: Type.Optional(AssetType),
+  networkId: Type.Optional({ ...IdText, description: 'Only of this network.' }),
+  type: Type.Optional({ ...AssetType, description: 'Only those with a record of this type.' }),
   status: Type.Optional(Status),
   kind: Type.Optional(Kind),
-  channel: Type.Optional({ ...IdText, description: 'By its full name, as `acme.main`.' }),
+  channel: Type.Optional({ ...IdText, description: 'Only of this channel, by its full name, as `acme.main`.' }),
 };
 
 const listFilters = {
   ...filters,
-  from: timeFilter,
-  to: timeFilter,
+  ...period,
   requestId: Type.Optional({
     ...lineOfText({ min: 1, max: 128 }),
     description:
@@ -98,7 +97,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
     method: 'get',
     path: '/admin/v1/events/:eventId',
     operationId: 'getEvent',
-    summary: 'Read an event',
+    summary: 'Read an event: its records, transactions and outcome',
     params: Type.Object({ eventId: IdText }),
     responses: { 200: { description: 'The event.', schema: EventRow } },
     errors: ['NOT_FOUND'],

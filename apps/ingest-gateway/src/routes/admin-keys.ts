@@ -13,7 +13,7 @@ import { checkBurst } from './admin-networks.ts';
 import { IdText, Name, Text } from '../schemas.ts';
 
 const { limits, ...asked } = Type.Partial(KeyGrants).properties;
-const MintBody = closedObject({ label: Name, ...asked, ...keyTerms, limits });
+const MintBody = closedObject({ label: { ...Name, description: 'Its purpose.' }, ...asked, ...keyTerms, limits });
 
 // A text in answers, so that clients accept forms that are added later.
 const view = keyView<KeyGrants>({ members: { ...answered(KeyGrants).properties, record: Text } });
@@ -73,7 +73,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     adminRoute({ ...of.reading, handler: ({ params }) => of.get(params.networkId, params.id) }),
     adminRoute({
       ...of.revoking,
-      summary: 'Revoke a key; it is refused from the next request on',
+      summary: 'Revoke a key permanently, from the next request on; its predecessor and successor stay valid',
       responses: { 204: { description: 'Revoked, now or before.' } },
       handler: (context) => of.revoke(context, context.params.networkId, context.params.id),
     }),

@@ -44,6 +44,8 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     adminRoute({
       ...creating,
       summary: 'Create a network',
+      description:
+        'An id is 2 to 63 characters of a-z, 0-9 and -, and is never reused, not even after the network is deleted.',
       body: NewNetwork,
       errors: ['ALREADY_EXISTS', 'UNKNOWN_CHANNEL'],
       async handler(context) {
@@ -69,7 +71,10 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
     }),
     adminRoute({
       ...changing,
-      summary: 'Change name, channels or limits; null limits reset to the defaults',
+      summary: 'Change name, channels or limits of a network',
+      description:
+        'The given channels replace the existing ones; null limits are reset to the defaults. New limits take effect within ' +
+        '2 s.',
       body: NetworkChange,
       errors: ['UNKNOWN_CHANNEL'],
       async handler(context) {

@@ -5,7 +5,7 @@ import {
   adminBase,
   adminRoute,
   listRoute,
-  timeFilter,
+  period,
   type AdminCaller,
 } from '@sealgate/admin-api';
 import { closedObject, enumOf, instantText, lineOfText, listOf, named, type Route } from '@sealgate/http';
@@ -92,7 +92,6 @@ export interface AdminRefusedPorts extends Pick<ManageSourcesPorts, 'sources' | 
 
 const PATH = '/admin/v1/networks/:networkId/sources/:sourceId/refused';
 const params = Type.Object({ networkId: IdText, sourceId: IdText });
-const range = { from: Type.Optional(instantText()), to: Type.Optional(instantText()) };
 const base = { ...adminBase, tags: ['sources'] } as const;
 
 export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>[] {
@@ -104,13 +103,15 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     summary: 'List refused deliveries of a source with their reasons, newest first',
     description:
       'Authentic ones, as far as they are not more than 10,000, and the newest 100 of which no signature was verified. ' +
-      'Nothing of their bodies is shown.',
+      'Nothing of their bodies is shown. The sender was told nothing but the status.',
     params,
     filters: {
-      code: Type.Optional(lineOfText({ min: 1, max: 64 })),
+      code: Type.Optional({
+        ...lineOfText({ min: 1, max: 64 }),
+        description: 'Only with this problem code, such as PAYLOAD_TOO_LARGE.',
+      }),
       reason: Type.Optional(Reason),
-      from: timeFilter,
-      to: timeFilter,
+      ...period,
     },
     errors: ['NOT_FOUND'],
     name: 'refused',
@@ -129,7 +130,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     operationId: 'countRefusedDeliveries',
     summary: 'Count refused deliveries of a source, and conflicts, by code and reason',
     params,
-    query: Type.Object(range, { additionalProperties: false }),
+    query: Type.Object(period, { additionalProperties: false }),
     responses: { 200: { description: 'The counts, in whole minutes.', schema: listOf(CountRow) } },
     errors: ['NOT_FOUND'],
     async handler({ params: { networkId, sourceId }, query }) {
@@ -150,7 +151,8 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     description:
       'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once, ' +
       'however often this is called and whatever its sender repeats: once it is done, the answer is that outcome and ' +
-      'its event again. 409 where its body is not kept, with the reason in `detail`.',
+      'its event again. 409 where its body is not kept, with the reason in `detail`: only a source with ' +
+      '`keepRefusedHours` keeps deliveries, from then on.',
     params: Type.Object({ networkId: IdText, sourceId: IdText, refusedId: IdText }),
     body: closedObject({}),
     bodyOptional: true,

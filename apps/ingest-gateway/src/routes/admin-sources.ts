@@ -112,7 +112,8 @@ function changingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
   const patch = adminRoute({
     ...changing,
     tags,
-    summary: 'Change a source; null resets a setting to the default of the scheme. Rotating a secret takes two changes',
+    summary: 'Change name or settings of a source, or enable or disable it',
+    description: 'Null resets a setting to the default of the scheme. Rotating a secret takes two changes.',
     body: SourceChangeBody,
     errors: ['UNKNOWN_CHANNEL'],
     async handler(context) {
@@ -164,7 +165,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
   const list = listRoute({
     ...listing,
     tags,
-    summary: 'List sources, newest first',
+    summary: 'List the sources of a network, newest first',
     boundTo: ['networkId'],
     holder: ({ networkId }) => findNetwork(ports.networks, networkId),
     rows: ({ networkId, ...page }) => ports.sources.list(networkId, page),
@@ -175,7 +176,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
   const get = adminRoute({
     ...reading,
     tags,
-    summary: 'Read a source',
+    summary: 'Read a source, without its secrets',
     handler: async ({ params }) => found(await findSource(ports, params.networkId, params.sourceId)),
   });
   const deliveries = listRoute({

@@ -28,7 +28,10 @@ export const NewSourceBody = closedObject({
   name: Source.properties.name,
   scheme: given.scheme,
   preset: Type.Optional(Preset),
-  secrets: Type.Array(closedObject(Type.Required(GivenSecret).properties), secretsRange),
+  secrets: Type.Array(closedObject(Type.Required(GivenSecret).properties), {
+    ...secretsRange,
+    description: 'Each with a name and the value that the sender has; a public key where the scheme has one.',
+  }),
   enabled: given.enabled,
   ...GivenSettings.properties,
 });

@@ -17,9 +17,9 @@ const Email = Type.String({
 });
 /** Either issuer and subject, or the e-mail address to invite. */
 export const NewIdentity = closedObject({
-  issuer: Optional(Issuer),
-  subject: Optional(Subject),
-  email: Optional(Email),
+  issuer: Optional({ ...Issuer, description: 'The issuer, exactly as in its tokens.' }),
+  subject: Optional({ ...Subject, description: 'The subject in its tokens.' }),
+  email: Optional({ ...Email, description: 'An address verified by a configured provider.' }),
 });
 type NewIdentity = Static<typeof NewIdentity>;
 

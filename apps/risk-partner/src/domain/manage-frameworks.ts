@@ -18,7 +18,9 @@ export const ListedFramework = named('ListedFramework', Type.Omit(Framework, ['r
 type ListedFramework = Static<typeof ListedFramework>;
 
 const requirements = Type.Array(named('NewRequirement', closedObject(requirement)), { minItems: 1, maxItems: 2000 });
-export const NewFramework = newOf({ ...framework, requirements }, ['name', 'version', 'requirements']);
+const name = { ...Title, description: 'Its name.' };
+const version = { ...Short, description: 'Its edition.' };
+export const NewFramework = newOf({ ...framework, name, version, requirements }, ['name', 'version', 'requirements']);
 type NewFramework = Static<typeof NewFramework>;
 
 export interface FrameworkStore {

@@ -11,7 +11,7 @@ import type { AuditEntry } from './resource-ports.ts';
 const org = { id: Text, name: Title, createdAt: Time };
 export const Org = named('Org', Type.Object(shown(org)));
 export type Org = Static<typeof Org>;
-export const NewOrg = newOf(org, ['name']);
+export const NewOrg = newOf({ ...org, name: { ...Title, description: 'Its name.' } }, ['name']);
 
 const PersonKind = enumOf('PersonKind', ['human', 'machine']);
 export const Roles = Type.Array(Role, { uniqueItems: true });
@@ -29,7 +29,8 @@ const person = {
 export const Person = named('Person', Type.Object(shown(person)));
 export type Person = Static<typeof Person>;
 const { orgId: _orgId, ...asked } = person;
-export const NewPerson = newOf({ ...asked, scope: NewScope }, ['name', 'kind']);
+const name = { ...Title, description: 'The name of the person.' };
+export const NewPerson = newOf({ ...asked, name, scope: NewScope }, ['name', 'kind']);
 type NewPerson = Static<typeof NewPerson>;
 
 /** A person as other members see them. */

@@ -33,6 +33,7 @@ export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCa
     adminRoute({
       ...creating,
       summary: 'Create a framework with its requirements',
+      description: 'A framework is immutable: create another one for a new edition.',
       body: NewFramework,
       errors: ['ALREADY_EXISTS', 'PERSONAL_DATA_REFUSED'],
       async handler(context) {

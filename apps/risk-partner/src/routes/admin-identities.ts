@@ -60,6 +60,7 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
       ...deleting,
       operationId: 'removeIdentity',
       summary: 'Remove an identity or an invitation; its tokens are refused from the next request on',
+      description: 'Keys of the person stay, including those created after signing in.',
       responses: { 204: { description: 'Removed, now or earlier.' } },
       async handler(context) {
         const { identityId: id, ...person } = context.params;
@@ -77,7 +78,7 @@ function unlinkedRoute({ unlinked, cursors }: Pick<AdminIdentityPorts, 'unlinked
     operationId: 'listUnlinkedIdentities',
     summary: 'List identities with valid tokens that belong to nobody, newest first; for operators only',
     description:
-      'One row for each issuer and subject whose access token was valid on the public listener in the last 24 hours, the newest 1,000. A row appears within seconds and disappears when the identity is linked.',
+      'One row for each issuer and subject whose access token was valid on the public listener in the last 24 hours, the newest 1,000. A row appears within seconds and disappears when the identity is linked, by its issuer and subject; the e-mail address is only for display.',
     name: 'unlinked identities',
     boundTo: [],
     rows: (page) => unlinked.list(page),

@@ -24,6 +24,7 @@ export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): R
     adminRoute({
       ...creating,
       summary: 'Create an organisation',
+      description: 'The service generates its id. Then add an owner, who can add everybody else.',
       body: NewOrg,
       async handler({ body, caller, requestId }) {
         const id = newId('org_');

@@ -36,7 +36,10 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
     adminRoute({
       ...creating,
       operationId: 'addPerson',
-      summary: 'Add a person to an organisation',
+      summary: 'Add a person or a machine to an organisation',
+      description:
+        'Without a role it can only call whoami. A machine of a partner (the role partner_read) reads every row that is not ' +
+        'sensitive. To call the API it needs a key.',
       body: NewPerson,
       async handler(context) {
         return created(await addPerson(ports, context.params.orgId, { person: context.body, by: context }));
@@ -53,13 +56,13 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
     }),
     adminRoute({
       ...reading,
-      summary: 'Read a person',
+      summary: 'Read a person with roles and scope',
       handler: async ({ params }) => found(await findPerson(people, params.orgId, params.personId)),
     }),
     adminRoute({
       ...deleting,
       operationId: 'removePerson',
-      summary: 'Remove a person; their keys end at once',
+      summary: 'Remove a person from an organisation; their keys end at once',
       responses: { 204: { description: 'Removed, now or earlier.' } },
       errors: ['IN_USE'],
       async handler(context) {
@@ -73,7 +76,8 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
       method: 'put',
       path: `${reading.path}/roles`,
       operationId: 'setRoles',
-      summary: 'Set the roles of a person',
+      summary: 'Set the roles of a person, from the next request on',
+      description: 'The given roles replace all others.',
       body: closedObject({ roles: Roles }),
       errors: ['IN_USE'],
       async handler(context) {
@@ -87,7 +91,8 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
       method: 'put',
       path: `${reading.path}/scope`,
       operationId: 'setScope',
-      summary: 'Set which rows a person may see',
+      summary: 'Set which rows a person may see, from the next request on',
+      description: 'What is left out is removed.',
       body: NewScope,
       async handler(context) {
         const { orgId, personId } = context.params;

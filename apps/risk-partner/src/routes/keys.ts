@@ -1,5 +1,6 @@
 import {
   adminRoute,
+  describedTerms,
   keyPosition,
   keyRoutes as routesOf,
   keyView,
@@ -28,6 +29,11 @@ export type NoGrants = Readonly<Record<string, never>>;
 
 const KeyLabel = Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\x00-\\x1f\\x7f]*$' });
 const MintBody = closedObject({ label: KeyLabel, ...rotationTerms, replaces: Optional(IdText) });
+const MintForPerson = closedObject({
+  label: { ...KeyLabel, description: 'Its purpose.' },
+  ...describedTerms,
+  replaces: Optional({ ...IdText, description: describedTerms.replaces.description }),
+});
 
 const ENDS_AT = 'The earliest of revocation and, once it was replaced, the end of the overlap; not live from then on.';
 const view = keyView<NoGrants>({
@@ -124,7 +130,8 @@ export function personKeyRoutes({ runAudited, people, ...ports }: KeysPorts & Pe
       ...of.minting,
       operationId: 'mintPersonKey',
       summary: 'Mint a key for a person; only this response contains the raw key',
-      body: MintBody,
+      description: 'A key always has the rights of its person. The same key works for MCP.',
+      body: MintForPerson,
       async handler(context) {
         const { orgId, personId } = context.params;
         const label = trimmedLabel(context.body.label);

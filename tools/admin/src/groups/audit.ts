@@ -1,4 +1,3 @@
-import { PERIOD } from '../common-rows.ts';
 import { printPages } from '../print-list.ts';
 import type { GroupRows, Row } from '../row-command.ts';
 
@@ -11,7 +10,6 @@ const printJson: NonNullable<Row['run']> = async (session, request) => {
 const auditRows = (group: string, names: { readonly id: string; readonly request: string }): GroupRows['commands'] => ({
   list: {
     operation: 'listAudit',
-    summary: 'List changes and exports, newest first',
     details:
       'PROBLEM is empty where a process of the surface wrote exactly this. no_mac, wrong_mac and unreadable name rows that ' +
       'were inserted or changed in the database; unknown_secret rows whose server secret was removed.',
@@ -19,33 +17,16 @@ const auditRows = (group: string, names: { readonly id: string; readonly request
       `sealgate ${group} list --actor admin:1f2e3d4c --limit 10`,
       `sealgate ${group} list --resource key --id key_01 --from 2030-01-01T00:00:00Z --all --json`,
     ],
-    options: {
-      '--actor <actor>': 'only by this actor',
-      '--action <action>': 'only this',
-      '--resource <resource>': 'only on this kind of resource',
-      '--id <id>': { words: 'only on the resource with this id', sets: names.id },
-      '--request <requestId>': { words: 'only in this request', sets: names.request },
-      ...PERIOD,
-    },
     columns: `AT at, ACTOR actor, ACTION action, RESOURCE resource, ID ${names.id}, REQUEST ${names.request}, PROBLEM problem`,
     none: 'There are no matching events.',
   },
   export: {
     operation: 'exportAudit',
-    summary: 'Print the events of a period as signed pages, oldest first, one page a line',
-    details:
-      'Check it offline with `sealgate-verify audit`, which also names events that are forged or missing. Events of the ' +
-      'last minute are left out.',
     examples: [`sealgate ${group} export --from 2030-03-01T00:00:00Z --to 2030-04-01T00:00:00Z`],
-    options: {
-      '--from <time>': 'from this time, RFC 3339; default: the first event',
-      '--to <time>': 'before this, RFC 3339; default: a minute ago',
-    },
     run: printPages,
   },
   keys: {
     operation: 'listAuditKeys',
-    summary: 'Print the public keys of exported pages as a JWK set',
     examples: [`sealgate ${group} keys > audit.jwks.json`],
     run: printJson,
   },

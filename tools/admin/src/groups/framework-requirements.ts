@@ -7,18 +7,15 @@ import { rowFields } from '../row-table.ts';
 
 export const createFramework: Row = {
   operation: 'createFramework',
-  summary: 'Create a framework for an organisation',
   details:
-    'Requirements are given as <id>=<title>, or in a file with a line "<id> <title>" for each, such as --requirements annex-a.txt.\n' +
-    'A framework is immutable: create another one for a new edition.',
+    'Requirements are given as <id>=<title>, or in a file with a line "<id> <title>" for each, such as --requirements annex-a.txt.',
   examples: [
     "sealgate frameworks create org_01 --name 'House rules' --framework-version 1 --requirement 'H.1=Lock the door'",
   ],
   options: {
-    '--name <text>': 'its name',
-    '--framework-version <text>': { words: 'its edition', sets: 'version' },
-    '--requirement <id=title>': { words: 'a requirement', sets: null, list: true },
-    '--requirements <file>': { words: 'a file of requirements, one per line', sets: null },
+    '--framework-version <text>': { sets: 'version' },
+    '--requirement <id=title>': { words: 'a requirement', sets: 'requirements', byCode: true, list: true },
+    '--requirements <file>': { words: 'a file of requirements, one per line', byCode: true },
   },
   complete: async (body, { given }) => {
     const { requirement = [], requirements: file } = given as { requirement?: string[]; requirements?: string };

@@ -74,8 +74,8 @@ replaces           -
 
   it.each([
     ['', "required option '--label <text>' not specified"],
-    ['--label x --permission a --no-permissions', 'Give either --permission or --no-permissions.'],
-    ['--label x --asset-type a --no-asset-types', 'Give either --asset-type or --no-asset-types.'],
+    ['--label x --permission a --no-permissions', "cannot be used with option '--no-permissions'"],
+    ['--label x --asset-type a --no-asset-types', "cannot be used with option '--no-asset-types'"],
     ['--label x --record part', 'Allowed choices are envelope, whole.'],
     ['--label x --overlap-seconds soon', 'It must be a whole number.'],
     ['--label x --rate 5', '--rate and --burst go together.'],

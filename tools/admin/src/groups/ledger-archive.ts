@@ -12,16 +12,11 @@ const MOST_STANDSTILLS = 10;
 export const archive: Row = {
   operation: 'archiveRecords',
   summary: 'Move records of a channel from the database to the archive',
-  details:
-    'Processes with the archive (LEDGER_ARCHIVE_DIR) can still read, prove, audit and erase them; ids stay taken. Only whole tiles of 256 signed records are moved. A repeated run continues where the last one stopped, and signs the archive again.',
+  details: 'A repeated run continues where the last one stopped.',
   examples: [
     'sealgate ledger archive acme.main --older-than 400',
     'sealgate ledger archive acme.main --before 1048576 --yes',
   ],
-  options: {
-    '--before <index>': 'the first index that stays in the database',
-    '--older-than <days>': { words: 'archive records older than this', sets: 'olderThanDays' },
-  },
   complete: async (body) => {
     if (Object.keys(body).length !== 1) throw new UsageError('Give either --before or --older-than.');
   },

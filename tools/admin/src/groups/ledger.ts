@@ -52,23 +52,18 @@ export const ledgerGroup: GroupRows = {
   commands: {
     channels: {
       operation: 'listChannels',
-      summary: 'List the channels with their number of records',
       columns: 'CHANNEL channel, RECORDS size',
       none: 'There are no channels.',
     },
     'checkpoint <channel>': {
       operation: 'getCheckpoint',
-      summary: 'Print the newest signed checkpoint (C2SP tlog-checkpoint)',
-      details:
-        'Save it elsewhere: only a saved checkpoint reveals a ledger restored to an older state. With --json it is {"checkpoint": "..."}.',
+      details: 'With --json it is {"checkpoint": "..."}.',
       examples: ['sealgate ledger checkpoint acme.main > checkpoint.txt'],
       run: printNote('checkpoint'),
     },
     'key <channel>': {
       operation: 'getLogKeys',
-      summary: "Print the root key's signed statement of the checkpoint keys of a channel",
-      details:
-        'With the root key pinned, it makes these keys trusted: sealgate-verify checkpoint FILE --key ROOT --statement key.txt. A policy (C2SP tlog-policy) lists them in its log lines. With --json it is {"statement": "..."}.',
+      details: 'With --json it is {"statement": "..."}.',
       examples: ['sealgate ledger key acme.main > key.txt'],
       run: printNote('statement'),
     },
@@ -85,11 +80,7 @@ export const ledgerGroup: GroupRows = {
     'recover <channel>': recover,
     'erase <channel> <recordId>': {
       operation: 'eraseRecord',
-      summary: 'Permanently remove salt and content of a record; its proofs stay valid',
-      details:
-        'The log then proves that something was written and when, but no longer what. The reason is stored in the audit log.',
       examples: ["sealgate ledger erase acme.main order-7 --reason 'Request 12 of the data subject' --yes"],
-      options: { '--reason <text>': 'the reason, without personal data' },
       confirm: 'Erase the content of <recordId> in <channel>? It cannot be restored.',
       done: 'The content is erased; the proofs of the record stay valid.',
       text: recordText,

@@ -1,12 +1,11 @@
-import { LIMITS, networkLimitsText, PERIOD } from '../common-rows.ts';
+import { networkLimitsText } from '../common-texts.ts';
 import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
-import { operations } from '../operations.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
 import type { GroupRows, Row } from '../row-command.ts';
 import { cellText, type Format, grantText, printable, rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
-import { SECRET_FILE, secretFrom, SIGNATURE, withOthers } from './source-signature.ts';
+import { secretFrom, withOthers } from './source-signature.ts';
 
 const secretIds: Format = (value) =>
   Array.isArray(value) ? value.map((one) => (isObject(one) ? textOf(one['id']) : '')).join(', ') : cellText(value);
@@ -14,21 +13,15 @@ const secretIds: Format = (value) =>
 const sourceText = (row: JsonObject): string =>
   rowFields(row, { secrets: secretIds, allowedTypes: grantText, limits: networkLimitsText });
 
-const SETTINGS: OptionRows = {
-  '--channel <name>': "the channel of its records (default: the network's first)",
-  '--type <type>': 'the type of every record',
-  '--type-from <place>': 'source of the type: header:<name> or a JSON pointer',
-  '--delivery-id-from <place>': 'source of the delivery id',
-  '--id-from <place>': 'source of the record id, and of the delivery id where nothing else names it',
-  '--owner-from <place>': 'source of the record owner',
-  '--tolerance-seconds <n>': 'allowed clock skew of a signed timestamp (default: 300)',
-  '--allowed-type <type>': 'a type it may deliver (default: all)',
-  '--max-bytes <n>': 'the largest body, 1048576 to 26214400 (default: 1048576)',
-  '--keep-refused-hours <n>': 'keep refused deliveries, encrypted, to process them again (default: 0)',
-  '--settings <file>': { words: 'members as JSON, in place of options', sets: null },
-  ...SIGNATURE,
-  ...LIMITS,
+const SECRET_FILE: OptionRows = {
+  '--secret-file <file>': {
+    words: 'the secret from the sender, or its public key; by default one is generated',
+    sets: 'secrets',
+    byCode: true,
+  },
 };
+
+const SETTINGS: OptionRows = { '--settings <file>': { words: 'members as JSON, in place of options', sets: null } };
 
 interface FileOptions {
   readonly settings?: string;
@@ -45,10 +38,6 @@ function addSettings(body: JsonMembers, { settings }: FileOptions, replaced: rea
     if (replaced.includes(name) || body[name] === undefined) body[name] = value;
 }
 
-/** Senders whose scheme and settings the service knows: a preset is one of them, or a scheme. */
-const { preset, scheme } = operations['ingest-gateway']?.['createSource']?.body ?? {};
-const SENDERS = preset?.choices?.filter((name) => scheme?.choices?.includes(name) !== true) ?? [];
-
 const create: Row = {
   operation: 'createSource',
   summary: 'Create a source; a generated secret is shown only once',
@@ -62,16 +51,14 @@ const create: Row = {
     'sealgate sources create acme --name Orders --scheme standard-webhooks --allowed-type order.paid --id-from /data/id',
   ],
   options: {
-    '--name <text>': 'a display name',
-    '--preset <sender>': { words: `the sender: ${SENDERS.join(', ')}; or a scheme`, conflicts: ['scheme'] },
-    '--scheme <scheme>': '<choices>',
-    '--secret-id <id>': { words: 'the name of the secret', sets: null, default: 'k1' },
+    '--secret-id <id>': { words: 'the name of the secret', sets: 'secrets', byCode: true, default: 'k1' },
     ...SECRET_FILE,
     ...SETTINGS,
   },
   complete: async (body, { session, given }) => {
     const sender = body['preset'] ?? body['scheme'];
-    if (sender === undefined) throw new UsageError('Either --preset or --scheme is needed.');
+    if (sender === undefined || (body['preset'] !== undefined && body['scheme'] !== undefined))
+      throw new UsageError('Either --preset or --scheme is needed.');
     rejectHidden(session, given);
     const { value, shown } = secretOf(given, textOf(sender));
     body['secrets'] = [{ id: textOf((given as FileOptions).secretId), value }];
@@ -100,18 +87,15 @@ This is the only time that the secret is shown: give it to the sender now. Nobod
 
 const change: Row = {
   operation: 'changeSource',
-  summary: 'Change name or settings of a source, or enable or disable it',
   details:
-    'A null member in the file of --settings is reset to the default of the scheme. With an option of the signature or\n' +
-    'token the source is read first, because a change lists all of their members.',
+    'With an option of the signature or token the source is read first, because a change lists all of their members.',
   examples: [
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --disable',
     'sealgate sources change acme src_AAAAAAAAAAAAAAAAAAAAAA --allowed-type push --allowed-type release',
   ],
   options: {
-    '--name <text>': 'a display name',
     '--enable': { words: 'accept its deliveries', sets: 'enabled', to: true },
-    '--disable': { words: 'reject its deliveries with 404', sets: 'enabled', to: false, conflicts: ['enable'] },
+    '--disable': { words: 'reject its deliveries with 404', sets: 'enabled', to: false },
     ...SETTINGS,
   },
   complete: async (body, { session, given, path }) => {
@@ -132,9 +116,10 @@ const addSecret: Row = {
   readsFirst: true,
   examples: ['sealgate sources add-secret acme src_AAAAAAAAAAAAAAAAAAAAAA --secret-id k2'],
   options: {
-    '--secret-id <id>': { words: 'the name of the secret', sets: null, required: true },
+    '--secret-id <id>': { words: 'the name of the secret', sets: 'secrets', byCode: true, required: true },
     ...SECRET_FILE,
   },
+  only: true,
   complete: async (body, { session, given, path }) => {
     const options: FileOptions = given;
     rejectHidden(session, options);
@@ -152,7 +137,7 @@ const removeSecret: Row = {
   details: CHANGE_OF_SECRETS,
   readsFirst: true,
   examples: ['sealgate sources remove-secret acme src_AAAAAAAAAAAAAAAAAAAAAA k1 --yes'],
-  options: {},
+  only: true,
   complete: async (body, { session, args: [, , secretId = ''], path }) => {
     const secrets = idsOf((await session.api.json({ method: 'GET', path })).value);
     if (!secrets.some(({ id }) => id === secretId)) throw new UsageError(`The source has no secret ${secretId}.`);
@@ -179,38 +164,28 @@ export const sources: GroupRows = {
   commands: {
     'list <networkId>': {
       operation: 'listSources',
-      summary: 'List the sources of a network, newest first',
       columns: 'SOURCE sourceId, NAME name, SCHEME scheme, SECRETS secrets, ENABLED enabled, CREATED createdAt',
       cells: { secrets: secretIds },
       none: 'The network has no sources.',
     },
-    'get <networkId> <sourceId>': {
-      operation: 'getSource',
-      summary: 'Read a source, without its secrets',
-    },
+    'get <networkId> <sourceId>': { operation: 'getSource' },
     'create <networkId>': create,
     'change <networkId> <sourceId>': change,
     'add-secret <networkId> <sourceId>': addSecret,
     'remove-secret <networkId> <sourceId> <secretId>': removeSecret,
     'deliveries <networkId> <sourceId>': {
       operation: 'listSourceDeliveries',
-      summary: 'List the outcomes of the last deliveries to a source, newest first',
       columns:
         'AT at, OUTCOME outcome, CODE code, REASON reason, DELIVERIES deliveries, TYPES types, EVENT eventId, REQUEST requestId',
       none: 'There are no recent deliveries.',
     },
     'refused <networkId> <sourceId>': {
       operation: 'listRefusedDeliveries',
-      details: 'The sender was told nothing but the status. SKEW: seconds by which the clock of the sender is ahead.',
       examples: [
         'sealgate sources refused acme src_AAAAAAAAAAAAAAAAAAAAAA',
         'sealgate sources refused acme src_AAAAAAAAAAAAAAAAAAAAAA --reason clock-skew --all',
       ],
-      options: {
-        '--code <code>': 'only with this problem code, such as PAYLOAD_TOO_LARGE',
-        '--reason <reason>': 'only for this reason, such as no-matching-secret',
-        ...PERIOD,
-      },
+      details: 'SKEW: seconds by which the clock of the sender is ahead.',
       columns:
         'REFUSED refusedId, AT at, CODE code, REASON reason, SKEW skewSeconds, HEADER header, POINTER pointer, DETAIL detail, ' +
         'BYTES bodyBytes, DELIVERY deliveryId, KEPT UNTIL keptUntil, OUTCOME outcome',
@@ -224,22 +199,16 @@ export const sources: GroupRows = {
     },
     'process <networkId> <sourceId> <refusedId>': {
       operation: 'processRefusedDelivery',
-      details:
-        'Every check is made anew; the timestamp is compared with the time at which it was received. It is written once,\n' +
-        'however often this is called and whatever its sender repeats: the first outcome is shown again. Only a source\n' +
-        'with --keep-refused-hours keeps deliveries, from then on.',
       examples: ['sealgate sources process acme src_AAAAAAAAAAAAAAAAAAAAAA rfd_0190b6a7c0de7000800000000000000a --yes'],
       confirm: 'Process the delivery <refusedId> again? The record that it writes stays.',
       exit: isRefused,
     },
     'test <networkId> <sourceId>': {
       operation: 'testSource',
-      summary: 'Sign and process a sample delivery; the record it writes stays',
       exit: isRefused,
     },
     'delete <networkId> <sourceId>': {
       operation: 'deleteSource',
-      summary: 'Delete a source and its secrets; its records stay',
       examples: ['sealgate sources delete acme src_AAAAAAAAAAAAAAAAAAAAAA --yes'],
       confirm: 'Delete the source <sourceId>? Its sender then gets 404.',
       done: 'The source <sourceId> is deleted. Its records stay in the ledger.',
