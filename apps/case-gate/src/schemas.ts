@@ -48,5 +48,5 @@ export const VenueIds = Type.Array(
 export const DEFAULT_ENVIRONMENT = 'live';
 export const OptionalEnvironment = Type.Optional({
   ...Environment,
-  description: `The environment; default ${DEFAULT_ENVIRONMENT}, but a key is found in any.`,
+  description: `The environment; default ${DEFAULT_ENVIRONMENT}.`,
 });

@@ -25,10 +25,8 @@ export interface JsonAnswer {
  */
 export interface AdminApi {
   json(call: Call): Promise<JsonAnswer>;
-  /** A plain text response. */
+  /** A plain text response, or an empty one. */
   text(call: Call): Promise<string>;
-  /** A call whose response has no body. */
-  nothing(call: Call): Promise<void>;
 }
 
 export function adminApi(connection: Connection, timeoutMs: number): AdminApi {
@@ -41,9 +39,6 @@ export function adminApi(connection: Connection, timeoutMs: number): AdminApi {
       return { text, value };
     },
     text: send,
-    nothing: async (call) => {
-      await send(call);
-    },
   };
 }
 
@@ -112,19 +107,25 @@ const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The body as text. @throws UnreachableError if it is larger than any response of an admin API, or not UTF-8. */
 export async function readAnswer(response: Response): Promise<string> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > ANSWER_MAX_BYTES) throw new UnreachableError('The response is larger than any of an admin API.');
-    chunks.push(chunk);
-  }
+  const bytes = await boundedBody(response, ANSWER_MAX_BYTES);
+  if (bytes === undefined) throw new UnreachableError('The response is larger than any of an admin API.');
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new UnreachableError('The response is not UTF-8 text, so it is not from an admin API.');
   }
+}
+
+/** The body; undefined if it is larger. */
+export async function boundedBody(response: Response, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Errors after which nothing can have been sent. */

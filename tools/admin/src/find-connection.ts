@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode, UsageError } from './errors.ts';
 import { isObject, type JsonObject, parseJson } from './json-object.ts';
+import { readNamed } from './read-named.ts';
 
 /** Address and token of an admin API. */
 export interface Connection {
@@ -161,7 +162,9 @@ const FILE_MAX_BYTES = 1024 * 1024;
 
 /** @throws UsageError if the file cannot be read or is something else. */
 function readDevFile(path: string): DevFile {
-  const value = parseJson(readText(path));
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > FILE_MAX_BYTES)
+    throw new UsageError(`${path} is too large to be a file of \`npm start\`.`);
+  const value = parseJson(readNamed(path).toString());
   if (!isObject(value)) throw new UsageError(`${path} is not a JSON object, so it is not a file of \`npm start\`.`);
   const { adminToken, surfaces } = value;
   return {
@@ -197,15 +200,4 @@ function adminUrlsOf(surfaces: JsonObject): Map<string, string> {
     if (typeof adminUrl === 'string') urls.set(name, adminUrl);
   }
   return urls;
-}
-
-function readText(path: string): string {
-  try {
-    const { size } = statSync(path);
-    if (size > FILE_MAX_BYTES) throw new UsageError(`${path} is too large to be a file of \`npm start\`.`);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`${path} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
-  }
 }

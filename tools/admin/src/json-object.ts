@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { AppError } from '@sealgate/errors';
 import { type JsonValue, parseStrict } from '@sealgate/json';
-import { errorCode, UsageError } from './errors.ts';
+import { UsageError } from './errors.ts';
+import { readNamed } from './read-named.ts';
 
 export type JsonObject = { readonly [member: string]: JsonValue };
 
@@ -30,12 +29,7 @@ export function parseJson(text: string): JsonValue | undefined {
  * reach the API for rejection. @throws UsageError.
  */
 export function readJsonFile(path: string): JsonValue {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(resolve(path));
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
-  }
+  const bytes = readNamed(path);
   try {
     return parseStrict(bytes);
   } catch (error) {

@@ -127,7 +127,8 @@ function optionOf(flags: string, row: OptionRow, field: Field | undefined): Opti
 }
 
 /** What the document says, as in `sha1 or sha256; default sha1`. Commander lists the choices that it checks. */
-export function wordsOf({ description = '', type, choices = [] }: Field, isChecked = false): string {
+export function wordsOf({ description = '', type, choices: given = [] }: Field, isChecked = false): string {
+  const choices = given.map((choice) => (/\w/.test(choice) ? choice : `"${choice}"`));
   const named = choices.length === 0 || isChecked ? '' : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
   // An acronym stays as it is.
   const words = description.replace(/\.$/, '').replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());

@@ -137,8 +137,7 @@ async function sentBy(row: Row, usage: string, args: string[], given: object): P
   const answer = { text: '{"a":1}', value: { a: 1 } };
   const api = {
     json: async (call: Call) => (sent.push(call), answer),
-    text: async () => '',
-    nothing: async (call: Call) => void sent.push(call),
+    text: async (call: Call) => (sent.push(call), ''),
   };
   const quiet = {
     out: () => {},
@@ -173,7 +172,7 @@ describe('a row with nothing but its operation', () => {
     expect(helpOf('confirmSubject', 'confirm <subjectRef>')).toEqual([
       '--record-version <n> | the version of the record that the operator reviewed | mandatory',
       '--reason <text> | the reason, stored in the record and the audit log | mandatory',
-      '--environment <name> | the environment; default live, but a key is found in any',
+      '--environment <name> | the environment; default live',
     ]);
     expect(helpOf('mintKey', 'mint')).toEqual([
       '--label <text> | its purpose | mandatory',

@@ -168,7 +168,7 @@ async function send(
   if (row.run !== undefined) return row.run(session, request, args, given);
   if (columns !== undefined) return printList(session, { ...request, columns: columnsOf(columns, cells), none }, given);
   if (operation.answer === 'nothing') {
-    await session.api.nothing(request);
+    await session.api.text(request);
     session.say(told.trimEnd());
     return undefined;
   }

@@ -1,16 +1,12 @@
 import type { AdminApi, JsonAnswer } from './admin-api.ts';
 import type { JsonObject } from './json-object.ts';
 import { UsageError } from './errors.ts';
+import type { Surroundings } from './find-connection.ts';
 
 /** The command line's view of the process that runs it. */
-export interface CliContext {
+export interface CliContext extends Surroundings {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths are resolved against it, and `.sealgate/dev.json` is searched from here upwards. */
-  readonly directory: string;
-  /** The user's id; undefined if the system has none. */
-  readonly uid: number | undefined;
   /** Asks on the terminal; undefined without one. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly pause: (ms: number) => Promise<void>;

@@ -21,6 +21,8 @@ const view = keyView<KeyGrants>({
   rawKey: 'Returned only once.',
 });
 
+const IN_ANY = 'The key is found in any environment, unless one is named.';
+
 export interface AdminKeysPorts extends AdminPorts {
   readonly keys: SignedKeys;
 }
@@ -39,7 +41,7 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         }),
       ),
   });
-  /** A key is found in any environment unless one is named. The ledger may know a key whose row is gone. */
+  /** The ledger may know a key whose row is gone. */
   const environmentOfId = async (id: string, { environment }: { readonly environment?: string }) =>
     environment ?? (await ports.keys.environmentOf(id)) ?? DEFAULT_ENVIRONMENT;
   return [
@@ -59,12 +61,14 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     }),
     adminRoute({
       ...of.reading,
+      description: IN_ANY,
       query: EnvironmentQuery,
       handler: async ({ params: { id }, query }) => of.get(await environmentOfId(id, query), id),
     }),
     adminRoute({
       ...of.revoking,
       summary: 'Revoke a key permanently, from the next request on; its predecessor and successor stay valid',
+      description: IN_ANY,
       query: EnvironmentQuery,
       async handler(context) {
         const { id } = context.params;

@@ -6,9 +6,10 @@ import {
   adminRoute,
   listRoute,
   period,
+  periodText,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import { closedObject, enumOf, instantText, lineOfText, listOf, named, type Route } from '@sealgate/http';
+import { closedObject, enumOf, lineOfText, listOf, named, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
@@ -130,7 +131,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
     operationId: 'countRefusedDeliveries',
     summary: 'Count refused deliveries of a source, and conflicts, by code and reason',
     params,
-    query: Type.Object(period, { additionalProperties: false }),
+    query: Type.Object(periodText, { additionalProperties: false }),
     responses: { 200: { description: 'The counts, in whole minutes.', schema: listOf(CountRow) } },
     errors: ['NOT_FOUND'],
     async handler({ params: { networkId, sourceId }, query }) {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
+import { readNamed } from '../read-named.ts';
 import type { Row } from '../row-command.ts';
 import { rowFields } from '../row-table.ts';
 
@@ -29,12 +28,8 @@ export const createFramework: Row = {
 };
 
 function linesOf(file: string): string[] {
-  try {
-    const lines = readFileSync(resolve(file), 'utf8').split('\n');
-    return lines.map((line) => line.trim()).filter((line) => line !== '');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read.`, { cause: error });
-  }
+  const lines = readNamed(file).toString().split('\n');
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
 function parted(text: string, between: string): { id: string; title: string } {

@@ -14,6 +14,7 @@ import {
   tileWidth,
 } from '@sealgate/merkle';
 import { Option } from 'commander';
+import { boundedBody } from '../admin-api.ts';
 import type { CodeCommand } from '../command-spec.ts';
 import { errorCode, EXIT_CODES, UnreachableError, UnwritableError, UsageError } from '../errors.ts';
 
@@ -199,7 +200,11 @@ async function fetchFile({ url, bearer }: Copying, path: string, maxBytes: numbe
   try {
     const headers = bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` };
     response = await fetch(from, { headers, redirect: 'error', signal: AbortSignal.timeout(FETCH_WITHIN_MS) });
-    if (response.ok) return await bodyOf(response, maxBytes, from);
+    if (response.ok) {
+      const body = await boundedBody(response, maxBytes);
+      if (body === undefined) throw new ExportError(`${from} is larger than ${maxBytes} bytes.`);
+      return body;
+    }
   } catch (cause) {
     if (cause instanceof ExportError) throw cause;
     throw new UnreachableError(`${from} cannot be fetched.`, { cause });
@@ -210,17 +215,6 @@ async function fetchFile({ url, bearer }: Copying, path: string, maxBytes: numbe
       ? ': its entries are not served. A ledger peer serves them if its mappings serve the whole channel, or PUBLIC_LOG names it'
       : '';
   throw new ExportError(`${from} was answered with ${response.status}${why}. A later run continues.`);
-}
-
-async function bodyOf(response: Response, maxBytes: number, from: string): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > maxBytes) throw new ExportError(`${from} is larger than ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 async function writeTiles(dir: string, tiles: readonly Tile[]): Promise<void> {

@@ -251,9 +251,7 @@ function statusText({ processes, secrets, accepted }: Report): string {
     const role = makes > 0 ? `${makes} use it, ${checks} accept it` : `${checks} accept it`;
     const last = makes === 0 && lastMadeAt !== null ? `, last used at ${lastMadeAt}` : '';
     const needs = secret.needs.map((need) => `\n  needed for ${needText(need)}`).join('');
-    return (
-      printableLine(`${id}: of ${processes.length} processes ${role}${last}`) + needs.replaceAll(/[^\n]+/g, printable)
-    );
+    return printable(`${id}: of ${processes.length} processes ${role}${last}`) + needs.replaceAll(/[^\n]+/g, printable);
   });
   for (const { variable, id, accepts, unaware, lastUsedAt } of accepted) {
     const used = lastUsedAt === null ? 'never used' : `last used at ${lastUsedAt}`;
@@ -261,8 +259,6 @@ function statusText({ processes, secrets, accepted }: Report): string {
   }
   return lines.length === 0 ? 'No process has reported yet.\n' : `${lines.join('\n')}\n`;
 }
-
-const printableLine = (text: string): string => printable(text);
 
 function verdictText(
   faults: readonly string[],

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { errorCode, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { JsonMembers } from '../option-rows.ts';
+import { readNamed } from '../read-named.ts';
 
 /** A change needs the whole signature or token: adds the members that the source has. */
 export function withOthers(body: JsonMembers, source: JsonObject): void {
@@ -38,15 +37,9 @@ export function secretFrom(
     const value = text.toString('base64url');
     return { value: BASIC.has(preset) ? `sealgate:${value}` : value, isNew: true };
   }
-  const value = secretIn(secretFile);
+  const value = readNamed(secretFile)
+    .toString()
+    .replace(/\r?\n$/, '');
   if (value === '') throw new UsageError(`${secretFile} is empty: it must hold the secret.`);
   return { value, isNew: false };
-}
-
-function secretIn(file: string): string {
-  try {
-    return readFileSync(resolve(file), 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read (${errorCode(error) ?? String(error)}).`, { cause: error });
-  }
 }
