@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
 import { expectWritten } from './harness/answers.ts';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
+import { boundMs } from './harness/scale.ts';
 import { sender } from './harness/sender.ts';
 
 let setup: ContractSetup;
@@ -113,7 +114,7 @@ it('five clients of one token may connect; a stop of the process ends all stream
   });
   const begun = performance.now();
   expect(await setup.gateway.stop()).toBe(0);
-  expect(performance.now() - begun).toBeLessThan(8_000);
+  expect(performance.now() - begun).toBeLessThan(boundMs(8_000));
   for (const { messages, ended } of all.slice(1)) {
     await until(() => ended());
     expect(messages().at(-1)).toMatchObject({ event: 'end', data: { reason: 'the process stops' } });

@@ -3,6 +3,7 @@ import { until } from '@sealgate/testing';
 import { judgeAssets } from './harness/asset-load.ts';
 import { deliver, type AssetOrder } from './harness/asset-orders.ts';
 import { gaugeOf, journalledBy, type FabricStage } from './harness/fabric-stage.ts';
+import { boundMs } from './harness/scale.ts';
 
 const storyTimeoutMs = 180_000;
 /** After this time another process has taken over the work of a dead one: the journal first, the request last. */
@@ -92,7 +93,7 @@ export function crashStories(stageOf: () => FabricStage): void {
         const tookMs = performance.now() - startedAt;
         if (!isNext) await peer.start();
         expect(fates.map(({ outcome }) => outcome)).toEqual(TYPES.map(() => 'written'));
-        expect(tookMs).toBeLessThan(withinMs);
+        expect(tookMs).toBeLessThan(boundMs(withinMs));
         process.stdout.write(`${who}: ${Math.round(tookMs)} ms\n`);
         await stage.settled();
         await judgeAssets(stage, order.assets[0]!.id.replace(/-[a-z]+$/, ''), fates);

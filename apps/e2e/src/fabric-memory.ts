@@ -3,7 +3,7 @@ import type { FabricStage } from './harness/fabric-stage.ts';
 import { inParallel } from './harness/in-parallel.ts';
 import { canSeeProcesses } from './harness/postgres-processes.ts';
 import { residentBytes } from './harness/process-usage.ts';
-import { scaled } from './harness/scale.ts';
+import { boundMs, scaled } from './harness/scale.ts';
 
 const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
 const requests = scaled({ full: 3_000, quick: 384 });
@@ -20,7 +20,10 @@ export function memoryStory(stageOf: () => FabricStage): void {
         JSON.stringify({ assets: [{ id: `${tag}-heap-${at}`, type: 'asset', data: { x: 'x'.repeat(assetBytes) } }] });
       const askAll = (from: number): Promise<number[]> =>
         inParallel(64, requests, async (at) => {
-          const { status } = await setup.ask('POST', '/api/assets', { body: body(from + at) });
+          const { status } = await setup.ask('POST', '/api/assets', {
+            body: body(from + at),
+            timeoutMs: boundMs(20_000),
+          });
           return status;
         });
       await network.peer.kill();

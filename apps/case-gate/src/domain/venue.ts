@@ -1,5 +1,15 @@
 import { Type } from '@sinclair/typebox';
-import { answered, changeOf, closedObject, Environment, Name, named, OptionalEnvironment, Time, VenueId } from '../schemas.ts';
+import {
+  answered,
+  changeOf,
+  closedObject,
+  Environment,
+  Name,
+  named,
+  OptionalEnvironment,
+  Time,
+  VenueId,
+} from '../schemas.ts';
 import type { RecordOf } from './model.ts';
 import type { RecordedKind } from './signed-row.ts';
 

@@ -5,8 +5,11 @@ import { residentBytes } from '../harness/process-usage.ts';
 import { boundMs, isFull, scaled } from '../harness/scale.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-/** Measured here: 107 to 115, and 92 alone just after the start. The target of 100 is not met. */
-const IDLE_MAX_MIB = 128;
+/**
+ * Measured here: 107 to 115, and 92 alone just after the start. The target of 100 is not met. Beside other tests the
+ * garbage of the start is collected later.
+ */
+const IDLE_MAX_MIB = scaled({ full: 128, quick: 160 });
 const CPU_MAX_MS = 0.7;
 const MIN_PER_SECOND = 1_000;
 const AT_ONCE = 32;

@@ -4,6 +4,8 @@ import { UserError } from '../start/user-error.ts';
 export interface Posted {
   readonly status: number;
   readonly members: Readonly<Record<string, unknown>>;
+  /** Whether an earlier attempt was answered 503: it may have had its effect. */
+  readonly mayRepeat: boolean;
 }
 
 const deadlineMs = 15_000;
@@ -14,16 +16,18 @@ export async function postPatiently(
   url: string,
   { headers, body, method = 'POST' }: { headers: Readonly<Record<string, string>>; body: object; method?: string },
 ): Promise<Posted> {
+  let mayRepeat = false;
   for (let tries = 1; ; tries += 1) {
     const { status, retryAfter, members } = await send(url, { headers, body, method });
-    if (status !== 429 && status !== 503) return { status, members };
+    if (status !== 429 && status !== 503) return { status, members, mayRepeat };
+    mayRepeat ||= status === 503;
     if (tries === mostTries) throw refused(members);
     await delay(retryAfter * 1000);
   }
 }
 
 /** @throws UserError for an unsuccessful response. */
-export function expectMade({ status, members }: Posted): Posted['members'] {
+export function expectMade({ status, members }: Pick<Posted, 'status' | 'members'>): Posted['members'] {
   if (status < 300) return members;
   throw refused(members);
 }
