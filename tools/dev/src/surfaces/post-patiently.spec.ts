@@ -4,7 +4,9 @@ import { afterEach, expect, it } from '@jest/globals';
 import { postPatiently } from './post-patiently.ts';
 
 let server: Server | undefined;
-afterEach(() => server?.close());
+afterEach(() => {
+  server?.close();
+});
 
 /** Posts to an API that gives these answers in turn. */
 async function posted(...statuses: readonly number[]) {
