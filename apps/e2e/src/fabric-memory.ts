@@ -5,7 +5,7 @@ import { canSeeProcesses } from './harness/postgres-processes.ts';
 import { residentBytes } from './harness/process-usage.ts';
 import { boundMs, scaled } from './harness/scale.ts';
 
-const storyTimeoutMs = scaled({ full: 600_000, quick: 120_000 });
+const storyTimeoutMs = scaled({ full: 600_000, quick: 360_000 });
 const requests = scaled({ full: 3_000, quick: 384 });
 /** Large enough that retained requests stand out from the usual growth of a heap. */
 const assetBytes = 512 * 1024;

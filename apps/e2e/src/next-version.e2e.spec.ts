@@ -7,12 +7,13 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { approvedSubject, askGate, doorAnswer, gateSetup } from './harness/gate-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
-import { install } from './harness/installation.ts';
+import { install, outOfReach } from './harness/installation.ts';
 import { callers, nextVersion, type Ask } from './harness/next-version.ts';
 import { peerSetup } from './harness/peer-setup.ts';
 import { askRisk, riskSetup } from './harness/risk-setup.ts';
 import { sender } from './harness/sender.ts';
 import type { SurfaceSetup } from './harness/surface-setup.ts';
+import { newSecret, newSource, sendGithub } from './harness/webhook-sender.ts';
 
 let postgres: ThrowawayPostgres;
 beforeAll(async () => {
@@ -129,11 +130,17 @@ const stories: Record<string, (url: string) => Promise<Story>> = {
       );
       return `record ${status}`;
     };
+    const secret = newSecret();
+    const { path } = await newSource(setup.admin, networkId, { secret, limits: outOfReach });
+    const delivers: Ask = async (at) => {
+      const sent = { secret, deliveryId: freshId(), body: '{}' };
+      return `delivery ${(await sendGithub(at.public, path, sent)).status}`;
+    };
     const paths = ['/networks', `/networks/${networkId}/keys`, `/networks/${networkId}/sources`, '/events', '/audit'];
     return {
       setup,
-      asks: [writes, ...lists(setup, paths)],
-      answers: ['record 200', ...paths.map((path) => `${path} 200`)],
+      asks: [writes, delivers, ...lists(setup, paths)],
+      answers: ['record 200', 'delivery 200', ...paths.map((path) => `${path} 200`)],
     };
   },
 };

@@ -87,7 +87,7 @@ describe('A write with several faults is refused for the one that comes first', 
 describe('Authentication', () => {
   let setup: PeerSetup;
   beforeAll(async () => {
-    setup = await peerSetup({ env: { RATE_PER_SECOND: '100', RATE_BURST: '200' } });
+    setup = await peerSetup({ env: { RATE_PER_SECOND: '10', RATE_BURST: '200' } });
   }, setupTimeoutMs);
   afterAll(() => setup.stop());
 

@@ -59,7 +59,7 @@ describe(`Behind ${hasPgBouncer ? 'PgBouncer in transaction mode' : 'a stand-in 
     async () => {
       const other = await migratedPostgres('case-gate');
       const between = await (hasPgBouncer ? pgBouncer : transactionPooler)(other.url);
-      const setup = await gateSetup({ postgres: other, env: { DATABASE_URL: between.url } });
+      const setup = await gateSetup({ postgres: other, env: { DATABASE_URL: between.url, GATE_DEADLINE_MS: '5000' } });
       try {
         const asked = Array.from({ length: 100 }, (_, n) =>
           askGate(setup, ['POST', '/v1/gate/check'], { body: { subject_ref: `subj_${n}`, venue_id: 'hall' } }),

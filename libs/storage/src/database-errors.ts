@@ -126,6 +126,14 @@ export function refusalCode(error: unknown): string | undefined {
   return undefined;
 }
 
+/** SQLSTATE; P2034 is Prisma's. */
+const DEADLOCK: ReadonlySet<unknown> = new Set(['40P01', 'P2034']);
+
+/** Whether the database undid a transaction because it and another one, such as a migration, waited for each other. */
+export function isDeadlock(error: unknown): boolean {
+  return causesOf(error).some(({ code, originalCode }) => DEADLOCK.has(code) || DEADLOCK.has(originalCode));
+}
+
 /**
  * Codes of Prisma (error reference) for a server that cannot be reached, a connection that was lost, and a transaction
  * that did not begin in time or was cut off. ETIMEDOUT: our deadline, which its adapter does not know.

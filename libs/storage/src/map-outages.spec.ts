@@ -59,6 +59,16 @@ describe('mapOutages', () => {
     await expect(mapOutages(failing(error), { isReachable: back })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
+  it.each([
+    ['PostgreSQL', { code: '40P01' }],
+    ['Prisma', { code: 'P2034' }],
+    ['a raw statement of Prisma', rawStatement({ originalCode: '40P01' })],
+  ])('says that nothing was changed where %s ended a deadlock', async (_what, more) => {
+    const error = Object.assign(new Error('deadlock detected'), more);
+    const mapped = mapOutages(failing(error), { changes: true });
+    await expect(mapped).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('deadlock') });
+  });
+
   it('rethrows a raw statement of Prisma that the database refused', async () => {
     const error = Object.assign(new Error('Raw query failed'), rawStatement({ originalCode: '23505' }));
     await expect(mapOutages(failing(error), { isReachable: back })).rejects.toBe(error);

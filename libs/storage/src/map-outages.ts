@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
-import { DatabaseUnavailableError, isConnectionLost, READ_ONLY, refusalCode } from './database-errors.ts';
+import { DatabaseUnavailableError, isConnectionLost, isDeadlock, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
 interface OutageMapping {
@@ -56,7 +56,7 @@ export function isReachable(database: Pick<Database, 'ping'>, withinMs: number):
 
 async function isOutage(error: unknown, asks: OutageMapping['isReachable']): Promise<boolean> {
   if (error instanceof DatabaseUnavailableError) return true;
-  if (refusalCode(error) !== undefined) return true;
+  if (refusalCode(error) !== undefined || isDeadlock(error)) return true;
   return asks !== undefined && (isConnectionLost(error) || !(await asks()));
 }
 
@@ -67,6 +67,8 @@ function refusalOf(cause: unknown, mapping: OutageMapping): AppError {
       cause,
     });
   }
+  if (isDeadlock(cause))
+    return new AppError('UNAVAILABLE', 'The database undid the transaction: a deadlock.', { cause });
   // A refusal is no outage: a caller who waits, or an operator who looks at the network, would look for nothing.
   const refused = refusalCode(cause);
   return new AppError('UNAVAILABLE', refused === undefined ? detail : refusalSentence(refused), { cause });

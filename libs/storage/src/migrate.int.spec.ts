@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { throwawayPostgres, until, type ThrowawayPostgres } from '@sealgate/testing';
 import { migrate, openDatabase, type Database, type MigrationSet } from './index.ts';
 
 const NOTES = `-- Up Migration
@@ -90,6 +90,29 @@ describe('migrate', () => {
     expect(await run(open(url), `SELECT to_regclass('desk.notes') AS found`)).toEqual([{ found: null }]);
     setOf('desk', { '0002_bad.sql': 'CREATE TABLE more ();' });
     expect(await migrate({ url, sets: [setOf('desk', {})] })).toEqual(['desk/main/0001_notes', 'desk/main/0002_bad']);
+  });
+
+  it('begins a set again where a service locks its tables in another order', async () => {
+    const files = { '0001_notes.sql': NOTES, '0002_more.sql': 'CREATE TABLE more (id int);' };
+    const desk = setOf('desk', files);
+    await migrate({ url, sets: [desk] });
+    setOf('desk', { '0003_wider.sql': 'ALTER TABLE notes ADD COLUMN a int; ALTER TABLE more ADD COLUMN b int;' });
+    // The migration finds the deadlock: it looks after three seconds, the service a minute after it has begun to wait.
+    const database = new URL(url).pathname.slice(1);
+    await run(open(server.url), `ALTER DATABASE ${database} SET deadlock_timeout = '3s'`);
+    const service = open(Object.assign(new URL(server.url), { pathname: `/${database}` }).href);
+    const lines: string[] = [];
+    let migrated: Promise<readonly string[]> | undefined;
+    await service.transaction(async (sql) => {
+      await sql.query({ text: `SET LOCAL deadlock_timeout = '60s'` });
+      await sql.query({ text: 'LOCK TABLE desk.more' });
+      migrated = migrate({ url, sets: [desk], log: (line) => void lines.push(line) });
+      const isWaiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'desk.more'::regclass`;
+      await until(async () => (await run(service, isWaiting)).length > 0);
+      await sql.query({ text: 'LOCK TABLE desk.notes' });
+    });
+    expect(await migrated).toEqual(['desk/main/0003_wider']);
+    expect(lines).toContain('The migrations of desk/main met a deadlock, and are begun again.');
   });
 
   it('refuses a database of a release candidate in one sentence, and changes nothing', async () => {

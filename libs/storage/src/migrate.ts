@@ -1,4 +1,5 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { isDeadlock } from './database-errors.ts';
 import { DatabaseServers, roleOf } from './database-servers.ts';
 import { checkFiles, MADE_BY_RELEASE_CANDIDATE, MigrationError, type MigrationSet } from './migration-set.ts';
 import { closeToPublic, grantRuntime } from './runtime-grants.ts';
@@ -12,6 +13,7 @@ const LOCK_WAIT_MS = 120_000;
 /** Maximum wait for a table lock: while a migration waits for it, every later statement on the table queues behind. */
 const TABLE_WAIT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const MAX_DEADLOCKS = 5;
 
 export interface MigrateOptions {
   /**
@@ -51,7 +53,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const applied: string[] = [];
     for (const set of options.sets) {
       const isNew = (await actAsOwner(client, set.schema)) === undefined;
-      applied.push(...(await runSet(client, set, isNew, options.log)));
+      applied.push(...(await runSet(client, set, { ...options, isNew })));
     }
     await grantAll(client, options);
     // They fill tables of the first set.
@@ -145,11 +147,14 @@ async function actAsOwner(client: Client, schema: string): Promise<string | unde
   return found.owner;
 }
 
+/**
+ * Services go on meanwhile and may lock the same tables in another order. PostgreSQL then ends one of the two: the
+ * migrations, of which nothing is left, are begun again.
+ */
 async function runSet(
   client: Client,
   set: MigrationSet,
-  isNew: boolean,
-  log: MigrateOptions['log'],
+  { isNew, log, triesLeft = MAX_DEADLOCKS }: Pick<MigrateOptions, 'log'> & { isNew: boolean; triesLeft?: number },
 ): Promise<string[]> {
   // Loaded on demand: services import this lib too and never migrate.
   const { runner } = await import('node-pg-migrate');
@@ -174,6 +179,10 @@ async function runSet(
     for (const name of names) log?.(`Migrated ${name}.`);
     return names;
   } catch (error) {
+    if (triesLeft > 0 && isDeadlock(error)) {
+      log?.(`The migrations of ${set.schema}/${set.name} met a deadlock, and are begun again.`);
+      return runSet(client, set, { isNew, triesLeft: triesLeft - 1, ...(log === undefined ? {} : { log }) });
+    }
     const detail = [...problems, error instanceof Error ? error.message : String(error)].join('\n');
     throw new MigrationError(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
   }

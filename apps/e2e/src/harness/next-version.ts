@@ -5,7 +5,7 @@ import { programOf } from './bundle.ts';
 import type { Gateway } from './gateway-process.ts';
 
 /**
- * A build of the next version of a surface: every table has one column more, which this version does not know.
+ * A build of the next version of a surface: every table and view has one column more, which this version does not know.
  * `migrationOf` gives further statements for a set of migrations, from what the set says now. Returns its programs.
  */
 export function nextVersion(
@@ -22,8 +22,11 @@ export function nextVersion(
     const tables = [...now.matchAll(/^CREATE TABLE (\w+) \(/gm)].map(([, table]) => table!);
     if (tables.length === 0) throw new Error(`The migrations ${set} make no table.`);
     const columns = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN next text;`);
+    const views = [...now.matchAll(/^CREATE VIEW (\w+) AS\n([^;]+);/gm)].map(
+      ([, view, query]) => `CREATE OR REPLACE VIEW ${view} AS SELECT v.*, NULL::text AS next FROM (${query}) v;`,
+    );
     const number = String(Number.parseInt(files.at(-1)!) + 1).padStart(4, '0');
-    const migration = ['-- Up Migration', ...columns, ...migrationOf(set, now), ''];
+    const migration = ['-- Up Migration', ...columns, ...views, ...migrationOf(set, now), ''];
     writeFileSync(join(migrations, `${number}_next.sql`), migration.join('\n'));
   }
   return { main: join(dist, 'main.js'), migrate: join(dist, 'migrate.js') };

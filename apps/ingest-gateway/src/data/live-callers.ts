@@ -62,7 +62,10 @@ interface LiveRow {
   burst: number | null;
 }
 
-const SOURCES = `SELECT l.*, hash_record_extended(l, 0)::text AS version FROM ingest.live_sources l WHERE l.source_id = ANY ($1)`;
+// A prepared statement: its columns have to stay when the next version's view has more.
+const SOURCES = `SELECT l.source_id, l.network_id, l.scheme, l.settings, l.secrets, l.channels, l.rate_per_second, l.burst,
+                        hash_record_extended(l, 0)::text AS version
+                   FROM ingest.live_sources l WHERE l.source_id = ANY ($1)`;
 const MOST_AT_ONCE = 256;
 /** Maximum number of sources whose decrypted secrets are cached; the oldest are evicted. */
 const MOST_OPENED = 1000;
