@@ -165,22 +165,22 @@ describe('While the next version migrates, runs beside the old one, and replaces
         const first = setup.processes[0]!;
         let beside = first;
         const old = callers(first, asks, () => beside);
-        await old.more(10);
+        await old.more(4);
         const { main, migrate } = nextVersion(surface, setup.folder, migrationOf);
         const job = { MIGRATION_DATABASE_URL: url, DATABASE_URL: url };
         await runMigrations(job, surface, migrate);
-        await old.more(10);
+        await old.more(4);
         const next = await setup.another(main);
         await next.start();
         beside = next;
         let before = first;
         const young = callers(next, asks, () => before);
-        await Promise.all([young.more(10), old.more(10)]);
+        await Promise.all([young.more(4), old.more(4)]);
         expect(await old.stop()).toEqual([...answers].sort());
         before = next;
-        await young.more(10);
+        await young.more(4);
         expect(await first.stop()).toBe(0);
-        await young.more(10);
+        await young.more(4);
         expect(await young.stop()).toEqual([...answers].sort());
         // The job of the old version changes nothing.
         await runMigrations(job, surface);
