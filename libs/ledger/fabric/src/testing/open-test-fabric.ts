@@ -23,7 +23,7 @@ export interface TestFabric {
   open(more?: Partial<FabricOptions> & { leaseMs?: number; connection?: FabricConnection }): FabricClient;
   openLedger(
     more?: Partial<FabricLedgerOptions>,
-    how?: { leaseMs?: number },
+    how?: { leaseMs?: number; connection?: FabricConnection },
   ): { ledger: FabricLedger; client: FabricClient };
   close(): Promise<void>;
 }
