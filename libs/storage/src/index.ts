@@ -9,6 +9,7 @@ export {
   DatabaseFullError,
   DatabaseRefusedError,
   DatabaseUnavailableError,
+  isDeadlock,
   isUniqueViolation,
 } from './database-errors.ts';
 export { migrate } from './migrate.ts';

@@ -1,5 +1,11 @@
 import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
-import { DatabaseRefusedError, DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
+import {
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  isDeadlock,
+  type Sql,
+  type Statement,
+} from '@sealgate/storage';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -24,7 +30,8 @@ export async function readLedger<Row extends object>(
       const reason = `The database refuses the ledger (${String(error.code)}): its role lacks a right, or it is not migrated.`;
       throw new LedgerUnavailableError(reason, { cause: error });
     }
-    if (error instanceof DatabaseUnavailableError) {
+    // A deadlock is one with a migration: reads wait for nothing else.
+    if (error instanceof DatabaseUnavailableError || isDeadlock(error)) {
       throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
     }
     throw error;
