@@ -1,4 +1,4 @@
-import { mintedText, neverText } from '../common-texts.ts';
+import { mintedText, neverText } from '../row-texts.ts';
 import type { JsonObject } from '../json-object.ts';
 import { printLines } from '../print-list.ts';
 import type { GroupRows, Row } from '../row-command.ts';

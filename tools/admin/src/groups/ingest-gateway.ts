@@ -1,4 +1,4 @@
-import { limitsText, mintedText, networkLimitsText, neverText } from '../common-texts.ts';
+import { limitsText, mintedText, networkLimitsText, neverText } from '../row-texts.ts';
 import type { JsonObject } from '../json-object.ts';
 import type { GroupRows } from '../row-command.ts';
 import { cellText, countText, type Format, grantText, rowFields } from '../row-table.ts';

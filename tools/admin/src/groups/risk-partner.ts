@@ -1,4 +1,4 @@
-import { mintedText } from '../common-texts.ts';
+import { mintedText } from '../row-texts.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { OptionRows } from '../option-rows.ts';
 import type { GroupRows } from '../row-command.ts';

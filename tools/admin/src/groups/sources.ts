@@ -1,4 +1,4 @@
-import { networkLimitsText } from '../common-texts.ts';
+import { networkLimitsText } from '../row-texts.ts';
 import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
