@@ -53,7 +53,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const applied: string[] = [];
     for (const set of options.sets) {
       const isNew = (await actAsOwner(client, set.schema)) === undefined;
-      applied.push(...(await runSet(client, set, { ...options, isNew })));
+      const names = await throughDeadlocks(
+        () => runSet(client, set, isNew, options.log),
+        () => options.log?.(`The migrations of ${set.schema}/${set.name} met a deadlock, and are begun again.`),
+      );
+      applied.push(...names);
     }
     await grantAll(client, options);
     // They fill tables of the first set.
@@ -151,10 +155,22 @@ async function actAsOwner(client: Client, schema: string): Promise<string | unde
  * Services go on meanwhile and may lock the same tables in another order. PostgreSQL then ends one of the two: the
  * migrations, of which nothing is left, are begun again.
  */
+async function throughDeadlocks<Result>(run: () => Promise<Result>, onDeadlock: () => void): Promise<Result> {
+  for (let left = MAX_DEADLOCKS; ; left -= 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (left === 0 || !isDeadlock(error)) throw error;
+      onDeadlock();
+    }
+  }
+}
+
 async function runSet(
   client: Client,
   set: MigrationSet,
-  { isNew, log, triesLeft = MAX_DEADLOCKS }: Pick<MigrateOptions, 'log'> & { isNew: boolean; triesLeft?: number },
+  isNew: boolean,
+  log: MigrateOptions['log'],
 ): Promise<string[]> {
   // Loaded on demand: services import this lib too and never migrate.
   const { runner } = await import('node-pg-migrate');
@@ -179,10 +195,6 @@ async function runSet(
     for (const name of names) log?.(`Migrated ${name}.`);
     return names;
   } catch (error) {
-    if (triesLeft > 0 && isDeadlock(error)) {
-      log?.(`The migrations of ${set.schema}/${set.name} met a deadlock, and are begun again.`);
-      return runSet(client, set, { isNew, triesLeft: triesLeft - 1, ...(log === undefined ? {} : { log }) });
-    }
     const detail = [...problems, error instanceof Error ? error.message : String(error)].join('\n');
     throw new MigrationError(`The migrations of ${set.schema}/${set.name} failed. ${detail}`, { cause: error });
   }

@@ -8,7 +8,13 @@ import {
   type UnitResult,
 } from '@sealgate/ledger-port';
 import type { Metrics } from '@sealgate/observability';
-import { DatabaseFullError, DatabaseRefusedError, DatabaseUnavailableError, type Sql } from '@sealgate/storage';
+import {
+  DatabaseFullError,
+  DatabaseRefusedError,
+  DatabaseUnavailableError,
+  isDeadlock,
+  type Sql,
+} from '@sealgate/storage';
 import type { WaitingUnit } from './append-queue.ts';
 import {
   appendStatement,
@@ -75,7 +81,6 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 400;
 /** SQLSTATE: the function asks to be called again. */
 const SERIALIZATION_FAILURE = '40001';
-const DEADLOCK_DETECTED = '40P01';
 const INSUFFICIENT_PRIVILEGE = '42501';
 /** SQLSTATE of a surface's function: guards of the call are stale, and none of its units was written. */
 const STALE_GUARDS = 'SG001';
@@ -179,8 +184,7 @@ async function sendGroup(options: AppendGroupOptions, units: readonly WaitingUni
 }
 
 function isRetryable(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
+  return (error as { code?: unknown }).code === SERIALIZATION_FAILURE || isDeadlock(error);
 }
 
 /**

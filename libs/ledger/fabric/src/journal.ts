@@ -1,4 +1,4 @@
-import { DatabaseUnavailableError, type Database, type Statement } from '@sealgate/storage';
+import { DatabaseUnavailableError, isDeadlock, type Database, type Statement } from '@sealgate/storage';
 import type { Settlement, SentTransaction } from './fabric-client.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import { Grouped } from './grouped.ts';
@@ -202,6 +202,7 @@ export class Journal {
         return found.get(id) ?? (inserted.includes(id) ? 'begun' : 'claimed');
       });
     } catch (error) {
+      // Groups of two processes waited for each other's claims.
       if (isDeadlock(error) && attempt < MAX_ATTEMPTS) return this.#runBegin(entries, attempt + 1);
       // A server that rejects the statement has rolled it back.
       const sent = error instanceof DatabaseUnavailableError && error.sent;
@@ -236,11 +237,6 @@ interface AbsentRow {
 }
 
 const hexOf = (row: { readonly transaction_id: Buffer }): string => row.transaction_id.toString('hex');
-
-/** Groups of two processes waited for each other's claims; the server rolled back one of them. */
-function isDeadlock(error: unknown): boolean {
-  return (error as { code?: unknown }).code === '40P01';
-}
 
 function settlementOf(row: TransactionRow): Settlement {
   const transactionId = row.transaction_id.toString('hex');
