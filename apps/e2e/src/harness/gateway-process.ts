@@ -119,6 +119,12 @@ export async function prepareGateway({
   };
 }
 
+/**
+ * The errors in a log. On a busy machine a check of the database may time out, which says nothing about the process.
+ */
+export const errorsIn = (log: string): readonly string[] =>
+  (log.match(/.*"level":"error".*/g) ?? []).filter((line) => !line.includes('"the database does not answer"'));
+
 function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {

@@ -38,7 +38,7 @@ export type Ask = (at: Gateway, other: Gateway) => Promise<string>;
 /**
  * Callers that ask everything of a process in turn, two at once, until they are told to stop. `other` tells which
  * process serves beside it now. What is answered 503 is asked again, as the documentation says: on a machine under load
- * a deadline passes without any fault. Who is kept out for longer gets no further.
+ * a deadline passes without any fault. Who is kept out for longer gets no further, and a denial at a door always counts.
  */
 export function callers(at: Gateway, asks: readonly Ask[], other: () => Gateway) {
   const heard = new Set<string>();
@@ -46,7 +46,7 @@ export function callers(at: Gateway, asks: readonly Ask[], other: () => Gateway)
   let isOver = false;
   const hear = async (ask: Ask): Promise<void> => {
     const answer = await ask(at, other()).catch(String);
-    if (!/\b503\b/.test(answer)) heard.add(answer);
+    if (!/\b503\b(?! deny)/.test(answer)) heard.add(answer);
     else if (!isOver) await hear(ask);
   };
   const caller = async (): Promise<void> => {
