@@ -137,11 +137,13 @@ function neededPorts(surfaces: readonly Surface[], request: Pick<StartRequest, '
     ...surfaces.flatMap(({ name, number, isConsole }) =>
       Object.entries(portsOf(portBase, number))
         .filter(([listener]) => isConsole !== true || listener !== 'admin')
-        .map(([listener, port]) => ({ port, purpose: `${name} (${listener})` })),
+        .map(([listener, port]) => ({ port, purpose: `${name} (${listener})`, isHttp: true })),
     ),
-    ...(hasSignIn(request.env) ? [{ port: providerPort(portBase), purpose: 'the development provider' }] : []),
-    ...(stores.postgres ? [{ port: postgresPort(portBase), purpose: 'PostgreSQL' }] : []),
-    ...(stores.redis ? [{ port: redisPort(portBase), purpose: 'Redis' }] : []),
+    ...(hasSignIn(request.env)
+      ? [{ port: providerPort(portBase), purpose: 'the development provider', isHttp: true }]
+      : []),
+    ...(stores.postgres ? [{ port: postgresPort(portBase), purpose: 'PostgreSQL', isHttp: false }] : []),
+    ...(stores.redis ? [{ port: redisPort(portBase), purpose: 'Redis', isHttp: false }] : []),
   ];
 }
 

@@ -134,6 +134,8 @@ export interface NeededPort {
   readonly port: number;
   /** What needs it, such as "ingest-gateway (admin)". */
   readonly purpose: string;
+  /** Whether browsers and `fetch` have to reach it. */
+  readonly isHttp: boolean;
 }
 
 /** Ports above 1023 that browsers, and the fetch of Node, never connect to (WHATWG Fetch, "port blocking"). */
@@ -142,14 +144,18 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080],
 ]);
 
+/** @throws UserError naming a port that browsers would have to reach and cannot. */
+export function refuseBlocked(needed: readonly NeededPort[]): void {
+  const blocked = needed.find(({ port, isHttp }) => isHttp && BLOCKED_PORTS.has(port));
+  if (blocked === undefined) return;
+  throw new UserError(
+    `Browsers refuse to connect to the port ${blocked.port}, for ${blocked.purpose}. Choose others with --port-base N.`,
+  );
+}
+
 /** @throws UserError listing all ports in use, or one that nobody could connect to. */
 export async function checkPorts(needed: readonly NeededPort[]): Promise<void> {
-  const blocked = needed.find(({ port }) => BLOCKED_PORTS.has(port));
-  if (blocked !== undefined) {
-    throw new UserError(
-      `Browsers refuse to connect to the port ${blocked.port}, for ${blocked.purpose}. Choose others with --port-base N.`,
-    );
-  }
+  refuseBlocked(needed);
   const taken: string[] = [];
   for (const { port, purpose } of needed) if (!(await isPortFree(port))) taken.push(`${port} for ${purpose}`);
   if (taken.length === 0) return;
