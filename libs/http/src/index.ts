@@ -24,8 +24,10 @@ export { isKnownTag, publicDocument, weakTag } from './entity-tag.ts';
 export type { Meters } from './mounted-route.ts';
 export {
   closedObject,
+  columnsOf,
   double,
   enumOf,
+  formatParameter,
   instantText,
   JwkSet,
   limitParameter,
@@ -36,12 +38,16 @@ export {
   namedAfter,
   openObject,
   orNull,
+  searchParameter,
+  sortParameter,
+  totalSchema,
   type LimitRange,
 } from './schemas.ts';
 export { schemaFaults } from './document-rules.ts';
 export { checkOpenApiFile, noPorts, openApi, type OpenApiDocument, type OpenApiOptions } from './openapi.ts';
 export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-app.ts';
 export { eventStream, type EventStream } from './event-stream.ts';
+export { sendDownload } from './send-download.ts';
 export { BodyTurns } from './body-turns.ts';
 export type { BodyRequest, BodyShare, BodyTerms } from './route.ts';
 export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

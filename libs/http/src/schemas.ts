@@ -3,13 +3,14 @@ import {
   double,
   enumOf,
   instantText,
+  isNullable,
   lineOfText,
   named,
   namedAfter,
   openObject,
   orNull,
 } from '@sealgate/schemas';
-import { type TOptional, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox';
+import { type TObject, type TOptional, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox';
 
 // Routes import what their schemas are built of from here.
 export { closedObject, double, enumOf, instantText, lineOfText, named, namedAfter, openObject, orNull };
@@ -64,10 +65,57 @@ export function listQuery<const Filters extends TProperties>(range: LimitRange, 
   );
 }
 
+/** The `q` parameter of a list that can be searched. */
+export const searchParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'Words, each a part of an id, reference, name, title or label; case and accents do not matter.',
+  }),
+);
+
+/** The `sort` parameter of a list: `values` are the fields, each also with `-` before it. */
+export const sortParameter = <const Value extends string>(values: readonly Value[]) =>
+  Type.Optional(
+    Type.Unsafe<Value>({
+      type: 'string',
+      enum: values,
+      description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
+    }),
+  );
+
+/** The `format` parameter of an export. */
+export const formatParameter = <const Format extends string>(formats: readonly Format[]) =>
+  Type.Unsafe<Format>({ type: 'string', enum: formats, description: 'CSV (RFC 4180) or JSON Lines.' });
+
+/** How many rows a list has. */
+export const totalSchema = named(
+  'Total',
+  Type.Union([Type.Integer({ minimum: 0, maximum: 10_000 }), Type.Literal('10000+')], {
+    description: 'Rows that pass the filters, exact up to 10,000.',
+  }),
+);
+
 /** The response of an admin list, named after its items with the suffix `List`. */
-export function listOf<Item extends TSchema>(item: Item) {
-  const list = Type.Object({ items: Type.Array(item), nextCursor: orNull(Type.String()) });
+export function listOf<Item extends TSchema, const More extends TProperties = Record<never, never>>(
+  item: Item,
+  more: More = {} as More,
+) {
+  const list = Type.Object({ items: Type.Array(item), nextCursor: orNull(Type.String()), ...more });
   return namedAfter(item, 'List', list);
+}
+
+/** The columns of an export of rows with this schema: `current.score` for a member of a member. */
+export function columnsOf({ properties }: TObject, within = ''): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const object = objectIn(schema);
+    return object === undefined ? [`${within}${name}`] : columnsOf(object, `${within}${name}.`);
+  });
+}
+
+function objectIn(schema: TSchema): TObject | undefined {
+  const inner = isNullable(schema) ? ((schema['anyOf'] as TSchema[])[0] as TSchema) : schema;
+  return inner['type'] === 'object' && inner['properties'] !== undefined ? (inner as TObject) : undefined;
 }
 
 /** The public keys that a surface signs with (RFC 7517). */
