@@ -30,6 +30,7 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
     ready: readiness({
       ...databaseAndLedger(parts),
       limits: parts.limits,
+      connections: { ...parts.connections, gate: basics.config.gateDatabasePoolSize },
       otherwise: NO_ANSWER,
       deadlineMs: 850,
       now: basics.now,
@@ -71,7 +72,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
 
 /** Case ports of both listeners. */
 function casePorts({ config, now, newId }: Basics, parts: Parts) {
-  const { sql, sealLedger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
+  const { sql, look, sealLedger, inTransaction, eligibility, worker, audit, target, onConflict } = parts;
   const auditExport: RecordsPorts['auditExport'] = ({ caseId, actor, requestId, packHash }) =>
     audit.record(sql, {
       actor,
@@ -93,7 +94,7 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
     ledger: sealLedger,
     target,
     onConflict,
-    readCaseFile: (environment: string, caseId: string) => readCaseFile(sql, environment, caseId),
+    readCaseFile: (environment: string, caseId: string) => readCaseFile(look, environment, caseId),
     channel: target.channel,
     keepProof: worker.proofs.keepProof,
     signer: config.documentSigner,
@@ -108,13 +109,13 @@ function publicUrlOf({ publicUrl, host, port, tlsCertFile }: GateConfig): string
 
 function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { config, now } = basics;
-  const { sql, macs, versions, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
+  const { look, macs, versions, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   return administration(base, adminAccess, {
     ...casePorts(basics, parts),
-    listCases: (filter, page) => listCases(sql, filter, page),
-    countCases: (environment) => countCases(sql, environment),
-    listEvents: (caseId, page) => listEvents(sql, caseId, page),
-    lastDecided: (environment, limit) => lastDecided(sql, environment, limit),
+    listCases: (filter, page) => listCases(look, filter, page),
+    countCases: (environment) => countCases(look, environment),
+    listEvents: (caseId, page) => listEvents(look, caseId, page),
+    lastDecided: (environment, limit) => lastDecided(look, environment, limit),
     nextTurn: () => nextTurn(),
     cursors: cursorCodec({ hasher: config.serverSecrets.derive('gate cursors'), now }),
     inSql,
@@ -132,16 +133,16 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     venues: parts.venues,
     policies: parts.policies,
     readEligibility: (environment, subjectRef) =>
-      readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
-    readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),
-    readHistory: (id, page) => readHistory(sql, id, page),
-    decisions: decisionsStore(sql.pool),
+      readEligibility(look, { macs: macs.eligibility, versions }, { environment, subjectRef }),
+    readUnconfirmed: (environment, page) => readUnconfirmed(look, macs.eligibility, { environment, ...page }),
+    readHistory: (id, page) => readHistory(look, id, page),
+    decisions: decisionsStore(look.pool),
     embedded: parts.ledger,
-    listAudit: (query) => audit.list(sql, query),
+    listAudit: (query) => audit.list(look, query),
     auditSigning: parts.auditSigning,
     spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),
-    waiting: () => waitingWork(sql),
+    waiting: () => waitingWork(look),
   });
 }
 

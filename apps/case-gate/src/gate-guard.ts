@@ -92,6 +92,7 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
       const bucket = `${caller.bucket}:key:${caller.keyId}`;
       return admissionOf(await limits.charge([{ bucket, policy: policyOf(caller) }], cost));
     },
+    shareOf: ({ familyId }) => familyId,
     lastLimits: (caller) => rateLimitHeaders(fullState(policyOf(caller))),
     failedAuthentication: (request, exchange) =>
       addresses.refuse(exchange, request.clientAddress, presentedBy(request).keyHash === undefined),

@@ -61,10 +61,10 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     further: (sql) => missingRights(sql, [channel]),
   });
-  const { sql, database, audit } = surface;
+  const { sql, background, database, audit } = surface;
   const gateSql = openGateDatabase(basics, { timelines: sql.timelines, own });
   await connectAll(gateSql, config.gateDatabasePoolSize);
-  const ledger = await openLedger(basics, { sql, database, own });
+  const ledger = await openLedger(basics, { sql, background, database, own });
   const sealLedger: SealLedger =
     config.ledgerDriver === 'embedded'
       ? Object.assign(ledger, { isLog: true, problem: () => Promise.resolve(null) })
@@ -89,7 +89,7 @@ export async function openParts(basics: Basics, own: Own) {
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
   const storedKeys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
   const keys = signedKeys({ keys: storedKeys, sql, macs: macs.keys, versions, now });
-  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const decisions = decisionLog({
     sql,
@@ -139,10 +139,15 @@ async function connectAll(gateSql: Database, count: number): Promise<void> {
 
 async function openLedger(
   { config, now, log, metrics }: Basics,
-  { sql, database: { whenReady }, own }: { sql: Database; database: DatabaseCheck; own: Own },
+  {
+    sql,
+    background,
+    database: { whenReady },
+    own,
+  }: { sql: Database; background: Database; database: DatabaseCheck; own: Own },
 ) {
   const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
-    openEmbeddedLedger({ config, sql, now, log, metrics, whenReady, own }),
+    openEmbeddedLedger({ config, sql, background, now, log, metrics, whenReady, own }),
   );
   const { network, channel } = targetOf(config);
   // List the channel before its first seal.

@@ -19,7 +19,7 @@ const HEADS_EVERY_MS = 60_000;
 /** Starts the background jobs. */
 export function startWork(basics: Basics, parts: Parts) {
   const { config, now } = basics;
-  const { sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, repeat, retain } = parts;
+  const { background: sql, ledger, sealLedger, inTransaction, eligibility, target, onConflict, repeat, retain } = parts;
   const outbox = { ...eligibility, sql, inTransaction, target, onConflict };
   const proofs = {
     ledger: sealLedger,
@@ -49,6 +49,7 @@ function remaking({ config, now, log, counters }: Basics, parts: Parts): () => P
   const { secretWatch, eligibility } = parts;
   const remade = {
     ...parts,
+    sql: parts.background,
     decisionMacs: eligibility.decisionMacs,
     secretIds: config.serverSecrets.ids,
     mayContinue: () => secretWatch.isSettled(),

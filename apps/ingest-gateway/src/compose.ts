@@ -31,6 +31,7 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
       database: () => parts.database.problem(),
       ledger: () => parts.ledger.health(),
       limits: parts.limits,
+      connections: parts.connections,
       otherwise: 'the database does not answer in time',
       deadlineMs: 1400,
       now: basics.now,
@@ -101,7 +102,7 @@ const MOST_TAILS_OF_ONE = 5;
 const TAIL_EVERY_MS = 1000;
 
 function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
-  const { sql, ledger, keys, secretWatch, events, sources } = parts;
+  const { sql, look, ledger, keys, secretWatch, events, sources } = parts;
   const networks = networksStore(sql.pool);
   const begin = (work: () => Promise<void>) => {
     const onFailure = (error: unknown) => log.warn('event_tail_failed', { reason: reasonOf(error) });
@@ -142,7 +143,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     maxBatchRecords: config.maxBatchRecords,
     secretReport: secretWatch.report,
     waiting: async () => [await ledger.waiting()],
-    listAudit: (query) => parts.audit.list(sql, query),
+    listAudit: (query) => parts.audit.list(look, query),
     auditSigning: parts.auditSigning,
   });
 }

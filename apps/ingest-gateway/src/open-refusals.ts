@@ -24,29 +24,29 @@ const EXPIRE_EVERY_MS = 60_000;
 /** Opens what refused deliveries need: their list, what is kept of them, and the bounds on bodies in flight. */
 export function openRefusals(
   options: Basics &
-    Pick<Surface, 'sql' | 'repeat'> & {
+    Pick<Surface, 'look' | 'background' | 'repeat'> & {
       readonly counters: IngestMetrics;
       readonly counts: Pick<ReturnType<typeof deliveryCounts>, 'add'>;
       readonly own: Own;
     },
 ) {
-  const { config, sql, now, log, metrics, counters, counts, newId, own } = options;
+  const { config, look, background, now, log, metrics, counters, counts, newId, own } = options;
   const box = config.serverSecrets.sealing('kept deliveries');
   const writer = refusalWriter({
-    sql,
+    sql: background,
     box,
     newId,
     onDropped: (what, count) => counters.refusalsDropped(what, count),
     onFailure: (error) => log.warn('refusals_failed', { reason: String(error) }),
   });
   own('refused deliveries', () => writer.close());
-  const refused = refusedStore({ sql, box, now });
+  const refused = refusedStore({ sql: look, box, now });
   options.repeat({
     name: 'kept deliveries',
     everyMs: EXPIRE_EVERY_MS,
     failure: 'kept_deliveries_not_removed',
     level: 'warn',
-    work: () => refused.expire(),
+    work: () => refusedStore({ sql: background, box, now }).expire(),
   });
   const note = (source: LiveSource, refusal: Refusal, delivery?: () => KeptDelivery): void => {
     const { sourceId, code, reason, skewSeconds, requestId, atMs, eventId } = refusal;

@@ -25,7 +25,7 @@ const SEAL_AGAIN_EVERY_MS = 60_000;
 /** Opens what deliveries to sources need: look-up, verification, counts, and the store of sources. */
 export function openSources(
   options: Basics &
-    Pick<Surface, 'sql' | 'repeat'> & {
+    Pick<Surface, 'sql' | 'look' | 'background' | 'repeat'> & {
       readonly ledger: LedgerAppender;
       readonly events: EventStore;
       readonly read: ReadBody;
@@ -34,7 +34,7 @@ export function openSources(
       readonly own: Own;
     },
 ) {
-  const { config, sql, now, log, counters, newId, own } = options;
+  const { config, sql, look, background, now, log, counters, newId, own } = options;
   const { serverSecrets } = config;
   const box: SecretBox = serverSecrets.sealing('source secrets');
   const live = liveSources({
@@ -45,7 +45,7 @@ export function openSources(
     publicUrl: config.publicUrl,
     onSealed: (sourceId, reason) => log.error('source_secret_sealed', { sourceId, reason }),
   });
-  const counts = deliveryCounts(sql, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
+  const counts = deliveryCounts(background, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
   own('delivery counts', () => counts.close());
   const failing = watchFailing(options);
   const onEnd = ({ source, requestId, end, code }: DeliveryReport): void => {
@@ -77,7 +77,7 @@ export function openSources(
     // Once all processes use the new server secret, re-encrypt secrets of sources that an earlier one encrypted.
     async work() {
       if (!(await options.secretWatch.isSettled())) return;
-      const sealed = await resealSecrets(sql, box);
+      const sealed = await resealSecrets(background, box);
       if (sealed > 0) log.info('source_secrets_sealed_again', { sources: sealed });
     },
   });
@@ -91,7 +91,7 @@ export function openSources(
       if (caller !== undefined) onEnd({ source: caller.source, requestId: '', end: 'flooded', code: 'RATE_LIMITED' });
     },
     ...refusals,
-    deliveries: deliveriesStore(sql, options.events),
+    deliveries: deliveriesStore(look, options.events),
     store: sourcesStore(sql),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
@@ -99,12 +99,12 @@ export function openSources(
 
 /** Knows the sources of which each recent signature failed, tells of them in the log, and counts them in a metric. */
 function watchFailing({
-  sql,
+  background,
   now,
   log,
   metrics,
   repeat,
-}: Pick<Basics, 'now' | 'log' | 'metrics'> & Pick<Surface, 'sql' | 'repeat'>): FailingSources {
+}: Pick<Basics, 'now' | 'log' | 'metrics'> & Pick<Surface, 'background' | 'repeat'>): FailingSources {
   const failing = new FailingSources({
     now,
     onFailing({ sourceId, scheme }, { unvouched: reason, header, seconds: skewSeconds }, requestId) {
@@ -116,7 +116,7 @@ function watchFailing({
     everyMs: FORGET_EVERY_MS,
     failure: 'failing_sources_unchecked',
     level: 'debug',
-    work: () => failing.keep((sourceIds) => acceptingSources(sql, sourceIds)),
+    work: () => failing.keep((sourceIds) => acceptingSources(background, sourceIds)),
   });
   metrics.gauge({
     name: 'sealgate_ingest_failing_sources',

@@ -44,24 +44,34 @@ export async function openParts(basics: Basics, own: Own) {
     // Networks and their channels are created at run time, so rights are checked for no particular channel.
     ...(isEmbedded ? { further: (sql) => missingRights(sql, ['']) } : {}),
   });
-  const { sql, database } = surface;
+  const { sql, look, background, database } = surface;
   const counters = ingestMetrics(metrics);
   const { whenReady } = database;
-  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady, stored: counters.stored });
+  const ledger = await openLedger({
+    config,
+    sql,
+    background,
+    now,
+    log,
+    metrics,
+    own,
+    whenReady,
+    stored: counters.stored,
+  });
   const reading = openReading({ bodyMaxBytes: Math.max(config.bodyMaxBytes, MOST_BYTES), log, metrics, own });
   const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
-  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });
   own('ping events', () => pings.flush());
   const { eventRetentionDays: eventDays, claimRetentionDays } = config;
   const claimDays = isEmbedded ? claimRetentionDays : undefined;
-  surface.retain(ingestRemovals(sql, { eventDays, claimDays }, now));
+  surface.retain(ingestRemovals(background, { eventDays, claimDays }, now));
   await database.problem(); // Logs the result at startup even if no probe asks.
   const secretWatch = surface.watchSecrets(secretUses(config));
   const read = readingPlaces({ readHere: readBody, readApart: reading.read, now });
   const events = eventsStore(
-    sql,
+    look,
     onceEach(({ eventId, columns }) => log.error('event_unreadable', { eventId, columns })),
   );
   const sources = openSources({ ...basics, ...surface, ledger, events, read, secretWatch, counters, own });

@@ -8,7 +8,7 @@ import {
 } from '@sealgate/admin-api';
 import { createApp, type App, type AppBase, type AppOptions, type Route } from '@sealgate/http';
 import type { AddressLimiter } from '@sealgate/rate-limits';
-import { mapRouteOutages } from '@sealgate/storage';
+import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
@@ -47,7 +47,13 @@ export function publicApp(
   guard: PeerGuardPorts,
   ports: PublicPorts,
 ): App {
-  return createApp({ ...base, head: true, compress: true, guard: peerGuard(guard), routes: publicRoutes(ports) });
+  return createApp({
+    ...base,
+    head: true,
+    compress: true,
+    guard: peerGuard(guard),
+    routes: forClients(publicRoutes(ports)),
+  });
 }
 
 interface AdminAccess extends AdminSignIn {
@@ -65,6 +71,9 @@ export function administration(
     ...base,
     ...signIn,
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
-    routes: [...(ledger === undefined ? [] : adminLedgerRoutes(ledger)), ...mapRouteOutages(adminStateRoutes(ports))],
+    routes: [
+      ...(ledger === undefined ? [] : forClients(adminLedgerRoutes(ledger))),
+      ...mapRouteOutages(adminStateRoutes(ports)),
+    ],
   });
 }

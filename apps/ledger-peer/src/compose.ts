@@ -152,16 +152,16 @@ function publicAppOf(
 const CURSOR_MAX_BYTES = 4096;
 
 function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App {
-  const { sql, ledger, secretWatch, adminAccess, audit, auditChange } = parts;
+  const { look, ledger, secretWatch, adminAccess, audit, auditChange } = parts;
   const administered = ledger.administration;
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now });
   const state = {
     cursors,
     now,
     auditSigning: parts.auditSigning,
-    listAudit: (query: Parameters<typeof audit.list>[1]) => mapOutages(() => audit.list(sql, query)),
+    listAudit: (query: Parameters<typeof audit.list>[1]) => mapOutages(() => audit.list(look, query)),
     secretReport: () => secretWatch.report(),
-    waiting: () => Promise.all([waitingJobs(sql), ledger.waiting()]),
+    waiting: () => Promise.all([waitingJobs(look), ledger.waiting()]),
   };
   if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...state });
   const administering = {

@@ -9,7 +9,7 @@ import { leases as openLeases } from './data/leases.ts';
 import { runJob, type RunJobPorts } from './domain/run-job.ts';
 import { jobMetrics } from './peer-metrics.ts';
 
-interface OpenJobsOptions extends Pick<Surface, 'sql' | 'retain'> {
+interface OpenJobsOptions extends Pick<Surface, 'sql' | 'background' | 'retain'> {
   /** Unique among all processes, past and present. */
   readonly owner: string;
   /** What running a job needs besides its store. */
@@ -32,7 +32,8 @@ const JOBS_AT_ONCE = 4;
 const MOST_WAITING = 10_000;
 
 /** Opens the job store and starts the worker of this process. */
-export function openJobs({ sql, retain, owner, running, turns, now, log, metrics, own }: OpenJobsOptions): JobsStore {
+export function openJobs({ sql, background, ...options }: OpenJobsOptions): JobsStore {
+  const { retain, owner, running, turns, now, log, metrics, own } = options;
   const leases = openLeases({
     sql,
     owner,
@@ -68,6 +69,6 @@ export function openJobs({ sql, retain, owner, running, turns, now, log, metrics
   worker.start();
   own('job worker', () => worker.stop());
   jobMetrics(metrics, worker);
-  retain(jobRemovals(sql, now));
+  retain(jobRemovals(background, now));
   return jobs;
 }

@@ -40,6 +40,7 @@ export async function openLedger(parts: OpenLedgerParts): Promise<OpenedLedger> 
 async function openEmbedded({
   config,
   sql,
+  background,
   now,
   log,
   metrics,
@@ -51,6 +52,7 @@ async function openEmbedded({
     openEmbeddedLedger({
       config,
       sql,
+      background,
       now,
       log,
       metrics,
@@ -97,6 +99,7 @@ async function openChannels(
 export interface OpenLedgerParts {
   readonly config: PeerConfig;
   readonly sql: Database;
+  readonly background: Database;
   readonly now: () => number;
   readonly log: Log;
   readonly metrics: Metrics;

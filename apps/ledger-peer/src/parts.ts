@@ -57,15 +57,15 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
-  const { sql, database } = surface;
-  const opening = { config, sql, database, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) };
+  const { sql, background, database } = surface;
+  const opening = { config, sql, background, database, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) };
   const ledger = await openLedger(opening);
   await database.problem(); // Logs the result at startup even if no probe asks.
   // Requests and jobs have separate turns: a job may take long, and requests must not wait for it.
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const { retain } = surface;
-  const jobs = openJobs({ sql, retain, owner: newId('proc_'), running, turns, now, log, metrics, own });
+  const jobs = openJobs({ sql, background, retain, owner: newId('proc_'), running, turns, now, log, metrics, own });
   const secretWatch = surface.watchSecrets(SECRET_USES, { API_KEY_HASHES: config.apiKeys });
   return { ...surface, ledger, jobs, bodyTurns, secretWatch };
 }

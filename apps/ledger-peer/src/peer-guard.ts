@@ -55,6 +55,8 @@ export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts
     permits: () => true,
     charge: async (caller, cost) =>
       admissionOf(await limits.charge([{ bucket: caller.bucket, policy: policyOf(caller) }], cost)),
+    // The bucket names the key, or the address of a caller without one.
+    shareOf: ({ bucket }) => bucket,
     lastLimits: (caller) => rateLimitHeaders(fullState(policyOf(caller))),
     failedAuthentication: (request, exchange) =>
       addresses.refuse(exchange, request.clientAddress, !ConfiguredKeys.mayBe(presentedKey(request))),

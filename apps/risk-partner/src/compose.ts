@@ -1,4 +1,4 @@
-import type { App } from '@sealgate/http';
+import { lookPlaces, type App } from '@sealgate/http';
 import type { AccessToken } from '@sealgate/identity';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, mcpApp, publicApp } from './app.ts';
@@ -21,7 +21,9 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
 }
 
 export function listenersOf(basics: Basics, parts: Parts): Composition {
-  const { config, appBase, now } = basics;
+  const { config, now } = basics;
+  // A person has one share, by REST and by tools.
+  const appBase = { ...basics.appBase, places: lookPlaces() };
   const [guard, ports] = [guardPortsOf(basics, parts), publicPortsOf(basics, parts)];
   const { mcpPort: port } = config;
   return {
@@ -32,6 +34,7 @@ export function listenersOf(basics: Basics, parts: Parts): Composition {
       database: () => parts.database.problem(),
       ledger: () => parts.ledger.health(),
       limits: parts.limits,
+      connections: parts.connections,
       otherwise: 'the database does not answer in time',
       deadlineMs: 1400,
       now,
@@ -40,7 +43,7 @@ export function listenersOf(basics: Basics, parts: Parts): Composition {
 }
 
 function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
-  const { sql, audit, keys, cursors, anchoring, signers, readKeys } = parts;
+  const { sql, look, audit, keys, cursors, anchoring, signers, readKeys } = parts;
   const masked = metrics
     .counter({
       name: 'risk_personal_data_masked_total',
@@ -53,13 +56,13 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     log.warn('personal_data_masked', { collection, id, member });
   };
   return {
-    partner: partnerPorts({ sql, onMasked, cursors }),
+    partner: partnerPorts({ sql, look, onMasked, cursors }),
     sign: (bytes) => signers[0].sign(bytes),
     readKeys,
     reads: resourceReads(sql),
-    summaries: dashboardSummaries(sql),
+    summaries: dashboardSummaries(look),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
-    audit: auditEvents(sql, audit),
+    audit: auditEvents(look, audit),
     keys,
     cursors,
     runAudited: runAuditedIn(sql, writeEntry(audit)),
@@ -109,7 +112,7 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
 
 function adminAppOf(
   { now, newId, appBase }: Basics,
-  { sql, audit, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
+  { sql, look, audit, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
 ): App {
   const openPrisma = openPrismaOnce(sql.pool);
   const write = writeEntry(audit);
@@ -118,7 +121,7 @@ function adminAppOf(
     orgs: orgsStore(sql, runAudited),
     people: peopleStore(openPrisma, write),
     identities: identitiesStore(sql, runAudited),
-    unlinked: unlinkedStore({ sql, now }),
+    unlinked: unlinkedStore({ sql: look, now }),
     frameworks: frameworksStore(openPrisma, { now, write }),
     keys,
     cursors,
@@ -126,8 +129,8 @@ function adminAppOf(
     newId,
     now,
     secretReport: () => secretWatch.report(),
-    waiting: () => waitingWork(sql),
-    listAudit: (query) => audit.list(sql, query),
+    waiting: () => waitingWork(look),
+    listAudit: (query) => audit.list(look, query),
     auditSigning,
   });
 }

@@ -48,16 +48,16 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
-  const { sql, database, repeat } = surface;
-  const ledger = await openLedger({ config, sql, now, log, metrics, own, whenReady: database.whenReady });
+  const { sql, background, database, repeat } = surface;
+  const ledger = await openLedger({ config, sql, background, now, log, metrics, own, whenReady: database.whenReady });
   await database.problem(); // Logs the result at startup, even if no probe asks.
   const keys = apiKeys<NoGrants>({ sql, schema: SCHEMA, prefix: 'svc_', now, newId });
-  const lastUsed = lastUsedWriter({ sql, schema: SCHEMA, now });
+  const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('risk cursors'), now });
   const anchoring = runAnchoring(basics, surface, ledger);
   watchOutbox(basics, surface);
-  repeat({ name: 'snapshot_retention', everyMs: RETAIN_EVERY_MS, work: () => removeOldSnapshots(sql, now()) });
+  repeat({ name: 'snapshot_retention', everyMs: RETAIN_EVERY_MS, work: () => removeOldSnapshots(background, now()) });
   const signers = envelopeSigners(config.serverSecrets);
   const readKeys = signingKeys({
     sql,
@@ -69,7 +69,7 @@ export async function openParts(basics: Basics, own: Own) {
   // Runs without requests too: a key must be published before its secret is removed.
   const publishing = { name: 'published keys', failure: 'signing_keys_unseen', level: 'debug' } as const;
   repeat({ ...publishing, everyMs: PUBLISH_EVERY_MS, work: () => readKeys() });
-  const unlinked = unlinkedIdentities({ store: unlinkedStore({ sql, now }), now });
+  const unlinked = unlinkedIdentities({ store: unlinkedStore({ sql: background, now }), now });
   if (surface.tokens.isConfigured)
     repeat({ name: 'unlinked_identities', everyMs: UNLINKED_EVERY_MS, work: () => unlinked.flush() });
   const secretWatch = surface.watchSecrets(SECRET_USES);
@@ -79,7 +79,7 @@ export async function openParts(basics: Basics, own: Own) {
 /** Writes approved fingerprints to the ledger in the background. */
 function runAnchoring(
   { config, now, newId, log, metrics }: Basics,
-  { sql, audit, repeat }: Surface,
+  { background: sql, audit, repeat }: Surface,
   ledger: AnchorLedger,
 ) {
   const { ledgerNetwork: network } = config;
@@ -119,7 +119,7 @@ function runAnchoring(
 }
 
 /** Exports the length and age of the outbox. Every process reports the same values. */
-function watchOutbox({ now, metrics }: Basics, { sql, repeat }: Surface): void {
+function watchOutbox({ now, metrics }: Basics, { background: sql, repeat }: Surface): void {
   const waiting = metrics.gauge({
     name: 'risk_anchors_waiting',
     help: 'Approved fingerprints not yet in the ledger.',

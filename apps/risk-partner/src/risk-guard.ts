@@ -54,6 +54,7 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       const bucket = credential.kind === 'key' ? `key:${credential.id}` : `person:${personId}`;
       return admissionOf(await ports.limits.charge([{ bucket, policy }], cost));
     },
+    shareOf: ({ personId }) => personId,
     failedAuthentication: (request, exchange) =>
       ports.addresses.refuse(exchange, request.clientAddress, isMalformed(ports, presentedBy(request))),
     describe: ({ credential, orgId }) => (credential.kind === 'key' ? { keyId: credential.id, orgId } : { orgId }),

@@ -1,6 +1,7 @@
 import { bearerToken, type HashedSecrets } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import {
+  type Admission,
   type App,
   type AppOptions,
   createApp,
@@ -28,16 +29,17 @@ export interface AdminCaller {
 }
 
 /** Access of most admin routes: any caller may read, and only operators may change. */
-export const adminBase = { charge: 'none', idempotency: 'none', permit: 'authenticated' } as const;
+export const adminBase = { charge: 1, idempotency: 'none', permit: 'authenticated' } as const;
 
 /** The permission of operators, for the few reads that viewers may not do. */
 export const OPERATORS_ONLY = 'admin:change';
 const anyRoute = routeFor<AdminCaller>();
 
-/** `route` of the admin listeners: every method but GET requires the operator role. */
+/** `route` of the admin listeners: every GET looks, and every other method requires the operator role. */
 export const adminRoute: typeof anyRoute = (definition) => {
   const made = anyRoute(definition);
-  return made.permit === 'authenticated' && made.method !== 'get' ? { ...made, permit: OPERATORS_ONLY } : made;
+  if (made.method === 'get') return { looks: true, ...made };
+  return made.permit === 'authenticated' ? { ...made, permit: OPERATORS_ONLY } : made;
 };
 
 /** Authentication of an admin listener. */
@@ -49,6 +51,8 @@ export interface AdminSignIn {
    * Absent: access tokens are not accepted.
    */
   readonly findPerson?: ((token: string) => Promise<AdminCaller | { readonly refused: RequestNotes }>) | undefined;
+  /** Charges an actor for a request. */
+  readonly charge: (actor: string, cost: number) => Promise<Admission>;
 }
 
 export interface AdminAppOptions extends AdminSignIn, Omit<AppOptions<AdminCaller>, 'guard' | 'head'> {
@@ -61,7 +65,7 @@ export interface AdminAppOptions extends AdminSignIn, Omit<AppOptions<AdminCalle
  * @throws Error when a route is not valid, or its `bodyMaxBytes` exceeds ADMIN_BODY_MAX_BYTES.
  */
 export function adminApp(options: AdminAppOptions): App {
-  const { tokens, findPerson, failedAuthentication, routes, ...rest } = options;
+  const { tokens, findPerson, charge, failedAuthentication, routes, ...rest } = options;
   const large = routes.find(({ bodyMaxBytes }) => (bodyMaxBytes ?? 0) > ADMIN_BODY_MAX_BYTES);
   if (large !== undefined)
     throw new Error(`${large.operationId}: an admin body may hold ${ADMIN_BODY_MAX_BYTES} bytes.`);
@@ -69,7 +73,7 @@ export function adminApp(options: AdminAppOptions): App {
   return createApp<AdminCaller>({
     ...rest,
     routes: isOpen ? routes : [],
-    guard: isOpen ? adminGuard({ tokens, findPerson, failedAuthentication }) : undefined,
+    guard: isOpen ? adminGuard({ tokens, findPerson, charge, failedAuthentication }) : undefined,
     head: false,
   });
 }
@@ -77,6 +81,7 @@ export function adminApp(options: AdminAppOptions): App {
 function adminGuard({
   tokens,
   findPerson,
+  charge,
   failedAuthentication,
 }: AdminSignIn & Pick<AdminAppOptions, 'failedAuthentication'>): Guard<AdminCaller> {
   return {
@@ -92,9 +97,8 @@ function adminGuard({
       throw new AppError('UNAUTHENTICATED', 'No such token.');
     },
     permits: ({ role }) => role === 'operator',
-    charge: async () => {
-      throw new Error('Admin routes are not charged.');
-    },
+    charge: ({ actor }, cost) => charge(actor, cost),
+    shareOf: ({ actor }) => actor,
     failedAuthentication,
   };
 }

@@ -41,6 +41,7 @@ const ledger: LossAdministration = {
     return Promise.resolve(true);
   },
 };
+const LIMITS = { 'RateLimit-Policy': '"key";q=1;w=1', RateLimit: '"key";r=1;t=1' };
 const caller: AdminCaller = { actor: 'admin:01234567', role: 'operator' };
 const app = createApp<AdminCaller>({
   routes: lossRoutes(ledger, async (_context, change) => void audited.push(change)),
@@ -48,7 +49,8 @@ const app = createApp<AdminCaller>({
     challenge: 'Bearer',
     authenticate: () => Promise.resolve(caller),
     permits: () => true,
-    charge: () => Promise.resolve({ admitted: true, headers: {}, retryAfterSeconds: 0 }),
+    shareOf: () => 'operator',
+    charge: () => Promise.resolve({ admitted: true, headers: LIMITS, retryAfterSeconds: 0 }),
   } as never,
   log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: () => 0 }),
   metrics: httpMetrics(new Metrics('test', { processMetrics: false })),

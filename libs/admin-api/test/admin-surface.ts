@@ -12,6 +12,9 @@ export const OPERATOR = 'operator.of.tests';
 export const VIEWER = 'viewer.of.tests';
 export const IDENTITY = { issuer: 'https://issuer.test', subject: 'eve' };
 
+/** Of an actor who was not charged before. */
+const FULL = { 'RateLimit-Policy': '"key";q=2000;w=10', RateLimit: '"key";r=1999;t=1' };
+
 interface AdminSurface {
   readonly app: App;
   readonly clock: ReturnType<typeof testClock>;
@@ -31,6 +34,7 @@ export function adminSurface(
       const actor = `oidc:${IDENTITY.issuer}#${IDENTITY.subject}`;
       return role === undefined ? { refused: { tokenRefused: 'no_role' } } : { actor, role, identity: IDENTITY };
     },
+    charge: () => Promise.resolve({ admitted: true, headers: FULL, retryAfterSeconds: 0 }),
     failedAuthentication: () => Promise.resolve(undefined),
     log: createLog({ service: 'test', level: 'error', stream: new PassThrough().resume(), now: clock.now }),
     metrics: { route: () => ({ observe: () => undefined }) },

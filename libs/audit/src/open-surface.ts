@@ -1,21 +1,24 @@
 import type { HashedSecrets, ServerSecrets } from '@sealgate/auth';
 import { seededSigner } from '@sealgate/envelope';
-import { accessTokens, adminPeople, type AdminRule, type OidcIssuer } from '@sealgate/identity';
+import { accessTokens, adminPeople, type AdminRule, type OidcIssuer, type AccessTokens } from '@sealgate/identity';
 import type { Log, Metrics } from '@sealgate/observability';
-import { addressLimiter, openSharedLimits } from '@sealgate/rate-limits';
+import { addressLimiter, admissionOf, type LimitStore, openSharedLimits } from '@sealgate/rate-limits';
 import {
   backgroundLoop,
   databaseCheck,
   isReachable,
-  openDatabase,
+  openPools,
+  poolSizes,
   reasonOf,
   retain,
   timelineMemory,
   type BackgroundLoop,
   type Database,
   type MigrationSet,
+  type Pools,
   type RemovalStep,
   type TimelineEvent,
+  type TimelineMemory,
 } from '@sealgate/storage';
 import { auditSecretUse } from './audit-chain.ts';
 import { auditChange, auditTrail, type AuditTrail } from './audit-trail.ts';
@@ -35,6 +38,8 @@ interface SurfaceSettings {
   readonly serverSecrets: ServerSecrets;
   readonly adminTokenHashes: HashedSecrets;
   readonly adminOidc: readonly AdminRule[];
+  readonly adminRatePerSecond: number;
+  readonly adminRateBurst: number;
   readonly oidcIssuers: readonly OidcIssuer[];
 }
 
@@ -67,7 +72,6 @@ interface RepeatedWork {
   readonly level?: 'debug' | 'warn';
 }
 
-const QUERY_DEADLINE_MS = 2000;
 const PING_DEADLINE_MS = 500;
 
 /**
@@ -90,56 +94,50 @@ export function openSurface(options: SurfaceOptions) {
     },
   });
   own('timelines', () => timelines.close());
-  const sql = openDatabase({
-    ...connectionOf(options),
-    timelines,
-    applicationName: name,
-    maxConnections: config.databasePoolSize,
-    deadlineMs: QUERY_DEADLINE_MS,
-  });
-  own('database', () => sql.close());
+  const pools = openSurfacePools(options, timelines);
+  const { decide, look, background } = pools;
   const database = databaseCheck({
-    sql,
+    sql: decide,
     sets: options.migrations,
-    ...(further === undefined ? {} : { further: () => further(sql) }),
+    ...(further === undefined ? {} : { further: () => further(decide) }),
     onChange: (reason) => logReadiness(log, reason),
   });
   own('database check', () => database.close());
   const recordAcceptance = async (event: Acceptance): Promise<void> => {
     const onFailure = (error: unknown) => log.warn('timeline_accepted_unaudited', { reason: reasonOf(error) });
-    await database.whenReady(() => auditAcceptance(audit, sql, event)).catch(onFailure);
+    await database.whenReady(() => auditAcceptance(audit, decide, event)).catch(onFailure);
   };
   const { limits } = shared;
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
-  const reachable = () => isReachable(sql, PING_DEADLINE_MS);
+  const reachable = () => isReachable(decide, PING_DEADLINE_MS);
   return {
-    sql,
+    /** Writes, keys, checks, and reads of one row by its id. */
+    sql: decide,
+    look,
+    background,
+    /** How many connections each pool has, for readiness. */
+    connections: poolSizes(config.databasePoolSize),
     database,
     limits,
     audit,
     tokens,
     isReachable: reachable,
-    auditChange: auditChange(audit, sql),
+    auditChange: auditChange(audit, decide),
     auditSigning: { surface: name, signers: exportSigners(config.serverSecrets) },
     /** Failed authentications on the public listener. */
     addresses: addressLimiter({ limits, listener: schema, now }),
-    adminAccess: {
-      tokens: config.adminTokenHashes,
-      findPerson: adminPeople(tokens, config.adminOidc),
-      addresses: addressLimiter({ limits, listener: `${schema}-admin`, now }),
-      isReachable: reachable,
-    },
+    adminAccess: { ...adminAccess(options, limits, tokens), isReachable: reachable },
     /** `accepted`: configured keys by variable, in addition to the admin tokens. */
     watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
       startSecretWatch({
-        sql,
+        sql: background,
         schema,
         now,
         log,
         metrics,
         own,
         uses: [auditSecretUse(schema), ...uses],
-        beforeTurn: () => audit.vouch(sql),
+        beforeTurn: () => audit.vouch(background),
         secrets: config.serverSecrets,
         accepted: { ADMIN_TOKEN_HASHES: config.adminTokenHashes, ...accepted },
         process: newId('proc_'),
@@ -156,6 +154,41 @@ export function openSurface(options: SurfaceOptions) {
       const onFailure = (rows: string, error: unknown) => log.warn('retention_failed', { rows, reason: String(error) });
       own('retention', retain(steps, onFailure));
     },
+  };
+}
+
+/** Three pools on the database of the surface, with their metric. */
+function openSurfacePools(options: SurfaceOptions, timelines: TimelineMemory): Pools {
+  const { name, config, metrics, own } = options;
+  const maxConnections = config.databasePoolSize;
+  const pools = openPools({ ...connectionOf(options), timelines, applicationName: name, maxConnections });
+  own('database', () => pools.close());
+  metrics.gauge({
+    name: 'database_connections',
+    help: 'Connections of each pool that are in use or idle, and callers who wait for one.',
+    labels: { pool: ['decide', 'look', 'background'], state: ['used', 'idle', 'waiting'] },
+    collect(gauge) {
+      for (const pool of ['decide', 'look', 'background'] as const) {
+        const { total, idle, waiting } = pools[pool].stats();
+        gauge.set({ pool, state: 'used' }, total - idle);
+        gauge.set({ pool, state: 'idle' }, idle);
+        gauge.set({ pool, state: 'waiting' }, waiting);
+      }
+    },
+  });
+  return pools;
+}
+
+/** Who may call the admin listener, and how much. */
+function adminAccess({ schema, config, now }: SurfaceOptions, limits: LimitStore, tokens: AccessTokens) {
+  const { adminRatePerSecond: ratePerSecond, adminRateBurst: burst } = config;
+  const policy = { name: 'key', ratePerSecond, burst } as const;
+  return {
+    tokens: config.adminTokenHashes,
+    findPerson: adminPeople(tokens, config.adminOidc),
+    addresses: addressLimiter({ limits, listener: `${schema}-admin`, now }),
+    charge: async (actor: string, cost: number) =>
+      admissionOf(await limits.charge([{ bucket: `${schema}-admin:${actor}`, policy }], cost)),
   };
 }
 
@@ -210,7 +243,7 @@ async function auditAcceptance(
 /** Not a deadline of a request: TCP, TLS and authentication at a far server are up to eight round trips. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Connection options for a further pool on the same database. */
+/** Connection options of every pool on the database of a surface. */
 export function connectionOf({ config, log }: Pick<SurfaceOptions, 'config' | 'log'>) {
   return {
     url: config.databaseUrl,

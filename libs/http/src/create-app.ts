@@ -6,6 +6,7 @@ import helmet from 'helmet';
 import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-connections.ts';
 import type { BodyTurns } from './body-turns.ts';
 import { areNames, type CompileTime } from './check-shape.ts';
+import { type LookPlaces, lookPlaces } from './caller-places.ts';
 import { Compression } from './content-coding.ts';
 import { type AppServices, Exchange, type RoutedRequest } from './exchange.ts';
 import type { Guard } from './guard.ts';
@@ -37,6 +38,8 @@ export interface AppOptions<Caller> {
   readonly compress?: boolean;
   /** A JSON body above 16,384 bytes waits for its turn to be parsed and handled. Absent: it waits for nothing. */
   readonly bodyTurns?: BodyTurns;
+  /** Of all listeners of a process. Default: the app's own. */
+  readonly places?: LookPlaces;
   /** Close a connection whose client reads nothing of its answers for this long; default 10 s. */
   readonly slowReaderMs?: number;
   /** Default `at-start`, so that tests fail on a schema that does not compile; services use `at-first-use`. */
@@ -46,7 +49,7 @@ export interface AppOptions<Caller> {
 /** Options that the apps of all listeners of a process share. */
 export type AppBase = Pick<
   AppOptions<never>,
-  'log' | 'metrics' | 'now' | 'newId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas'
+  'log' | 'metrics' | 'now' | 'newId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas' | 'places'
 >;
 
 /** An app: a request listener, and what the host of its server needs. */
@@ -110,6 +113,10 @@ function checkedTables<Caller>(options: AppOptions<Caller>): PathTable[] {
   if (options.guard === undefined) {
     const closed = options.routes.filter(({ permit }) => permit !== 'open');
     faults.push(...closed.map(({ operationId }) => `${operationId}: a route that is not open needs a guard`));
+  }
+  if (options.guard !== undefined && options.guard.shareOf === undefined) {
+    const looking = options.routes.filter(({ looks, permit }) => looks !== undefined && permit !== 'open');
+    faults.push(...looking.map(({ operationId }) => `${operationId}: a route that looks needs shareOf of the guard`));
   }
   // Compiling malformed routes would only report the same faults again, less clearly.
   const tables = faults.length === 0 ? pathTables(options, faults) : [];
@@ -214,6 +221,7 @@ function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppSe
     constantHeaders: securityHeaders(),
     compression: options.compress === true ? new Compression() : undefined,
     bodyTurns: options.bodyTurns,
+    places: options.places ?? lookPlaces(),
     now,
     newId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,

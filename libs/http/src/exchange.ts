@@ -14,6 +14,7 @@ import {
 } from '@sealgate/observability';
 import express, { type Response } from 'express';
 import type { BodyTurns } from './body-turns.ts';
+import { type Leave, type LookPlaces, takePlace } from './caller-places.ts';
 import type { Compression } from './content-coding.ts';
 import {
   type Admission,
@@ -45,6 +46,7 @@ export interface AppServices {
   /** Undefined: answers are never compressed. */
   readonly compression: Compression | undefined;
   readonly bodyTurns: BodyTurns | undefined;
+  readonly places: LookPlaces;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
@@ -95,6 +97,8 @@ export class Exchange implements AnyContext {
   wasCharged = false;
   /** Releases the share of a large body in `bodyTurns`. */
   endTurn: (() => void) | undefined = undefined;
+  /** Gives back the place of a request that looks. */
+  leavePlace: Leave | undefined = undefined;
   #paid: { readonly cost: number; readonly admission: Admission } | undefined = undefined;
   #view: RequestView | undefined = undefined;
   #traceparent: string | undefined = undefined;
@@ -284,6 +288,12 @@ export class Exchange implements AnyContext {
     this.limits = headers;
     if (!admitted)
       throw new AppError('RATE_LIMITED', 'The rate limit of this caller is exhausted.', { retryAfterSeconds });
+  }
+
+  /** Takes a place of the caller for a request that looks. @throws AppError RATE_LIMITED */
+  async takePlace(looks: true | 'stream'): Promise<void> {
+    // A request that is served again has its place.
+    this.leavePlace ??= await takePlace(this, looks);
   }
 
   #isSentTwice(): boolean {

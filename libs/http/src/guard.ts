@@ -80,6 +80,10 @@ export interface Guard<Caller> {
    * 401.
    */
   failedAuthentication?(request: AuthRequest, exchange: HttpPair): AppError | undefined | Promise<AppError | undefined>;
+  /**
+   * Whose places a request that looks takes: a key, a person, an address. Required if a route that is not open looks.
+   */
+  shareOf?(caller: Caller): string;
   /** Fields about the caller for the log line: ids, never a secret. */
   describe?(caller: Caller): RequestNotes;
 }

@@ -49,5 +49,6 @@ export { opsApp, opsRoutes, type OpsAppOptions, type OpsOptions } from './ops-ap
 export { eventStream, type EventStream } from './event-stream.ts';
 export { sendDownload } from './send-download.ts';
 export { BodyTurns } from './body-turns.ts';
+export { lookPlaces, type LookPlaces } from './caller-places.ts';
 export type { BodyRequest, BodyShare, BodyTerms } from './route.ts';
 export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

@@ -132,6 +132,12 @@ interface RouteDefinition<
   readonly permit: Access;
   /** Cost of each call, charged before permissions are checked. */
   readonly charge: number | 'none' | 'byHandler';
+  /**
+   * The request looks: it takes one of the caller's places (`caller-places.ts`), so that one caller cannot take all
+   * connections of those who look. `stream`: for as long as its answer lasts, an export or a live tail. Absent: it
+   * decides, or costs nothing.
+   */
+  readonly looks?: true | 'stream';
   /** `of-content`: what is sent names itself, so the header Idempotency-Key is not read. */
   readonly idempotency: 'none' | 'in-transaction' | 'in-ledger' | 'of-content';
   /** Invalid path parameters are a 404, like a missing row. */

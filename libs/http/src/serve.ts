@@ -27,6 +27,8 @@ export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<
     await run(exchange, mounted);
   } catch (error) {
     await answerFailure(exchange, error);
+  } finally {
+    if (mounted.route.looks === true) exchange.leavePlace?.();
   }
 }
 
@@ -115,6 +117,7 @@ async function shouldRestart(exchange: Exchange, error: unknown): Promise<boolea
 async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody | undefined): Promise<void> {
   const { route, cost, permission } = mounted;
   if (cost !== undefined) await exchange.takeCharge(cost);
+  if (route.looks !== undefined) await exchange.takePlace(route.looks);
   if (permission !== undefined) exchange.requirePermission(permission);
   route.precheck?.({ caller: exchange.caller, params: exchange.params, request: exchange.view });
   requireSingleHeaders(exchange);
@@ -132,7 +135,6 @@ async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody
     return;
   }
   const reply = await route.handler(exchange);
-  if (reply === undefined) throw new Error('The handler returned no reply.');
   if (exchange.isProvisional) await exchange.confirmCaller();
   const sending = answerReply(exchange, reply);
   if (sending !== undefined) await sending;
@@ -153,7 +155,8 @@ interface Encoded extends Pick<Answer, 'headers' | 'body'> {
 }
 
 /** Sends the handler's reply: at once, or after compression if a promise is returned. */
-function answerReply(exchange: Exchange, reply: Reply): Promise<void> | undefined {
+function answerReply(exchange: Exchange, reply: Reply | void): Promise<void> | undefined {
+  if (reply === undefined) throw new Error('The handler returned no reply.');
   requirePermitAndCharge(exchange, reply.status);
   const { body } = reply;
   return send(exchange, {

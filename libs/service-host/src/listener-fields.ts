@@ -151,6 +151,8 @@ export interface TracingConfig {
 
 const port = { min: 0, max: 65_535 } as const;
 
+const rate = { min: 1, max: 1_000_000 } as const;
+
 const ownFields = {
   port: integerField({ ...port, name: 'PORT', description: 'Port of the public listener.', default: 8080 }),
   host: textField({ name: 'HOST', description: 'Address of the public listener.', default: '127.0.0.1' }),
@@ -188,6 +190,18 @@ const adminFields = {
     form: 'a JSON list of `{"claim", "value", "role": "operator" or "viewer", "issuer"?}`; a claim is a name or a JSON pointer',
     fallback: { value: [], shown: 'none' },
     parse: parseAdminRules,
+  }),
+  adminRatePerSecond: integerField({
+    ...rate,
+    name: 'ADMIN_RATE_PER_SECOND',
+    description: 'Requests per second allowed for one caller of the admin listener.',
+    default: 200,
+  }),
+  adminRateBurst: integerField({
+    ...rate,
+    name: 'ADMIN_RATE_BURST',
+    description: 'Burst of requests allowed for one caller of the admin listener.',
+    default: 2000,
   }),
 };
 

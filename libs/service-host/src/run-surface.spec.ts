@@ -4,6 +4,8 @@ import { readiness } from './run-surface.ts';
 
 type Ledger = Awaited<ReturnType<Parameters<typeof readiness>[0]['ledger']>>;
 
+const CONNECTIONS = { decide: 7, look: 3, background: 2 };
+
 function setUp() {
   const clock = testClock();
   const asked: string[] = [];
@@ -13,6 +15,7 @@ function setUp() {
     database: () => (asked.push('database'), Promise.resolve(state.fault)),
     ledger: () => (asked.push('ledger'), Promise.resolve(state.ledger)),
     limits,
+    connections: CONNECTIONS,
     otherwise: 'nothing answers',
     deadlineMs: 20,
     now: clock.now,
@@ -23,9 +26,9 @@ function setUp() {
 describe('readiness', () => {
   it('is ready if database and ledger are, and reports the current state of the limits', async () => {
     const { asked, limits, ready } = setUp();
-    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared' } });
+    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'shared', connections: CONNECTIONS } });
     limits.state = 'local';
-    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'local' } });
+    expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'local', connections: CONNECTIONS } });
     expect(asked).toEqual(['database', 'ledger']);
   });
 
@@ -41,7 +44,13 @@ describe('readiness', () => {
   it('stays ready if the ledger works but reports a problem', async () => {
     const { state, ready } = setUp();
     state.ledger = { ok: true, problem: 'demo.main is halted', contracts: [] };
-    const body = { status: 'ready', problem: 'demo.main is halted', contracts: [], limits: 'shared' };
+    const body = {
+      status: 'ready',
+      problem: 'demo.main is halted',
+      contracts: [],
+      limits: 'shared',
+      connections: CONNECTIONS,
+    };
     expect(await ready()).toEqual({ ok: true, body });
   });
 
@@ -60,7 +69,7 @@ describe('readiness', () => {
     const never = () => new Promise<never>(() => undefined);
     const limits = { state: 'shared', isSettled: true };
     const given = { database: never, ledger: never, limits, otherwise: 'nothing answers', deadlineMs: 5 };
-    const ready = readiness({ ...given, now: clock.now });
+    const ready = readiness({ ...given, connections: CONNECTIONS, now: clock.now });
     expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'nothing answers' } });
   });
 });

@@ -120,12 +120,14 @@ export function readiness(options: {
   readonly ledger: () => Promise<LedgerState>;
   /** Where limits are decided, read at each check. */
   readonly limits: { readonly state: string; readonly isSettled: boolean };
+  /** Connections of each pool of the database. */
+  readonly connections: Readonly<Record<string, number>>;
   /** Problem reported if the checks time out. */
   readonly otherwise: string;
   readonly deadlineMs: number;
   readonly now: () => number;
 }): () => Promise<ServiceHealth> {
-  const { database, ledger, limits, otherwise, deadlineMs, now } = options;
+  const { database, ledger, limits, connections, otherwise, deadlineMs, now } = options;
   const check = cachedCheck<LedgerState>({
     deadlineMs,
     keepMs: KEEP_CHECK_MS,
@@ -141,7 +143,8 @@ export function readiness(options: {
     const listed = contracts === undefined ? {} : { contracts };
     if (!ok) return { ok, body: { status: 'not ready', problem, ...listed } };
     if (!limits.isSettled) return { ok: false, body: { status: 'not ready', problem: WAITS_FOR_REDIS, ...listed } };
-    return { ok, body: { status: 'ready', ...(problem === null ? {} : { problem }), ...listed, limits: limits.state } };
+    const told = problem === null ? {} : { problem };
+    return { ok, body: { status: 'ready', ...told, ...listed, limits: limits.state, connections } };
   };
 }
 

@@ -86,6 +86,8 @@ const MAX_PROCESSES = 1000;
 
 const postgres = { form: POSTGRES_FORM, isSecret: true } as const;
 const poolSize = { min: 1, max: 500 } as const;
+/** One for each of the three pools. */
+const LEAST_POOL_SIZE = 3;
 
 /** Settings of the data stores of a service. */
 export const storeFields = {
@@ -108,9 +110,11 @@ export const storeFields = {
   }),
   databasePoolSize: integerField({
     ...poolSize,
-    min: 2,
+    min: LEAST_POOL_SIZE,
     name: 'DATABASE_POOL_SIZE',
-    description: 'Maximum connections of this process to DATABASE_URL; multiply by the number of replicas.',
+    description:
+      'Maximum connections of this process to DATABASE_URL; multiply by the number of replicas. A quarter is for lists ' +
+      'and other reads that look, a sixth for background work, the rest for what decides.',
     default: 12,
   }),
   stateDir: textField({

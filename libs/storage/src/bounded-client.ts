@@ -116,10 +116,15 @@ export class BoundedClient extends Client {
   expire(): void {
     const timer = this.#timer;
     setImmediate(() => {
-      if (timer !== this.#timer) return;
-      this.destroy(Object.assign(new Error('The deadline has passed.'), { code: 'ETIMEDOUT' }));
-      requestCancel(this as unknown as CancelTarget);
+      if (timer === this.#timer)
+        this.giveUp(Object.assign(new Error('The deadline has passed.'), { code: 'ETIMEDOUT' }));
     });
+  }
+
+  /** Ends the running statement here and on the server; the connection is not used again. */
+  giveUp(reason: Error): void {
+    this.destroy(reason);
+    requestCancel(this as unknown as CancelTarget);
   }
 
   /** Destroys the socket; a running statement fails with `error`. */

@@ -14,6 +14,7 @@ import {
 } from './database-errors.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
+import { clientSignal, giveUpWith } from './for-client.ts';
 import type { QueryOptions, Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -71,6 +72,13 @@ export interface DatabaseOptions {
   /** Default deadline of a call. */
   readonly deadlineMs: number;
   /**
+   * The server ends each statement after this time, and keeps its connection. Not set behind a pooler, whose sessions
+   * belong to others too: there the deadline ends it, and costs the connection.
+   */
+  readonly statementTimeoutMs?: number | undefined;
+  /** Statements whose client has gone (`forClient`) are given up. */
+  readonly givesUp?: boolean;
+  /**
    * Whether statements keep their names. Behind PgBouncer in transaction mode a name may reach a server connection that
    * does not hold it, so by default names are dropped once a pooler is detected; `true` is for a pooler that tracks
    * them.
@@ -100,8 +108,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
     runTransaction(connections, work, deadlineMs);
 
-  const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) =>
-    runStatement(connections, statement, performance.now() + deadlineMs);
+  const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) => {
+    const signal = options.givesUp === true ? clientSignal() : undefined;
+    return runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal });
+  };
 
   return {
     query,
@@ -153,20 +163,24 @@ async function probeDisk(
 async function runStatement(
   connections: ConnectionPool,
   statement: Statement,
-  endsAt: number,
+  until: { readonly endsAt: number; readonly signal: AbortSignal | undefined },
   retries = 1,
 ): Promise<never[]> {
-  const client = await connections.lease(endsAt);
+  const client = await connections.lease(until.endsAt);
+  const ended = until.signal === undefined ? undefined : giveUpWith(client, until.signal);
   try {
     const { rows } = await client.ask(connections.prepared(statement));
+    ended?.();
     client.release();
     return rows as never[]; // The caller declares the row type.
   } catch (error) {
+    ended?.();
     const failure = statementFailure(error, client.broken);
     client.release(!failure.reusable);
     if (isPreparedElsewhere(error)) connections.dropNames();
     const mayRetry = failure.neverSent || (failure.outOfStep === true && statement.name !== undefined);
-    if (mayRetry && retries > 0) return runStatement(connections, statement, endsAt, retries - 1);
+    if (mayRetry && retries > 0 && until.signal?.aborted !== true)
+      return runStatement(connections, statement, until, retries - 1);
     throw failure.error;
   }
 }
@@ -319,15 +333,19 @@ class ConnectionPool {
   /** Runs on each new connection before its first use. @throws DatabaseUnavailableError if it must not be used. */
   async #admit(client: BoundedClient): Promise<void> {
     const { mustWrite } = this.#servers;
-    if (this.#named !== undefined && !mustWrite) return;
+    const { statementTimeoutMs } = this.#options;
+    if (this.#named !== undefined && !mustWrite && statementTimeoutMs === undefined) return;
     if (mustWrite) await this.#servers.surveyed();
     client.leaseFor(ANSWER_WITHIN_MS);
     const { pid, ...role } = await roleOf(client, mustWrite);
+    // A pooler makes up the process id that it gives a client.
+    const isPooled = client.backendPid !== null && client.backendPid !== pid;
     if (this.#named === undefined) {
-      // A pooler makes up the process id that it gives a client.
-      if (client.backendPid !== null && client.backendPid !== pid) this.dropNames();
+      if (isPooled) this.dropNames();
       else this.#named = true;
     }
+    if (statementTimeoutMs !== undefined && !isPooled)
+      await client.ask({ text: `SET statement_timeout = ${Math.ceil(statementTimeoutMs)}` });
     if (!mustWrite) return;
     const { known, fault } = await this.#servers.judge(client.server, role);
     client.known = known;

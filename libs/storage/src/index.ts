@@ -2,6 +2,7 @@ export { backgroundLoop, reasonOf, startTimer } from './background-loop.ts';
 export type { BackgroundLoop, BackgroundLoopOptions } from './background-loop.ts';
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export { openDatabase } from './database.ts';
+export { openPools, poolSizes, type Pools } from './pools.ts';
 export type { Database, DatabaseOptions } from './database.ts';
 export { databaseCheck } from './database-check.ts';
 export type { DatabaseCheck } from './database-check.ts';
@@ -12,6 +13,7 @@ export {
   isDeadlock,
   isUniqueViolation,
 } from './database-errors.ts';
+export { forClient } from './for-client.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
 export { MigrationError, migrationSet } from './migration-set.ts';
@@ -20,10 +22,10 @@ export { openRedis } from './open-redis.ts';
 export type { RedisHandle, RedisState } from './open-redis.ts';
 export { removalStatement, removalStep, removeInSteps, retain } from './retention.ts';
 export type { Removal, RemovalStep } from './retention.ts';
-export { isReachable, mapRouteOutages, mapOutages } from './map-outages.ts';
+export { forClients, isReachable, mapRouteOutages, mapOutages } from './map-outages.ts';
 export { acceptTimeline, describeServers } from './accept-timeline.ts';
 export type { ServerReport } from './accept-timeline.ts';
 export { timelineMemory } from './timeline-memory.ts';
-export type { TimelineEvent } from './timeline-memory.ts';
+export type { TimelineEvent, TimelineMemory } from './timeline-memory.ts';
 export { writeBehind } from './write-behind.ts';
 export type { QueryOptions, Sql, Statement } from './sql.ts';

@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
+import { forClient } from './for-client.ts';
 import { DatabaseUnavailableError, isConnectionLost, isDeadlock, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
@@ -34,17 +35,38 @@ export async function mapOutages<Result>(
   }
 }
 
-/** The routes with every outage mapped by `mapOutages`; writes declare OUTCOME_UNKNOWN. */
-export function mapRouteOutages<
-  Route extends { readonly method: string; readonly errors: readonly ErrorCode[]; handler(context: never): unknown },
->(routes: readonly Route[], mapping: Pick<OutageMapping, 'advice' | 'isReachable'> = {}): Route[] {
-  return routes.map((route) => {
+interface OutageRoute {
+  readonly method: string;
+  readonly errors: readonly ErrorCode[];
+  readonly looks?: true | 'stream';
+  handler(context: never): unknown;
+}
+
+/**
+ * The routes with every outage mapped by `mapOutages`; writes declare OUTCOME_UNKNOWN. Those that look give up as
+ * `forClients` says.
+ */
+export function mapRouteOutages<Route extends OutageRoute>(
+  routes: readonly Route[],
+  mapping: Pick<OutageMapping, 'advice' | 'isReachable'> = {},
+): Route[] {
+  const mapped = routes.map((route) => {
     const changes = route.method !== 'get';
     const errors = changes ? [...new Set([...route.errors, 'OUTCOME_UNKNOWN'] as const)] : route.errors;
     const handler = (context: never) => mapOutages(() => route.handler(context), { ...mapping, changes });
     return { ...route, errors, handler };
   });
+  return forClients(mapped);
 }
+
+/** The routes; statements of those that look are given up once their client has gone. */
+export const forClients = <Route extends Pick<OutageRoute, 'looks' | 'handler'>>(routes: readonly Route[]): Route[] =>
+  routes.map((route) => {
+    if (route.looks === undefined) return route;
+    const handler = (context: { readonly signal: AbortSignal }) =>
+      forClient(context.signal, () => route.handler(context as never));
+    return { ...route, handler };
+  });
 
 /** Whether the database answers within `withinMs`; never throws. */
 export function isReachable(database: Pick<Database, 'ping'>, withinMs: number): Promise<boolean> {

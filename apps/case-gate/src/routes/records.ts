@@ -62,6 +62,7 @@ export interface RecordsPorts extends PackPorts, CaseReadPorts {
 /** The description of an export that both listeners offer. */
 export const packStep = {
   method: 'get',
+  looks: true,
   idempotency: 'none',
   summary: 'Export everything about a sealed case, signed, for offline verification by an assessor',
   description: 'With `Accept: text/html` preferred, a page to print. Every export is audited.',

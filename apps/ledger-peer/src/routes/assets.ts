@@ -110,6 +110,7 @@ function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',
+    looks: true,
     body: AssetQuery,
     bodyMaxBytes,
     responses: { 200: { description: 'A page.', schema: AssetPage } },

@@ -70,6 +70,7 @@ const guard: Guard<PeerCaller> = {
   challenge: 'ApiKey',
   authenticate: () => Promise.resolve({ familyId: 'f', bucket: 'b', limit: 'log' }),
   permits: () => true,
+  shareOf: ({ bucket }) => bucket,
   charge: () =>
     Promise.resolve({ admitted: true, headers: { 'RateLimit-Policy': 'p', RateLimit: 'l' }, retryAfterSeconds: 0 }),
 };

@@ -11,7 +11,7 @@ import { asked, proveRecord } from '../domain/read-assets.ts';
 import { bundleForms, EpochName, Name, OF_CHANNEL, OF_EPOCH, tileForms } from './log-paths.ts';
 
 const route = routeFor<PeerCaller>();
-const base = { method: 'get', permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
+const base = { method: 'get', looks: true, permit: 'authenticated', charge: 1, idempotency: 'none' } as const;
 
 const FOREVER = 'max-age=31536000, immutable';
 /**

@@ -16,21 +16,26 @@ import { prepared, rowCondition } from './row-condition.ts';
 /** The source of each collection of the partner catalogue. */
 export function partnerPorts({
   cursors,
+  look,
   ...options
-}: PartnerSourceOptions & { readonly cursors: Cursors }): PartnerPorts {
-  const { sql } = options;
+}: PartnerSourceOptions & {
+  /** Reads lists; `sql` reads one row by its id. */
+  readonly look: Sql;
+  readonly cursors: Cursors;
+}): PartnerPorts {
+  const looking = { ...options, sql: look };
   const resources = KINDS.map((kind): [string, PartnerSource] => [
     KIND_OF[kind].collection,
-    partnerResources(kind, options),
+    { list: partnerResources(kind, looking).list, find: partnerResources(kind, options).find },
   ]);
   const sources = {
     ...Object.fromEntries(resources),
-    frameworks: partnerFrameworks(options),
-    coverage: partnerCoverage(options),
-    proofs: partnerProofs(sql),
-    snapshots: partnerSnapshots(sql),
+    frameworks: partnerFrameworks(looking),
+    coverage: partnerCoverage(looking),
+    proofs: partnerProofs(look),
+    snapshots: partnerSnapshots(look),
   };
-  return { sources, snapshots: snapshotReads(sql), rows: partnerRows(sql), cursors };
+  return { sources, snapshots: snapshotReads(look), rows: partnerRows(look), cursors };
 }
 
 /** Looks rows up for callers who name one. */

@@ -33,6 +33,7 @@ export function auditRoutes({
 }): Route<RiskCaller>[] {
   const list = route({
     method: 'get',
+    looks: true,
     path: PATH,
     permit: 'audit:read',
     charge: 1,

@@ -94,6 +94,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     ...base,
     tags,
     method: 'get',
+    looks: true,
     path,
     permit: resource.listPermit ?? `${kind.name}:read`,
     operationId: `dashboard_list_${kind.collection}`,

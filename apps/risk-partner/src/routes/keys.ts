@@ -82,6 +82,7 @@ export function keyRoutes({ runAudited, ...ports }: KeysPorts): Route<RiskCaller
     }),
     route({
       ...own,
+      looks: true,
       method: 'get',
       path: PATH,
       idempotency: 'none',

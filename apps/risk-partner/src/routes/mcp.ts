@@ -39,6 +39,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
     description:
       'One JSON-RPC message, answered by one JSON object; a client that accepts text/event-stream alone gets it as one event. Revision 2026-07-28 of MCP: the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must match the body; a mismatch is a JSON-RPC error with status 400, and an unknown method one with status 404. Revisions 2024-11-05 to 2025-11-25 start with `initialize`. JSON-RPC errors are application/json; errors before JSON-RPC are problems.',
     tags: ['tools'],
+    looks: true,
     permit: 'authenticated',
     charge: 1,
     idempotency: 'none',

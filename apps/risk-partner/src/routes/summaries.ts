@@ -42,7 +42,7 @@ export interface SummaryPorts {
   readonly now: () => number;
 }
 
-const base = { method: 'get', charge: 1, idempotency: 'none', tags: ['dashboard'], errors: [] } as const;
+const base = { method: 'get', looks: true, charge: 1, idempotency: 'none', tags: ['dashboard'], errors: [] } as const;
 
 /** Aggregates, requirement titles and members for the dashboard. */
 export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<RiskCaller>[] {

@@ -122,8 +122,8 @@ export interface EmbeddedLedger extends Ledger {
 export const APPEND_LIMITS: AppendQueueLimits = {
   groupUnits: 256,
   groupBytes: 4 * 1024 * 1024,
-  // Half of the connections of a process by default.
-  running: 6,
+  // Of the seven connections that decide, by default: the others are for look-ups of keys and rows.
+  running: 4,
   waitingUnits: 8192,
   waitingBytes: 64 * 1024 * 1024,
   answerWithinMs: 3000,

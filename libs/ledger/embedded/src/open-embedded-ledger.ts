@@ -36,10 +36,10 @@ const WRITE_ERASURES_EVERY_MS = 60_000;
  * @throws LedgerNotOpenedError if the signing key is not this ledger's.
  */
 export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
-  const { config, sql, log, metrics, own } = options;
+  const { config, sql, background = sql, log, metrics, own } = options;
   const now = () => Math.floor(options.now());
-  const witnessing = openWitnessing({ ...options, now }, anyOf(verifiersOf(config)));
-  const integrator = openIntegrator({ ...options, now }, witnessing);
+  const witnessing = openWitnessing({ ...options, sql: background, now }, anyOf(verifiersOf(config)));
+  const integrator = openIntegrator({ ...options, sql: background, now }, witnessing);
   const verifier = anyOf(verifiersOf(config));
   const reading = {
     origin: config.ledgerOrigin,
@@ -58,16 +58,16 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   });
   const depth = { name: 'ledger_waiting_units', help: 'Units queued or being written.', labels: {} };
   metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
-  own('partitions', keepPartitionsAhead(sql, { log, metrics }));
+  own('partitions', keepPartitionsAhead(background, { log, metrics }));
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
     own('integrator', () => integrator.stop());
     const { whenReady = (begin) => begin() } = options;
     await whenReady(async () => {
-      await mayIntegrate(sql);
+      await mayIntegrate(background);
       await start(integrator);
     });
-    await whenReady(() => startPublishing(sql, witnessing));
+    await whenReady(() => startPublishing(background, witnessing));
     if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
   const adminSql = openAdminDatabase(options);

@@ -24,6 +24,8 @@ export interface OpenLedgerOptions {
     readonly databasePreparedStatements?: boolean | undefined;
   };
   readonly sql: Database;
+  /** For the integrator and what else no request waits for; defaults to `sql`. */
+  readonly background?: Database;
   /** Milliseconds since the epoch; fractions are dropped. */
   readonly now: () => number;
   readonly log: Log;
