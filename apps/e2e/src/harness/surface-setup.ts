@@ -18,6 +18,8 @@ export interface SurfaceSetup {
   /** The admin API of the first process. */
   readonly admin: AdminClient;
   readonly adminToken: string;
+  /** A token of another caller of the admin API. */
+  readonly otherAdminToken: string;
   /** The public key that an outsider pins. */
   readonly verifierKey: string;
   /** For files of the story; removed with the setup. */
@@ -49,10 +51,10 @@ export const checkpointFolder = (folder: string, index: number): string => join(
 export async function surfaceSetup(options: SurfaceOptions): Promise<SurfaceSetup> {
   const { surface, postgres } = options;
   const folder = mkdtempSync(join(tmpdir(), `sealgate-e2e-${surface}-`));
-  const adminToken = randomBytes(32).toString('base64url');
+  const [adminToken, otherAdminToken] = [newToken(), newToken()];
   const noteKey = newNoteKey(ledgerOrigin);
   await migrate(postgres, surface);
-  const variablesOf = variables(options, { folder, noteKey, adminToken });
+  const variablesOf = variables(options, { folder, noteKey, adminTokens: [adminToken, otherAdminToken] });
   const processes: Gateway[] = [];
   const another = async (program: string): Promise<Gateway> => {
     const index = processes.length;
@@ -73,6 +75,7 @@ export async function surfaceSetup(options: SurfaceOptions): Promise<SurfaceSetu
     processes,
     admin: adminClient(processes[0]!.admin, adminToken),
     adminToken,
+    otherAdminToken,
     verifierKey: noteKey.verifierKey,
     folder,
     another,
@@ -89,14 +92,14 @@ export async function surfaceSetup(options: SurfaceOptions): Promise<SurfaceSetu
 /** The variables of the process of an index. */
 function variables(
   { postgres, redisUrl, processes = 1, integrators = processes, env }: SurfaceOptions,
-  made: { readonly folder: string; readonly noteKey: NoteKey; readonly adminToken: string },
+  made: { readonly folder: string; readonly noteKey: NoteKey; readonly adminTokens: readonly string[] },
 ): (index: number) => Record<string, string> {
   const common = {
     DATABASE_URL: postgres.url,
     REDIS_URL: redisUrl,
     REPLICAS: String(processes),
     SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
-    ADMIN_TOKEN_HASHES: hash('sha256', made.adminToken, 'hex'),
+    ADMIN_TOKEN_HASHES: made.adminTokens.map((token) => hash('sha256', token, 'hex')).join(),
     LEDGER_ORIGIN: ledgerOrigin,
   };
   const own = env?.(made.folder);
@@ -109,6 +112,8 @@ function variables(
     return given({ ...common, ...role, ...own });
   };
 }
+
+const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** The members that have a value. */
 export const given = <Value>(all: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
