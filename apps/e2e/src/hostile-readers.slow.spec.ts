@@ -62,8 +62,10 @@ describe('hostile readers', () => {
         await admin.ask('POST', '/networks', { networkId: 'demo', limits: { ratePerSecond: 1e6, burst: 1e6 } });
         const { rawKey } = await setup.newKey('demo');
         const { sourceId } = await admin.ask('POST', '/networks/demo/sources', {
+          name: 'hooks',
           scheme: 'token',
-          secrets: [unique()],
+          secret: unique(),
+          token: { header: 'X-Token' },
         });
         const write = async () => {
           const headers = { 'X-Api-Key': rawKey, 'Content-Type': 'application/json', 'Idempotency-Key': unique() };
@@ -193,7 +195,7 @@ describe('hostile readers', () => {
             type: 'demo.x',
             data: { text: 'x'.repeat(500) },
           }));
-          const answer = await setup.ask('POST', '/api/assets/sync', {
+          const answer = await setup.ask('POST', '/api/assets', {
             body: { assets },
             headers: { 'Idempotency-Key': unique() },
           });

@@ -14,7 +14,7 @@ import {
 } from './database-errors.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
-import { clientSignal, giveUpWith } from './for-client.ts';
+import { clientSignal, giveUpWith, ResultTurns, type Looking } from './looking.ts';
 import type { QueryOptions, Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -71,13 +71,8 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs: number;
   /** Default deadline of a call. */
   readonly deadlineMs: number;
-  /**
-   * The server ends each statement after this time, and keeps its connection. Not set behind a pooler, whose sessions
-   * belong to others too: there the deadline ends it, and costs the connection.
-   */
-  readonly statementTimeoutMs?: number | undefined;
-  /** Statements whose client has gone (`forClient`) are given up. */
-  readonly givesUp?: boolean;
+  /** Present in a pool of those who look: see `Looking`. */
+  readonly looking?: Looking | undefined;
   /**
    * Whether statements keep their names. Behind PgBouncer in transaction mode a name may reach a server connection that
    * does not hold it, so by default names are dropped once a pooler is detected; `true` is for a pooler that tracks
@@ -105,12 +100,14 @@ export interface DatabaseOptions {
 export function openDatabase(options: DatabaseOptions): Database {
   const connections = new ConnectionPool(options);
   const { pool } = connections;
+  const turns = options.looking && new ResultTurns();
   const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
     runTransaction(connections, work, deadlineMs);
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) => {
-    const signal = options.givesUp === true ? clientSignal() : undefined;
-    return runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal });
+    const signal = options.looking === undefined ? undefined : clientSignal();
+    const found = runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal });
+    return turns === undefined ? found : found.then((rows) => turns.next(rows));
   };
 
   return {
@@ -333,7 +330,7 @@ class ConnectionPool {
   /** Runs on each new connection before its first use. @throws DatabaseUnavailableError if it must not be used. */
   async #admit(client: BoundedClient): Promise<void> {
     const { mustWrite } = this.#servers;
-    const { statementTimeoutMs } = this.#options;
+    const statementTimeoutMs = this.#options.looking?.statementTimeoutMs;
     if (this.#named !== undefined && !mustWrite && statementTimeoutMs === undefined) return;
     if (mustWrite) await this.#servers.surveyed();
     client.leaseFor(ANSWER_WITHIN_MS);

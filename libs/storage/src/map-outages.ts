@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
-import { forClient } from './for-client.ts';
+import { forClient } from './looking.ts';
 import { DatabaseUnavailableError, isConnectionLost, isDeadlock, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import fc from 'fast-check';
-import { forClient } from './for-client.ts';
+import { forClient } from './looking.ts';
 import { openPools, poolSizes, type Pools } from './pools.ts';
 import { gatedDatabases, one, outcome } from './testing/gated-databases.ts';
 
@@ -90,7 +90,7 @@ describe('a statement whose client has gone', () => {
     }));
 
   it('costs no connection if it ends soon', async () => {
-    const database = open({ url: server().url, maxConnections: 1, givesUp: true });
+    const database = open({ url: server().url, maxConnections: 1, looking: { statementTimeoutMs: 1000 } });
     const client = new AbortController();
     await database.query(one);
     const asked = forClient(client.signal, () => database.query(one));

@@ -34,7 +34,7 @@ export function openPools({
   maxConnections,
   applicationName,
   ...options
-}: Omit<DatabaseOptions, 'deadlineMs' | 'statementTimeoutMs' | 'givesUp'>): Pools & { close(): Promise<void> } {
+}: Omit<DatabaseOptions, 'deadlineMs' | 'looking'>): Pools & { close(): Promise<void> } {
   const sizes = poolSizes(maxConnections);
   const decide = openDatabase({
     ...options,
@@ -49,8 +49,7 @@ export function openPools({
     applicationName: `${applicationName} look`,
     maxConnections: sizes.look,
     deadlineMs: LOOK_DEADLINE_MS,
-    statementTimeoutMs: LOOK_STATEMENT_MS,
-    givesUp: true,
+    looking: { statementTimeoutMs: LOOK_STATEMENT_MS },
   });
   const background = openDatabase({
     ...further,
