@@ -85,11 +85,12 @@ export async function copyRows(
     );
     const names = rows.map(({ name }) => name);
     const values = names.map((name) => set[name] ?? `t.${name}`);
-    await client.query(
+    const { rowCount } = await client.query(
       `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
          FROM (SELECT * FROM ${table} WHERE ${from} LIMIT 1) t, generate_series(1, ${count}) g`,
     );
-    await client.query(`ANALYZE ${table}`);
+    if (rowCount !== count) throw new Error(`${table} has no row to copy.`);
+    await client.query(`VACUUM ANALYZE ${table}`);
   } finally {
     await client.end();
   }
@@ -133,7 +134,7 @@ interface Readers {
 
 const CONNECTIONS = 40;
 
-interface Attack {
+export interface Attack {
   readonly idle: Outcome;
   readonly attacked: Outcome;
   /** Answers to the readers, by status. */
