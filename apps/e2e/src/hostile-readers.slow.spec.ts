@@ -56,7 +56,7 @@ describe('hostile readers', () => {
       try {
         const write = async () => {
           const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json', 'Idempotency-Key': unique() };
-          const body = JSON.stringify({ assetType: 'invoice', data: { amount: 1 } });
+          const body = JSON.stringify({ assets: [{ type: 'invoice', data: { amount: 1 } }] });
           return (await gateway.public.send({ method: 'POST', path: '/demo', headers, body })).status < 300;
         };
         expect(await write()).toBe(true);

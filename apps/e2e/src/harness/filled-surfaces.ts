@@ -33,18 +33,24 @@ export async function filledGateway(
   const { admin, gateway } = setup;
   await admin.ask('POST', '/networks', { networkId: 'demo', limits: outOfReach });
   const { id, rawKey } = await setup.newKey('demo');
-  const hook = { name: 'hooks', scheme: 'token', secret: unique(), token: { header: 'X-Token' } };
+  const hook = {
+    name: 'hooks',
+    scheme: 'token',
+    secrets: [{ id: 'k1', value: unique() }],
+    token: { header: 'X-Token' },
+  };
   const { sourceId, path } = await admin.ask('POST', '/networks/demo/sources', hook);
   const headers = { 'X-Api-Key': rawKey, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ assetType: 'invoice', data: { amount: 1 } });
-  await gateway.public.send({ method: 'POST', path: '/demo', headers, body });
+  const body = JSON.stringify({ assets: [{ type: 'invoice', data: { amount: 1 } }] });
+  const written = await gateway.public.send({ method: 'POST', path: '/demo', headers, body });
+  if (written.status > 299) throw new Error(written.text);
   await gateway.public.send({ method: 'POST', path: String(path), headers: { 'X-Token': 'wrong' }, body });
   const url = postgres.url;
   const hex = `lpad(to_hex(g), 12, '0')`;
   const network_id = owner('t.network_id', 'net-');
   const types = `CASE WHEN g % 1000 = 0 THEN '["rare"]' ELSE t.types END`;
   const event_id = `overlay(t.event_id::text placing ${hex} from 25)::uuid`;
-  await copyRows(url, { table: 'ingest.writes', count, set: { event_id, network_id, types } });
+  await eventually(() => copyRows(url, { table: 'ingest.writes', count, set: { event_id, network_id, types } }));
   const refused = {
     refused_id: `overlay(t.refused_id placing ${hex} from 20)`,
     code: oneOf(['UNAUTHENTICATED', 'INVALID_JSON']),
@@ -153,6 +159,7 @@ export async function filledRisk(
     sha256,
   });
   const { url } = postgres;
+  await copyRows(url, { table: 'risk.orgs', count: SMALL, set: { org_id: `'org_small_' || (g - 1)` } });
   const orgs = owner('t.org_id', 'org_small_');
   const department = `CASE WHEN g % 1000 = 0 THEN 'legal' ELSE ${oneOf(['sales', 'billing', 'support'])} END`;
   for (const [kind, prefix, { id }] of [

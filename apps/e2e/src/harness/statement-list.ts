@@ -1,17 +1,16 @@
+import { createReadStream, statSync } from 'node:fs';
 import pg from 'pg';
 
 /** Settings of a server that tells the plan of every statement, once `explained` asks for it. */
 export const explainingSettings: Readonly<Record<string, string>> = {
   shared_preload_libraries: 'auto_explain',
-  'auto_explain.log_min_duration': '-1',
   'auto_explain.log_analyze': 'on',
   'auto_explain.log_timing': 'off',
   'auto_explain.log_format': 'json',
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_parameter_max_length': '0',
-  logging_collector: 'on',
-  log_destination: 'jsonlog',
-  log_rotation_size: '0',
+  // An entry is `@@<application name>@@ LOG:  duration: ...`, over several lines.
+  log_line_prefix: '@@%a@@ ',
   shared_buffers: '256MB',
   maintenance_work_mem: '256MB',
   max_wal_size: '8GB',
@@ -52,60 +51,47 @@ export async function explained(
   const client = new pg.Client({ connectionString: url, application_name: 'statement list' });
   await client.connect();
   try {
-    const logged = async (): Promise<number> => {
-      const { rows } = await client.query<{ size: string }>(
-        `SELECT size FROM pg_stat_file(pg_current_logfile('jsonlog'))`,
-      );
-      return Number(rows[0]?.size);
-    };
+    const { rows } = await client.query<{ folder: string }>(`SELECT current_setting('data_directory') AS folder`);
+    // The log of a server that a test starts is beside its data.
+    const logFile = `${rows[0]?.folder}.log`;
     const turn = async (ms: number): Promise<void> => {
       await client.query(`ALTER SYSTEM SET auto_explain.log_min_duration = ${ms}`);
       await client.query('SELECT pg_reload_conf()');
     };
-    const from = await logged();
+    const { size: start } = statSync(logFile);
     await turn(0);
     await work();
     await turn(-1);
-    return await costsOf(textFrom(client, from, await logged()), isOurs);
+    return await costsOf(createReadStream(logFile, { start, encoding: 'utf8' }), isOurs);
   } finally {
     await client.end();
   }
 }
 
-const CHUNK_BYTES = 50_000_000;
-
-async function* textFrom(client: pg.Client, from: number, until: number): AsyncGenerator<string> {
-  for (let at = from; at < until; at += CHUNK_BYTES) {
-    const text = `SELECT pg_read_binary_file(pg_current_logfile('jsonlog'), $1, $2) AS chunk`;
-    const { rows } = await client.query<{ chunk: Buffer }>(text, [at, Math.min(CHUNK_BYTES, until - at)]);
-    yield rows[0]?.chunk.toString('latin1') ?? '';
-  }
-}
-
 async function costsOf(
-  chunks: AsyncGenerator<string>,
+  chunks: AsyncIterable<string>,
   isOurs: (applicationName: string) => boolean,
 ): Promise<StatementCost[]> {
   const costs = new Map<string, StatementCost>();
+  const add = (entry: string): void => {
+    const cost = costOf(entry, isOurs);
+    if (cost === undefined) return;
+    const name = `${cost.pool} ${cost.text}`;
+    costs.set(name, worse(costs.get(name), cost));
+  };
   let rest = '';
   for await (const chunk of chunks) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const cost = costOf(line, isOurs);
-      if (cost !== undefined)
-        costs.set(`${cost.pool} ${cost.text}`, worse(costs.get(`${cost.pool} ${cost.text}`), cost));
-    }
+    const entries = (rest + chunk).split('\n@@');
+    rest = entries.pop() ?? '';
+    entries.forEach(add);
   }
+  add(rest);
   return [...costs.values()].sort((one, other) => other.rowsRead - one.rowsRead);
 }
 
-function costOf(line: string, isOurs: (applicationName: string) => boolean): StatementCost | undefined {
-  const { message = '', application_name: pool = '' } = JSON.parse(line) as {
-    message?: string;
-    application_name?: string;
-  };
-  const [, tookMs, json] = /^duration: ([\d.]+) ms {2}plan:\n(.*)$/s.exec(message) ?? [];
+function costOf(entry: string, isOurs: (applicationName: string) => boolean): StatementCost | undefined {
+  const [, pool = '', tookMs, json] =
+    /^(?:@@)?(.*?)@@ LOG: {2}duration: ([\d.]+) ms {2}plan:\n(.*)$/s.exec(entry) ?? [];
   if (json === undefined || !isOurs(pool)) return undefined;
   const { 'Query Text': text, Plan: root } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
   const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
