@@ -7,8 +7,9 @@ import { waitingWork } from './data/anchor-store.ts';
 import { callersStore, identitiesStore, organizationsOf, signInStore } from './data/callers-store.ts';
 import { auditEvents, dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
-import { openPrismaOnce, orgsStore, peopleStore } from './data/orgs-store.ts';
+import { openPrismaOnce, orgsStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
+import { invitationReads, peopleStore } from './data/people-store.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { runAuditedIn, writeEntry } from './audited-changes.ts';
@@ -44,6 +45,7 @@ export function listenersOf(basics: Basics, parts: Parts): Composition {
 
 function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Parts): PublicPorts {
   const { sql, look, audit, keys, cursors, anchoring, signers, readKeys } = parts;
+  const runAudited = runAuditedIn(sql, writeEntry(audit));
   const masked = metrics
     .counter({
       name: 'risk_personal_data_masked_total',
@@ -65,7 +67,11 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     audit: auditEvents(look, audit),
     keys,
     cursors,
-    runAudited: runAuditedIn(sql, writeEntry(audit)),
+    runAudited,
+    people: peopleStore({ sql, runAudited, now }),
+    invitations: invitationReads(sql, now),
+    signInUrl: config.consoleUrl ?? config.publicUrl,
+    newId,
     now,
     publicUrl: config.publicUrl,
     organizationsOf: organizationsOf(sql),
@@ -97,7 +103,7 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
             now,
             runAudited: runAuditedIn(sql, writeEntry(audit)),
             deadlineMs: 1000,
-            newRequestId: () => newId('req_'),
+            newId,
           }),
           onUnlinked: (token: AccessToken) => unlinked.note(token),
         }
@@ -119,7 +125,7 @@ function adminAppOf(
   const runAudited = runAuditedIn(sql, write);
   return administration(appBase, adminAccess, {
     orgs: orgsStore(sql, runAudited),
-    people: peopleStore(openPrisma, write),
+    people: peopleStore({ sql, runAudited, now }),
     identities: identitiesStore(sql, runAudited),
     unlinked: unlinkedStore({ sql: look, now }),
     frameworks: frameworksStore(openPrisma, { now, write }),

@@ -36,6 +36,13 @@ export const fields = {
     fallback: { value: 'evidence', shown: '`evidence`' },
     parse: (text) => matching(text, isChannelName),
   }),
+  consoleUrl: customField<string | undefined>({
+    name: 'CONSOLE_URL',
+    description: 'URL of the console, where people sign in: links of invitations begin with it; default: PUBLIC_URL.',
+    form: publicUrlFields.publicUrl.form,
+    fallback: { value: undefined, shown: 'PUBLIC_URL' },
+    parse: publicUrlFields.publicUrl.parse,
+  }),
   ratePerSecond: integerField({
     name: 'RATE_PER_SECOND',
     description: 'Requests per second allowed for one key.',

@@ -8,6 +8,7 @@ import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
 import { keyRoutes, type KeysPorts } from './routes/keys.ts';
 import type { McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
+import { peopleRoutes, type PeopleRoutePorts } from './routes/people.ts';
 import { partnerRoutes, type PartnerRoutePorts, type PartnerRouteTable } from './routes/partner.ts';
 import { publishedRoutes, type PublishedPorts } from './routes/published.ts';
 import { summaryRoutes, type SummaryPorts } from './routes/summaries.ts';
@@ -20,6 +21,7 @@ export type PublicPorts = PartnerRoutePorts &
   Omit<PublishedPorts, 'describe'> &
   WhoamiPorts &
   SummaryPorts &
+  PeopleRoutePorts &
   Omit<McpPorts, 'serverFor'> & {
     /** Reports an unexpected error of a tool call, for the log. */
     readonly onBug: (error: unknown, requestId: string) => void;
@@ -57,6 +59,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
       dashboard,
       organizations,
       ...summaryRoutes(ports),
+      ...peopleRoutes(ports),
       ...mcpRoutes({ ...ports, serverFor }),
     ]),
   ];

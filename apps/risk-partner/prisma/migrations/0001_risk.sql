@@ -30,7 +30,9 @@ CREATE TABLE people (
   CONSTRAINT people_times CHECK (
     least(created_at, removed_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, removed_at) < '10000-01-01 00:00:00+00')
 );
-CREATE INDEX people_by_org ON people (org_id, created_at, person_id);
+CREATE INDEX people_by_org ON people (org_id, person_id) WHERE removed_at IS NULL;
+-- Whether an organisation has another owner, without reading its other people.
+CREATE INDEX people_owners ON people (org_id, person_id) WHERE removed_at IS NULL AND roles @> ARRAY['owner'];
 
 -- Identities of people at identity providers. A row without issuer and subject is an invitation: it waits for the first
 -- token with this verified address. Removal keeps the row, to distinguish removed from unknown ids.
@@ -54,6 +56,28 @@ CREATE TABLE identities (
 CREATE UNIQUE INDEX identities_once ON identities (issuer, subject, org_id) WHERE removed_at IS NULL;
 CREATE INDEX identities_of_person ON identities (person_id, identity_id);
 CREATE INDEX identities_invited ON identities (email) WHERE issuer IS NULL AND removed_at IS NULL;
+CREATE INDEX identities_of_email ON identities (org_id, email) WHERE email IS NOT NULL AND removed_at IS NULL;
+
+-- Invitations of people who are no members yet: the first token with this verified address makes a person with these roles
+-- and this scope, and removes the row. Until then there is no person, so nobody owns a key or counts as an owner.
+CREATE TABLE invitations (
+  invitation_id      text PRIMARY KEY COLLATE "C",
+  org_id             text           NOT NULL COLLATE "C" REFERENCES orgs,
+  email              text           NOT NULL COLLATE "C",
+  roles              text[]         NOT NULL,
+  departments        text[]         NOT NULL,
+  unrestricted       boolean        NOT NULL,
+  can_read_sensitive boolean        NOT NULL,
+  invited_by         text           NOT NULL COLLATE "C" REFERENCES people,
+  created_at         timestamptz(3) NOT NULL,
+  expires_at         timestamptz(3) NOT NULL,
+  CONSTRAINT invitations_once UNIQUE (org_id, email),
+  CONSTRAINT invitations_times CHECK (
+    least(created_at, expires_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, expires_at) < '10000-01-01 00:00:00+00')
+);
+CREATE INDEX invitations_by_org ON invitations (org_id, invitation_id);
+CREATE INDEX invitations_by_email ON invitations (email);
+CREATE INDEX invitations_by_inviter ON invitations (invited_by);
 
 -- Identities with valid access tokens that belong to nobody, so that an operator can link them. Processes write them in
 -- the background and remove all but the newest.

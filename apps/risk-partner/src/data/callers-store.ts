@@ -1,9 +1,12 @@
 import { callersByHash, type CallersByHash } from '@sealgate/api-keys';
+import type { AccessToken } from '@sealgate/identity';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
-import type { Identity, IdentityStore, SignInPorts } from '../domain/identities.ts';
+import type { Identity, IdentityStore, OpenInvitation, SignInPorts } from '../domain/identities.ts';
 import { ROLES } from '../domain/permissions.ts';
+import { insertRow } from './insert-row.ts';
+import { insertPerson, takeInvitation } from './people-store.ts';
 
 /** The columns of a caller, besides the credential. */
 interface CallerColumns {
@@ -115,65 +118,88 @@ function identityOf(row: IdentityRow): Identity {
   return { id, issuer, subject, email, ...times };
 }
 
-const FIND = `SELECT i.identity_id AS id, i.issuer IS NULL AS waits, ${CALLER_COLUMNS}
+/** Where the identity is a person of the organisation already, invitations stay open. */
+const NO_PERSON = (orgId: string) => `NOT EXISTS (
+     SELECT FROM risk.identities mine JOIN risk.people me ON me.person_id = mine.person_id AND me.removed_at IS NULL
+      WHERE mine.issuer = $1 AND mine.subject = $2 AND mine.org_id = ${orgId} AND mine.removed_at IS NULL)`;
+
+const FIND = `SELECT i.identity_id AS id, NULL AS makes, ${CALLER_COLUMNS}
     FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
    WHERE i.removed_at IS NULL AND i.issuer = $1 AND i.subject = $2
   UNION ALL
-  SELECT i.identity_id, true, ${CALLER_COLUMNS}
+  SELECT i.identity_id, 'identity', ${CALLER_COLUMNS}
     FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
-   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = $3 AND i.expires_at > $4`;
+   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = $3 AND i.expires_at > $4 AND ${NO_PERSON('i.org_id')}
+  UNION ALL
+  SELECT v.invitation_id, 'person', '', v.org_id, v.roles, v.departments, v.unrestricted, v.can_read_sensitive
+    FROM risk.invitations v WHERE v.email = $3 AND v.expires_at > $4 AND ${NO_PERSON('v.org_id')}`;
 
 const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
-   WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING org_id, person_id`;
+   WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING person_id`;
 
-/** Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. */
-export function signInStore(options: {
-  readonly sql: Sql;
+interface AcceptPorts {
   readonly runAudited: RunAudited;
   readonly now: () => number;
-  readonly newRequestId: () => string;
-  readonly deadlineMs: number;
-}): SignInPorts {
-  const { sql, runAudited, now, newRequestId, deadlineMs } = options;
+  readonly newId: (prefix: string) => string;
+}
+
+/** Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. */
+export function signInStore(options: AcceptPorts & { readonly sql: Sql; readonly deadlineMs: number }): SignInPorts {
+  const { sql, now, deadlineMs } = options;
   const detail = 'The store of people is unreachable.';
   return {
     async find({ issuer, subject }, verifiedEmail) {
       const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
       const rows = await mapOutages(
         () =>
-          sql.query<CallerColumns & { id: string; waits: boolean }>(
+          sql.query<CallerColumns & { id: string; makes: OpenInvitation['makes'] | null }>(
             { name: 'risk people by identity', text: FIND, values },
             { deadlineMs },
           ),
         { detail },
       );
       return {
-        callers: rows.filter(({ waits }) => !waits).map((row) => callerOf(row, { kind: 'token', id: row.id })),
-        invitations: rows.filter(({ waits }) => waits).map(({ id }) => id),
+        callers: rows.filter(({ makes }) => makes === null).map((row) => callerOf(row, { kind: 'token', id: row.id })),
+        invitations: rows.flatMap(({ id, org_id: orgId, makes }) => (makes === null ? [] : [{ id, orgId, makes }])),
       };
     },
-    async accept({ issuer, subject }, invitations) {
-      for (const id of invitations) await mapOutages(() => acceptOne(id, { issuer, subject }), { detail });
+    async accept(token, invitations) {
+      for (const one of invitations) await mapOutages(() => accept(options, one, token), { detail });
     },
   };
+}
 
-  /** If the identity is already a person of the organisation, that stays so and the invitation stays open. */
-  async function acceptOne(id: string, { issuer, subject }: { issuer: string; subject: string }): Promise<void> {
-    const [waiting] = await sql.query<{ org_id: string; person_id: string }>({
-      text: 'SELECT org_id, person_id FROM risk.identities WHERE identity_id = $1',
-      values: [id],
+/** If the identity has become a person of the organisation meanwhile, that stays so and the invitation stays open. */
+async function accept(
+  { runAudited, now, newId }: AcceptPorts,
+  { id, orgId, makes }: OpenInvitation,
+  { issuer, subject }: Pick<AccessToken, 'issuer' | 'subject'>,
+): Promise<void> {
+  const at = new Date(now());
+  const requestId = newId('req_');
+  try {
+    await runAudited(orgId, async (sql, record) => {
+      await sql.query({ text: FREE, values: [issuer, subject, orgId, at] });
+      if (makes === 'identity') {
+        const [taken] = await sql.query<{ person_id: string }>({ text: ACCEPT, values: [id, issuer, subject, at] });
+        if (taken === undefined) return;
+        const entry = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId };
+        return record({ ...entry, actorId: taken.person_id });
+      }
+      const invitation = await takeInvitation(sql, { orgId, id, at });
+      if (invitation === undefined) return;
+      const { email, roles, scope } = invitation;
+      const personId = newId('per_');
+      const createdAt = at.toISOString();
+      await insertPerson(sql, { id: personId, orgId, name: email, kind: 'human', roles, scope, createdAt });
+      const identity = { identity_id: newId('idn_'), org_id: orgId, person_id: personId, issuer, subject, email };
+      await sql.query(insertRow('identities', { ...identity, created_at: createdAt }));
+      const by = { actorId: personId, requestId };
+      await record({ ...by, action: 'invitation.accept', resource: 'invitation', resourceId: id });
+      await record({ ...by, action: 'member.create', resource: 'member', resourceId: personId });
     });
-    if (waiting === undefined) return;
-    try {
-      await runAudited(waiting.org_id, async (transaction, record) => {
-        const accepted = await transaction.query({ text: ACCEPT, values: [id, issuer, subject, new Date(now())] });
-        if (accepted.length === 0) return;
-        const entry = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId: newRequestId() };
-        await record({ ...entry, actorId: waiting.person_id });
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-    }
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
   }
 }
 

@@ -3,8 +3,6 @@ import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
-import type { Member } from '../domain/manage-orgs.ts';
-import { ROLES } from '../domain/permissions.ts';
 import type { AuditReads, ResourceReads, Row, RowPage } from '../domain/resource-ports.ts';
 import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
@@ -111,10 +109,6 @@ const FRAMEWORK = `
             FROM risk.requirements r WHERE r.framework_id = f.framework_id) AS requirements
     FROM risk.frameworks f WHERE f.org_id = $1 AND f.framework_id = $2`;
 
-const PEOPLE = `
-  SELECT person_id AS id, name, kind, roles, unrestricted, departments, can_read_sensitive FROM risk.people
-   WHERE org_id = $1 AND removed_at IS NULL AND person_id > $2 ORDER BY person_id LIMIT $3`;
-
 interface FrameworkRow {
   id: string;
   name: string;
@@ -123,17 +117,7 @@ interface FrameworkRow {
   requirements: { id: string; title: string }[] | null;
 }
 
-interface PersonRow {
-  id: string;
-  name: string;
-  kind: string;
-  roles: string[];
-  unrestricted: boolean;
-  departments: string[];
-  can_read_sensitive: boolean;
-}
-
-/** Aggregates and directory reads of the dashboard, from PostgreSQL. */
+/** Aggregates and frameworks of the dashboard, from PostgreSQL. */
 export function dashboardSummaries(sql: Sql): Summaries {
   return {
     heatMap(scope) {
@@ -158,18 +142,8 @@ export function dashboardSummaries(sql: Sql): Summaries {
       const { created_at: createdAt, requirements, ...named } = row;
       return { ...named, createdAt: createdAt.toISOString(), requirements: requirements ?? [] };
     },
-    people: async (orgId, { limit, after }) =>
-      (await sql.query<PersonRow>(prepared(PEOPLE, [orgId, after, limit]))).map(memberOf),
   };
 }
-
-const memberOf = ({ id, name, kind, roles, unrestricted, departments, can_read_sensitive }: PersonRow): Member => ({
-  id,
-  name,
-  kind: kind === 'machine' ? 'machine' : 'human',
-  roles: ROLES.filter((role) => roles.includes(role)),
-  scope: { unrestricted, departments, canReadSensitive: can_read_sensitive },
-});
 
 /** Row-filtered resources; their events are filtered as well. */
 const ROW_FILTERED = ['risk', 'evidence', 'asset'];

@@ -1,15 +1,7 @@
 import type { Database, Sql } from '@sealgate/storage';
-import {
-  noSuchOrg,
-  type Org,
-  type OrgStore,
-  type PeopleChange,
-  type PeopleStore,
-  type Person,
-} from '../domain/manage-orgs.ts';
-import { ROLES } from '../domain/permissions.ts';
-import type { Person as PersonRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
-import type { RunAudited, WriteEntry } from '../audited-changes.ts';
+import type { Org, OrgStore } from '../domain/manage-orgs.ts';
+import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import type { RunAudited } from '../audited-changes.ts';
 import { SCHEMA } from '../risk-migrations.ts';
 import { insertRow } from './insert-row.ts';
 import { addOpenChange } from './revisions.ts';
@@ -79,68 +71,4 @@ export function openPrismaOnce(pool: Database['pool']): OpenPrisma {
 /** Runs SQL statements in a transaction of Prisma. */
 export function sqlOf(transaction: Prisma.TransactionClient): Sql {
   return { query: ({ text, values = [] }) => transaction.$queryRawUnsafe(text, ...values) };
-}
-
-/** People in PostgreSQL. Removal keeps the row; a removed person is not found. */
-export function peopleStore(openPrisma: OpenPrisma, write: WriteEntry): PeopleStore {
-  return {
-    async find(orgId, personId) {
-      const prisma = await openPrisma();
-      const row = await prisma.person.findUnique({ where: { personId, orgId, removedAt: null } });
-      return row === null ? undefined : personOf(row);
-    },
-    async list(orgId, { limit, after }) {
-      const where = { orgId, removedAt: null, personId: { gt: after } };
-      const prisma = await openPrisma();
-      const rows = await prisma.person.findMany({ where, orderBy: { personId: 'asc' }, take: limit });
-      return rows.map(personOf);
-    },
-    change: async (orgId, work) =>
-      (await openPrisma()).$transaction(async (transaction) => {
-        // Locked until the end, so that two concurrent removals cannot take the last two owners.
-        const text = 'SELECT 1 FROM risk.orgs WHERE org_id = $1 FOR UPDATE';
-        const held = await sqlOf(transaction).query({ text, values: [orgId] });
-        if (held.length === 0) throw noSuchOrg();
-        return work(peopleChange(transaction, orgId, write));
-      }),
-  };
-}
-
-function peopleChange(transaction: Prisma.TransactionClient, orgId: string, write: WriteEntry): PeopleChange {
-  const ofPerson = (personId: string) => ({ personId, orgId, removedAt: null });
-  return {
-    async find(personId) {
-      const row = await transaction.person.findUnique({ where: ofPerson(personId) });
-      return row === null ? undefined : personOf(row);
-    },
-    wasRemoved: async (personId) =>
-      (await transaction.person.count({ where: { personId, orgId, removedAt: { not: null } } })) > 0,
-    countOwners: () => transaction.person.count({ where: { orgId, removedAt: null, roles: { has: 'owner' } } }),
-    async insert({ id, scope, roles, ...person }) {
-      const { unrestricted, canReadSensitive, departments } = scope;
-      const columns = { unrestricted, canReadSensitive, departments, roles };
-      await transaction.person.create({ data: { personId: id, ...person, ...columns } });
-    },
-    async update(personId, { roles, scope }) {
-      const data = { ...(roles !== undefined && { roles }), ...scope };
-      await transaction.person.update({ where: { personId }, data });
-    },
-    async remove(personId, at) {
-      await transaction.person.update({ where: { personId }, data: { removedAt: at } });
-    },
-    record: (entry) => write(sqlOf(transaction), orgId, entry),
-  };
-}
-
-function personOf(row: PersonRow): Person {
-  const { personId: id, orgId, name, kind, createdAt, unrestricted, departments, canReadSensitive } = row;
-  return {
-    id,
-    orgId,
-    name,
-    kind: kind === 'machine' ? 'machine' : 'human',
-    roles: ROLES.filter((role) => row.roles.includes(role)),
-    scope: { departments, canReadSensitive, unrestricted },
-    createdAt: createdAt.toISOString(),
-  };
 }

@@ -15,6 +15,13 @@ export type Scope = Static<typeof PersonScope>;
 /** Omitted members grant nothing. */
 export const NewScope = named('Scope', Type.Partial(closedObject(scope)));
 
+/** The scope that a request sets. */
+export const scopeOf = ({
+  departments = [],
+  canReadSensitive = false,
+  unrestricted = false,
+}: Static<typeof NewScope>): Scope => ({ departments, canReadSensitive, unrestricted });
+
 /** How a caller authenticated: with a key, or as an identity with an access token. */
 export interface Credential {
   readonly kind: 'key' | 'token';

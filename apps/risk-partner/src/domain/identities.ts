@@ -4,17 +4,13 @@ import { closedObject, lineOfText, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Optional, OrNull, Text, Time } from '../schemas.ts';
 import type { RiskCaller } from './caller.ts';
+import { Email, foldedEmail, INVITATION_MS } from './invitation.ts';
 import { adminEntry, findPerson, type AdminContext, type PeopleStore } from './manage-orgs.ts';
 import { timeText } from './resource.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
 const Issuer = lineOfText({ min: 1, max: 500 });
 const Subject = lineOfText({ min: 1, max: 255 });
-const Email = Type.String({
-  minLength: 3,
-  maxLength: 254,
-  pattern: '^[^@\\x00-\\x20\\x7f\\xa0]+@[^@\\x00-\\x20\\x7f\\xa0]+$',
-});
 /** Either issuer and subject, or the e-mail address to invite. */
 export const NewIdentity = closedObject({
   issuer: Optional({ ...Issuer, description: 'The issuer, exactly as in its tokens.' }),
@@ -63,8 +59,6 @@ export interface IdentityPorts {
   readonly now: () => number;
 }
 
-const INVITATION_MS = 14 * 86_400_000;
-
 /**
  * @throws AppError INVALID_REQUEST unless the body has either issuer and subject, or email; NOT_FOUND; ALREADY_EXISTS if
  *   the identity is already a person of this organisation.
@@ -107,17 +101,26 @@ export async function removeIdentity(
     throw new AppError('NOT_FOUND', 'The person has no such identity.');
 }
 
-/** The people of an identity, at most one per organisation, and the invitations open for its e-mail address. */
+/** An invitation that waits: of a person to an identity, or of somebody who becomes a person. */
+export interface OpenInvitation {
+  readonly id: string;
+  readonly orgId: string;
+  readonly makes: 'identity' | 'person';
+}
+
+/**
+ * The people of an identity, at most one per organisation, and the invitations open for its e-mail address in the others.
+ */
 export interface SignedIn {
   readonly callers: readonly RiskCaller[];
-  readonly invitations: readonly string[];
+  readonly invitations: readonly OpenInvitation[];
 }
 
 export interface SignInPorts {
   /** @throws AppError UNAVAILABLE */
   find(token: AccessToken, verifiedEmail: string | undefined): Promise<SignedIn>;
-  /** Turns each invitation into an identity, once, with its audit event. */
-  accept(token: AccessToken, invitations: readonly string[]): Promise<void>;
+  /** Turns each invitation into an identity, and a person if there is none, once, with the audit events. */
+  accept(token: AccessToken, invitations: readonly OpenInvitation[]): Promise<void>;
 }
 
 /**
@@ -158,9 +161,3 @@ export function emailOf({ claims: { email, email_verified: isVerified } }: Acces
   const isAddress = typeof email === 'string' && email.length <= 254;
   return { email: isAddress ? email : null, emailVerified: isVerified === true || isVerified === 'true' };
 }
-
-/**
- * Folds ASCII letters alone. Unicode case folding would equate addresses of different people: the Kelvin sign (U+212A)
- * becomes k.
- */
-const foldedEmail = (email: string): string => email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -3,9 +3,9 @@ import { enumOf, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Text, Time, Title } from '../schemas.ts';
 import { NewScope, PersonScope, type Scope } from './caller.ts';
+import type { InvitationsChange } from './invitation.ts';
 import { newOf, shown } from './model.ts';
-import { Role } from './permissions.ts';
-import { timeText } from './resource.ts';
+import { Roles, type Role } from './permissions.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
 const org = { id: Text, name: Title, createdAt: Time };
@@ -14,7 +14,6 @@ export type Org = Static<typeof Org>;
 export const NewOrg = newOf({ ...org, name: { ...Title, description: 'Its name.' } }, ['name']);
 
 const PersonKind = enumOf('PersonKind', ['human', 'machine']);
-export const Roles = Type.Array(Role, { uniqueItems: true });
 
 const person = {
   id: Text,
@@ -31,7 +30,7 @@ export type Person = Static<typeof Person>;
 const { orgId: _orgId, ...asked } = person;
 const name = { ...Title, description: 'The name of the person.' };
 export const NewPerson = newOf({ ...asked, name, scope: NewScope }, ['name', 'kind']);
-type NewPerson = Static<typeof NewPerson>;
+export type NewPerson = Static<typeof NewPerson>;
 
 /** A person as other members see them. */
 export const Member = named('Member', Type.Pick(Person, ['id', 'name', 'kind', 'roles', 'scope']));
@@ -49,11 +48,13 @@ export interface PeopleChange {
   find(personId: string): Promise<Person | undefined>;
   /** Whether the person has been removed. */
   wasRemoved(personId: string): Promise<boolean>;
-  countOwners(): Promise<number>;
+  /** Whether somebody else is an owner. */
+  hasOtherOwner(personId: string): Promise<boolean>;
   insert(person: Person): Promise<void>;
   update(personId: string, change: { readonly roles?: Role[]; readonly scope?: Scope }): Promise<void>;
   remove(personId: string, at: Date): Promise<void>;
   record(entry: AuditEntry): Promise<void>;
+  readonly invitations: InvitationsChange;
 }
 
 export interface PeopleStore {
@@ -70,7 +71,7 @@ export interface OrgPorts {
   readonly now: () => number;
 }
 
-export interface PeoplePorts extends OrgPorts {
+export interface PeoplePorts extends Pick<OrgPorts, 'newId' | 'now'> {
   readonly people: PeopleStore;
 }
 
@@ -90,7 +91,7 @@ export function adminEntry(
 }
 
 export const noSuchOrg = (): AppError => new AppError('NOT_FOUND', 'There is no such organisation.');
-const noSuchPerson = (): AppError => new AppError('NOT_FOUND', 'There is no such person in the organisation.');
+export const noSuchPerson = (): AppError => new AppError('NOT_FOUND', 'There is no such person in the organisation.');
 
 /** @throws AppError NOT_FOUND. */
 export async function findOrg(orgs: OrgStore, id: string): Promise<Org> {
@@ -104,85 +105,4 @@ export async function findPerson(people: PeopleStore, orgId: string, personId: s
   const person = await people.find(orgId, personId);
   if (person === undefined) throw noSuchPerson();
   return person;
-}
-
-/** A partner machine is unrestricted unless its scope says otherwise. @throws AppError NOT_FOUND. */
-export function addPerson(
-  { people, newId, now }: PeoplePorts,
-  orgId: string,
-  { person, by }: { readonly person: NewPerson; readonly by: AdminContext },
-): Promise<Person> {
-  const { name, kind, roles = [], scope = {} } = person;
-  const made: Person = {
-    id: newId('per_'),
-    orgId,
-    name,
-    kind,
-    roles,
-    scope: {
-      departments: scope.departments ?? [],
-      canReadSensitive: scope.canReadSensitive ?? false,
-      unrestricted: scope.unrestricted ?? (kind === 'machine' && roles.includes('partner_read')),
-    },
-    createdAt: timeText(now()),
-  };
-  return people.change(orgId, async (change) => {
-    await change.insert(made);
-    await change.record(adminEntry('member', 'create', made.id, by));
-    return made;
-  });
-}
-
-/** @throws AppError NOT_FOUND, IN_USE if the organisation would be left without an owner. */
-export function setRoles(
-  { people }: PeoplePorts,
-  orgId: string,
-  { personId, roles, by }: { readonly personId: string; readonly roles: Role[]; readonly by: AdminContext },
-): Promise<Person> {
-  return people.change(orgId, async (change) => {
-    const person = await change.find(personId);
-    if (person === undefined) throw noSuchPerson();
-    if (!roles.includes('owner')) await keepAnOwner(change, person);
-    await change.update(personId, { roles });
-    await change.record(adminEntry('member', 'roles', personId, by));
-    return { ...person, roles };
-  });
-}
-
-/** @throws AppError NOT_FOUND. */
-export function setScope(
-  { people }: PeoplePorts,
-  orgId: string,
-  { personId, scope, by }: { readonly personId: string; readonly scope: Scope; readonly by: AdminContext },
-): Promise<Person> {
-  return people.change(orgId, async (change) => {
-    const person = await change.find(personId);
-    if (person === undefined) throw noSuchPerson();
-    await change.update(personId, { scope });
-    await change.record(adminEntry('member', 'scope', personId, by));
-    return { ...person, scope };
-  });
-}
-
-/** Idempotent. Ends the person's keys as well. @throws AppError NOT_FOUND, IN_USE. */
-export async function removePerson(
-  { people, now }: PeoplePorts,
-  orgId: string,
-  { personId, by }: { readonly personId: string; readonly by: AdminContext },
-): Promise<void> {
-  await people.change(orgId, async (change) => {
-    const person = await change.find(personId);
-    if (person === undefined) {
-      if (await change.wasRemoved(personId)) return;
-      throw noSuchPerson();
-    }
-    await keepAnOwner(change, person);
-    await change.remove(personId, new Date(now()));
-    await change.record(adminEntry('member', 'delete', personId, by));
-  });
-}
-
-async function keepAnOwner(change: PeopleChange, person: Person): Promise<void> {
-  if (!person.roles.includes('owner') || (await change.countOwners()) > 1) return;
-  throw new AppError('IN_USE', 'An organisation must keep at least one owner.');
 }

@@ -1,10 +1,11 @@
 import { enumOf } from '@sealgate/schemas';
-import type { Static } from '@sinclair/typebox';
+import { Type, type Static } from '@sinclair/typebox';
 
 /** The roles, in column order of the table. */
 export const ROLES = ['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'] as const;
 export const Role = enumOf('Role', ROLES);
 export type Role = Static<typeof Role>;
+export const Roles = Type.Array(Role, { uniqueItems: true });
 
 const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' } as const;
 
@@ -45,6 +46,28 @@ function permissionsOfColumn(column: number): string[] {
 /** Whether one of the roles has the permission. `a or b` accepts either. */
 export function mayDo(roles: readonly Role[], permission: string): boolean {
   return permission.split(' or ').some((wanted) => roles.some((role) => GRANTED.get(role)?.has(wanted)));
+}
+
+/** What `partner:read` gives access to, as metadata. */
+const PARTNER_READS = [
+  'risk',
+  'evidence',
+  'control',
+  'asset',
+  'policyMetadata',
+  'framework',
+  'coverage',
+  'proof',
+  'snapshot',
+] as const satisfies readonly (keyof typeof PERMISSION_TABLE)[];
+
+/** Whether the roles may do everything that the others may. Who reads all that partners see has `partner:read`. */
+export function coverRoles(roles: readonly Role[], others: readonly Role[]): boolean {
+  return permissionsOf(others).every((permission) =>
+    permission === 'partner:read'
+      ? mayDo(roles, permission) || PARTNER_READS.every((resource) => mayDo(roles, `${resource}:read`))
+      : mayDo(roles, permission),
+  );
 }
 
 /** The permissions of the roles, sorted. */

@@ -1,7 +1,6 @@
 import type { RowScope } from './caller.ts';
 import type { EvidenceState } from './evidence.ts';
 import type { Framework } from './manage-frameworks.ts';
-import type { Member } from './manage-orgs.ts';
 
 /** The number of risks with one likelihood and impact. */
 export interface HeatMapCell {
@@ -18,6 +17,4 @@ export interface Summaries {
   /** The number of visible evidence rows per state at a time, without states that have none. */
   evidenceStates(scope: RowScope, nowMs: number): Promise<ReadonlyMap<EvidenceState, number>>;
   framework(orgId: string, id: string): Promise<Framework | undefined>;
-  /** Ordered by id, after `after`, without removed people. */
-  people(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<Member[]>;
 }

@@ -1,22 +1,13 @@
 import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, type Route } from '@sealgate/http';
-import { NewScope } from '../domain/caller.ts';
-import {
-  addPerson,
-  findOrg,
-  findPerson,
-  NewPerson,
-  Person,
-  removePerson,
-  Roles,
-  setRoles,
-  setScope,
-  type PeoplePorts,
-} from '../domain/manage-orgs.ts';
+import { NewScope, scopeOf } from '../domain/caller.ts';
+import { findOrg, findPerson, NewPerson, Person, type OrgPorts, type PeoplePorts } from '../domain/manage-orgs.ts';
+import { addPerson, removePerson, setRoles, setScope } from '../domain/manage-people.ts';
+import { Roles } from '../domain/permissions.ts';
 import { IdText } from '../schemas.ts';
 import { personKeyRoutes, type KeysPorts } from './keys.ts';
 
-export type AdminPeoplePorts = PeoplePorts & KeysPorts;
+export type AdminPeoplePorts = OrgPorts & PeoplePorts & KeysPorts;
 
 const { creating, listing, reading, changing, deleting } = resourceRoutes({
   name: 'Person',
@@ -96,8 +87,7 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
       body: NewScope,
       async handler(context) {
         const { orgId, personId } = context.params;
-        const { departments = [], canReadSensitive = false, unrestricted = false } = context.body;
-        const scope = { departments, canReadSensitive, unrestricted };
+        const scope = scopeOf(context.body);
         return found(await setScope(ports, orgId, { personId, scope, by: context }));
       },
     }),

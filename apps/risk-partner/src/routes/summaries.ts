@@ -1,18 +1,13 @@
-import { enumOf, listQuery, named, routeFor, type Route } from '@sealgate/http';
+import { enumOf, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts';
 import { Framework } from '../domain/manage-frameworks.ts';
-import { Member } from '../domain/manage-orgs.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
-import type { Cursors } from '../domain/read-partner.ts';
 import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import { Integer, ofId, OrNull } from '../schemas.ts';
-import { barePage, barePageOf } from './bare-page.ts';
 
 const route = routeFor<RiskCaller>();
-const LIST_RANGE = { default: 50, max: 200 } as const;
-const PEOPLE_PATH = '/api/people';
 
 const Degree = Type.Integer({ minimum: 1, maximum: 5 });
 const Cells = Type.Array(
@@ -37,15 +32,14 @@ const FrameworkWithRequirements = named(
 
 export interface SummaryPorts {
   readonly summaries: Summaries;
-  readonly cursors: Cursors;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 const base = { method: 'get', looks: true, charge: 1, idempotency: 'none', tags: ['dashboard'], errors: [] } as const;
 
-/** Aggregates, requirement titles and members for the dashboard. */
-export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<RiskCaller>[] {
+/** Aggregates and requirement titles for the dashboard. */
+export function summaryRoutes({ summaries, now }: SummaryPorts): Route<RiskCaller>[] {
   const heatMap = route({
     ...base,
     path: '/api/heat-map',
@@ -96,25 +90,5 @@ export function summaryRoutes({ summaries, cursors, now }: SummaryPorts): Route<
       return { status: 200, body: found };
     },
   });
-  return [heatMap, board, framework, peopleRoute({ summaries, cursors })];
-}
-
-function peopleRoute({ summaries, cursors }: Pick<SummaryPorts, 'summaries' | 'cursors'>): Route<RiskCaller> {
-  return route({
-    ...base,
-    path: PEOPLE_PATH,
-    permit: 'member:read',
-    operationId: 'dashboard_list_people',
-    summary: 'List the members of the organisation, with roles and scope',
-    query: listQuery(LIST_RANGE, {}),
-    responses: barePageOf(Member),
-    async handler({ caller, query }) {
-      const binding = ['dashboard.people.v1', caller.orgId, caller.personId];
-      const page = barePage(cursors, { path: PEOPLE_PATH, binding, query, range: LIST_RANGE });
-      const [after] = (page.after ?? ['']) as [string]; // As `position` below makes it.
-      const found = await summaries.people(caller.orgId, { limit: page.take, after });
-      const { rows: people, next } = page.answer(found, ({ id }) => [id]);
-      return { status: 200, body: people, ...next };
-    },
-  });
+  return [heatMap, board, framework];
 }
