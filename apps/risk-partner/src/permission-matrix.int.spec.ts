@@ -77,10 +77,11 @@ beforeAll(async () => {
     people.set(name, await service.newPerson(orgId, roles, { scope }));
   shared = await makeRows(writer, undefined);
   for (const kind of Object.keys(OPEN)) shared.set(kind, await make(writer.key, kind));
+  shared.set('member', (await service.newPerson(orgId, [])).id);
   for (const [name, { id }] of people) ofCaller.set(name, await makeRows(writer, id));
   const otherOrg = await service.newOrg('Elsewhere');
   const stranger = await service.newPerson(otherOrg, ['owner']);
-  foreign = new Map();
+  foreign = new Map([['member', stranger.id]]);
   for (const kind of [...Object.keys(FILTERED), ...Object.keys(OPEN)])
     foreign.set(kind, await make(stranger.key, kind));
   shared.set('framework', await service.newFramework(orgId, ['R.1']));

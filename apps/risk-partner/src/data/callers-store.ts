@@ -4,7 +4,7 @@ import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
 import type { Identity, IdentityStore, OpenInvitation, SignInPorts } from '../domain/identities.ts';
-import { ROLES } from '../domain/permissions.ts';
+import { rolesOf } from '../domain/permissions.ts';
 import { insertRow } from './insert-row.ts';
 import { insertPerson, takeInvitation } from './people-store.ts';
 
@@ -44,8 +44,7 @@ export function callersStore(options: {
 }
 
 function callerOf(row: CallerColumns, credential: Credential): RiskCaller {
-  // Roles unknown to this version grant nothing.
-  const roles = ROLES.filter((role) => row.roles.includes(role));
+  const roles = rolesOf(row.roles);
   const { unrestricted, departments, can_read_sensitive: canReadSensitive } = row;
   return {
     credential,

@@ -2,7 +2,7 @@ import type { Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import type { Invitation, InvitationReads, InvitationsChange } from '../domain/invitation.ts';
 import { noSuchOrg, type PeopleChange, type PeopleStore, type Person } from '../domain/manage-orgs.ts';
-import { ROLES } from '../domain/permissions.ts';
+import { rolesOf } from '../domain/permissions.ts';
 import { insertRow } from './insert-row.ts';
 
 interface GrantRow {
@@ -173,9 +173,8 @@ const columnsOf = ({ roles, scope }: Pick<Person, 'roles' | 'scope'>): GrantRow 
   can_read_sensitive: scope.canReadSensitive,
 });
 
-/** Roles unknown to this version grant nothing. */
 const grantOf = (row: GrantRow): Pick<Person, 'roles' | 'scope'> => ({
-  roles: ROLES.filter((role) => row.roles.includes(role)),
+  roles: rolesOf(row.roles),
   scope: {
     departments: row.departments,
     canReadSensitive: row.can_read_sensitive,

@@ -13,7 +13,7 @@ import {
 } from './manage-orgs.ts';
 import { auditEntry, noSuchRow } from './manage-resources.ts';
 import { checkGrant, checkOwnChange, checkOwner, mayGrant, rightsOf, type Grant } from './member-rights.ts';
-import { mayDo, type Role } from './permissions.ts';
+import { mayDo, rolesOf, type Role } from './permissions.ts';
 import { timeText } from './resource.ts';
 import type { AuditEntry } from './resource-ports.ts';
 
@@ -40,7 +40,7 @@ export function addPerson(
     orgId,
     name,
     kind,
-    roles,
+    roles: rolesOf(roles),
     scope: scopeOf({ ...scope, unrestricted: scope.unrestricted ?? isPartnerMachine }),
     createdAt: timeText(now()),
   };
@@ -61,8 +61,8 @@ export function setRoles(
     const person = await findToChange(change, by, personId);
     checkChange(by, person, { roles });
     if (!roles.includes('owner')) await keepAnOwner(change, person);
+    const changed = { ...person, roles: rolesOf(roles) };
     await change.update(personId, { roles });
-    const changed = { ...person, roles };
     await endInvitations(change, changed, by);
     await change.record(entryOf('member', 'roles', personId, by));
     return changed;
@@ -120,7 +120,7 @@ export function invitePerson(
   const made: Invitation = {
     id: ports.newId('inv_'),
     email: foldedEmail(invitation.email),
-    roles,
+    roles: rolesOf(roles),
     scope: scopeOf(scope),
     invitedBy: personId,
     createdAt: timeText(nowMs),

@@ -7,6 +7,9 @@ export const Role = enumOf('Role', ROLES);
 export type Role = Static<typeof Role>;
 export const Roles = Type.Array(Role, { uniqueItems: true });
 
+/** The roles in their order. Those unknown to this version grant nothing. */
+export const rolesOf = (names: readonly string[]): Role[] => ROLES.filter((role) => names.includes(role));
+
 const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' } as const;
 
 /**

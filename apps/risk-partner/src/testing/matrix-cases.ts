@@ -29,7 +29,13 @@ const MISSING = 'rsk_00000000000000000000000000000000';
 
 /** All cases of one caller. */
 export function casesOf(options: CaseOptions): Case[] {
-  return [...partnerCases(options), ...dashboardCases(options), ...toolCases(options), ...otherCases(options)];
+  return [
+    ...partnerCases(options),
+    ...dashboardCases(options),
+    ...peopleCases(options),
+    ...toolCases(options),
+    ...otherCases(options),
+  ];
 }
 
 const classes = Object.keys(ROW_CLASSES) as RowClass[];
@@ -156,6 +162,36 @@ function dashboardCases(options: CaseOptions): Case[] {
       ...targets(kind, options).flatMap(({ what, id, seen }) => one(what, id, seen)),
     ];
   });
+}
+
+/** `rows` has a person without roles as `member`: to set none changes nothing. */
+function peopleCases(options: CaseOptions): Case[] {
+  const { api, caller } = options;
+  const sent = sender(api);
+  const path = '/api/people';
+  const may = (letter: string) => isGranted(caller, 'member', letter);
+  const changes = { roles: { roles: [] }, scope: {} };
+  const people = targets('member', options).flatMap(({ what, id, seen }): Case[] => [
+    { what: `GET ${path} ${what}`, status: !may('r') ? 403 : seen ? 200 : 404, call: sent('GET', `${path}/${id}`) },
+    ...Object.entries(changes).map(([name, body]) => ({
+      what: `PUT ${path} ${name} ${what}`,
+      status: !may('u') ? 403 : seen ? 200 : 404,
+      call: sent('PUT', `${path}/${id}/${name}`, { body }),
+    })),
+    // Removed by nobody, as others still read it.
+    ...(seen && may('d')
+      ? []
+      : [{ what: `DELETE ${path} ${what}`, status: may('d') ? 404 : 403, call: sent('DELETE', `${path}/${id}`) }]),
+  ]);
+  const invitations = `${path}/invitations`;
+  return [
+    { what: `list ${path}`, status: may('r') ? 200 : 403, call: sent('GET', path) },
+    ...people,
+    { what: `list ${invitations}`, status: may('r') ? 200 : 403, call: sent('GET', invitations) },
+    { what: 'invite', status: may('c') ? 400 : 403, call: sent('POST', invitations, { body: { unknown: true } }) },
+    { what: 'no invitation', status: may('r') ? 404 : 403, call: sent('GET', `${invitations}/inv_none`) },
+    { what: 'delete none', status: may('d') ? 404 : 403, call: sent('DELETE', `${invitations}/inv_none`) },
+  ];
 }
 
 function toolCases(options: CaseOptions): Case[] {

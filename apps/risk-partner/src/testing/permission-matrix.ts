@@ -13,6 +13,7 @@ policyMetadata  r     r     r    r  r    r   -
 v1              r     r     r    r  r    r   r
 apiKey          crd   crd   crd  crd crd crd -
 audit           r     r     -    r  -    -   -
+member          crud  cru   -    r  -    -   -
 `;
 
 const GRANTS = new Map(
