@@ -4,7 +4,7 @@ import { audienceOf } from './sign-in.ts';
 import type { StartContext } from './start-context.ts';
 import type { Stores } from './start-stores.ts';
 import { cleanEnv, startSurface, waitUntilReady } from './surface-process.ts';
-import { type DemoData, portsOf, type RunningListeners, type SignIn, type Surface } from './surface.ts';
+import { CONSOLE_NUMBER, type DemoData, portsOf, type RunningListeners, type SignIn, type Surface } from './surface.ts';
 import { UserError } from './user-error.ts';
 
 export interface RunningSurface extends RunningListeners {
@@ -44,6 +44,9 @@ export async function runSurface(
     integrates: context.surfaces.find(({ canIntegrate }) => canIntegrate) === surface,
     signIn,
     audience: audienceOf(surface, options.portBase),
+    consoleUrl: context.surfaces.some(({ isConsole }) => isConsole === true)
+      ? urlOf(portsOf(options.portBase, CONSOLE_NUMBER).public)
+      : undefined,
     running: others,
   });
   if (programs.migrate !== undefined)

@@ -30,6 +30,8 @@ export interface SurfaceContext {
   readonly signIn: SignIn | undefined;
   /** Accepted audiences of access tokens by listener, without MCP, whose audience is its address. */
   readonly audience: SurfaceAudience;
+  /** Undefined where the console does not run. */
+  readonly consoleUrl: string | undefined;
   /** Surfaces that are already running: all others, for the console. */
   readonly running: readonly RunningListeners[];
 }

@@ -12,7 +12,11 @@ export const riskPartner: Surface = {
   number: 1,
   mcp: true,
   canIntegrate: true,
-  env: (context) => ({ ...commonEnv('risk-partner', context), ...publicUrlEnv(context) }),
+  env: (context) => ({
+    ...commonEnv('risk-partner', context),
+    ...publicUrlEnv(context),
+    ...(context.consoleUrl === undefined ? {} : { CONSOLE_URL: context.consoleUrl }),
+  }),
   demo,
   examples,
 };
