@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { removeExpiredInvitations } from './data/people-store.ts';
 import type { Made } from './testing/demo-rows.ts';
 import { refusalText } from './testing/http-caller.ts';
 import { NO_SCOPE, peopleSite } from './testing/people-site.ts';
@@ -120,6 +121,16 @@ describe('an invitation', () => {
     expect(await site.refusal('DELETE', `/invitations/${id}`, owner)).toBe('404 NOT_FOUND');
     expect((await site.invite({ email, roles: ['viewer'] }, owner)).id).not.toBe(id);
     expect((await site.signIn(email)).status).toBe(200);
+  });
+
+  it('leaves no address behind once it has expired', async () => {
+    const [expired, waiting] = [site.address(), site.address()];
+    await site.invite({ email: expired }, owner);
+    site.service.skewMs += DAY_MS;
+    await site.invite({ email: waiting }, owner);
+    await removeExpiredInvitations(site.service.sql, Date.now() + site.service.skewMs + 13 * DAY_MS);
+    const text = 'SELECT email FROM risk.invitations WHERE org_id = $1';
+    expect(await site.service.sql.query({ text, values: [members.orgId] })).toEqual([{ email: waiting }]);
   });
 
   it('of one address waits once in an organisation, also under concurrency', async () => {

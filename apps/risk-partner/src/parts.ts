@@ -6,6 +6,7 @@ import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import { channelOfConfig, type RiskConfig } from './config.ts';
 import { anchorStore, waitingAnchors } from './data/anchor-store.ts';
 import { signingKeys } from './data/signing-keys.ts';
+import { removeExpiredInvitations } from './data/people-store.ts';
 import { removeOldSnapshots } from './data/partner-snapshots.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { anchorDue } from './domain/anchor-evidence.ts';
@@ -58,6 +59,11 @@ export async function openParts(basics: Basics, own: Own) {
   const anchoring = runAnchoring(basics, surface, ledger);
   watchOutbox(basics, surface);
   repeat({ name: 'snapshot_retention', everyMs: RETAIN_EVERY_MS, work: () => removeOldSnapshots(background, now()) });
+  repeat({
+    name: 'invitation_retention',
+    everyMs: RETAIN_EVERY_MS,
+    work: () => removeExpiredInvitations(background, now()),
+  });
   const signers = envelopeSigners(config.serverSecrets);
   const readKeys = signingKeys({
     sql,

@@ -78,6 +78,7 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_by_org ON invitations (org_id, invitation_id);
 CREATE INDEX invitations_by_email ON invitations (email);
 CREATE INDEX invitations_by_inviter ON invitations (invited_by);
+CREATE INDEX invitations_ending ON invitations (expires_at);
 
 -- Identities with valid access tokens that belong to nobody, so that an operator can link them. Processes write them in
 -- the background and remove all but the newest.

@@ -100,7 +100,7 @@ export async function insertPerson(sql: Sql, { id, orgId, name, kind, createdAt,
   await sql.query(insertRow('people', { ...row, ...columnsOf(grant) }));
 }
 
-/** Those that wait. A row that has expired is removed with the next invitation of the organisation. */
+/** Those that wait. */
 function invitationsChange(sql: Sql, orgId: string, nowMs: number): InvitationsChange {
   const at = new Date(nowMs);
   return {
@@ -123,8 +123,9 @@ function invitationsChange(sql: Sql, orgId: string, nowMs: number): InvitationsC
       return (await sql.query<InvitationRow>({ text, values: [personId, at] })).map(invitationOf);
     },
     async insert({ id, email, invitedBy, createdAt, expiresAt, ...grant }) {
-      const text = 'DELETE FROM risk.invitations WHERE org_id = $1 AND expires_at <= $2';
-      await sql.query({ text, values: [orgId, at] });
+      // Expired rows are removed hourly; one of the same address is in the way before.
+      const text = 'DELETE FROM risk.invitations WHERE org_id = $1 AND email = $2 AND expires_at <= $3';
+      await sql.query({ text, values: [orgId, email, at] });
       const row = { invitation_id: id, org_id: orgId, email, invited_by: invitedBy };
       const times = { created_at: createdAt, expires_at: expiresAt };
       await sql.query(insertRow('invitations', { ...row, ...times, ...columnsOf(grant) }));
@@ -154,6 +155,11 @@ async function findInvitation(
   const text = `SELECT ${INVITATION_COLUMNS} FROM risk.invitations
     WHERE invitation_id = $1 AND org_id = $2 AND expires_at > $3`;
   return (await sql.query<InvitationRow>({ text, values: [id, orgId, at] })).map(invitationOf)[0];
+}
+
+/** Nobody sees them any more, and the addresses are those of strangers. */
+export async function removeExpiredInvitations(sql: Sql, nowMs: number): Promise<void> {
+  await sql.query({ text: 'DELETE FROM risk.invitations WHERE expires_at <= $1', values: [new Date(nowMs)] });
 }
 
 /** Removes an invitation that waits, once, and gives what it says. */
