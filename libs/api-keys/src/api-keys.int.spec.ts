@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { keyHashOf, type NewApiKey } from '@sealgate/auth';
+import { isKeyValid } from '@sealgate/auth/key-state';
 import { AppError } from '@sealgate/errors';
 import { migrate, openDatabase, type Database } from '@sealgate/storage';
 import { testClock, testIds, throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
@@ -189,6 +190,37 @@ describe('rotation', () => {
       expect(await codeOf(mint(key({ replaces })))).toBe('NOT_FOUND');
     }
     expect(await isLive(foreign.id)).toBe(true);
+  });
+});
+
+describe('the condition of a live key', () => {
+  it('is what readers tell from the times that lists show', async () => {
+    const times = [null, -60_000, -1, 0, 1, 60_000];
+    const rows = times.flatMap((expires) =>
+      times.flatMap((overlap) => times.map((revoked) => [expires, overlap, revoked])),
+    );
+    const at = (ms: number | null | undefined) => (ms == null ? null : new Date(clock.now() + ms));
+    const columns = [0, 1, 2].map((column) => rows.map((row) => at(row[column])));
+    await sql.query({
+      text: `INSERT INTO desk.api_keys (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at, expires_at,
+          overlap_until, revoked_at)
+        SELECT 'k' || n, 'acme', 'f', 'l', 'p', sha256(('k' || n)::bytea), '{}', $1, e, o, r
+          FROM unnest($2::timestamptz[], $3::timestamptz[], $4::timestamptz[]) WITH ORDINALITY u (e, o, r, n)`,
+      values: [new Date(clock.now()), ...columns],
+    });
+    const live = await sql.query<{ id: string }>({
+      text: `SELECT id FROM desk.api_keys k WHERE ${liveKeyCondition('k', '$1')}`,
+      values: [new Date(clock.now())],
+    });
+    const listed = await keys.list('acme', { limit: 1000 });
+    expect(listed).toHaveLength(216);
+    const text = (time: Date | null) => time?.toISOString() ?? null;
+    const valid = listed.filter(({ endsAt, revokedAt }) =>
+      isKeyValid({ endsAt: text(endsAt), revokedAt: text(revokedAt) }, clock.now()),
+    );
+    expect(valid).toHaveLength(9); // Not revoked, and neither end has come.
+    expect(valid.map(({ id }) => id).sort()).toEqual(live.map(({ id }) => id).sort());
+    expect(await keys.countLive('acme')).toBe(9);
   });
 });
 

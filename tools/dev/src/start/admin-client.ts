@@ -1,3 +1,4 @@
+import { isKeyValid, type KeyEnd } from '@sealgate/auth/key-state';
 import type { Secrets } from './secrets.ts';
 import { UserError } from './user-error.ts';
 
@@ -67,7 +68,7 @@ interface DemoKey {
   readonly order: object;
 }
 
-/** The key of an earlier start, unless it was revoked or the database was removed; else a new one. */
+/** The key of an earlier start, unless it has ended or the database was removed; else a new one. */
 export async function demoKey(
   { admin, secrets }: { readonly admin: AdminClient; readonly secrets: Secrets },
   { name, path, order }: DemoKey,
@@ -76,7 +77,7 @@ export async function demoKey(
   const [known, id] = [secrets.recall(name), secrets.recall(idName)];
   if (known !== undefined && id !== undefined) {
     const { status, body } = await admin.get(`${path}/${id}`);
-    if (status === 200 && body['revokedAt'] === null) return known;
+    if (status === 200 && isKeyValid(body as unknown as KeyEnd, Date.now())) return known;
   }
   const minted = await admin.post(path, order);
   const rawKey = textOf(minted, 'rawKey');

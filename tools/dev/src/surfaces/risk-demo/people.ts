@@ -1,3 +1,4 @@
+import { isKeyValid, type KeyEnd } from '@sealgate/auth/key-state';
 import { type AdminClient, textOf } from '../../start/admin-client.ts';
 import type { Secrets } from '../../start/secrets.ts';
 import type { SignIn } from '../../start/surface.ts';
@@ -34,14 +35,16 @@ type Demo = Parameters<typeof demoPeople>[0];
 
 const named = (role: string, what: string): string => `demo.risk.${role}.${what}`;
 
-/** The person and key of an earlier start, unless removed or revoked. */
+type ListedKey = KeyEnd & { readonly id: string };
+
+/** The person and key of an earlier start, unless they were removed or the key has ended. */
 async function knownPerson({ admin, secrets, orgId }: Demo, role: string): Promise<DemoPerson | undefined> {
   const [id, key, keyId] = ['person', 'key', 'keyId'].map((what) => secrets.recall(named(role, what)));
   if (id === undefined || key === undefined) return undefined;
   const { status, body } = await admin.get(`/orgs/${orgId}/people/${id}/keys`);
-  const keys = status === 200 && Array.isArray(body['items']) ? body['items'] : [];
-  const isLive = keys.some((row: { id?: unknown; revokedAt?: unknown }) => row.id === keyId && row.revokedAt === null);
-  return isLive ? { role, id, key } : undefined;
+  const keys: ListedKey[] = status === 200 && Array.isArray(body['items']) ? body['items'] : [];
+  const isValid = keys.some((row) => row.id === keyId && isKeyValid(row, Date.now()));
+  return isValid ? { role, id, key } : undefined;
 }
 
 async function newPerson({ admin, secrets, orgId }: Demo, person: (typeof PEOPLE)[number]): Promise<DemoPerson> {
