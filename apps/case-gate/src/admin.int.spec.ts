@@ -10,6 +10,7 @@ beforeAll(async () => {
 }, SETUP_MS);
 afterAll(() => site.stop());
 
+const DAY_MS = 86_400_000;
 const rules = { rules: [], default: { decision: 'refer', reason_codes: ['X'] } };
 
 describe('policies', () => {
@@ -167,6 +168,28 @@ describe('keys', () => {
     expectProblem(await ask(old.rawKey), 'UNAUTHENTICATED');
     expect((await ask(next.rawKey)).status).toBe(201);
     site.advance(-3_600_000);
+  });
+
+  it('are listed newest first, with their end, until 30 days after it', async () => {
+    const mint = async (label: string, more: object = {}) =>
+      (await site.admin('POST', '/keys', { label, environment: 'ended', scopes: ['gate:check'], ...more })).body;
+    const list = async () => (await site.admin('GET', '/keys?environment=ended')).body.items;
+    const old = await mint('old');
+    const next = await mint('next', { replaces: old.id, overlapSeconds: 60 });
+    const endOfOld = new Date(Date.parse(next.createdAt) + 60_000).toISOString();
+    expect(await list()).toMatchObject([
+      { id: next.id, endsAt: null, revokedAt: null },
+      { id: old.id, endsAt: endOfOld, revokedAt: null },
+    ]);
+    await site.admin('DELETE', `/keys/${next.id}`);
+    const [revoked] = await list();
+    expect(revoked.endsAt).toBe(revoked.revokedAt);
+    const last = await mint('last', { expiresAt: new Date(Date.parse(next.createdAt) + 31 * DAY_MS).toISOString() });
+    site.advance(30 * DAY_MS + 30_000);
+    expect((await list()).map(({ id }: { id: string }) => id)).toEqual([last.id, old.id]);
+    site.advance(30_000);
+    expect(await list()).toMatchObject([{ id: last.id, endsAt: last.expiresAt, revokedAt: null }]);
+    site.advance(-30 * DAY_MS - 60_000);
   });
 });
 

@@ -4,6 +4,7 @@ import { until } from '@sealgate/testing';
 import type { Made } from './testing/demo-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
+const DAY_MS = 86_400_000;
 let service: TestInstallation;
 let orgId: string;
 let viewer: TestPerson;
@@ -98,6 +99,33 @@ describe('a key of your own', () => {
     expect([await works(String(old['rawKey'])), await works(String((next.json as Made)['rawKey']))]).toEqual([
       401, 200,
     ]);
+  });
+
+  it('is listed newest first with its end, until 30 days after it, and the same for an administrator', async () => {
+    const { id, key } = await service.newPerson(orgId, ['viewer']);
+    const [own] = (await service.api.get('/api/api-keys', key)).json as [Made];
+    const old = (await mint({ label: 'old' }, key)).json as Made;
+    const next = (await mint({ label: 'next', replaces: old.id, overlapSeconds: 60 }, key)).json as Made;
+    const gone = (await mint({ label: 'gone' }, key)).json as Made;
+    await service.api.send('DELETE', `/api/api-keys/${gone.id}`, { key });
+    const list = async () => {
+      const listed = (await service.api.get('/api/api-keys', key)).json as Made[];
+      const forAdmin = await service.admin('GET', `/orgs/${orgId}/people/${id}/keys`);
+      const shown = (keys: readonly Made[]) => keys.map(({ lastUsedAt: _, ...rest }) => rest);
+      expect(shown((forAdmin.json as { items: Made[] }).items)).toEqual(shown(listed));
+      return listed;
+    };
+    const [first, ...others] = await list();
+    expect(first).toMatchObject({ id: gone.id, endsAt: first!['revokedAt'], revokedAt: expect.any(String) });
+    expect(others).toMatchObject([
+      { id: next.id, endsAt: null, revokedAt: null },
+      { id: old.id, endsAt: new Date(Date.parse(String(next['createdAt'])) + 60_000).toISOString(), revokedAt: null },
+      { id: own.id, endsAt: null },
+    ]);
+    service.skewMs += 30 * DAY_MS + 30_000;
+    expect((await list()).map((one) => one.id)).toEqual([next.id, old.id, own.id]);
+    service.skewMs += 31_000;
+    expect((await list()).map((one) => one.id)).toEqual([next.id, own.id]);
   });
 
   it('shows when it was last used, with a short delay', async () => {
