@@ -6,6 +6,12 @@ import type { HttpAnswer, HeaderLines } from './harness/http-exchange.ts';
 import { sender } from './harness/sender.ts';
 import type { MintedKey } from './harness/installation.ts';
 
+interface EndingKey {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly endsAt: string;
+}
+
 describe('Keys', () => {
   let setup: ContractSetup;
   let networkId: string;
@@ -171,6 +177,20 @@ describe('Keys', () => {
     expect((await write(next.rawKey)).status).toBe(401);
     expect((await write(key.rawKey)).status).toBe(200);
     expectProblem(await mint({ replaces: next.id }), 'NOT_FOUND');
+  });
+
+  it('are listed newest first, with the end of those that end', async () => {
+    const next = await setup.newKey(networkId, { replaces: key.id, overlapSeconds: 600 });
+    const list = async () => (await setup.admin.ask('GET', `/networks/${networkId}/keys`))['items'] as EndingKey[];
+    const [first, second, ...more] = await list();
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ id: next.id, endsAt: null, revokedAt: null });
+    const endsAt = new Date(Date.parse(first!.createdAt) + 600_000).toISOString();
+    expect(second).toMatchObject({ id: key.id, endsAt, revokedAt: null });
+    await setup.admin.ask('DELETE', keyPath(key.id));
+    const [, revoked] = await list();
+    expect(Date.parse(revoked!.endsAt)).toBeLessThan(Date.parse(endsAt));
+    expect(revoked).toMatchObject({ id: key.id, revokedAt: revoked!.endsAt });
   });
 
   it('of another family have answers of their own under the same Idempotency-Key', async () => {
