@@ -43,6 +43,8 @@ describe('the configuration', () => {
     ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: 'tools.example' }],
     ['MCP_ALLOWED_ORIGINS', { MCP_ALLOWED_ORIGINS: '*' }],
     ['MCP_HOSTS', { MCP_HOSTS: 'typo' }],
+    ['CONSOLE_URL', { CONSOLE_URL: 'http://console.example.com' }],
+    ['CONSOLE_URL', { CONSOLE_URL: 'https://console.example.com/' }],
   ])('rejects an invalid %s by name', (name, more) => {
     expect(() => readConfig({ ...env, ...more })).toThrow(name);
   });

@@ -35,7 +35,7 @@ describe('an invitation', () => {
     expect(made.status).toBe(201);
     expect(Object.keys(made.json as Made)).toEqual(['id', 'link', 'expiresAt']);
     expect(made.headers.location).toBe(`/api/people/invitations/${id}`);
-    expect(link).toBe(`https://console.example.com/?invitation=${id}`);
+    expect(link).toBe(`https://console.example.com/risks/${members.orgId}/register`);
     const shown = {
       id,
       email,
@@ -142,10 +142,36 @@ describe('an invitation', () => {
     );
     const elsewhere = await site.service.newPerson(await site.service.newOrg('Globex'), ['owner']);
     expect((await site.send('POST', '/invitations', elsewhere, { email })).status).toBe(201);
-    // One sign-in accepts both.
+    // The first sign-in of somebody who belongs to none accepts both.
     expect(await refusalText(site.signIn(email))).toBe('400 INVALID_HEADER /X-Organization');
     const { token } = await site.signIn(email);
     expect((await site.service.api.get('/api/organizations', token)).json).toHaveLength(2);
+  });
+
+  it('of another organisation changes nothing for a member until they name it', async () => {
+    const email = site.address();
+    await site.invite({ email, roles: ['viewer'] }, owner);
+    const { token, json: before } = await site.signIn(email);
+    const otherOrg = await site.service.newOrg('A first name in lists');
+    const elsewhere = await site.service.newPerson(otherOrg, ['owner']);
+    await site.invite({ email, roles: ['viewer'] }, elsewhere);
+    const ask = async (path: string, headers: Record<string, string> = {}) =>
+      (await site.service.api.get(path, token, headers)).json as Made;
+    // No request becomes ambiguous by what strangers do.
+    expect((await site.signIn(email)).json).toEqual(before);
+    const own = { id: members.orgId, name: 'Acme' };
+    const inviting = { id: otherOrg, name: 'A first name in lists' };
+    expect((await site.signIn(email)).json).toMatchObject({ organizations: [own] });
+    expect((await site.service.api.get('/api/organizations', token)).json).toEqual([own, inviting]);
+    expect((await site.read('/invitations', elsewhere)) as unknown as Made[]).toHaveLength(1);
+    expect((await site.service.api.get('/api/whoami', token, { 'x-organization': otherOrg })).json).toMatchObject({
+      orgId: otherOrg,
+      roles: ['viewer'],
+      organizations: [inviting, own],
+    });
+    expect(await site.read('/invitations', elsewhere)).toEqual([]);
+    expect(await ask('/api/whoami', { 'x-organization': members.orgId })).toMatchObject({ orgId: members.orgId });
+    expect(await refusalText(site.signIn(email))).toBe('400 INVALID_HEADER /X-Organization');
   });
 
   it('of an address that an operator invited is refused', async () => {

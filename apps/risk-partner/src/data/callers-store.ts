@@ -202,18 +202,26 @@ async function accept(
   }
 }
 
-/** The organisations of a caller, by name: one for a key, all in which an identity is a person for a token. */
+/**
+ * The organisations of a caller, by name: one for a key, all in which an identity is a person for a token. Those that
+ * are named besides come last.
+ */
 export function organizationsOf(database: Sql) {
-  return ({ credential, orgId }: RiskCaller): Promise<{ id: string; name: string }[]> =>
+  return (
+    { credential, orgId }: RiskCaller,
+    besides: readonly string[] = [],
+  ): Promise<{ id: string; name: string }[]> =>
     database.query({
-      text: `SELECT o.org_id AS id, o.name FROM risk.orgs o WHERE o.org_id = $1
+      text: `SELECT id, name FROM (
+             SELECT o.org_id AS id, o.name, o.org_id = ANY ($3) AS last FROM risk.orgs o
+              WHERE o.org_id = $1 OR o.org_id = ANY ($3)
              UNION
-             SELECT o.org_id, o.name FROM risk.identities mine
+             SELECT o.org_id, o.name, false FROM risk.identities mine
                JOIN risk.identities i ON i.issuer = mine.issuer AND i.subject = mine.subject AND i.removed_at IS NULL
                JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
                JOIN risk.orgs o ON o.org_id = i.org_id
-              WHERE mine.identity_id = $2
-             ORDER BY name, id`,
-      values: [orgId, credential.kind === 'token' ? credential.id : ''],
+              WHERE mine.identity_id = $2) known
+             ORDER BY last, name, id`,
+      values: [orgId, credential.kind === 'token' ? credential.id : '', besides],
     });
 }

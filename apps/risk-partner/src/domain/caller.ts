@@ -36,6 +36,8 @@ export interface RiskCaller {
   readonly roles: readonly Role[];
   /** The effective scope, with the roles applied. */
   readonly scope: Scope;
+  /** Organisations that invited the caller's verified address, and were not named by a request yet. */
+  readonly invitedTo?: readonly string[];
 }
 
 /** The rows that a caller may see. `rowCondition` in data/row-condition.ts turns it into SQL. */

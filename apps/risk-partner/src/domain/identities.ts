@@ -126,6 +126,9 @@ export interface SignInPorts {
 /**
  * The person of a token in the organisation named by the request, or why there is none. With
  * `mayBeAny`, any organisation will do: the request neither changes nor returns data of one.
+ *
+ * Members of any organisation invite whom they like, so their invitation is accepted only by somebody who belongs to
+ * none, or by a request that names the organisation: else strangers could make every request of a person ambiguous.
  * @throws AppError INVALID_HEADER if several organisations are possible, UNAVAILABLE.
  */
 export async function signIn(
@@ -136,21 +139,25 @@ export async function signIn(
   const { email: address, emailVerified } = emailOf(token);
   // Unverified addresses are ignored: anybody can claim them.
   const email = address !== null && emailVerified ? foldedEmail(address) : undefined;
-  let { callers, invitations } = await ports.find(token, email);
-  if (invitations.length > 0) {
-    await ports.accept(token, invitations);
-    ({ callers, invitations } = await ports.find(token, undefined));
-  }
+  const first = await ports.find(token, email);
+  const isNobody = first.callers.length === 0 && organization === undefined;
+  const taken = first.invitations.filter(
+    ({ orgId, makes }) => makes === 'identity' || orgId === organization || isNobody,
+  );
+  if (taken.length > 0) await ports.accept(token, taken);
+  const { callers } = taken.length > 0 ? await ports.find(token, undefined) : first;
   if (callers.length === 0) return { refused: 'not_linked' };
-  if (organization !== undefined)
-    return callers.find(({ orgId }) => orgId === organization) ?? { refused: 'organization' };
-  if (callers.length > 1 && !mayBeAny)
+  const named = organization === undefined ? callers : callers.filter(({ orgId }) => orgId === organization);
+  const [caller, another] = named;
+  if (caller === undefined) return { refused: 'organization' };
+  if (another !== undefined && !mayBeAny)
     throw new AppError('INVALID_HEADER', 'X-Organization must name one of your organisations.', {
       faults: [
         { in: 'header', pointer: '/X-Organization', detail: 'is required, as you belong to several organisations' },
       ],
     });
-  return callers[0]!; // There is one: an empty list was refused above.
+  const invitedTo = first.invitations.filter((one) => !taken.includes(one)).map(({ orgId }) => orgId);
+  return { ...caller, invitedTo };
 }
 
 /** The address that the provider tells, and whether it verified it: some send a boolean, some a text. */

@@ -134,7 +134,10 @@ function changeRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
 
 function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
   const { invitations, cursors, signInUrl = '' } = ports;
-  const shown = (invitation: Invitation) => ({ ...invitation, link: `${signInUrl}/?invitation=${invitation.id}` });
+  const shown = ({ orgId }: RiskCaller, invitation: Invitation) => {
+    // A page of the console, which names the organisation to the service.
+    return { ...invitation, link: `${signInUrl}/risks/${orgId}/register` };
+  };
   const create = route({
     ...base,
     method: 'post',
@@ -143,7 +146,7 @@ function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
     operationId: 'dashboard_invite',
     summary: 'Invite somebody by their e-mail address; the inviter passes on the link',
     description:
-      'No mail is sent. Within 14 days, the first access token of a configured issuer with that verified address makes a person with these roles and this scope, once. The link holds no secret. Nobody grants roles or a scope beyond their own (403).',
+      'No mail is sent. Within 14 days, the first access token of a configured issuer with that verified address makes a person with these roles and this scope, once; if they belong to an organisation already, the first that names this one in X-Organization. The link holds no secret. Nobody grants roles or a scope beyond their own (403).',
     body: NewInvitation,
     bodyMaxBytes: BODY_MAX_BYTES,
     responses: {
@@ -151,7 +154,10 @@ function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
     },
     errors: ['FORBIDDEN', 'ALREADY_EXISTS', 'LIMIT_REACHED'],
     async handler(context) {
-      const { id, link, expiresAt } = shown(await invitePerson(ports, { invitation: context.body, by: context }));
+      const { id, link, expiresAt } = shown(
+        context.caller,
+        await invitePerson(ports, { invitation: context.body, by: context }),
+      );
       return { status: 201, body: { id, link, expiresAt }, headers: { Location: `${INVITATIONS_PATH}/${id}` } };
     },
   });
@@ -170,7 +176,7 @@ function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
       const [after] = (page.after ?? ['']) as [string]; // As `position` below makes it.
       const found = await invitations.list(caller.orgId, { limit: page.take, after });
       const { rows, next } = page.answer(found, ({ id }) => [id]);
-      return { status: 200, body: rows.map(shown), ...next };
+      return { status: 200, body: rows.map((one) => shown(caller, one)), ...next };
     },
   });
   const get = route({
@@ -183,7 +189,7 @@ function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
     responses: { 200: { description: 'The invitation.', schema: ShownInvitation } },
     handler: async ({ caller, params }) => ({
       status: 200,
-      body: shown(await findInvitation(invitations, caller.orgId, params.id)),
+      body: shown(caller, await findInvitation(invitations, caller.orgId, params.id)),
     }),
   });
   const remove = route({

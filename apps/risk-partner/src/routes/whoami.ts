@@ -33,8 +33,11 @@ const DashboardWhoami = named(
 );
 
 export interface WhoamiPorts {
-  /** The organisations of the caller, by name. */
-  readonly organizationsOf: (caller: RiskCaller) => Promise<{ readonly id: string; readonly name: string }[]>;
+  /** The organisations of the caller, by name, and then `besides`. */
+  readonly organizationsOf: (
+    caller: RiskCaller,
+    besides?: readonly string[],
+  ) => Promise<{ readonly id: string; readonly name: string }[]>;
 }
 
 export const ORGANIZATIONS_PATH = '/api/organizations';
@@ -74,16 +77,18 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       path: ORGANIZATIONS_PATH,
       operationId: 'dashboard_list_organizations',
       summary: 'The organisations of the caller, by name; needs no X-Organization',
+      description:
+        'Those that invited them come last: the first request with one in X-Organization accepts the invitation.',
       tags: ['dashboard'],
       responses: {
         200: {
-          description: 'All organisations of an identity, or the one of a key.',
+          description: 'All organisations of an identity and those that invited it, or the one of a key.',
           schema: Type.Array(NamedOrganization),
         },
       },
       errors: ['FORBIDDEN'],
       precheck: refusePartners,
-      handler: async ({ caller }) => ({ status: 200, body: await organizationsOf(caller) }),
+      handler: async ({ caller }) => ({ status: 200, body: await organizationsOf(caller, caller.invitedTo) }),
     }),
   };
 }
