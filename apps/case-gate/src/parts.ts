@@ -87,7 +87,7 @@ export async function openParts(basics: Basics, own: Own) {
   const inTransaction = caseTransactions(writer.inTransaction, { macs, policies, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });
-  const storedKeys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'gk_', now, newId });
+  const storedKeys = apiKeys<KeyGrants>({ sql, look: surface.look, schema: SCHEMA, prefix: 'gk_', now, newId });
   const keys = signedKeys({ keys: storedKeys, sql, macs: macs.keys, versions, now });
   const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());

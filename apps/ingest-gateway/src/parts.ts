@@ -59,7 +59,7 @@ export async function openParts(basics: Basics, own: Own) {
     stored: counters.stored,
   });
   const reading = openReading({ bodyMaxBytes: Math.max(config.bodyMaxBytes, MOST_BYTES), log, metrics, own });
-  const keys = apiKeys<KeyGrants>({ sql, schema: SCHEMA, prefix: 'ingest_', now, newId });
+  const keys = apiKeys<KeyGrants>({ sql, look, schema: SCHEMA, prefix: 'ingest_', now, newId });
   const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const pings = pingEvents({ sql, onDropped: (count) => log.warn('ping_events_dropped', { count }) });

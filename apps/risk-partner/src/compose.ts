@@ -68,8 +68,8 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     keys,
     cursors,
     runAudited,
-    people: peopleStore({ sql, runAudited, now }),
-    invitations: invitationReads(sql, now),
+    people: peopleStore({ sql, look, runAudited, now }),
+    invitations: invitationReads({ sql, look, now }),
     signInUrl: config.consoleUrl ?? config.publicUrl,
     newId,
     now,
@@ -125,7 +125,7 @@ function adminAppOf(
   const runAudited = runAuditedIn(sql, write);
   return administration(appBase, adminAccess, {
     orgs: orgsStore(sql, runAudited),
-    people: peopleStore({ sql, runAudited, now }),
+    people: peopleStore({ sql, look, runAudited, now }),
     identities: identitiesStore(sql, runAudited),
     unlinked: unlinkedStore({ sql: look, now }),
     frameworks: frameworksStore(openPrisma, { now, write }),

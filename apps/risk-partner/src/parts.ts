@@ -49,10 +49,10 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
-  const { sql, background, database, repeat } = surface;
+  const { sql, look, background, database, repeat } = surface;
   const ledger = await openLedger({ config, sql, background, now, log, metrics, own, whenReady: database.whenReady });
   await database.problem(); // Logs the result at startup, even if no probe asks.
-  const keys = apiKeys<NoGrants>({ sql, schema: SCHEMA, prefix: 'svc_', now, newId });
+  const keys = apiKeys<NoGrants>({ sql, look, schema: SCHEMA, prefix: 'svc_', now, newId });
   const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('risk cursors'), now });

@@ -10,6 +10,8 @@ export interface ApiKeys<Grants> extends KeyStore<Grants, Sql> {
 
 interface ApiKeysOptions {
   readonly sql: Database;
+  /** Reads lists; default: `sql`. */
+  readonly look?: Sql;
   /** The schema that `apiKeyMigrations` was run in. */
   readonly schema: string;
   readonly prefix: ApiKeyPrefix;
@@ -28,7 +30,8 @@ export function apiKeyMigrations(schema: string): MigrationSet {
   return migrationSet({ name: 'api-keys', schema, from: import.meta.url });
 }
 
-export function apiKeys<Grants>({ sql: database, schema, prefix, now, newId }: ApiKeysOptions): ApiKeys<Grants> {
+export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
+  const { sql: database, look = database, schema, prefix, now, newId } = options;
   const table = keyTable(schema);
 
   async function insert(sql: Sql, key: NewApiKey<Grants>, family: { id: string; familyId: string; at: Date }) {
@@ -71,7 +74,7 @@ export function apiKeys<Grants>({ sql: database, schema, prefix, now, newId }: A
           ${after.length === 0 ? '' : 'AND (k.created_at, k.id) < ($4, $5)'}
         ORDER BY k.created_at DESC, k.id DESC LIMIT $3`;
       const values = [ownerId, new Date(now() - ENDED_SHOWN_MS), limit, ...after];
-      return database.query<ApiKeyRow<Grants>>({ text, values });
+      return look.query<ApiKeyRow<Grants>>({ text, values });
     },
 
     async get(ownerId, id) {

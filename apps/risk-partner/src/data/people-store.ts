@@ -35,10 +35,13 @@ const INVITATION_COLUMNS = `invitation_id AS id, email, invited_by, created_at, 
 /** People in PostgreSQL. Removal keeps the row; a removed person is not found. */
 export function peopleStore({
   sql,
+  look,
   runAudited,
   now,
 }: {
   readonly sql: Sql;
+  /** Reads lists; `sql` reads one row by its id. */
+  readonly look: Sql;
   readonly runAudited: RunAudited;
   readonly now: () => number;
 }): PeopleStore {
@@ -48,7 +51,7 @@ export function peopleStore({
       const text = `SELECT ${PERSON_COLUMNS} FROM risk.people
         WHERE org_id = $1 AND removed_at IS NULL AND person_id > $2 ORDER BY person_id LIMIT $3`;
       const name = 'risk list people';
-      return (await sql.query<PersonRow>({ name, text, values: [orgId, after, limit] })).map(personOf);
+      return (await look.query<PersonRow>({ name, text, values: [orgId, after, limit] })).map(personOf);
     },
     change: (orgId, work) =>
       runAudited(orgId, async (transaction, record) => {
@@ -136,14 +139,22 @@ function invitationsChange(sql: Sql, orgId: string, nowMs: number): InvitationsC
   };
 }
 
-export function invitationReads(sql: Sql, now: () => number): InvitationReads {
+export function invitationReads({
+  sql,
+  look,
+  now,
+}: {
+  readonly sql: Sql;
+  readonly look: Sql;
+  readonly now: () => number;
+}): InvitationReads {
   return {
     find: (orgId, id) => findInvitation(sql, { orgId, id, at: new Date(now()) }),
     async list(orgId, { limit, after }) {
       const text = `SELECT ${INVITATION_COLUMNS} FROM risk.invitations
         WHERE org_id = $1 AND expires_at > $2 AND invitation_id > $3 ORDER BY invitation_id LIMIT $4`;
       const values = [orgId, new Date(now()), after, limit];
-      return (await sql.query<InvitationRow>({ text, values })).map(invitationOf);
+      return (await look.query<InvitationRow>({ text, values })).map(invitationOf);
     },
   };
 }

@@ -50,6 +50,7 @@ export const peopleRoutes = (ports: PeopleRoutePorts): Route<RiskCaller>[] => [
 function memberRoutes({ people, cursors }: PeopleRoutePorts): Route<RiskCaller>[] {
   const list = route({
     ...base,
+    looks: true,
     method: 'get',
     path: PATH,
     permit: 'member:read',
@@ -163,6 +164,7 @@ function invitationRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
   });
   const list = route({
     ...base,
+    looks: true,
     method: 'get',
     path: INVITATIONS_PATH,
     permit: 'member:read',
