@@ -50,8 +50,8 @@ export function peopleStore({
     async list(orgId, { limit, after }) {
       const text = `SELECT ${PERSON_COLUMNS} FROM risk.people
         WHERE org_id = $1 AND removed_at IS NULL AND person_id > $2 ORDER BY person_id LIMIT $3`;
-      const name = 'risk list people';
-      return (await look.query<PersonRow>({ name, text, values: [orgId, after, limit] })).map(personOf);
+      // Planned for its organisation each time: one plan for all might walk the people of every other one.
+      return (await look.query<PersonRow>({ text, values: [orgId, after, limit] })).map(personOf);
     },
     change: (orgId, work) =>
       runAudited(orgId, async (transaction, record) => {
