@@ -87,6 +87,12 @@ export const ChannelLogs = named(
   }),
 );
 
+interface EntryBundle {
+  readonly bytes: Buffer;
+  /** Whether the same Buffer is returned again, so that it is worth compressing. */
+  readonly isKept: boolean;
+}
+
 /** The public transparency log; undefined on a ledger without one. */
 export interface PublicLog {
   /** Also undefined if `serves` rejects the type of the record, which is asked before anything is proved. */
@@ -104,5 +110,5 @@ export interface PublicLog {
    */
   tile(log: string, path: string): Promise<Buffer | undefined>;
   /** The preimages of the leaves of a tile: `tile/entries/x001/067`. They contain id, type and owner of each record. */
-  entries(log: string, path: string): Promise<Buffer | undefined>;
+  entries(log: string, path: string): Promise<EntryBundle | undefined>;
 }

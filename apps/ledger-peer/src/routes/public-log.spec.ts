@@ -92,7 +92,8 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
     },
     entries: (name, path) => {
       asked.push(name === 'acme.main' ? path : `${name} ${path}`);
-      return Promise.resolve(path.includes('/999') ? undefined : ENTRIES);
+      const isKept = !path.includes('.p/');
+      return Promise.resolve(path.includes('/999') ? undefined : { bytes: ENTRIES, isKept });
     },
   };
   const app = createApp<PeerCaller>({
@@ -142,7 +143,6 @@ describe('the public log over HTTP (C2SP tlog-tiles)', () => {
 
   it.each([
     ['a full bundle as immutable', 'tile/entries/x001/067', false, 'private, max-age=31536000, immutable'],
-    ['a partial one for a minute', 'tile/entries/000.p/7', false, 'private, max-age=60'],
     ['a full one of an open log in shared caches', 'tile/entries/000', true, 'public, max-age=31536000, immutable'],
   ])('lets entries be cached: %s, compressed or not', async (_, path, isOpen, caching) => {
     const { app } = publicLog({ isOpen });
@@ -161,6 +161,14 @@ describe('the public log over HTTP (C2SP tlog-tiles)', () => {
       .get(`/ledger/acme.main/${path}`)
       .set('If-None-Match', `W/${etagOf(ENTRIES)}`);
     expect(known.status).toBe(304);
+  });
+
+  it('lets a part of a bundle be cached for a minute, and compresses none: it is cut out for each answer', async () => {
+    const { app } = publicLog();
+    const got = await request(app).get('/ledger/acme.main/tile/entries/000.p/7').set('Accept-Encoding', 'gzip');
+    expect([got.status, got.body]).toEqual([200, ENTRIES]);
+    expect(got.headers).toMatchObject({ 'cache-control': 'private, max-age=60', etag: `W/${etagOf(ENTRIES)}` });
+    expect(got.headers).not.toHaveProperty('content-encoding');
   });
 
   it('serves no entries of a channel that holds records of others, and reads none', async () => {

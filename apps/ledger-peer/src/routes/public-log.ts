@@ -43,6 +43,7 @@ interface PublicLogPorts {
  * it; a receipt contains the salt of its record, and is served for records that the mappings serve.
  */
 export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicLogPorts): Route<PeerCaller>[] {
+  const unlessKnown = conditionalReplies();
   // Shared caches respect Authorization, but do not know our key header.
   const cachedBy = (channel: string, howLong: string) => `${isOpen(channel) ? 'public' : 'private'}, ${howLong}`;
   const logs = route({
@@ -180,10 +181,15 @@ export function publicLogRoutes({ log, mappings, isOpen, showsEntries }: PublicL
         const { bundle: rest, channel } = context.params;
         const of = logOf(context.params);
         if (!showsEntries(channel)) throw new AppError('NOT_FOUND', NOTHING);
-        const bundle = found(await asked(found(log).entries(of, `tile/entries/${rest}`)));
+        const { bytes, isKept } = found(await asked(found(log).entries(of, `tile/entries/${rest}`)));
         const cacheControl = cachedBy(channel, keptFor(rest));
-        const caching = { 'Cache-Control': cacheControl, ifNoneMatch: context.header('if-none-match') };
-        return unlessKnown({ body: bundle, contentType: 'application/octet-stream', compresses: true }, caching);
+        const ifNoneMatch = context.header('if-none-match');
+        // A part of a bundle is cut out for each answer, so it would be compressed for each.
+        const compression = isKept ? { compresses: true as const } : {};
+        return unlessKnown(
+          { body: bytes, contentType: 'application/octet-stream', ...compression },
+          { 'Cache-Control': cacheControl, ifNoneMatch, isWeak: true },
+        );
       },
     }),
   );
@@ -229,16 +235,33 @@ function asksForFile(accept: string | undefined): boolean {
 }
 
 /**
- * 304 if the client has these bytes. Compressed responses have a weak ETag: a strong one would identify other bytes.
+ * 304 if the client has these bytes. Entries have a weak ETag, because they may be compressed: a strong one would
+ * identify other bytes. A Buffer that is sent again is hashed once.
  */
-function unlessKnown(
-  reply: { readonly body: string | Buffer; readonly contentType: string; readonly compresses?: true },
-  { ifNoneMatch, ...caching }: { readonly 'Cache-Control': string; readonly ifNoneMatch: string | undefined },
-): Reply {
-  const strong = `"${sha256(reply.body).toString('base64url')}"`;
-  const headers = { ETag: reply.compresses === true ? `W/${strong}` : strong, ...caching };
-  if (isKnownTag(ifNoneMatch, headers.ETag)) return { status: 304, headers };
-  return { status: 200, ...reply, headers };
+function conditionalReplies() {
+  const tags = new WeakMap<Buffer, string>();
+  const tagOf = (body: string | Buffer): string => {
+    const tag = typeof body === 'string' ? undefined : tags.get(body);
+    if (tag !== undefined) return tag;
+    const made = `"${sha256(body).toString('base64url')}"`;
+    if (typeof body !== 'string') tags.set(body, made);
+    return made;
+  };
+  return (
+    reply: { readonly body: string | Buffer; readonly contentType: string; readonly compresses?: true },
+    { ifNoneMatch, isWeak, ...caching }: Caching,
+  ): Reply => {
+    const strong = tagOf(reply.body);
+    const headers = { ETag: isWeak === true ? `W/${strong}` : strong, ...caching };
+    if (isKnownTag(ifNoneMatch, headers.ETag)) return { status: 304, headers };
+    return { status: 200, ...reply, headers };
+  };
+}
+
+interface Caching {
+  readonly 'Cache-Control': string;
+  readonly ifNoneMatch: string | undefined;
+  readonly isWeak?: true;
 }
 
 /** The name of the log in a path. @throws AppError NOT_FOUND. */

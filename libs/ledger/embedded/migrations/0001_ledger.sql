@@ -1184,7 +1184,8 @@ $$;
 
 -- Entries of a channel as bundled by C2SP tlog-tiles: the preimages of the leaves of its records in a range of indexes,
 -- in order, each preceded by its length in 16 bits. `archived`: the number of records at the beginning of the channel
--- whose entries are built from the files of the archive; none of them is in `entries`.
+-- whose entries are built from the files of the archive; none of them is in `entries`. A call hashes 16 MiB of content,
+-- a larger record alone: the caller asks again for what follows.
 CREATE FUNCTION entries(of_channel text, from_index bigint, until_index bigint)
 RETURNS TABLE (archived bigint, entries bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -1193,8 +1194,15 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
             FROM (SELECT r.idx, leaf(r.at_ms, c.channel_json,
                                      coalesce(r.data_hash, content_hash(r.salt, r.data, r.extra)), r.id, c.network_json,
                                      r.owner, r.transaction_id, r.type) AS leaf
-                    FROM records r
-                   WHERE r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < entries.until_index) l)
+                    FROM (SELECT o.*, row_number() OVER w AS place,
+                                 sum(CASE WHEN o.data_hash IS NULL
+                                       THEN coalesce(octet_length(o.data), 0) + coalesce(octet_length(o.extra), 0) END)
+                                   OVER w AS bytes
+                            FROM records o
+                           WHERE o.channel_id = c.channel_id
+                             AND o.idx >= from_index AND o.idx < entries.until_index
+                          WINDOW w AS (ORDER BY o.idx)) r
+                   WHERE r.place = 1 OR r.bytes IS NULL OR r.bytes <= 16777216) l)
     FROM audited_channels c
    WHERE c.channel = of_channel AND permitted(of_channel, 'read')
 $$;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomPool } from '@sealgate/auth';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, Ledger } from '@sealgate/ledger-port';
-import { tileWidth, type BundleId, type NoteVerifier, type TileId } from '@sealgate/merkle';
+import type { NoteVerifier } from '@sealgate/merkle';
 import { inSpan } from '@sealgate/observability';
 import type { Database } from '@sealgate/storage';
 import { appendGroup, RecentDuplicates, type OnResult } from './append-group.ts';
@@ -16,26 +16,18 @@ import { readLedger } from './database-problem.ts';
 import { declareLoss, readLoss, type LossDeclaration, type LossState } from './loss/declare-loss.ts';
 import { Epochs } from './epochs.ts';
 import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
-import { findEntries } from './find-entries.ts';
 import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
-import { findLogKeys } from './log-keys.ts';
-import {
-  findCheckpoint,
-  findPublished,
-  findRecord,
-  proveDeclaration,
-  proveRecord,
-  type ProvedDeclaration,
-  type ProveOptions,
-} from './prove-record.ts';
+import { findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
 import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
+import { publicLogReads, type PublicLogReads } from './read-public-log.ts';
 import { storedRecord, type RecordRow } from './stored-record.ts';
-import { tileReader } from './tile-store.ts';
 
 export interface EmbeddedLedgerOptions {
   readonly sql: Database;
+  /** For reads that any number of callers may ask for: the public log, lists and exploration. Default: `sql`. */
+  readonly lookSql?: Database;
   /** Uses a role that may integrate, for declaring a loss; defaults to `sql`. */
   readonly declareSql?: Database;
   /** The first line of a checkpoint is `<origin>/<channel>`. */
@@ -51,6 +43,8 @@ export interface EmbeddedLedgerOptions {
   readonly verifierKeys?: readonly string[];
   /** Absent if this process has no archive. */
   readonly archive?: ArchiveFiles;
+  /** Bytes of tiles and entries kept in memory; for tests. */
+  readonly cacheBytes?: number;
   /** Present in the process that writes the archive. */
   readonly archiver?: Archiver;
   /** Deadline of one call of an append function, 2 s by default. */
@@ -68,7 +62,7 @@ interface Eraser {
 }
 
 /** The port, and the operations of a log in our own database. */
-export interface EmbeddedLedger extends Ledger {
+export interface EmbeddedLedger extends Ledger, PublicLogReads {
   readonly exploration: LedgerExploration;
   openChannel(network: string, channel: string): Promise<void>;
   channels(): Promise<readonly { readonly channel: string; readonly size: number }[]>;
@@ -79,24 +73,8 @@ export interface EmbeddedLedger extends Ledger {
   readRow(channel: string, id: string): Promise<RecordRow | undefined>;
   /** `query` with a limit on the size of the answer. */
   queryPage(query: PageQuery): Promise<RecordPage>;
-  /**
-   * The published checkpoint of a channel or one of its logs (`acme.main/e1`), with cosignatures if there are
-   * witnesses. For an ended log its final one.
-   */
-  checkpoint(log: string): Promise<string | undefined>;
-  /**
-   * The statement of a log's signing keys, a note of the root key (`log-keys.ts`). Undefined before its first
-   * checkpoint.
-   */
-  logKeys(log: string): Promise<string | undefined>;
-  /** The hashes of a tile of a log; undefined if the newest checkpoint has no such tile. */
-  tile(log: string, tile: TileId): Promise<Buffer | undefined>;
-  /** A bundle of a log's entries, with id, type and owner of each record: see `find-entries.ts`. */
-  entries(log: string, bundle: BundleId): Promise<Buffer | undefined>;
   /** Converts channel positions to leaves of logs. */
   readonly epochs: Epochs;
-  /** The declaration of an epoch; undefined if the channel has no such epoch, or it is not signed yet. */
-  declaration(channel: string, epoch: number): Promise<ProvedDeclaration | undefined>;
   /** Whether a channel lost records. */
   loss(channel: string): Promise<LossState>;
   /** See `loss/declare-loss.ts`. */
@@ -156,8 +134,10 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     archived: archivedRecords(options.archive),
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
+  const looking = { ...prove, sql: options.lookSql ?? sql };
   return {
-    exploration: ledgerExploration({ ...prove, ...signedBy(options) }),
+    ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),
+    exploration: ledgerExploration({ ...looking, ...signedBy(options) }),
     get depth() {
       return queue.depth;
     },
@@ -174,7 +154,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     },
     async channels() {
       const rows = await readLedger<{ channel: string; size: string }>(
-        sql,
+        looking.sql,
         { text: 'SELECT channel, size FROM ledger.channels()' },
         READ_WITHIN_MS,
       );
@@ -185,16 +165,11 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       return row === undefined ? undefined : storedRecord(row, await epochs.fresh());
     },
     readRow: (channel, id) => findRecord(prove, { channel, id }),
-    query: (query) => queryRecords(prove, query),
-    queryPage: (query) => queryPage(prove, query),
+    query: (query) => queryRecords(looking, query),
+    queryPage: (query) => queryPage(looking, query),
     prove: (channel, id, wants) =>
       inSpan(PROVE, () => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) })),
-    checkpoint: async (log) => (await epochs.fresh()).lastCheckpoint(log) ?? (await findPublished(prove, log))?.note,
-    logKeys: (log) => findLogKeys({ ...prove, verifier: options.verifier }, log),
-    tile: (log, tile) => findTile(prove, log, tile),
-    entries: (log, bundle) => findEntries(prove, log, bundle),
     epochs,
-    declaration: (channel, epoch) => proveDeclaration(prove, channel, epoch),
     loss: (channel) => readLoss({ sql, epochs }, channel),
     declareLoss: (channel, declared) =>
       declareLoss({ sql: options.declareSql ?? sql, epochs, origin, now }, channel, declared),
@@ -278,12 +253,4 @@ async function mayAppend(sql: Database, channel: string): Promise<boolean> {
   const statement = { text: 'SELECT ledger.rights($1) AS rights', values: [channel] };
   const [row] = await readLedger<{ rights: readonly string[] }>(sql, statement, READ_WITHIN_MS);
   return row?.rights.includes('append') === true;
-}
-
-async function findTile(options: ProveOptions, log: string, tile: TileId): Promise<Buffer | undefined> {
-  const size = (await findCheckpoint(options, log))?.checkpoint.size ?? 0;
-  // A tile that has grown since is cut to the requested width, so that an older checkpoint can still be verified.
-  if (tileWidth(tile.level, tile.index, size) < tile.width) return undefined;
-  const [hashes] = await tileReader(options.sql, log, options.deadlineMs)([tile]);
-  return hashes;
 }

@@ -1,57 +1,79 @@
 import { declarationText, parseLogName } from '@sealgate/envelope';
-import { bundleOf, entriesOf, HASH_BYTES, leafHash, tileWidth, TILE_WIDTH, type BundleId } from '@sealgate/merkle';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { bundleOf, entriesOf, HASH_BYTES, leafHash, TILE_WIDTH, type BundleId } from '@sealgate/merkle';
 import { readLedger } from './database-problem.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
-import { findCheckpoint, notCorrupt, type ProveOptions } from './prove-record.ts';
-import { tileReader } from './tile-store.ts';
+import type { ProveOptions } from './prove-record.ts';
+
+type EntriesOptions = Pick<ProveOptions, 'sql' | 'deadlineMs' | 'epochs' | 'archived'>;
+
+/** Entries of a log, and how many records of the channel were in the archive when they were read. */
+interface FoundEntries {
+  readonly entries: Buffer[];
+  readonly archived: number;
+}
 
 /**
- * A bundle of a log's entries (C2SP tlog-tiles); undefined if its newest checkpoint does not cover it. Each entry is
- * verified against its signed leaf.
+ * A bundle of a log's entries (C2SP tlog-tiles), each of them verified against its leaf. `leaves` is the tile of the
+ * same index and width.
  *
- * @throws LedgerUnavailableError, also if an entry does not match its leaf; LedgerForbiddenError.
+ * @throws LedgerCorruptError for the first entry that does not match its leaf.
+ * @throws LedgerUnavailableError, LedgerForbiddenError.
  * @throws LedgerArchivedError if records are in an archive that this process cannot read.
  */
 export async function findEntries(
-  options: ProveOptions,
+  options: EntriesOptions,
   log: string,
-  { index, width }: BundleId,
-): Promise<Buffer | undefined> {
-  const size = (await findCheckpoint(options, log))?.checkpoint.size ?? 0;
-  if (tileWidth(0, index, size) < width) return undefined;
+  { index, width, leaves }: BundleId & { readonly leaves: Buffer },
+): Promise<{ readonly bundle: Buffer; readonly archived: number }> {
   const from = index * TILE_WIDTH;
-  const [[leaves], entries] = await Promise.all([
-    tileReader(options.sql, log, options.deadlineMs)([{ level: 0, index, width }]),
-    readEntries(options, log, { from, until: from + width }),
-  ]);
-  return notCorrupt(() => checkedBundle(log, { from, entries, leaves: leaves! }));
+  const { entries, archived } = await readEntries(options, log, { from, until: from + width });
+  return { bundle: checkedBundle(log, { from, entries, leaves }), archived };
+}
+
+/** How many records at the beginning of a channel are in the archive. @throws as `findEntries`. */
+export async function countArchived(options: EntriesOptions, channel: string): Promise<number> {
+  return (await readStored(options, channel, { from: 0, until: 0 })).archived;
 }
 
 /** Entries of the declaration, the archive and the table, in log order. */
 async function readEntries(
-  options: ProveOptions,
+  options: EntriesOptions,
   log: string,
   { from, until }: { readonly from: number; readonly until: number },
-): Promise<Buffer[]> {
+): Promise<FoundEntries> {
   const { channel, epoch } = parseLogName(log)!;
   await options.epochs.fresh();
   const begins = from === 0 && epoch > 0 ? [Buffer.from(declarationText(options.epochs.declaration(log)))] : [];
   const at = (entry: number) =>
     options.epochs.position(channel, epoch === 0 ? { index: entry } : { index: entry, epoch });
   const records = { from: at(from + begins.length), until: at(until) };
-  const statement = {
-    name: 'ledger entries',
-    text: 'SELECT archived, entries FROM ledger.entries($1, $2, $3)',
-    values: [channel, records.from, records.until],
-  };
-  const [row] = await readLedger<{ archived: string; entries: Buffer | null }>(
-    options.sql,
-    statement,
-    options.deadlineMs,
-  );
-  const archived = { from: records.from, until: Math.min(records.until, Number(row?.archived ?? 0)) };
+  const stored = await readStored(options, channel, records);
+  const archived = { from: records.from, until: Math.min(records.until, stored.archived) };
   const ofFiles = archived.from < archived.until ? await options.archived.entries(channel, archived) : [];
-  return [...begins, ...ofFiles, ...entriesOf(row?.entries ?? Buffer.alloc(0))];
+  return { entries: [...begins, ...ofFiles, ...stored.entries], archived: stored.archived };
+}
+
+/** Entries of records that are in the table. A call returns as many as fit into its limit of content. */
+async function readStored(
+  { sql, deadlineMs }: EntriesOptions,
+  channel: string,
+  { from, until }: { readonly from: number; readonly until: number },
+): Promise<FoundEntries> {
+  const entries: Buffer[] = [];
+  let archived: number | undefined;
+  for (let next = from; ;) {
+    const text = 'SELECT archived, entries FROM ledger.entries($1, $2, $3)';
+    const statement = { name: 'ledger entries', text, values: [channel, next, until] };
+    const [row] = await readLedger<{ archived: string; entries: Buffer | null }>(sql, statement, deadlineMs);
+    const archivedNow = Number(row?.archived ?? 0);
+    archived ??= archivedNow;
+    if (archivedNow !== archived) throw new LedgerUnavailableError(`Records of ${channel} are being archived.`);
+    const some = entriesOf(row?.entries ?? Buffer.alloc(0));
+    entries.push(...some);
+    next = Math.max(next, archived) + some.length;
+    if (some.length === 0 || next >= until) return { entries, archived };
+  }
 }
 
 /** @throws LedgerCorruptError for the first entry that does not match its leaf. */

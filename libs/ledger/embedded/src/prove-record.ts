@@ -88,7 +88,7 @@ export function notCorrupt<Value>(read: () => Value): Value {
   }
 }
 
-function unavailableIfCorrupt(error: unknown): unknown {
+export function unavailableIfCorrupt(error: unknown): unknown {
   return error instanceof LedgerCorruptError ? new LedgerUnavailableError(error.message, { cause: error }) : error;
 }
 
@@ -135,7 +135,8 @@ export async function proveRecord(
   return { receipt, proof: { ...proof, epoch, origin: covering.checkpoint.origin, declaration } };
 }
 
-interface Covering {
+/** A checkpoint as stored, and parsed. */
+export interface Covering {
   readonly note: string;
   readonly checkpoint: Checkpoint;
 }
