@@ -18,8 +18,11 @@ export async function openTestLog({
   folder,
   signing,
   believed,
+  ...more
 }: {
   readonly sql: Database;
+  /** See `EmbeddedLedgerOptions`. */
+  readonly lookSql?: Database;
   readonly origin: string;
   /** Origin of the checkpoints. */
   readonly folder: string;
@@ -41,7 +44,7 @@ export async function openTestLog({
     now: Date.now,
   });
   await integrator.start();
-  return { integrator, ledger: embeddedLedger({ sql, origin, integrator, verifier, now: Date.now }) };
+  return { integrator, ledger: embeddedLedger({ sql, origin, integrator, verifier, now: Date.now, ...more }) };
 }
 
 /** The public listener with these routes, high limits, and no other log readers. */
