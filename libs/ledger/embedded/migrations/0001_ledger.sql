@@ -254,10 +254,10 @@ CREATE TABLE unwritten_erasures (
   PRIMARY KEY (channel_id, idx)
 );
 
--- A channel in the form required by leaf.
+-- A channel in the form required by leaf. Select one with OFFSET 0: the texts are then made once, not for each record.
 CREATE VIEW audited_channels AS
   SELECT c.channel_id, c.channel, to_json(c.channel)::text AS channel_json, to_json(c.network)::text AS network_json
-    FROM channels c OFFSET 0;
+    FROM channels c;
 
 -- Rights. The caller is session_user: within a SECURITY DEFINER function current_user is the owner, and SET ROLE does
 -- not change session_user. The owner, its members and superusers cannot be restricted.
@@ -1203,8 +1203,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
                              AND o.idx >= from_index AND o.idx < entries.until_index
                           WINDOW w AS (ORDER BY o.idx)) r
                    WHERE r.place = 1 OR r.bytes IS NULL OR r.bytes <= 16777216) l)
-    FROM audited_channels c
-   WHERE c.channel = of_channel AND permitted(of_channel, 'read')
+    FROM (SELECT a.* FROM audited_channels a WHERE a.channel = of_channel OFFSET 0) c
+   WHERE permitted(of_channel, 'read')
 $$;
 
 -- Publication and keys.
@@ -1763,9 +1763,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
                  OR leaf_hash(r.at_ms, c.channel_json, coalesce(r.data_hash, content_hash(r.salt, r.data, r.extra)),
                               r.id, c.network_json, r.owner, r.transaction_id, r.type)
                     IS DISTINCT FROM r.leaf_hash AS is_bad
-            FROM audited_channels c
+            FROM (SELECT a.* FROM audited_channels a WHERE a.channel = of_channel OFFSET 0) c
             JOIN records r ON r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < audit_records.until_index
-           WHERE c.channel = of_channel AND permitted(of_channel, 'audit') ORDER BY r.channel_id, r.idx) s
+           WHERE permitted(of_channel, 'audit') ORDER BY r.channel_id, r.idx) s
 $$;
 
 -- The record at an index and the problem of its row: null if the row matches its leaf.
@@ -1781,8 +1781,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
               WHEN leaf_hash(r.at_ms, c.channel_json, coalesce(r.data_hash, content_hash(r.salt, r.data, r.extra)),
                              r.id, c.network_json, r.owner, r.transaction_id, r.type)
                    IS DISTINCT FROM r.leaf_hash THEN 'it is not what its leaf was made of' END
-    FROM audited_channels c JOIN records r ON r.channel_id = c.channel_id AND r.idx = at_index
-   WHERE c.channel = of_channel AND permitted(of_channel, 'audit')
+    FROM (SELECT a.* FROM audited_channels a WHERE a.channel = of_channel OFFSET 0) c
+         JOIN records r ON r.channel_id = c.channel_id AND r.idx = at_index
+   WHERE permitted(of_channel, 'audit')
 $$;
 
 -- The first index of a stretch that has no row.

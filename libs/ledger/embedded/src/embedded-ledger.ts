@@ -20,8 +20,9 @@ import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
-import { queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
+import { indexTypes, queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
 import { publicLogReads, type PublicLogReads } from './read-public-log.ts';
+import { SharedReads } from './shared-reads.ts';
 import { storedRecord, type RecordRow } from './stored-record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -135,6 +136,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   const looking = { ...prove, sql: options.lookSql ?? sql };
+  const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel) });
   return {
     ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),
     exploration: ledgerExploration({ ...looking, ...signedBy(options) }),
@@ -165,8 +167,8 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       return row === undefined ? undefined : storedRecord(row, await epochs.fresh());
     },
     readRow: (channel, id) => findRecord(prove, { channel, id }),
-    query: (query) => queryRecords(looking, query),
-    queryPage: (query) => queryPage(looking, query),
+    query: (query) => queryRecords({ ...looking, types }, query),
+    queryPage: (query) => queryPage({ ...looking, types }, query),
     prove: (channel, id, wants) =>
       inSpan(PROVE, () => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) })),
     epochs,

@@ -2,6 +2,7 @@ import type { RecordQuery, StoredRecord } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
+import type { SharedReads } from './shared-reads.ts';
 import { FOUND_COLUMNS, storedRecord, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 
 export interface PageQuery extends RecordQuery {
@@ -32,14 +33,16 @@ type PageRow = FoundRow & { readonly found: string };
 
 interface QueryPorts {
   readonly sql: Sql;
+  /** See `indexTypes`; callers share it, because it locks the index. */
+  readonly types: SharedReads<void>;
   readonly epochs: Epochs;
   readonly archived: ArchivedRecords;
 }
 
 /** One page of the records of a type. Rejects with LedgerUnavailableError. */
-export async function queryPage({ sql, epochs, archived }: QueryPorts, query: PageQuery): Promise<RecordPage> {
+export async function queryPage({ sql, types, epochs, archived }: QueryPorts, query: PageQuery): Promise<RecordPage> {
   const { channel, type, afterId, limit, maxBytes } = query;
-  await indexTypes(sql, channel);
+  await types.fresh(channel);
   const values = [channel, type, afterId, limit + 1, maxBytes];
   const rows = await readLedger<PageRow>(sql, { name: 'ledger page', text: PAGE, values }, READ_WITHIN_MS);
   await epochs.fresh();
@@ -59,9 +62,12 @@ const contentBytes = ({ data, extra }: RecordRow): number =>
   Buffer.byteLength(data ?? '') + Buffer.byteLength(extra ?? '');
 
 /** The records of a type, regardless of their size. Rejects with LedgerUnavailableError. */
-export async function queryRecords({ sql, epochs, archived }: QueryPorts, query: RecordQuery): Promise<StoredRecord[]> {
+export async function queryRecords(
+  { sql, types, epochs, archived }: QueryPorts,
+  query: RecordQuery,
+): Promise<StoredRecord[]> {
   const { channel, type, afterId, limit } = query;
-  await indexTypes(sql, channel);
+  await types.fresh(channel);
   const text = `SELECT ${FOUND_COLUMNS.join(', ')} FROM ledger.query($1, $2, $3, $4)`;
   const statement = { name: 'ledger query', text, values: [channel, type, afterId, limit] };
   const rows = await archived.complete(await readLedger<FoundRow>(sql, statement, READ_WITHIN_MS));
@@ -70,7 +76,7 @@ export async function queryRecords({ sql, epochs, archived }: QueryPorts, query:
 }
 
 /** Extends the type index to the head. */
-async function indexTypes(sql: Sql, channel: string): Promise<void> {
+export async function indexTypes(sql: Sql, channel: string): Promise<void> {
   for (let done = false; !done;) {
     const statement = { text: 'SELECT ledger.index_types($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
     const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { SharedReads } from './shared-reads.ts';
 
+const MANY = Array.from({ length: 40 });
+
 /** Reads that the test answers, in the order in which they began. */
 function sharedReads() {
   let nowMs = 0;
@@ -54,7 +56,7 @@ describe('a fresh value', () => {
 
 describe('a recent value', () => {
   it('is at most a second old, and read again meanwhile from half a second on', async () => {
-    const { reads, begun, next, pass } = sharedReads();
+    const { reads, begun, pass } = sharedReads();
     const first = reads.recent('a');
     begun[0]!.answer(1);
     expect(await first).toBe(1);
@@ -70,9 +72,33 @@ describe('a recent value', () => {
     expect(await reads.recent('a')).toBe(1);
     pass(1);
     const late = reads.recent('a');
-    begun[2]!.answer(3); // The refresh that ran: too old for this call.
-    (await next(3)).answer(4);
-    expect(await late).toBe(4);
+    begun[2]!.answer(3); // The refresh that ran is young enough.
+    expect(await late).toBe(3);
+    expect(begun).toHaveLength(3);
+  });
+
+  it('is of one read for all callers who find none, and if that fails, of two more', async () => {
+    const { reads, begun, next } = sharedReads();
+    const callers = Promise.allSettled(MANY.map(() => reads.recent('a')));
+    begun[0]!.fail(new Error('away'));
+    (await next(1)).answer(1);
+    (await next(2)).answer(2);
+    const values = (await callers).map((of) => (of.status === 'fulfilled' ? of.value : undefined));
+    expect(values).toEqual([undefined, 1, ...MANY.slice(2).map(() => 2)]);
+    expect(begun).toHaveLength(3);
+  });
+
+  it('is refreshed by one of many callers', async () => {
+    const { reads, begun, pass } = sharedReads();
+    const first = reads.recent('a');
+    begun[0]!.answer(1);
+    await first;
+    pass(600);
+    expect(await Promise.all(MANY.map(() => reads.recent('a')))).toEqual(MANY.map(() => 1));
+    begun[1]!.answer(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await reads.recent('a')).toBe(2);
+    expect(begun).toHaveLength(2);
   });
 
   it('is read now if it is not enough, and the reader learns what it was before', async () => {

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** How old a value may be that `recent` returns, and the age from which it is read again meanwhile. */
 const MAX_AGE_MS = 1000;
 const REFRESH_AFTER_MS = 500;
-/** Between two reads of one key that callers wait for: a hundred reads a second, however many callers there are. */
-const PAUSE_MS = 10;
 /** Keys whose last value is kept; the oldest are dropped. */
 const MAX_KEPT = 4096;
+
+/** A hundred reads a second, however many callers there are. */
+const PAUSE_MS = 10;
 
 interface Flight<Value> {
   /** Resolves when the read has ended, also if it failed. */
@@ -19,6 +20,8 @@ interface SharedReadsOptions<Value> {
   /** Must have a deadline. */
   readonly read: (key: string) => Promise<Value>;
   readonly now: () => number;
+  /** Between two reads of one key that callers wait for. */
+  readonly pauseMs?: number;
   /** Called with each value and the one before it. */
   readonly onRead?: (value: Value, before: Value | undefined) => void;
 }
@@ -43,18 +46,27 @@ export class SharedReads<Value> {
   fresh(key: string): Promise<Value> {
     const running = this.#flights.get(key);
     if (running === undefined) return this.#begin(key);
-    running.next ??= running.over.then(() => delay(PAUSE_MS)).then(() => this.#begin(key));
+    running.next ??= running.over.then(() => delay(this.#options.pauseMs ?? PAUSE_MS)).then(() => this.#begin(key));
     return running.next;
   }
 
   /** A value that is at most a second old, if it is enough; else as `fresh`. */
   async recent(key: string, isEnough: (value: Value) => boolean = () => true): Promise<Value> {
-    const kept = this.#kept.get(key);
-    const ageMs = this.#options.now() - (kept?.atMs ?? Number.NEGATIVE_INFINITY);
-    if (kept === undefined || ageMs > MAX_AGE_MS || !isEnough(kept.value)) return this.fresh(key);
-    // A failed refresh is retried by the next call while the value is young enough.
-    if (ageMs > REFRESH_AFTER_MS) this.fresh(key).catch(() => undefined);
-    return kept.value;
+    const isKept = (): boolean => this.#ageMs(key) <= MAX_AGE_MS && isEnough(this.#kept.get(key)!.value);
+    if (!isKept()) {
+      const running = this.#flights.get(key);
+      if (running === undefined) return this.fresh(key);
+      await running.over;
+      if (!isKept()) return this.fresh(key);
+    }
+    const { value } = this.#kept.get(key)!;
+    // A failed refresh is repeated by the next call while the value is young enough.
+    if (this.#ageMs(key) > REFRESH_AFTER_MS && !this.#flights.has(key)) this.fresh(key).catch(() => undefined);
+    return value;
+  }
+
+  #ageMs(key: string): number {
+    return this.#options.now() - (this.#kept.get(key)?.atMs ?? Number.NEGATIVE_INFINITY);
   }
 
   #begin(key: string): Promise<Value> {
