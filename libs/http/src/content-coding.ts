@@ -89,7 +89,8 @@ const MAX_ACCEPT_ENCODING_LENGTH = 256;
 const COMPRESSIBLE = /^(?:text\/|application\/(?:json|jose|[\w.-]+\+json)(?:;|$))/i;
 
 /**
- * `fast` is for replies with `compresses`, such as tiles, which are compressed for each answer: a few percent longer.
+ * `fast` is for replies with `compresses`, such as entries of a log, most of which are sent a few times: a few percent
+ * longer.
  */
 const GZIP_LEVELS = { usual: 5, fast: 1 } as const;
 const BROTLI_QUALITIES = { usual: 4, fast: 1 } as const;

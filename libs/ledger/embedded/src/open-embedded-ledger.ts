@@ -36,7 +36,7 @@ const WRITE_ERASURES_EVERY_MS = 60_000;
  * @throws LedgerNotOpenedError if the signing key is not this ledger's.
  */
 export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<OpenedEmbeddedLedger> {
-  const { config, sql, background = sql, log, metrics, own } = options;
+  const { config, sql, look = sql, background = sql, log, metrics, own } = options;
   const now = () => Math.floor(options.now());
   const witnessing = openWitnessing({ ...options, sql: background, now }, anyOf(verifiersOf(config)));
   const integrator = openIntegrator({ ...options, sql: background, now }, witnessing);
@@ -52,6 +52,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   const ledger = embeddedLedger({
     ...reading,
     sql,
+    lookSql,
     ...(options.appendFunctions === undefined ? {} : { appendFunctions: options.appendFunctions }),
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
@@ -71,7 +72,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
   const adminSql = openAdminDatabase(options);
-  const operator = { ...reading, sql: adminSql ?? sql, declareSql: sql };
+  const operator = { ...reading, sql: adminSql ?? sql, lookSql: adminSql ?? lookSql, declareSql: sql };
   const archiver = openArchiver({ ...options, now }, operator);
   if (archiver === undefined && adminSql === undefined) return Object.assign(ledger, { administration: ledger });
   const administration = embeddedLedger({ ...operator, ...(archiver === undefined ? {} : { archiver }) });

@@ -26,6 +26,8 @@ export interface OpenLedgerOptions {
   readonly sql: Database;
   /** For the integrator and what else no request waits for; defaults to `sql`. */
   readonly background?: Database;
+  /** See `EmbeddedLedgerOptions`. */
+  readonly lookSql?: Database;
   /** Milliseconds since the epoch; fractions are dropped. */
   readonly now: () => number;
   readonly log: Log;
