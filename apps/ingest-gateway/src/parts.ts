@@ -50,6 +50,7 @@ export async function openParts(basics: Basics, own: Own) {
   const ledger = await openLedger({
     config,
     sql,
+    look,
     background,
     now,
     log,

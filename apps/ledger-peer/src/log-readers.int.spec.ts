@@ -36,7 +36,7 @@ beforeAll(async () => {
   database = await openTestDatabase();
   folder = mkdtempSync(`${tmpdir()}/peer-checkpoints-`);
   const { sql } = database;
-  const lookSql: Database = {
+  const look: Database = {
     ...sql,
     query: (statement, options) => {
       const { name, values = [] } = statement;
@@ -46,7 +46,7 @@ beforeAll(async () => {
     },
   };
   const keys = [generateNoteKey(ORIGIN)];
-  const opening = { sql, lookSql, origin: ORIGIN, folder, signing: keys, believed: keys };
+  const opening = { sql, look, origin: ORIGIN, folder, signing: keys, believed: keys };
   ({ integrator, ledger } = await openTestLog(opening));
   const assets = embeddedAssets({ ledger, sql, settleWithinMs: 1000 });
   peer = testPeer({ sql, ledger: assets, owner: 'readers' });

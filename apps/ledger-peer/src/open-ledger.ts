@@ -40,6 +40,7 @@ export async function openLedger(parts: OpenLedgerParts): Promise<OpenedLedger> 
 async function openEmbedded({
   config,
   sql,
+  look,
   background,
   now,
   log,
@@ -52,6 +53,7 @@ async function openEmbedded({
     openEmbeddedLedger({
       config,
       sql,
+      look,
       background,
       now,
       log,
@@ -99,6 +101,7 @@ async function openChannels(
 export interface OpenLedgerParts {
   readonly config: PeerConfig;
   readonly sql: Database;
+  readonly look: Database;
   readonly background: Database;
   readonly now: () => number;
   readonly log: Log;

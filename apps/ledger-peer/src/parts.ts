@@ -57,9 +57,9 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
-  const { sql, background, database } = surface;
-  const opening = { config, sql, background, database, now, log, metrics, own, ledgerMetrics: ledgerMetrics(metrics) };
-  const ledger = await openLedger(opening);
+  const { sql, look, background, database } = surface;
+  const opened = { config, sql, look, background, database, now, log, metrics, own };
+  const ledger = await openLedger({ ...opened, ledgerMetrics: ledgerMetrics(metrics) });
   await database.problem(); // Logs the result at startup even if no probe asks.
   // Requests and jobs have separate turns: a job may take long, and requests must not wait for it.
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];

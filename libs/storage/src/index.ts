@@ -13,7 +13,7 @@ export {
   isDeadlock,
   isUniqueViolation,
 } from './database-errors.ts';
-export { forClient } from './looking.ts';
+export { forClient, forEverybody } from './looking.ts';
 export { migrate } from './migrate.ts';
 export type { MigrateOptions } from './migrate.ts';
 export { MigrationError, migrationSet } from './migration-set.ts';

@@ -10,13 +10,16 @@ export interface Looking {
   readonly statementTimeoutMs: number;
 }
 
-const wanted = new AsyncLocalStorage<AbortSignal>();
+const wanted = new AsyncLocalStorage<AbortSignal | undefined>();
 
 /**
  * Runs work whose statements are of no use once `signal` is aborted: a pool of those who look ends them then, here and on
  * the server.
  */
 export const forClient = <Result>(signal: AbortSignal, work: () => Result): Result => wanted.run(signal, work);
+
+/** Runs work that others wait for too: it goes on when the client that began it has left. */
+export const forEverybody = <Result>(work: () => Result): Result => wanted.run(undefined, work);
 
 /** The signal of the client that waits for the running work, if any. */
 export const clientSignal = (): AbortSignal | undefined => wanted.getStore();

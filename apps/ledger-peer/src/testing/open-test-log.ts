@@ -22,7 +22,7 @@ export async function openTestLog({
 }: {
   readonly sql: Database;
   /** See `EmbeddedLedgerOptions`. */
-  readonly lookSql?: Database;
+  readonly look?: Database;
   readonly origin: string;
   /** Origin of the checkpoints. */
   readonly folder: string;

@@ -28,7 +28,7 @@ import { storedRecord, type RecordRow } from './stored-record.ts';
 export interface EmbeddedLedgerOptions {
   readonly sql: Database;
   /** For reads that any number of callers may ask for: the public log, lists and exploration. Default: `sql`. */
-  readonly lookSql?: Database;
+  readonly look?: Database;
   /** Uses a role that may integrate, for declaring a loss; defaults to `sql`. */
   readonly declareSql?: Database;
   /** The first line of a checkpoint is `<origin>/<channel>`. */
@@ -135,7 +135,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     archived: archivedRecords(options.archive),
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
-  const looking = { ...prove, sql: options.lookSql ?? sql };
+  const looking = { ...prove, sql: options.look ?? sql };
   const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel) });
   return {
     ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),

@@ -52,7 +52,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   const ledger = embeddedLedger({
     ...reading,
     sql,
-    lookSql,
+    look,
     ...(options.appendFunctions === undefined ? {} : { appendFunctions: options.appendFunctions }),
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
@@ -72,7 +72,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
   const adminSql = openAdminDatabase(options);
-  const operator = { ...reading, sql: adminSql ?? sql, lookSql: adminSql ?? lookSql, declareSql: sql };
+  const operator = { ...reading, sql: adminSql ?? sql, look: adminSql ?? look, declareSql: sql };
   const archiver = openArchiver({ ...options, now }, operator);
   if (archiver === undefined && adminSql === undefined) return Object.assign(ledger, { administration: ledger });
   const administration = embeddedLedger({ ...operator, ...(archiver === undefined ? {} : { archiver }) });

@@ -27,7 +27,7 @@ export interface OpenLedgerOptions {
   /** For the integrator and what else no request waits for; defaults to `sql`. */
   readonly background?: Database;
   /** See `EmbeddedLedgerOptions`. */
-  readonly lookSql?: Database;
+  readonly look?: Database;
   /** Milliseconds since the epoch; fractions are dropped. */
   readonly now: () => number;
   readonly log: Log;

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import { entriesOf, parseCheckpoint } from '@sealgate/merkle';
-import { openDatabase, type Database } from '@sealgate/storage';
+import { forClient, openDatabase, type Database } from '@sealgate/storage';
 import fc from 'fast-check';
 import type { EmbeddedLedger, EmbeddedLedgerOptions } from './embedded-ledger.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
@@ -41,14 +41,14 @@ async function signed(channel: string, size: number): Promise<void> {
 function openCounted(more: Partial<EmbeddedLedgerOptions> = {}, sql: Database = test.sql) {
   let nowMs = Date.now();
   const statements: { name: string | undefined; values: readonly unknown[] }[] = [];
-  const lookSql: Database = {
+  const look: Database = {
     ...sql,
     query: (statement, options) => {
       statements.push({ name: statement.name, values: statement.values ?? [] });
       return sql.query(statement, options);
     },
   };
-  const { ledger } = test.reopen({ lookSql, now: () => nowMs, ...more });
+  const { ledger } = test.reopen({ look, now: () => nowMs, ...more });
   const counts = (): Record<string, number> => {
     // Reads of no entries ask only for the right and the archive.
     const named = statements.map(({ name, values }) => (values[2] === 0 ? 'ledger archived' : (name ?? '')));
@@ -242,6 +242,29 @@ describe('what the cache holds', () => {
     await sql.close();
     away.pass(1001);
     await expect(away.ledger.tile(channel, TILE)).rejects.toThrow(LedgerUnavailableError);
+  });
+
+  it('is read for all who wait, also if the first of them has gone', async () => {
+    const channel = newChannel();
+    await grow(channel, 256);
+    const options = { applicationName: 'look', maxConnections: 3, connectTimeoutMs: 5000, deadlineMs: 5000 };
+    const look = openDatabase({ ...options, url: test.url, looking: { statementTimeoutMs: 4000 } });
+    try {
+      const { ledger } = test.reopen({ look });
+      const client = new AbortController();
+      const first = await test.sql.transaction(async (sql) => {
+        await sql.query({ text: 'LOCK TABLE ledger.checkpoints, ledger.tiles' });
+        const reads = forClient(client.signal, () => [ledger.tile(channel, TILE), ledger.checkpoint(channel)]);
+        const others = [ledger.tile(channel, TILE), ledger.checkpoint(channel)];
+        client.abort();
+        // Longer than a statement goes on for a client that has gone.
+        await delay(150);
+        return [...reads, ...others];
+      });
+      for (const read of first) expect(await read).toBeDefined();
+    } finally {
+      await look.close();
+    }
   });
 
   it('answers like a process without a cache, for every sequence of writes, reads, erasures and pauses', async () => {

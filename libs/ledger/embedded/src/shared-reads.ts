@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { forEverybody } from '@sealgate/storage';
 
 /** How old a value may be that `recent` returns, and the age from which it is read again meanwhile. */
 const MAX_AGE_MS = 1000;
@@ -82,7 +83,7 @@ export class SharedReads<Value> {
   async #read(key: string): Promise<Value> {
     const { read, now, onRead } = this.#options;
     const atMs = now();
-    const value = await read(key);
+    const value = await forEverybody(() => read(key));
     onRead?.(value, this.#kept.get(key)?.value);
     this.#kept.delete(key);
     if (this.#kept.size >= MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value!);

@@ -1,4 +1,5 @@
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { forEverybody } from '@sealgate/storage';
 
 /** A tile or a bundle of entries, as wide as a signed checkpoint has it. */
 export interface KeptBytes {
@@ -130,7 +131,7 @@ export class TileCache {
     if (this.#running < READS_AT_ONCE) this.#running += 1;
     else await this.#turn();
     try {
-      return await work();
+      return await forEverybody(work);
     } finally {
       // The turn passes to the next caller without being given up.
       const next = this.#waiting.shift();
