@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ResultTurns } from './looking.ts';
+import { clientSignal, forClient, forEverybody, ResultTurns } from './looking.ts';
 
 describe('results of what looks', () => {
   it('are handed over in order, each in a turn of its own, in which others go on', async () => {
@@ -19,4 +19,11 @@ describe('results of what looks', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(await turns.next(2)).toBe(2);
   });
+});
+
+it('work for everybody has no client, also when one began it', async () => {
+  const { signal } = new AbortController();
+  const later = () => new Promise<void>((resolve) => setImmediate(resolve)).then(clientSignal);
+  const seen = forClient(signal, () => [later(), forEverybody(later), later()]);
+  expect(await Promise.all(seen)).toEqual([signal, undefined, signal]);
 });
