@@ -61,10 +61,10 @@ export async function openParts(basics: Basics, own: Own) {
     migrations,
     further: (sql) => missingRights(sql, [channel]),
   });
-  const { sql, background, database, audit } = surface;
+  const { sql, look, background, database, audit } = surface;
   const gateSql = openGateDatabase(basics, { timelines: sql.timelines, own });
   await connectAll(gateSql, config.gateDatabasePoolSize);
-  const ledger = await openLedger(basics, { sql, background, database, own });
+  const ledger = await openLedger(basics, { sql, look, background, database, own });
   const sealLedger: SealLedger =
     config.ledgerDriver === 'embedded'
       ? Object.assign(ledger, { isLog: true, problem: () => Promise.resolve(null) })
@@ -141,13 +141,14 @@ async function openLedger(
   { config, now, log, metrics }: Basics,
   {
     sql,
+    look,
     background,
     database: { whenReady },
     own,
-  }: { sql: Database; background: Database; database: DatabaseCheck; own: Own },
+  }: { sql: Database; look: Database; background: Database; database: DatabaseCheck; own: Own },
 ) {
   const ledger = await openedOrStartError(LedgerNotOpenedError, () =>
-    openEmbeddedLedger({ config, sql, background, now, log, metrics, whenReady, own }),
+    openEmbeddedLedger({ config, sql, look, background, now, log, metrics, whenReady, own }),
   );
   const { network, channel } = targetOf(config);
   // List the channel before its first seal.

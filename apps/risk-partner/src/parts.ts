@@ -50,7 +50,17 @@ export async function openParts(basics: Basics, own: Own) {
     ...(config.ledgerDriver === 'embedded' ? { further: (sql) => missingRights(sql, channels) } : {}),
   });
   const { sql, look, background, database, repeat } = surface;
-  const ledger = await openLedger({ config, sql, background, now, log, metrics, own, whenReady: database.whenReady });
+  const ledger = await openLedger({
+    config,
+    sql,
+    look,
+    background,
+    now,
+    log,
+    metrics,
+    own,
+    whenReady: database.whenReady,
+  });
   await database.problem(); // Logs the result at startup, even if no probe asks.
   const keys = apiKeys<NoGrants>({ sql, look, schema: SCHEMA, prefix: 'svc_', now, newId });
   const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
