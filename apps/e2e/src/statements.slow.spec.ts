@@ -5,7 +5,7 @@ import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { filledGate, filledGateway, filledRisk } from './harness/filled-surfaces.ts';
 import type { HttpClient } from './harness/http-client.ts';
 import { isFull } from './harness/scale.ts';
-import { explained, explainingSettings, type StatementCost } from './harness/statement-list.ts';
+import { explained, explainingSettings, statementTable, type StatementCost } from './harness/statement-list.ts';
 
 // Every route that looks is asked for, with every filter, at many rows a table; the server tells the plan of each
 // statement. None may read a large table as a whole, or more rows than a count of 10,001 takes.
@@ -49,9 +49,9 @@ async function expectBounded(service: string, all: readonly Asking[]): Promise<v
     failed = await askAll(all);
   };
   const costs = await explained(postgres.url, work, isOurs);
-  // For people: the list in infra/operations/statements.md is made of these files.
+  // The tables in infra/operations/statements.md are made so.
   const folder = process.env['SEALGATE_STATEMENTS'];
-  if (folder !== undefined) writeFileSync(`${folder}/${service}.json`, JSON.stringify(costs, undefined, 1));
+  if (folder !== undefined) writeFileSync(`${folder}/${service}.md`, statementTable(costs));
   expect(costs.length).toBeGreaterThan(10);
   const looked = costs.filter(({ pool }) => pool !== `${service} background`);
   expect(looked.filter(tooMuch).map(({ text, rowsRead, wholeTables }) => ({ text, rowsRead, wholeTables }))).toEqual(

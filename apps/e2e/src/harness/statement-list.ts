@@ -125,3 +125,14 @@ const worse = (known: StatementCost | undefined, cost: StatementCost): Statement
         tookMs: Math.max(known.tookMs, cost.tookMs),
         wholeTables: [...new Set([...known.wholeTables, ...cost.wholeTables])],
       };
+
+const SHOWN_LENGTH = 300;
+
+/** The list as a table for people, the most expensive first. */
+export function statementTable(costs: readonly StatementCost[]): string {
+  const lines = costs.map(({ text, pool, rowsRead, tookMs }) => {
+    const short = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)} ...` : text;
+    return `| ${pool} | \`${short.replaceAll('|', '\\|').replaceAll('`', "'")}\` | ${rowsRead} | ${tookMs.toFixed(1)} |`;
+  });
+  return ['| connections | statement | rows read | ms |', '| - | - | - | - |', ...lines, ''].join('\n');
+}
