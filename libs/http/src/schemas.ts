@@ -74,12 +74,13 @@ export const searchParameter = Type.Optional(
   }),
 );
 
-/** The `sort` parameter of a list: `values` are the fields, each also with `-` before it. */
-export const sortParameter = <const Value extends string>(values: readonly Value[]) =>
+/** The `sort` parameter of a list: `values` are the fields, each also with `-` before it; one is that of a list without it. */
+export const sortParameter = <const Value extends string>(values: readonly Value[], byDefault?: NoInfer<Value>) =>
   Type.Optional(
     Type.Unsafe<Value>({
       type: 'string',
       enum: values,
+      ...(byDefault === undefined ? {} : { default: byDefault }),
       description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
     }),
   );

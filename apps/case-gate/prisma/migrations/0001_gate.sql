@@ -10,7 +10,16 @@ ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes CHECK (
   jsonb_typeof(grants -> 'scopes') IS NOT DISTINCT FROM 'array'
   AND NOT jsonb_path_exists(grants, 'strict $.scopes[*] ? (@.type() != "string")'));
 
--- mac covers all other columns, under a key that the database never sees; see domain/signed-row.ts.
+-- folded is made of the texts of a row that `q` of its list searches: see libs/paging. Every sequence of one to three
+-- characters in a word of it is an element of the index, with those who own the row. pg_trgm would not do: where the
+-- locale is C it finds nothing in other scripts, and for a word of two letters it reads its whole index.
+CREATE FUNCTION grams(folded text, VARIADIC scope text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT substr(word, at, length)
+               FROM string_to_table(folded, ' ') word, generate_series(1, 3) length,
+                    generate_series(1, char_length(word) - length + 1) at)
+       || ARRAY(SELECT '=' || owner FROM unnest(scope) owner);
+
+-- mac covers all other columns but folded, under a key that the database never sees; see domain/signed-row.ts.
 CREATE TABLE venues (
   environment    text NOT NULL COLLATE "C",
   venue_id       text NOT NULL COLLATE "C",
@@ -20,14 +29,15 @@ CREATE TABLE venues (
   created_at     timestamptz(3) NOT NULL,
   updated_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
+  folded         text NOT NULL COLLATE "C",
   PRIMARY KEY (environment, venue_id),
   CONSTRAINT venues_times CHECK (
     least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00')
 );
 
 -- rules is JSON text, or null where a decision must name its outcome. record_version is incremented by each change, which
--- is also a ledger record, as for subjects, venues and keys (which have theirs in `grants`). mac covers all other columns,
--- so database access alone cannot change what the rules decide.
+-- is also a ledger record, as for subjects, venues and keys (which have theirs in `grants`). mac covers all other columns
+-- but folded, so database access alone cannot change what the rules decide.
 CREATE TABLE policies (
   environment    text NOT NULL COLLATE "C",
   policy_version text NOT NULL COLLATE "C",
@@ -37,6 +47,7 @@ CREATE TABLE policies (
   updated_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
   record_version integer NOT NULL,
+  folded         text NOT NULL COLLATE "C",
   PRIMARY KEY (environment, policy_version),
   CONSTRAINT policies_times CHECK (
     least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00'),
