@@ -6,9 +6,24 @@ import { cursorCodec } from '@sealgate/paging';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, publicApp, type GateAppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
-import { readCase, readCaseFile, countCases, lastDecided, listCases, listEvents } from './data/case-reads.ts';
+import {
+  readCase,
+  readCaseFile,
+  caseList,
+  countCases,
+  countEvents,
+  lastDecided,
+  listEvents,
+} from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
-import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
+import {
+  readEligibility,
+  readHistory,
+  readUnconfirmed,
+  countHistory,
+  countUnconfirmed,
+  subjectList,
+} from './data/eligibility-store.ts';
 import { canLookUp } from './data/caller-lookups.ts';
 import { waitingWork } from './data/background.ts';
 import type { RecordsPorts } from './routes/records.ts';
@@ -111,8 +126,9 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { sql, macs, versions, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   return administration(base, adminAccess, {
     ...casePorts(basics, parts),
-    listCases: (filter, page) => listCases(sql, filter, page),
+    cases: caseList(sql),
     countCases: (environment) => countCases(sql, environment),
+    countEvents: (caseId) => countEvents(sql, caseId),
     listEvents: (caseId, page) => listEvents(sql, caseId, page),
     lastDecided: (environment, limit) => lastDecided(sql, environment, limit),
     nextTurn: () => nextTurn(),
@@ -135,9 +151,13 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
       readEligibility(sql, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     readUnconfirmed: (environment, page) => readUnconfirmed(sql, macs.eligibility, { environment, ...page }),
     readHistory: (id, page) => readHistory(sql, id, page),
-    decisions: decisionsStore(sql.pool),
+    decisions: decisionsStore(sql),
     embedded: parts.ledger,
     listAudit: (query) => audit.list(sql, query),
+    countAudit: (query) => audit.count(sql, query),
+    subjects: subjectList(sql, macs.eligibility),
+    countUnconfirmed: (environment) => countUnconfirmed(sql, environment),
+    countHistory: (id) => countHistory(sql, id),
     auditSigning: parts.auditSigning,
     spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),

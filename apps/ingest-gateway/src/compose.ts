@@ -143,6 +143,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     secretReport: secretWatch.report,
     waiting: async () => [await ledger.waiting()],
     listAudit: (query) => parts.audit.list(sql, query),
+    countAudit: (query) => parts.audit.count(sql, query),
     auditSigning: parts.auditSigning,
   });
 }

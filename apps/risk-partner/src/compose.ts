@@ -128,6 +128,7 @@ function adminAppOf(
     secretReport: () => secretWatch.report(),
     waiting: () => waitingWork(sql),
     listAudit: (query) => audit.list(sql, query),
+    countAudit: (query) => audit.count(sql, query),
     auditSigning,
   });
 }

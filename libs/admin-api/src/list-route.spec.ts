@@ -217,7 +217,7 @@ describe('an export of a list', () => {
   it('is audited before its first byte', async () => {
     await get('desks/d1/names/export?format=csv&q=a', ADMIN).set('X-Request-Id', 'r1').expect(200);
     const detail = { deskId: 'd1', format: 'csv', q: 'a', sort: '-id' };
-    const event = { action: 'name.export', resource: 'name', resourceId: 'd1', detail, requestId: 'r1' };
+    const event = { action: 'list.export', resource: 'name', resourceId: 'd1', detail, requestId: 'r1' };
     expect(audited).toMatchObject([event]);
   });
 

@@ -138,14 +138,14 @@ interface Exported<Path extends string, Filters extends TProperties> {
   readonly auditChange: AuditLedgerChange;
 }
 
-/** The members of a list that a table is read for. */
+/** The members of a list that a table is read for. Without ports there is a document, but no table. */
 export function rowsOf<Filter, Row, Field extends string>(
-  list: TableList<Filter, Row, Field>,
+  tableOf: () => TableList<Filter, Row, Field>,
   rowOf: (row: Row) => object = asItIs,
 ) {
   return {
-    count: (wanted: Filter & Pick<Ordered<Field>, 'search'>) => list.count(wanted),
-    rows: (wanted: Filter & Ordered<Field> & PageOf<ListPosition>) => list.rows(wanted),
+    count: (wanted: Filter & Pick<Ordered<Field>, 'search'>) => tableOf().count(wanted),
+    rows: (wanted: Filter & Ordered<Field> & PageOf<ListPosition>) => tableOf().rows(wanted),
     positionOf: ({ position }: Listed<Row>) => position,
     rowOf: ({ row }: Listed<Row>) => rowOf(row),
   };
@@ -228,7 +228,7 @@ export function exportedList<
       await holder?.(wanted);
       const detail = { ...asked, format };
       const resourceId = of === undefined ? '*' : (asked[String(of)] ?? '*');
-      await auditChange(context, { action: `${resource}.export`, resource, resourceId, detail });
+      await auditChange(context, { action: 'list.export', resource, resourceId, detail });
       const counted = await count?.(wanted);
       const pages = allPages<Row, Position>(
         (page) => rows(Object.assign({ ...defined({ counted }), ...page }, wanted)),

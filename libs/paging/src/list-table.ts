@@ -19,8 +19,11 @@ export interface ListTable<Field extends string> {
   /** The text by which rows that are equal in the order are told apart, in code points. */
   readonly id: string;
   readonly orders: Readonly<Record<Field, OrderColumn>>;
-  /** The indexed expression of the sequences of `l.folded`. Absent: words are looked for in all rows of the conditions. */
-  readonly grams?: string;
+  /**
+   * How the words of `q` are looked for, `$patterns` and `$grams` being those of the search: by an index where few rows
+   * pass, and in each row where many do. Absent: in each row of the conditions.
+   */
+  readonly searched?: { readonly byIndex: string; readonly inRow: string };
 }
 
 /** A condition on a row: SQL in which `$` stands for the value. */
@@ -29,7 +32,9 @@ export type ListCondition = readonly [sql: string, value: unknown];
 /** Which rows a filter means. */
 export interface ListWhere {
   readonly conditions: readonly ListCondition[];
-  /** Elements that the index of `grams` has besides the sequences: who owns the rows. */
+  /** What follows from them, in the form of an index that has no order: left out where an order is walked. */
+  readonly indexed?: readonly ListCondition[];
+  /** Elements that the index of sequences has besides them: who owns the rows. */
   readonly scope?: readonly string[];
 }
 
@@ -152,7 +157,7 @@ function pageOf<Field extends string>(
   };
 }
 
-type AnyTable = Pick<ListTable<string>, 'from' | 'grams'>;
+type AnyTable = Pick<ListTable<string>, 'from' | 'searched'>;
 type Searched = ListWhere & { readonly search?: Search | undefined };
 
 const joined = (where: string, rest: string): string => {
@@ -160,17 +165,24 @@ const joined = (where: string, rest: string): string => {
   return where === '' ? ` WHERE ${rest}` : `${where} AND ${rest}`;
 };
 
+const IN_ROW = 'l.folded LIKE ALL ($patterns)';
+
 function conditionsOf(
-  table: AnyTable,
-  { conditions, search, scope = [] }: Searched,
+  { searched = { byIndex: IN_ROW, inRow: IN_ROW } }: AnyTable,
+  { conditions, indexed = [], search, scope = [] }: Searched,
   { values, byIndex }: { readonly values: unknown[]; readonly byIndex: boolean },
 ): string {
-  const all: ListCondition[] = [...conditions];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const all = byIndex ? [...conditions, ...indexed] : conditions;
+  const texts = all.map(([sql, value]) => sql.replace('$', () => place(value)));
   if (search !== undefined && search.words.length > 0) {
-    const grams = [...search.grams, ...scope.map((owner) => `=${owner}`)];
-    if (byIndex && table.grams !== undefined) all.push([`${table.grams} @> $`, grams]);
-    all.push(['l.folded LIKE ALL ($)', search.patterns]);
+    const { grams, patterns } = search;
+    const sql = byIndex ? searched.byIndex : searched.inRow;
+    texts.push(
+      sql
+        .replace('$grams', () => place([...grams, ...scope.map((owner) => `=${owner}`)]))
+        .replace('$patterns', () => place(patterns)),
+    );
   }
-  const texts = all.map(([sql, value]) => sql.replace('$', () => `$${values.push(value)}`));
   return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
 }

@@ -30,20 +30,3 @@ export interface AdminPorts {
   readonly auditChange: AuditChange & AuditLedgerChange;
   readonly now: () => number;
 }
-
-/** A position in a list ordered by time and id. */
-interface TimePosition {
-  readonly at: Date;
-  readonly id: string;
-}
-
-export function timePosition(at: string, id: string): string {
-  return `${new Date(at).toISOString()} ${id}`;
-}
-
-/** The position that a cursor holds; undefined on the first page. */
-export function timePositionOf(after: string | undefined): TimePosition | undefined {
-  if (after === undefined) return undefined;
-  const [at = '', id = ''] = after.split(' ');
-  return { at: new Date(at), id };
-}

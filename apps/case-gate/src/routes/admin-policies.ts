@@ -53,7 +53,7 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
       ...ofEnvironment,
       ...signedOrders,
       boundTo: ['environment'],
-      ...rowsOf(policies.list, rowOf),
+      ...rowsOf(() => policies.list, rowOf),
       exported: { resource: 'policy', of: 'environment', auditChange },
       cursors,
     }),

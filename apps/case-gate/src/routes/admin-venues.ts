@@ -51,7 +51,7 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
       ...ofEnvironment,
       ...signedOrders,
       boundTo: ['environment'],
-      ...rowsOf(venues.list, rowOf),
+      ...rowsOf(() => venues.list, rowOf),
       exported: { resource: 'venue', of: 'environment', auditChange },
       cursors,
     }),
