@@ -102,7 +102,7 @@ const TAIL_EVERY_MS = 1000;
 
 function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
   const { sql, ledger, keys, secretWatch, events, sources } = parts;
-  const networks = networksStore(sql.pool);
+  const networks = networksStore(sql);
   const begin = (work: () => Promise<void>) => {
     const onFailure = (error: unknown) => log.warn('event_tail_failed', { reason: reasonOf(error) });
     const loop = backgroundLoop({ work, pauseMs: TAIL_EVERY_MS, onFailure });

@@ -21,11 +21,10 @@ import {
   type ExportFormat,
   exportText,
   type Listed,
+  type ListOrder,
   type ListPosition,
   parseLimit,
-  type Search,
   searchOf,
-  type Sorting,
   sortingOf,
   sortValues,
   type TableList,
@@ -60,16 +59,10 @@ type Wanted<
   Defaulted extends keyof Filters,
   Field extends string = never,
 > = PathParams<Path> &
-  Static<TObject<Filters>> & { readonly [Name in Defaulted]: Static<Filters[Name]> } & Ordered<Field>;
-
-/** The words of `q`, where a list has it and a request names some; its order, where it has several. */
-interface Ordered<Field extends string> {
-  readonly search?: Search | undefined;
-  readonly sorting: Sorting<Field>;
-}
+  Static<TObject<Filters>> & { readonly [Name in Defaulted]: Static<Filters[Name]> } & ListOrder<Field>;
 
 /** Which rows of a list to read. */
-interface PageOf<Position> {
+export interface PageOf<Position> {
   /** What `count` found, in a list that has it. */
   readonly counted?: number | undefined;
   readonly limit: number;
@@ -144,8 +137,8 @@ export function rowsOf<Filter, Row, Field extends string>(
   rowOf: (row: Row) => object = asItIs,
 ) {
   return {
-    count: (wanted: Filter & Pick<Ordered<Field>, 'search'>) => tableOf().count(wanted),
-    rows: (wanted: Filter & Ordered<Field> & PageOf<ListPosition>) => tableOf().rows(wanted),
+    count: (wanted: Filter & Pick<ListOrder<Field>, 'search'>) => tableOf().count(wanted),
+    rows: (wanted: Filter & ListOrder<Field> & PageOf<ListPosition>) => tableOf().rows(wanted),
     positionOf: ({ position }: Listed<Row>) => position,
     rowOf: ({ row }: Listed<Row>) => rowOf(row),
   };
