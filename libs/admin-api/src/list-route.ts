@@ -256,14 +256,17 @@ type Documented<Path extends string> = Pick<
 >;
 type Queried = Pick<
   List<string, TProperties, never, unknown, unknown, string>,
-  'filters' | 'search' | 'sorts' | 'defaults'
+  'operationId' | 'filters' | 'search' | 'sorts' | 'defaults'
 >;
 
-function parametersOf({ filters, search, sorts }: Queried): TProperties {
+function parametersOf({ operationId, filters, search, sorts }: Queried): TProperties {
+  const name = `${operationId.replace(/^list/, '')}Order`;
   return {
     ...filters,
     ...(search === true ? { q: searchParameter } : {}),
-    ...(sorts === undefined ? {} : { sort: sortParameter(sortValues(sorts.fields), sorts.default) }),
+    ...(sorts === undefined
+      ? {}
+      : { sort: sortParameter(sortValues(sorts.fields), { name, byDefault: sorts.default }) }),
   };
 }
 
