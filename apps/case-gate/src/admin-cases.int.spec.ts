@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, scansOf } from '@sealgate/testing';
 import { check, gateSite, newCase, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
-import { listCases } from './data/case-reads.ts';
+import { caseList } from './data/case-reads.ts';
 import { adminDescription } from './openapi.ts';
 
 let site: Awaited<ReturnType<typeof gateSite>>;
@@ -175,23 +175,35 @@ describe('the list of cases', () => {
     const idsOf = async (more: string): Promise<string[]> =>
       (await site.admin('GET', query(more))).body.items.map((row: { case_id: string }) => row.case_id);
     expect(await idsOf('')).toEqual([c, b, a]);
-    expect(await idsOf('&order=oldest')).toEqual([a, b, c]);
+    expect(await idsOf('&sort=created_at')).toEqual([a, b, c]);
     expect(await idsOf('&status=received')).toEqual([c, a]);
-    expect(await idsOf('&status=withdrawn&order=oldest')).toEqual([b]);
+    expect(await idsOf('&status=withdrawn&sort=created_at')).toEqual([b]);
     expect(await idsOf('&subject_ref=subj_0')).toEqual([c, a]);
+    expect(await idsOf('&sort=-updated_at')).toEqual([b, c, a]);
+    expect(await idsOf('&q=REF%20bj_0')).toEqual([c, a]);
+    expect(await idsOf(`&q=${b.slice(-9)}&status=withdrawn`)).toEqual([b]);
+    expect(await idsOf('&q=ref%20zz')).toEqual([]);
+    expect((await site.admin('GET', query('&q=f&limit=1'))).body).toMatchObject({ total: 3, items: [{ case_id: c }] });
+    expect((await site.admin('GET', '/cases?environment=other&q=f')).body).toMatchObject({ total: 0, items: [] });
+    const exported = await site.admin('GET', `/cases/export?environment=${environment}&format=csv&q=f&sort=created_at`);
+    const [header, ...lines] = exported.text.trimEnd().split('\r\n');
+    expect(header).toMatch(/^case_id,status,subject_ref,/);
+    expect(lines.map((line) => line.split(',')[0])).toEqual([a, b, c]);
+    const detail = { environment, format: 'csv', q: 'f', sort: 'created_at' };
+    const { items: events } = (await site.admin('GET', '/audit?action=list.export')).body;
+    expect(events).toMatchObject([{ resource: 'case', resource_id: environment, detail }]);
     const [, middle] = (await site.admin('GET', query(''))).body.items;
     expect(middle).toMatchObject({ external_ref: 'ref 1', case_type: 'onboarding', requested_policy_version: null });
     expect(await idsOf(`&created_from=${middle.created_at}`)).toEqual([c, b]);
     expect(await idsOf(`&created_from=${middle.created_at.replace('Z', '999999999Z')}`)).toEqual([c, b]);
     expect(await idsOf(`&created_to=${middle.created_at}`)).toEqual([a]);
-    for (const order of ['newest', 'oldest']) {
-      const first = (await site.admin('GET', query(`&order=${order}&limit=2`))).body;
-      const rest = await idsOf(`&order=${order}&cursor=${first.nextCursor}`);
+    for (const sort of ['-created_at', 'created_at', 'updated_at']) {
+      const first = (await site.admin('GET', query(`&sort=${sort}&limit=2`))).body;
+      const rest = await idsOf(`&sort=${sort}&cursor=${first.nextCursor}`);
       expect([...first.items.map((row: { case_id: string }) => row.case_id), ...rest].sort()).toEqual([...ids].sort());
-      const other = order === 'newest' ? 'oldest' : 'newest';
-      expectProblem(await site.admin('GET', query(`&order=${other}&cursor=${first.nextCursor}`)), 'INVALID_CURSOR');
+      expectProblem(await site.admin('GET', query(`&sort=-updated_at&cursor=${first.nextCursor}`)), 'INVALID_CURSOR');
     }
-    for (const wrong of ['&status=open', '&order=up', '&created_from=today', '&subject_ref=ada'])
+    for (const wrong of ['&status=open', '&sort=case_id', '&created_from=today', '&subject_ref=ada'])
       expectProblem(await site.admin('GET', query(wrong)), 'INVALID_REQUEST');
     const { states } = (await site.admin('GET', `/case-counts?environment=${environment}`)).body;
     const counted = states.filter(({ count }: { count: number }) => count > 0);
@@ -221,9 +233,13 @@ describe('the list of cases', () => {
   it('uses an index for every filter', async () => {
     const asked: { text: string; values: readonly unknown[] }[] = [];
     const noting = { query: (statement: never) => Promise.resolve((asked.push(statement), [])) } as never;
-    const page = { order: 'oldest' as const, limit: 5, after: { at: new Date(), id: 'case_x' } };
-    for (const filter of [{}, { status: 'received' as const }, { subjectRef: 'subj_1' }])
-      await listCases(noting, { environment: 'live', ...filter }, page);
+    const page = {
+      sorting: { field: 'created_at' as const, descending: false },
+      limit: 5,
+      after: [new Date().toISOString(), 'case_x'] as [string, string],
+    };
+    for (const filter of [{}, { status: 'received' as const }, { subject_ref: 'subj_1' }])
+      await caseList(noting).rows({ environment: 'live', ...filter, ...page });
     await site.sql.transaction(async (sql) => {
       await sql.query({ text: 'SET LOCAL enable_seqscan = off' });
       for (const [at, index] of ['cases_by_age', 'cases_by_status', 'cases_by_subject'].entries())

@@ -15,8 +15,8 @@ const rules = { rules: [], default: { decision: 'refer', reason_codes: ['X'] } }
 
 describe('policies', () => {
   it('have, like all rows, a time and a document that can be shown', async () => {
-    const text = `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, record_version, mac)
-                  VALUES ('live', 'forged', 'active', '{', now(), now(), 1, '')`;
+    const text = `INSERT INTO gate.policies (environment, policy_version, status, rules, created_at, updated_at, record_version, mac, folded)
+                  VALUES ('live', 'forged', 'active', '{', now(), now(), 1, '', '')`;
     await expect(site.sql.query({ text })).rejects.toMatchObject({ code: '22P02' });
     expect(await unboundedTimes(site.sql, 'gate')).toEqual([]);
     for (const grants of ['null', '{}', '[]', '{"scopes":null}', '{"scopes":[1]}']) {

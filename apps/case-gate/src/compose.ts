@@ -6,9 +6,24 @@ import { cursorCodec } from '@sealgate/paging';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, publicApp, type GateAppBase } from './app.ts';
 import type { GateConfig } from './config.ts';
-import { readCase, readCaseFile, countCases, lastDecided, listCases, listEvents } from './data/case-reads.ts';
+import {
+  readCase,
+  readCaseFile,
+  caseList,
+  countCases,
+  countEvents,
+  lastDecided,
+  listEvents,
+} from './data/case-reads.ts';
 import { decisionsStore } from './data/decisions-store.ts';
-import { readEligibility, readHistory, readUnconfirmed } from './data/eligibility-store.ts';
+import {
+  readEligibility,
+  readHistory,
+  readUnconfirmed,
+  countHistory,
+  countUnconfirmed,
+  subjectList,
+} from './data/eligibility-store.ts';
 import { canLookUp } from './data/caller-lookups.ts';
 import { waitingWork } from './data/background.ts';
 import type { RecordsPorts } from './routes/records.ts';
@@ -112,8 +127,9 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const { look, macs, versions, audit, auditChange, adminAccess, inTransaction, inSql } = parts;
   return administration(base, adminAccess, {
     ...casePorts(basics, parts),
-    listCases: (filter, page) => listCases(look, filter, page),
+    cases: caseList(look),
     countCases: (environment) => countCases(look, environment),
+    countEvents: (caseId) => countEvents(look, caseId),
     listEvents: (caseId, page) => listEvents(look, caseId, page),
     lastDecided: (environment, limit) => lastDecided(look, environment, limit),
     nextTurn: () => nextTurn(),
@@ -136,9 +152,13 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
       readEligibility(look, { macs: macs.eligibility, versions }, { environment, subjectRef }),
     readUnconfirmed: (environment, page) => readUnconfirmed(look, macs.eligibility, { environment, ...page }),
     readHistory: (id, page) => readHistory(look, id, page),
-    decisions: decisionsStore(look.pool),
+    decisions: decisionsStore(look),
     embedded: parts.ledger,
     listAudit: (query) => audit.list(look, query),
+    countAudit: (query) => audit.count(look, query),
+    subjects: subjectList(look, macs.eligibility),
+    countUnconfirmed: (environment) => countUnconfirmed(look, environment),
+    countHistory: (id) => countHistory(look, id),
     auditSigning: parts.auditSigning,
     spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),

@@ -40,6 +40,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     created_at: SECOND_LATER('created_at'),
     updated_at: SECOND_LATER('updated_at'),
     mac: `mac || 'A'`,
+    folded: null,
   },
   policies: {
     environment: `'test'`,
@@ -50,6 +51,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     updated_at: SECOND_LATER('updated_at'),
     record_version: '0',
     mac: `mac || 'A'`,
+    folded: null,
   },
   eligibility: {
     environment: `'test'`,

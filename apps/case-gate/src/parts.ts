@@ -82,8 +82,8 @@ export async function openParts(basics: Basics, own: Own) {
   const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
-  const venues = signedRows(VENUES, { sql, macs: macs.venues, versions });
-  const policies = signedRows(POLICIES, { sql, macs: macs.policies, versions });
+  const venues = signedRows(VENUES, { sql, look, macs: macs.venues, versions });
+  const policies = signedRows(POLICIES, { sql, look, macs: macs.policies, versions });
   const inTransaction = caseTransactions(writer.inTransaction, { macs, policies, versions, audit });
   const losses = openLossWatch(basics, gateSql);
   const lookups = openLookups(basics, { sql, gateSql, macs, seen, recordIds, losses });

@@ -291,6 +291,6 @@ export function caseTransactionsOf(
   const { inTransaction } = ledgerWriter({ ...writer, now: Date.now, startTimer });
   const audit = { record: () => Promise.resolve() };
   const versions = ledgerVersions({ target, recordIds });
-  const policies = signedRows(POLICIES, { sql, macs: secrets.derive('gate policies'), versions });
+  const policies = signedRows(POLICIES, { sql, look: sql, macs: secrets.derive('gate policies'), versions });
   return caseTransactions(inTransaction, { macs, policies, versions, audit });
 }

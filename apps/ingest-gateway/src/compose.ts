@@ -103,7 +103,7 @@ const TAIL_EVERY_MS = 1000;
 
 function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, guard: IngestGuard): App {
   const { sql, look, ledger, keys, secretWatch, events, sources } = parts;
-  const networks = networksStore(sql.pool);
+  const networks = networksStore(sql, look);
   const begin = (work: () => Promise<void>) => {
     const onFailure = (error: unknown) => log.warn('event_tail_failed', { reason: reasonOf(error) });
     const loop = backgroundLoop({ work, pauseMs: TAIL_EVERY_MS, onFailure });
@@ -144,6 +144,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     secretReport: secretWatch.report,
     waiting: async () => [await ledger.waiting()],
     listAudit: (query) => parts.audit.list(look, query),
+    countAudit: (query) => parts.audit.count(look, query),
     auditSigning: parts.auditSigning,
   });
 }

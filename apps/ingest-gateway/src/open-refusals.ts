@@ -24,13 +24,13 @@ const EXPIRE_EVERY_MS = 60_000;
 /** Opens what refused deliveries need: their list, what is kept of them, and the bounds on bodies in flight. */
 export function openRefusals(
   options: Basics &
-    Pick<Surface, 'look' | 'background' | 'repeat'> & {
+    Pick<Surface, 'sql' | 'look' | 'background' | 'repeat'> & {
       readonly counters: IngestMetrics;
       readonly counts: Pick<ReturnType<typeof deliveryCounts>, 'add'>;
       readonly own: Own;
     },
 ) {
-  const { config, look, background, now, log, metrics, counters, counts, newId, own } = options;
+  const { config, sql, look, background, now, log, metrics, counters, counts, newId, own } = options;
   const box = config.serverSecrets.sealing('kept deliveries');
   const writer = refusalWriter({
     sql: background,
@@ -40,7 +40,7 @@ export function openRefusals(
     onFailure: (error) => log.warn('refusals_failed', { reason: String(error) }),
   });
   own('refused deliveries', () => writer.close());
-  const refused = refusedStore({ sql: look, box, now });
+  const refused = refusedStore({ sql, look, box, now });
   options.repeat({
     name: 'kept deliveries',
     everyMs: EXPIRE_EVERY_MS,

@@ -92,7 +92,7 @@ export function openSources(
     },
     ...refusals,
     deliveries: deliveriesStore(look, options.events),
-    store: sourcesStore(sql),
+    store: sourcesStore(sql, look),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
 }

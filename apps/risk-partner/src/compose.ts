@@ -137,6 +137,7 @@ function adminAppOf(
     secretReport: () => secretWatch.report(),
     waiting: () => waitingWork(look),
     listAudit: (query) => audit.list(look, query),
+    countAudit: (query) => audit.count(look, query),
     auditSigning,
   });
 }

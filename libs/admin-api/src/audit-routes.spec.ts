@@ -43,7 +43,14 @@ const surfaceOf = (spelling?: 'snake_case') => {
     return Promise.resolve(events.slice(0, query.limit));
   };
   const { app } = adminSurface(
-    adminAuditRoutes({ cursors, listAudit, auditSigning, now: () => NOW_MS, ...(spelling && { spelling }) }),
+    adminAuditRoutes({
+      cursors,
+      listAudit,
+      countAudit: async () => 3,
+      auditSigning,
+      now: () => NOW_MS,
+      ...(spelling && { spelling }),
+    }),
   );
   return (query: Record<string, string | string[]>, token = ADMIN, path = '') =>
     request(app).get(`/admin/v1/audit${path}`).query(query).set('Authorization', `Bearer ${token}`);

@@ -17,6 +17,8 @@ export interface AdminAuditPorts {
   readonly cursors: CursorCodec;
   /** See `AuditTrail.list`. */
   readonly listAudit: (query: AuditQuery) => Promise<readonly AuditEvent[]>;
+  /** See `AuditTrail.count`. */
+  readonly countAudit: (query: Omit<AuditQuery, 'limit' | 'after'>) => Promise<number>;
   /** Exported pages name the surface and are signed by the first signer; the keys of all are published. */
   readonly auditSigning: { readonly surface: string; readonly signers: readonly DocumentSigner[] };
   readonly now: () => number;
@@ -110,7 +112,7 @@ const partsOf = (position: unknown): readonly (string | undefined)[] =>
   JSON.parse(String(position)) as readonly string[]; // Signed by this surface.
 
 function trailRoute(
-  { cursors, listAudit }: AdminAuditPorts,
+  { cursors, listAudit, countAudit }: AdminAuditPorts,
   { row, item, spelt }: Shown & { readonly spelt: (typeof SPELLINGS)[keyof typeof SPELLINGS] },
 ): Route<AdminCaller> {
   const exactMatch = lineOfText({ min: 1, max: 512 });
@@ -132,7 +134,10 @@ function trailRoute(
     filters,
     name: 'audit',
     boundTo: Object.keys(filters),
-    rows({ [spelt.resourceId]: resourceId, [spelt.requestId]: requestId, after, ...wanted }) {
+    count: ({ [spelt.resourceId]: resourceId, [spelt.requestId]: requestId, ...wanted }) =>
+      // The filters have these names and types.
+      countAudit({ ...wanted, ...defined({ resourceId, requestId }) } as Omit<AuditQuery, 'limit'>),
+    rows({ [spelt.resourceId]: resourceId, [spelt.requestId]: requestId, counted: _, after, ...wanted }) {
       const [position = '', id = ''] = after === undefined ? [] : partsOf(after);
       const place = after === undefined ? undefined : { position, id };
       // The filters have these names and types.

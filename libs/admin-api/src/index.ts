@@ -9,7 +9,7 @@ export {
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
 export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
-export { listRoute, period, periodText, timeFilter } from './list-route.ts';
+export { exportedList, listRoute, period, periodText, rowsOf, timeFilter } from './list-route.ts';
 export type { AuditLedgerChange } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';

@@ -32,7 +32,9 @@ beforeEach(() => {
   [rows, orders, log] = [[], [], []];
 });
 
-const store: KeyStore<string, 'tx'> = {
+type Listing = Parameters<typeof keyRoutes<string, string, string, 'tx', never>>[0]['store']['listing'];
+
+const store: KeyStore<string, 'tx'> & { readonly listing: Listing } = {
   async mint({ ownerId, label, grants, expiresAt = null, ...order }, sql) {
     log.push(`mint in ${sql}`);
     orders.push({ ownerId, grants, ...order });
@@ -46,6 +48,14 @@ const store: KeyStore<string, 'tx'> = {
   async list(ownerId, { limit, after }) {
     const start = rows.findIndex(({ id }) => id === after?.[1]) + 1;
     return rows.filter((row) => row.ownerId === ownerId).slice(start, start + limit);
+  },
+  listing: {
+    count: async ({ ownerId }) => rows.filter((row) => row.ownerId === ownerId).length,
+    async rows({ ownerId, limit, after }) {
+      const position = after === undefined ? undefined : ([after[0] ?? '', after[1]] as [string, string]);
+      const found = await store.list(ownerId, { limit, after: position });
+      return found.map((row) => ({ row, position: [row.createdAt.toISOString(), row.id] }));
+    },
   },
   get: async (ownerId, id) => rows.find((row) => row.ownerId === ownerId && row.id === id),
   async revoke(_, id, sql) {
@@ -118,7 +128,7 @@ describe('the routes of keys', () => {
     const first = (await get(`${PATH}?limit=2`)).body;
     expect(first.items.map(({ label }: { label: string }) => label)).toEqual(['three', 'two']);
     const last = (await get(`${PATH}?limit=2&cursor=${first.nextCursor}`)).body;
-    expect(last).toEqual({ items: [{ ...SHOWN, ...LIVE }], nextCursor: null });
+    expect(last).toEqual({ items: [{ ...SHOWN, ...LIVE }], nextCursor: null, total: 3 });
     expectProblem(await get(`/admin/v1/desks/d2/keys?cursor=${first.nextCursor}`), 'INVALID_CURSOR');
   });
 

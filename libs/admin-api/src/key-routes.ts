@@ -2,8 +2,9 @@ import type { ApiKeyRow, KeyPosition, KeyStore, MintedApiKey, NewApiKey } from '
 import { AppError } from '@sealgate/errors';
 import { instantText, lineOfText, named, orNull, type Reply } from '@sealgate/http';
 import { instantOf } from '@sealgate/json';
-import type { CursorCodec } from '@sealgate/paging';
+import type { CursorCodec, ListOrder, ListPosition, TableList } from '@sealgate/paging';
 import { Type, type TObject, type TProperties } from '@sinclair/typebox';
+import { type PageOf, rowsOf } from './list-route.ts';
 import { resourceRoutes } from './resource-routes.ts';
 
 /** How a surface shows its keys. */
@@ -14,7 +15,9 @@ interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context>
   /** The parameters in `path`. */
   readonly params?: TProperties;
   readonly view: KeyView<Grants>;
-  readonly store: KeyStore<Grants, Sql, NewGrants>;
+  readonly store: KeyStore<Grants, Sql, NewGrants> & {
+    readonly listing: TableList<{ readonly ownerId: string }, ApiKeyRow<Grants>, KeyOrder>;
+  };
   /** Runs a change in one transaction, in which `record` writes its audit event. */
   readonly audited: <Result>(
     context: Context,
@@ -28,6 +31,10 @@ interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context>
   /** The refusal where there is no such key. */
   readonly noKey?: () => AppError;
 }
+
+/** What keys are sorted by. */
+const KEY_ORDERS = ['createdAt', 'label', 'endsAt', 'lastUsedAt'] as const;
+type KeyOrder = (typeof KEY_ORDERS)[number];
 
 /** An id in a path or a body. A value that cannot be an id finds no row. */
 const IdText = lineOfText({ min: 1, max: 1024 });
@@ -135,17 +142,26 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
       return { status: 201, body: view.mintedOf(minted), holdsSecret: true };
     },
 
-    /** For `listRoute`: the keys of the owner that a parameter of this name means. */
-    listing: <const Owner extends string>(owner: Owner) => ({
-      ...listing,
-      name: 'key list',
-      boundTo: [owner],
-      rows: (wanted: { readonly [Name in Owner]: string } & Parameters<typeof store.list>[1]) =>
-        store.list(wanted[owner], wanted),
-      positionOf: keyPosition,
-      rowOf: view.rowOf,
-      cursors,
-    }),
+    /** For `exportedList`: the keys of the owner that a parameter of this name means. */
+    listing: <const Owner extends string>(owner: Owner) => {
+      type Wanted = { readonly [Name in Owner]: string };
+      const ofOwner = rowsOf<{ readonly ownerId: string }, ApiKeyRow<Grants>, KeyOrder>(
+        () => store.listing,
+        view.rowOf,
+      );
+      return {
+        ...listing,
+        name: 'key list',
+        boundTo: [owner],
+        search: true,
+        sorts: { fields: KEY_ORDERS, default: '-createdAt' as const },
+        ...ofOwner,
+        count: (wanted: Wanted & ListOrder<KeyOrder>) => ofOwner.count({ ...wanted, ownerId: wanted[owner] }),
+        rows: (wanted: Wanted & ListOrder<KeyOrder> & PageOf<ListPosition>) =>
+          ofOwner.rows({ ...wanted, ownerId: wanted[owner] }),
+        cursors,
+      };
+    },
 
     reading: { ...reading, summary: 'Read a key, without the raw key' },
     /** @throws AppError NOT_FOUND. */

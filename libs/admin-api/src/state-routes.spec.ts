@@ -10,6 +10,7 @@ import { adminStateRoutes, type WaitingItem } from './state-routes.ts';
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
 const auditPorts = {
   listAudit: () => Promise.resolve([]),
+  countAudit: () => Promise.resolve(0),
   cursors: cursorCodec({ hasher, now: () => 0 }),
   auditSigning: { surface: 'surface', signers: [] },
   now: () => 0,

@@ -19,6 +19,8 @@ CREATE TABLE api_keys (
   -- A key is replaced once.
   replaces text CONSTRAINT api_keys_replaces UNIQUE REFERENCES api_keys (id),
   overlap_until timestamptz(3),
+  -- Id, label and prefix, as `q` of the list searches them. An owner has few enough keys to read all of them for a word.
+  folded text NOT NULL DEFAULT '' COLLATE "C",
   -- Times that RFC 3339 can say: a row that no reader could show would make the list of all others fail.
   CONSTRAINT api_keys_times CHECK (
     least(created_at, expires_at, revoked_at, last_used_at, overlap_until) >= '0001-01-01 00:00:00+00'

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { mintKey, type ApiKeyPrefix, type ApiKeyRow, type KeyStore, type NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
+import { searchText, tableList, type TableList } from '@sealgate/paging';
 import { migrationSet, type Database, type MigrationSet, type Sql } from '@sealgate/storage';
 
 /** The keys of one surface in its database. Statements have the deadlines and errors of `Database`. */
 export interface ApiKeys<Grants> extends KeyStore<Grants, Sql> {
+  /** The keys of `list`, searched and sorted. */
+  readonly listing: TableList<{ readonly ownerId: string }, ApiKeyRow<Grants>, KeyOrder>;
   countLive(ownerId: string, sql?: Sql): Promise<number>;
 }
+
+/** What keys are sorted by. */
+export type KeyOrder = 'createdAt' | 'label' | 'endsAt' | 'lastUsedAt';
 
 interface ApiKeysOptions {
   readonly sql: Database;
@@ -38,9 +44,11 @@ export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
     const { ownerId, label, grants, expiresAt = null, replaces = null } = key;
     const { rawKey, keyHash, keyPrefix } = mintKey(prefix);
     const text = `INSERT INTO ${table} AS k (id, owner_id, family_id, label, key_prefix, key_hash, grants, created_at,
-        expires_at, replaces) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${KEY_COLUMNS}`;
+        expires_at, replaces, folded) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${KEY_COLUMNS}`;
     const { id, familyId, at } = family;
-    const values = [id, ownerId, familyId, label, keyPrefix, keyHash, JSON.stringify(grants), at, expiresAt, replaces];
+    const folded = searchText([id, label, keyPrefix]);
+    const grantsText = JSON.stringify(grants);
+    const values = [id, ownerId, familyId, label, keyPrefix, keyHash, grantsText, at, expiresAt, replaces, folded];
     const [row] = await sql.query<ApiKeyRow<Grants>>({ text, values });
     assert(row, 'An insert returns its row.');
     return { ...row, rawKey };
@@ -76,6 +84,25 @@ export function apiKeys<Grants>(options: ApiKeysOptions): ApiKeys<Grants> {
       const values = [ownerId, new Date(now() - ENDED_SHOWN_MS), limit, ...after];
       return look.query<ApiKeyRow<Grants>>({ text, values });
     },
+
+    listing: tableList(look, {
+      from: `${table} l`,
+      columns: KEY_COLUMNS.replaceAll('k.', 'l.'),
+      id: 'l.id COLLATE "C"',
+      orders: {
+        createdAt: { by: 'l.created_at', type: 'timestamptz' },
+        label: { by: 'left(l.label, 40) COLLATE "C"', type: 'text' },
+        endsAt: { by: ENDS_AT.replaceAll('k.', 'l.'), type: 'timestamptz', nullable: true },
+        lastUsedAt: { by: 'l.last_used_at', type: 'timestamptz', nullable: true },
+      },
+      whereOf: ({ ownerId }: { readonly ownerId: string }) => ({
+        conditions: [
+          ['l.owner_id = $', ownerId],
+          [`(${ENDS_AT.replaceAll('k.', 'l.')} > $) IS NOT FALSE`, new Date(now() - ENDED_SHOWN_MS)],
+        ],
+      }),
+      read: (row: ApiKeyRow<Grants>) => row,
+    }),
 
     async get(ownerId, id) {
       const text = `SELECT ${KEY_COLUMNS} FROM ${table} k WHERE k.id = $2 AND k.owner_id = $1`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AuditEvent, AuditQuery } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
+import { COUNT_LIMIT } from '@sealgate/paging';
 import { migrationSet, type Database, type MigrationSet, type Sql } from '@sealgate/storage';
 import { AUDIT_COLUMNS, auditChain, auditSecretUse, type AuditChainOptions, type AuditRow } from './audit-chain.ts';
 
@@ -19,6 +20,8 @@ export interface AuditTrail {
   record(sql: Sql, entry: AuditEntry): Promise<void>;
   /** Newest first, unless `oldestFirst` is set. */
   list(sql: Sql, query: AuditQuery): Promise<AuditEvent[]>;
+  /** How many events pass the filters of a query, COUNT_LIMIT of `@sealgate/paging` at most. */
+  count(sql: Sql, query: Omit<AuditQuery, 'limit' | 'after'>): Promise<number>;
   /** Records the use of a new active secret once, so that an event made with it vouches for all before. */
   vouch(sql: Sql): Promise<void>;
   /** The event of a row that another query selected by `AUDIT_COLUMNS`. Never throws. */
@@ -67,6 +70,12 @@ export function auditTrail({
         ORDER BY a.at ${order}, a.id ${order} LIMIT $1`;
       const rows = await sql.query<AuditRow>({ text, values: [page.limit, ...values] });
       return rows.map(chain.read);
+    },
+    async count(sql, query) {
+      const { conditions, values } = conditionsOf({ ...query, limit: COUNT_LIMIT });
+      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+      const text = `SELECT count(*)::int AS n FROM (SELECT FROM ${schema}.audit_events a ${where} LIMIT $1) counted`;
+      return (await sql.query<{ n: number }>({ text, values: [COUNT_LIMIT, ...values] }))[0]?.n ?? 0;
     },
     read: chain.read,
   };

@@ -3,17 +3,20 @@ import type { ServerResponse } from 'node:http';
 
 /**
  * Streams a text of any length as a download, in the handler of a raw route. A chunk is asked for once the client has
- * taken the ones before it, so a slow reader costs one chunk of memory. Ends early when the client leaves.
+ * taken the ones before it, so a slow reader costs one chunk of memory. Ends early when the client leaves. Nothing is
+ * sent before there is a first chunk: what fails until then is a problem document.
  */
 export async function sendDownload(
   response: ServerResponse,
   { contentType, fileName, chunks }: DownloadOptions,
 ): Promise<void> {
-  response.writeHead(200, { 'Content-Type': contentType, 'Content-Disposition': `attachment; filename="${fileName}"` });
+  const headers = { 'Content-Type': contentType, 'Content-Disposition': `attachment; filename="${fileName}"` };
   for await (const chunk of chunks) {
     if (response.destroyed) return;
+    if (!response.headersSent) response.writeHead(200, headers);
     if (chunk !== '' && !response.write(chunk)) await drained(response);
   }
+  if (!response.headersSent) response.writeHead(200, headers);
   response.end();
 }
 

@@ -30,18 +30,24 @@ export async function* allPages<Row, Position>(
 /** The members of a row as an export names its columns: `current.score` is the score in the member `current`. */
 type Column = string;
 
-/** The text of an export, one chunk a page. `columns` are those of the CSV; JSON Lines have the rows as they are. */
+/**
+ * The text of an export, one chunk a page, the first with the header. `columns` are those of the CSV; JSON Lines have the
+ * rows as they are.
+ */
 export async function* exportText(
   pages: AsyncIterable<readonly object[]>,
   { format, columns }: { readonly format: ExportFormat; readonly columns: readonly Column[] },
 ): AsyncGenerator<string> {
-  if (format === 'csv') yield csvLine(columns);
+  let header = format === 'csv' ? csvLine(columns) : '';
   const paths = columns.map((column) => column.split('.'));
   const lineOf =
     format === 'csv'
       ? (row: object) => csvLine(paths.map((path) => valueAt(row, path)))
       : (row: object) => `${JSON.stringify(row)}\n`;
-  for await (const rows of pages) yield rows.map(lineOf).join('');
+  for await (const rows of pages) {
+    yield header + rows.map(lineOf).join('');
+    header = '';
+  }
 }
 
 function valueAt(row: object, path: readonly string[]): unknown {

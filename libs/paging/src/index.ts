@@ -1,5 +1,15 @@
 export { cursorCodec, type CursorCodec } from './cursor-codec.ts';
 export { allPages, EXPORT_FORMATS, EXPORT_TYPES, exportText, type ExportFormat } from './export-text.ts';
+export {
+  tableList,
+  type ListCondition,
+  type Listed,
+  type ListOrder,
+  type ListPosition,
+  type ListWhere,
+  type OrderColumn,
+  type TableList,
+} from './list-table.ts';
 export { parseLimit } from './parse-limit.ts';
 export { foldText, searchOf, searchText, type Search } from './search.ts';
 export { sortingOf, sortValues, type Sorting } from './sorting.ts';

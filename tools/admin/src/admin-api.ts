@@ -27,6 +27,8 @@ export interface AdminApi {
   json(call: Call): Promise<JsonAnswer>;
   /** A plain text response, or an empty one. */
   text(call: Call): Promise<string>;
+  /** A plain text response of any length, as it arrives: each part within the timeout. */
+  parts(call: Call): AsyncIterable<string>;
 }
 
 export function adminApi(connection: Connection, timeoutMs: number): AdminApi {
@@ -39,33 +41,61 @@ export function adminApi(connection: Connection, timeoutMs: number): AdminApi {
       return { text, value };
     },
     text: send,
+    parts: (call) => partsOf(connection, call, timeoutMs),
   };
 }
 
 async function request(connection: Connection, call: Call, timeoutMs: number): Promise<string> {
   const { response, body } = await exchange(connection, call, timeoutMs);
   if (response.ok) return body;
+  throw refused(connection, call, { response, body });
+}
+
+function refused(connection: Connection, call: Call, { response, body }: Exchanged): Error {
   const { status, headers } = response;
   const problem = parseJson(body);
-  if (isObject(problem) && typeof problem['code'] === 'string') throw new Refusal(problem, { status, headers, body });
-  throw notAnAdminApi(connection, call, `It responded with ${status} without a problem document.`);
+  if (isObject(problem) && typeof problem['code'] === 'string') return new Refusal(problem, { status, headers, body });
+  return notAnAdminApi(connection, call, `It responded with ${status} without a problem document.`);
+}
+
+async function* partsOf(connection: Connection, call: Call, timeoutMs: number): AsyncGenerator<string> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(new DOMException('No answer.', 'TimeoutError')), timeoutMs);
+  try {
+    const response = await fetch(urlOf(connection, call), { ...termsOf(connection, call), signal: silence.signal });
+    if (!response.ok) throw refused(connection, call, { response, body: await readAnswer(response) });
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    for await (const part of response.body ?? []) {
+      timer.refresh();
+      yield decoder.decode(part, { stream: true });
+    }
+    yield decoder.decode();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw unreachable(error, { url: connection.url, timeoutMs, changes: false });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function termsOf({ token }: Connection, { method, body }: Call): RequestInit {
+  return {
+    method,
+    headers: {
+      Accept: 'application/json, application/problem+json, text/plain',
+      Authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    // The token must not go to a redirect target, so the redirect itself is the response.
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
 }
 
 async function exchange(connection: Connection, call: Call, timeoutMs: number): Promise<Exchanged> {
-  const { method, body } = call;
   try {
-    const response = await fetch(urlOf(connection, call), {
-      method,
-      headers: {
-        Accept: 'application/json, application/problem+json, text/plain',
-        Authorization: `Bearer ${connection.token}`,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      // The token must not go to a redirect target, so the redirect itself is the response.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(urlOf(connection, call), { ...termsOf(connection, call), signal });
     return { response, body: await readAnswer(response) };
   } catch (error) {
     throw unreachable(error, { url: connection.url, timeoutMs, changes: changes(call) });

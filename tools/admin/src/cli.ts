@@ -126,7 +126,7 @@ async function runCommand(command: Command, { group, spec }: Which, context: Cli
 const offline = (): never => {
   throw new Error('An offline command sends no requests.');
 };
-const NO_API: AdminApi = { json: offline, text: offline };
+const NO_API: AdminApi = { json: offline, text: offline, parts: offline };
 
 /** A command in a list, without `[options]`. */
 function subcommandTerm(command: Command): string {

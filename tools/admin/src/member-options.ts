@@ -14,6 +14,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   request_id: '--request <requestId>',
   allowedAssetTypes: '--asset-type <type>',
   olderThanDays: '--older-than <days>',
+  q: '--search <words>',
+  sort: '--sort <field>',
   'limits.ratePerSecond': '--rate <n>',
   'limits.burst': '--burst <n>',
   'signature.header': '--signature-header <name>',

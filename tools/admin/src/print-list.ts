@@ -41,9 +41,10 @@ export async function printList(session: Session, list: List, options: PageOptio
 }
 
 async function printPage(session: Session, list: List, { limit, cursor }: PageOptions): Promise<void> {
-  const { answer, items, nextCursor } = await readPage(session, list, { limit, cursor });
+  const { answer, items, nextCursor, total } = await readPage(session, list, { limit, cursor });
   const table = new RowTable(list.columns);
   session.show(answer, () => (items.length === 0 ? `${list.none}\n` : table.lines(items)));
+  if (total !== undefined && items.length > 0) session.note(`${items.length} of ${total}\n`);
   if (nextCursor !== null && !session.json)
     session.note(`There is more: add --all, or --cursor ${printable(nextCursor)}\n`);
 }
@@ -98,7 +99,15 @@ async function* pagesOf(
   } while (next !== null);
 }
 
+/** Prints the export of a list as CSV, as it arrives. */
+export async function printCsv(session: Session, { path, query }: Pick<List, 'path' | 'query'>): Promise<void> {
+  const parts = session.api.parts({ method: 'GET', path: `${path}/export`, query: { ...query, format: 'csv' } });
+  for await (const part of parts) session.print(part);
+}
+
 interface Page {
+  /** Undefined for a list without a total. */
+  readonly total: string | undefined;
   readonly answer: JsonAnswer;
   readonly items: readonly JsonObject[];
   readonly nextCursor: string | null;
@@ -114,7 +123,8 @@ async function readPage(
   const nextCursor = answer.value['nextCursor'];
   if (!Array.isArray(items) || !items.every(isObject)) throw broken('It has no items.');
   if (nextCursor !== null && typeof nextCursor !== 'string') throw broken('It has no nextCursor.');
-  return { answer, items, nextCursor };
+  const total = answer.value['total'];
+  return { answer, items, nextCursor, total: total === undefined ? undefined : String(total) };
 }
 
 function broken(why: string): UnreachableError {

@@ -40,6 +40,10 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('cases are worked on in the console', 'listCases', 'createAdminCase', 'countCases', 'getCase'),
   ...because('the same', 'listCaseTimeline', 'changeCaseVenues', 'withdrawCaseByOperator', 'attachToCase'),
   ...because('the same', 'decideCaseByOperator', 'sealCaseByOperator', 'getCasePack', 'explainCase'),
+  ...because('sent by --csv of the list', 'exportDecisions', 'exportEvents', 'exportKeys', 'exportNetworks'),
+  ...because('the same', 'exportPolicies', 'exportRefusedDeliveries', 'exportSourceDeliveries', 'exportSources'),
+  ...because('the same', 'exportSubjects', 'exportVenues'),
+  ...because('cases are exported in the console', 'exportCases'),
   ...because('drafts are tried in the console', 'tryPolicy'),
   ...because(
     'pages of the console',
@@ -138,6 +142,7 @@ async function sentBy(row: Row, usage: string, args: string[], given: object): P
   const api = {
     json: async (call: Call) => (sent.push(call), answer),
     text: async (call: Call) => (sent.push(call), ''),
+    async *parts() {},
   };
   const quiet = {
     out: () => {},

@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { Option } from 'commander';
 import { segment, type Call, type JsonAnswer } from './admin-api.ts';
 import { type CodeCommand, type CommandSpec, type Group, yesOption } from './command-spec.ts';
 import { type ExitCode, UsageError } from './errors.ts';
@@ -6,7 +7,7 @@ import type { JsonObject } from './json-object.ts';
 import { memberOptions } from './member-options.ts';
 import { operations, type Operation } from './operations.ts';
 import { type Given, Inputs, type JsonMembers, memberNamed, type OptionRows } from './option-rows.ts';
-import { pageOptions, printList } from './print-list.ts';
+import { pageOptions, printCsv, printList } from './print-list.ts';
 import { type Column, type Format, rowFields } from './row-table.ts';
 import type { Session } from './session.ts';
 
@@ -117,6 +118,7 @@ export function rowCommand(
     row.only === true ? options : memberOptions(operation, options, [...members.keys()]),
   );
   const isPaged = columns !== undefined && 'cursor' in operation.query;
+  const isExported = isPaged && operations[surface]?.[row.operation.replace(/^list/, 'export')] !== undefined;
   return {
     ...row,
     usage,
@@ -127,7 +129,12 @@ export function rowCommand(
       ['', ...(isPaged ? [' --all --json'] : []), ...(confirm === undefined ? [] : [' --yes'])].map(
         (more) => `sealgate ${group} ${filled(usage, SAMPLES)}${more}`,
       ),
-    options: [...inputs.options, ...(confirm === undefined ? [] : [yesOption()]), ...(isPaged ? pageOptions() : [])],
+    options: [
+      ...inputs.options,
+      ...(confirm === undefined ? [] : [yesOption()]),
+      ...(isPaged ? pageOptions() : []),
+      ...(isExported ? [csvOption()] : []),
+    ],
     run: async (session, args, given) => {
       const path = pathOf(operation, args);
       const { query, body: said } = inputs.read(given);
@@ -165,6 +172,7 @@ async function send(
   { row, operation, request, args, given, told }: Sending,
 ): Promise<ExitCode | void> {
   const { columns, cells, none = 'There is nothing.', text = rowFields } = row;
+  if (given['csv'] === true) return printCsv(session, request);
   if (row.run !== undefined) return row.run(session, request, args, given);
   if (columns !== undefined) return printList(session, { ...request, columns: columnsOf(columns, cells), none }, given);
   if (operation.answer === 'nothing') {
@@ -176,6 +184,15 @@ async function send(
   session.show(answer, (members) => told + text(members));
   return row.exit?.(answer.value);
 }
+
+/** An export is all of a list, in its own form. */
+const csvOption = (): Option =>
+  new Option('--csv', 'the whole list as CSV; for operators, and audited').conflicts([
+    'limit',
+    'cursor',
+    'all',
+    'json',
+  ]);
 
 /** @throws UsageError for an argument that cannot be part of a path. */
 function pathOf({ path }: Operation, args: readonly string[]): string {

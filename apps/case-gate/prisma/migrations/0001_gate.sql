@@ -10,7 +10,27 @@ ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes CHECK (
   jsonb_typeof(grants -> 'scopes') IS NOT DISTINCT FROM 'array'
   AND NOT jsonb_path_exists(grants, 'strict $.scopes[*] ? (@.type() != "string")'));
 
--- mac covers all other columns, under a key that the database never sees; see domain/signed-row.ts.
+-- folded is made of the texts of a row that `q` of its list searches: see libs/paging. Every sequence of one to three
+-- characters in a word of it is an element of the index, with those who own the row. pg_trgm would not do: where the
+-- locale is C it finds nothing in other scripts, and for a word of two letters it reads its whole index.
+CREATE FUNCTION grams(folded text, VARIADIC scope text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT substr(word, at, length)
+               FROM string_to_table(folded, ' ') word, generate_series(1, 3) length,
+                    generate_series(1, char_length(word) - length + 1) at)
+       || ARRAY(SELECT '=' || owner FROM unnest(scope) owner);
+
+-- The words of cases and subjects, which are many: a row is written with its case or subject and never changes, so that
+-- their changes write nothing to this index.
+CREATE TABLE texts (
+  environment text NOT NULL COLLATE "C",
+  kind        text NOT NULL COLLATE "C" CHECK (kind IN ('case', 'subject')),
+  id          text NOT NULL COLLATE "C",
+  folded      text NOT NULL COLLATE "C",
+  PRIMARY KEY (environment, kind, id)
+);
+CREATE INDEX texts_by_gram ON texts USING gin (grams(folded, environment, kind)) WITH (gin_pending_list_limit = 1024);
+
+-- mac covers all other columns but folded, under a key that the database never sees; see domain/signed-row.ts.
 CREATE TABLE venues (
   environment    text NOT NULL COLLATE "C",
   venue_id       text NOT NULL COLLATE "C",
@@ -20,14 +40,15 @@ CREATE TABLE venues (
   created_at     timestamptz(3) NOT NULL,
   updated_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
+  folded         text NOT NULL COLLATE "C",
   PRIMARY KEY (environment, venue_id),
   CONSTRAINT venues_times CHECK (
     least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00')
 );
 
 -- rules is JSON text, or null where a decision must name its outcome. record_version is incremented by each change, which
--- is also a ledger record, as for subjects, venues and keys (which have theirs in `grants`). mac covers all other columns,
--- so database access alone cannot change what the rules decide.
+-- is also a ledger record, as for subjects, venues and keys (which have theirs in `grants`). mac covers all other columns
+-- but folded, so database access alone cannot change what the rules decide.
 CREATE TABLE policies (
   environment    text NOT NULL COLLATE "C",
   policy_version text NOT NULL COLLATE "C",
@@ -37,6 +58,7 @@ CREATE TABLE policies (
   updated_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
   record_version integer NOT NULL,
+  folded         text NOT NULL COLLATE "C",
   PRIMARY KEY (environment, policy_version),
   CONSTRAINT policies_times CHECK (
     least(created_at, updated_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, updated_at) < '10000-01-01 00:00:00+00'),
@@ -72,11 +94,59 @@ CREATE TABLE cases (
   CONSTRAINT cases_json CHECK (metadata::json IS NOT NULL)
 );
 CREATE INDEX cases_that_may_expire ON cases (expires_at) WHERE status IN ('received', 'in_review');
--- Lists for operators: by age, by state and age, by subject; and the most recently decided ones.
+-- Lists for operators: by age, by state and age, by subject, by last change; and the most recently decided ones.
 CREATE INDEX cases_by_age ON cases (environment, created_at, case_id);
 CREATE INDEX cases_by_status ON cases (environment, status, created_at, case_id);
 CREATE INDEX cases_by_subject ON cases (environment, subject_ref, created_at, case_id);
+CREATE INDEX cases_by_change ON cases (environment, updated_at, case_id);
 CREATE INDEX cases_by_decision ON cases (environment, decided_at, case_id) WHERE decided_at IS NOT NULL;
+
+-- How many cases are in each state, kept in the transaction of the case. A transaction adds to a shard that no other one
+-- holds, so that none waits for another here.
+CREATE TABLE case_counts (
+  environment text NOT NULL COLLATE "C",
+  status      text NOT NULL COLLATE "C",
+  shard       integer NOT NULL,
+  cases       bigint NOT NULL,
+  PRIMARY KEY (environment, status, shard)
+);
+CREATE FUNCTION add_cases(to_environment text, to_status text, added bigint)
+RETURNS void LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
+DECLARE
+  own integer := 64 + pg_backend_pid();  -- Where all others are taken.
+BEGIN
+  FOR step IN 0..63 LOOP
+    IF pg_try_advisory_xact_lock(hashtext('gate.case_counts'), (pg_backend_pid() + step) % 64) THEN
+      own := (pg_backend_pid() + step) % 64;
+      EXIT;
+    END IF;
+  END LOOP;
+  INSERT INTO case_counts AS c (environment, status, shard, cases) VALUES (to_environment, to_status, own, added)
+  ON CONFLICT (environment, status, shard) DO UPDATE SET cases = c.cases + EXCLUDED.cases;
+END
+$$;
+-- For each statement: one that changes many cases adds to each state once.
+CREATE FUNCTION count_cases() RETURNS trigger LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM add_cases(a.environment, a.status, count(*)) FROM arrived a GROUP BY a.environment, a.status;
+  ELSIF TG_OP = 'DELETE' THEN
+    PERFORM add_cases(d.environment, d.status, -count(*)) FROM departed d GROUP BY d.environment, d.status;
+  ELSE
+    PERFORM add_cases(m.environment, m.status, sum(m.cases)::bigint)
+       FROM (SELECT environment, status, 1 AS cases FROM arrived
+             UNION ALL SELECT environment, status, -1 FROM departed) m
+      GROUP BY m.environment, m.status HAVING sum(m.cases) <> 0;
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER cases_arrive AFTER INSERT ON cases REFERENCING NEW TABLE AS arrived
+  FOR EACH STATEMENT EXECUTE FUNCTION count_cases();
+CREATE TRIGGER cases_move AFTER UPDATE ON cases REFERENCING OLD TABLE AS departed NEW TABLE AS arrived
+  FOR EACH STATEMENT EXECUTE FUNCTION count_cases();
+CREATE TRIGGER cases_depart AFTER DELETE ON cases REFERENCING OLD TABLE AS departed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_cases();
 
 CREATE TABLE attachments (
   attachment_id text PRIMARY KEY COLLATE "C",
@@ -181,6 +251,9 @@ CREATE TABLE eligibility (
   CONSTRAINT eligibility_times CHECK (changed_at >= '0001-01-01 00:00:00+00' AND changed_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT eligibility_json CHECK (document::json IS NOT NULL)
 );
+-- Lists of subjects by status and by last change.
+CREATE INDEX eligibility_by_status ON eligibility (environment, status, subject_ref);
+CREATE INDEX eligibility_by_change ON eligibility (environment, changed_at, subject_ref);
 -- For the list of unconfirmed subjects; see readUnconfirmed. The document is canonical JSON, in which a quote inside a
 -- string is escaped, so this matches the member only, never a client's text.
 CREATE INDEX eligibility_unconfirmed ON eligibility (environment, subject_ref)
@@ -234,6 +307,15 @@ CREATE TABLE gate_decisions (
 );
 CREATE INDEX gate_decisions_by_environment ON gate_decisions (environment, evaluated_at, decision_id);
 CREATE INDEX gate_decisions_by_age ON gate_decisions (evaluated_at);
+-- What the list filters by, as hashes: one index for all filters and every combination of them. An index of its own for
+-- each would double the cost of a decision; this one adds less than a tenth.
+CREATE FUNCTION decision_marks(
+  environment text, subject_ref text, venue_id text, decision text, reason_code text, key_id text)
+RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY[hashtext('environment ' || environment), hashtext('subject ' || subject_ref), hashtext('venue ' || venue_id),
+  hashtext('decision ' || decision), hashtext('reason ' || reason_code), hashtext('key ' || key_id)];
+CREATE INDEX gate_decisions_by_mark ON gate_decisions USING gin (
+  decision_marks(environment, subject_ref, venue_id, decision, reason_code, key_id)) WITH (gin_pending_list_limit = 512);
 
 -- Declared ledger losses that were reviewed (subjects, keys, venues, policy versions and seals). Decides nothing:
 -- deleting a row repeats the review, and a forged one leaves the list incomplete.

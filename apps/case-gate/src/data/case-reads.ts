@@ -1,3 +1,4 @@
+import { COUNT_LIMIT, tableList, type ListCondition } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
 import type { CaseRecord, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
@@ -11,8 +12,10 @@ import {
   caseOf,
   DECISION_COLUMNS,
   decisionOf,
+  LISTED_CASE_COLUMNS,
   SEAL_COLUMNS,
   sealOf,
+  searchedTexts,
   type Row,
 } from './case-rows.ts';
 
@@ -77,60 +80,64 @@ export async function keepProof(sql: Sql, ledgerRecordId: string, proof: string)
 export interface CaseFilter {
   readonly environment: string;
   readonly status?: CaseStatus;
-  readonly subjectRef?: string;
+  readonly subject_ref?: string;
   /** Inclusive. */
-  readonly from?: Date;
+  readonly created_from?: Date;
   /** Exclusive. */
-  readonly to?: Date;
+  readonly created_to?: Date;
 }
 
-export interface CasePage {
-  readonly order: 'newest' | 'oldest';
-  readonly limit: number;
-  /** The last case of the previous page. */
-  readonly after: { readonly at: Date; readonly id: string } | undefined;
-}
-
-/** Cases by creation time. Each filter has an index in that order. */
-export async function listCases(
-  sql: Sql,
-  { environment, status, subjectRef, from, to }: CaseFilter,
-  { order, limit, after }: CasePage,
-): Promise<CaseRecord[]> {
-  const values: unknown[] = [environment, limit];
-  const place = (value: unknown) => `$${values.push(value)}`;
-  const [sign, direction] = order === 'newest' ? ['<', 'DESC'] : ['>', 'ASC'];
-  const conditions = [
-    'c.environment = $1',
-    ...(status === undefined ? [] : [`c.status = ${place(status)}`]),
-    ...(subjectRef === undefined ? [] : [`c.subject_ref = ${place(subjectRef)}`]),
-    ...(from === undefined ? [] : [`c.created_at >= ${place(from)}`]),
-    ...(to === undefined ? [] : [`c.created_at < ${place(to)}`]),
-    ...(after === undefined
-      ? []
-      : [`(c.created_at, c.case_id) ${sign} (${place(after.at)}::timestamptz, ${place(after.id)}::text)`]),
-  ];
-  const rows = await sql.query<Row>({
-    text: `SELECT ${CASE_COLUMNS} FROM gate.cases c WHERE ${conditions.join(' AND ')}
-            ORDER BY c.created_at ${direction}, c.case_id ${direction} LIMIT $2`,
-    values,
+/** The list of cases, in the order of their creation or of their last change. */
+export const caseList = (sql: Sql) =>
+  tableList(sql, {
+    from: 'gate.cases l',
+    columns: LISTED_CASE_COLUMNS,
+    id: 'l.case_id',
+    orders: {
+      created_at: { by: 'l.created_at', type: 'timestamptz' },
+      updated_at: { by: 'l.updated_at', type: 'timestamptz' },
+    },
+    searched: searchedTexts('case', 'l.case_id'),
+    whereOf({ environment, status, subject_ref, created_from, created_to }: CaseFilter) {
+      const given = [
+        ['l.status = $', status],
+        ['l.subject_ref = $', subject_ref],
+        ['l.created_at >= $', created_from],
+        ['l.created_at < $', created_to],
+      ] as const;
+      const conditions: ListCondition[] = [['l.environment = $', environment]];
+      return {
+        conditions: [...conditions, ...given.filter(([, value]) => value !== undefined)],
+        scope: [environment, 'case'],
+      };
+    },
+    read: (row: Row) => caseOf(row),
   });
-  return rows.map(caseOf);
-}
 
 export interface StatusCount {
   readonly status: CaseStatus;
   readonly count: number;
-  readonly oldestAt: Date;
+  readonly oldestAt: Date | null;
 }
 
-/** Counts the cases in each state that has any. */
+/** Counts the cases in each state that has any: from the counts that are kept, and by the index of states and ages. */
 export async function countCases(sql: Sql, environment: string): Promise<StatusCount[]> {
-  const rows = await sql.query<{ status: CaseStatus; count: string; oldest: Date }>({
-    text: `SELECT status, count(*) AS count, min(created_at) AS oldest FROM gate.cases WHERE environment = $1 GROUP BY status`,
+  const rows = await sql.query<{ status: CaseStatus; count: string; oldest: Date | null }>({
+    text: `SELECT n.status, n.count,
+                  (SELECT c.created_at FROM gate.cases c WHERE c.environment = $1 AND c.status = n.status
+                    ORDER BY c.created_at LIMIT 1) AS oldest
+             FROM (SELECT status, sum(cases) AS count FROM gate.case_counts WHERE environment = $1 GROUP BY status) n
+            WHERE n.count > 0`,
     values: [environment],
   });
   return rows.map(({ status, count, oldest }) => ({ status, count: Number(count), oldestAt: oldest }));
+}
+
+/** How many events a case has, COUNT_LIMIT at most. */
+export async function countEvents(sql: Sql, caseId: string): Promise<number> {
+  const text = `SELECT count(*)::int AS n FROM (SELECT FROM gate.timeline WHERE case_id = $1 LIMIT ${COUNT_LIMIT}) t`;
+  const [row] = await sql.query<{ n: number }>({ text, values: [caseId] });
+  return row?.n ?? 0;
 }
 
 /** Events of a case after sequence number `after`, oldest first. */

@@ -1,3 +1,4 @@
+import { searchText } from '@sealgate/paging';
 import type { Statement } from '@sealgate/storage';
 import { Type } from '@sinclair/typebox';
 import { Attachment, Case, Decision, Seal, type CaseRecord } from '../domain/case-record.ts';
@@ -13,6 +14,7 @@ const selected = (model: Model<unknown>, alias: string) =>
     .join(', ');
 
 export const CASE_COLUMNS = selected(Case, 'c');
+export const LISTED_CASE_COLUMNS = selected(Case, 'l');
 export const ATTACHMENT_COLUMNS = selected(Attachment, 'a');
 export const DECISION_COLUMNS = selected(Decision, 'd');
 export const SEAL_COLUMNS = selected(Seal, 's');
@@ -27,9 +29,40 @@ export const sealOf = (row: Row): Seal => readRow(Seal, row);
 
 const caseColumns = columnsOf(Case);
 
+/** Writes a case, and the words by which operators find it; none of them changes. */
 export function insertCaseStatement(record: CaseRecord, mac: string): Statement {
-  return inserting('gate insert case', 'cases', { ...caseValues(record, caseColumns), mac });
+  const { environment, case_id: id, subject_ref, external_ref } = record;
+  const texts = searchText([id, subject_ref, external_ref]);
+  return withTexts(
+    'case',
+    { environment, id, texts },
+    inserting('gate insert case', 'cases', { ...caseValues(record, caseColumns), mac }),
+  );
 }
+
+/** The same statement, which also writes the words of what it is about, unless they are there. */
+export function withTexts(
+  kind: 'case' | 'subject',
+  { environment, id, texts }: { readonly environment: string; readonly id: string; readonly texts: string },
+  { text, values = [], ...statement }: Statement,
+): Statement {
+  const [first, second, third] = [1, 2, 3].map((place) => `$${values.length + place}`);
+  return {
+    ...statement,
+    text: `WITH words AS (INSERT INTO gate.texts (environment, kind, id, folded) VALUES (${first}, '${kind}', ${second}, ${third})
+                          ON CONFLICT DO NOTHING)
+           ${text}`,
+    values: [...values, environment, id, texts],
+  };
+}
+
+/** How a list finds words in them; `id` is the column of the list. */
+export const searchedTexts = (kind: 'case' | 'subject', id: string) => ({
+  byIndex: `${id} IN (SELECT t.id FROM gate.texts t WHERE t.kind = '${kind}' AND t.environment = l.environment
+    AND gate.grams(t.folded, t.environment, t.kind) @> $grams AND t.folded LIKE ALL ($patterns))`,
+  inRow: `(SELECT t.folded FROM gate.texts t
+            WHERE t.environment = l.environment AND t.kind = '${kind}' AND t.id = ${id}) LIKE ALL ($patterns)`,
+});
 
 /** Members that never change. */
 const FIXED: ReadonlySet<string> = new Set([

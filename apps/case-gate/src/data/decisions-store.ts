@@ -1,13 +1,16 @@
-import type { Database } from '@sealgate/storage';
+import { COUNT_LIMIT, tableList, type ListCondition, type TableList } from '@sealgate/paging';
+import type { Database, Sql } from '@sealgate/storage';
 import { LoggedDecision } from '../domain/gate-decision.ts';
 import { SCHEMA } from '../gate-migrations.ts';
-import type { GateDecision as Row, Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import type { GateDecision as Row, PrismaClient } from '../generated/prisma/client.ts';
 import { answerOf } from '../schemas.ts';
 
-interface DecisionFilter extends Pick<LoggedDecision, 'environment'> {
-  readonly equal: Partial<
-    Pick<LoggedDecision, 'subject_ref' | 'venue_id' | 'decision' | 'key_id'> & { readonly reason_code: string }
-  >;
+export interface DecisionFilter extends Partial<Pick<LoggedDecision, 'decision'>> {
+  readonly environment: string;
+  readonly subject_ref?: string;
+  readonly venue_id?: string;
+  readonly key_id?: string;
+  readonly reason_code?: string;
   /** Inclusive. */
   readonly from?: Date;
   /** Exclusive. */
@@ -15,11 +18,7 @@ interface DecisionFilter extends Pick<LoggedDecision, 'environment'> {
 }
 
 export interface DecisionsStore {
-  /** Newest first, after `before`. */
-  list(
-    filter: DecisionFilter,
-    page: { limit: number; before: { at: Date; id: string } | undefined },
-  ): Promise<LoggedDecision[]>;
+  readonly list: TableList<DecisionFilter, LoggedDecision, 'evaluated_at'>;
   /** All environments, by process and sequence number, after `after`. */
   inOrder(page: {
     readonly process?: string;
@@ -27,25 +26,19 @@ export interface DecisionsStore {
     readonly limit: number;
   }): Promise<LoggedDecision[]>;
   find(decisionId: string): Promise<LoggedDecision | undefined>;
+  /** How many `inOrder` has, COUNT_LIMIT at most. */
+  countInOrder(process: string | undefined): Promise<number>;
 }
 
 /**
  * Pages through the log of gate decisions. Prisma's client is loaded and connected at first use: its query compiler takes
  * 30 MiB, and only administrators need it.
  */
-export function decisionsStore(pool: Database['pool']): DecisionsStore {
+export function decisionsStore(sql: Database): DecisionsStore {
   let client: PrismaClient | undefined;
-  const prisma = async () => (client ??= await openPrisma(pool));
+  const prisma = async () => (client ??= await openPrisma(sql.pool));
   return {
-    async list({ environment, equal, from, to }, { limit, before }) {
-      const times = { ...(from === undefined ? {} : { gte: from }), ...(to === undefined ? {} : { lt: to }) };
-      const where: Prisma.GateDecisionWhereInput = { environment, ...equal, evaluated_at: times };
-      if (before !== undefined) {
-        where.OR = [{ evaluated_at: { lt: before.at } }, { evaluated_at: before.at, decision_id: { lt: before.id } }];
-      }
-      const orderBy = [{ evaluated_at: 'desc' as const }, { decision_id: 'desc' as const }];
-      return (await (await prisma()).gateDecision.findMany({ where, orderBy, take: limit })).map(decisionOf);
-    },
+    list: decisionList(sql),
     async inOrder({ process, after, limit }) {
       // Ids are `gd_<process>_<number>` and sort bytewise in chain order.
       const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
@@ -57,12 +50,63 @@ export function decisionsStore(pool: Database['pool']): DecisionsStore {
       });
       return (await found).map(decisionOf);
     },
+    async countInOrder(process) {
+      const prefix = process === undefined ? 'gd_' : `gd_${process}_`;
+      const [row] = await sql.query<{ n: number }>({
+        text: `SELECT count(*)::int AS n FROM (
+                 SELECT FROM gate.gate_decisions WHERE decision_id > $1 AND decision_id < $2 LIMIT ${COUNT_LIMIT}) d`,
+        values: [prefix, `${prefix}~`],
+      });
+      return row?.n ?? 0;
+    },
     async find(decisionId) {
       const row = await (await prisma()).gateDecision.findUnique({ where: { decision_id: decisionId } });
       return row === null ? undefined : decisionOf(row);
     },
   };
 }
+
+/** The filters that are marks of the index; see gate_decisions_by_mark. */
+const MARKS = {
+  subject_ref: 'subject',
+  venue_id: 'venue',
+  decision: 'decision',
+  reason_code: 'reason',
+  key_id: 'key',
+} as const;
+
+const COLUMNS = Object.keys(LoggedDecision.properties).map((column) =>
+  column === 'reason_codes' ? 'l.reason_code' : `l.${column}`,
+);
+
+const decisionList = (sql: Sql) =>
+  tableList(sql, {
+    from: 'gate.gate_decisions l',
+    columns: COLUMNS.join(', '),
+    id: 'l.decision_id',
+    orders: { evaluated_at: { by: 'l.evaluated_at', type: 'timestamptz' } },
+    whereOf({ environment, from, to, ...filter }: DecisionFilter) {
+      const names = Object.keys(MARKS) as (keyof typeof MARKS)[];
+      const equal = names.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]] as const]));
+      const marks = [`environment ${environment}`, ...equal.map(([name, value]) => `${MARKS[name]} ${value}`)];
+      const times: ListCondition[] = [
+        ['l.evaluated_at >= $', from],
+        ['l.evaluated_at < $', to],
+      ];
+      return {
+        conditions: [
+          ['l.environment = $', environment],
+          ...equal.map(([name, value]): ListCondition => [`l.${name} = $`, value]),
+          ...times.filter(([, value]) => value !== undefined),
+        ],
+        indexed: equal.length === 0 ? [] : [[HAS_MARKS, marks]],
+      };
+    },
+    read: decisionOf,
+  });
+
+const HAS_MARKS = `gate.decision_marks(l.environment, l.subject_ref, l.venue_id, l.decision, l.reason_code, l.key_id)
+  @> ARRAY(SELECT hashtext(mark) FROM unnest($::text[]) mark)`;
 
 async function openPrisma(pool: Database['pool']): Promise<PrismaClient> {
   const [{ PrismaPg }, { PrismaClient }] = await Promise.all([

@@ -1,4 +1,5 @@
 import type { KeyedHasher } from '@sealgate/auth';
+import { COUNT_LIMIT, searchText, tableList, type ListCondition } from '@sealgate/paging';
 import { textArray, type Sql } from '@sealgate/storage';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { notInLedger, reviewOfNew, standingOf } from '../domain/declared-losses.ts';
@@ -16,6 +17,7 @@ import {
   type UnconfirmedRecord,
 } from '../domain/eligibility-record.ts';
 import { versionIds } from '../domain/versioned-record.ts';
+import { searchedTexts, withTexts } from './case-rows.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 
 const SELECT = `SELECT e.record_version, e.status, e.document, e.changed_at, e.mac,
@@ -98,14 +100,16 @@ export async function saveEligibility(
     row.changed_at,
     row.mac,
   ];
-  await sql.query({
+  const { environment, subject_ref: id } = row;
+  const statement = {
     name: 'gate save eligibility',
     text: `INSERT INTO gate.eligibility AS e (environment, subject_ref, record_version, status, document, changed_at, mac)
            VALUES ($1, $2, $3, $4, $5, $6, $7)
            ON CONFLICT (environment, subject_ref) DO UPDATE SET record_version = EXCLUDED.record_version,
              status = EXCLUDED.status, document = EXCLUDED.document, changed_at = EXCLUDED.changed_at, mac = EXCLUDED.mac`,
     values,
-  });
+  };
+  await sql.query(withTexts('subject', { environment, id, texts: searchText([id]) }, statement));
   await sql.query({
     name: 'gate save eligibility history',
     text: `INSERT INTO gate.eligibility_history (environment, subject_ref, record_version, event, actor, document, changed_at)
@@ -141,6 +145,48 @@ export async function readUnconfirmed(
   }
 }
 
+/** How many of them there are, COUNT_LIMIT at most; a corrupt row counts. */
+export const countUnconfirmed = (sql: Sql, environment: string): Promise<number> =>
+  countRows(sql, `gate.eligibility WHERE environment = $1 AND ${UNCONFIRMED}`, [environment]);
+
+async function countRows(sql: Sql, from: string, values: readonly unknown[]): Promise<number> {
+  const text = `SELECT count(*)::int AS n FROM (SELECT FROM ${from} LIMIT ${COUNT_LIMIT}) counted`;
+  return (await sql.query<{ n: number }>({ text, values }))[0]?.n ?? 0;
+}
+
+export interface SubjectFilter {
+  readonly environment: string;
+  readonly status?: string;
+}
+
+/** A subject as its row says; `record` is undefined where the row fails its MAC. */
+export interface ListedSubject extends Omit<EligibilityRow, 'document' | 'mac'> {
+  readonly record: EligibilityRecord | undefined;
+}
+
+/** The subjects of an environment. */
+export const subjectList = (sql: Sql, macs: KeyedHasher) =>
+  tableList(sql, {
+    from: 'gate.eligibility l',
+    columns: 'l.environment, l.subject_ref, l.record_version, l.status, l.document, l.changed_at, l.mac',
+    id: 'l.subject_ref',
+    orders: {
+      subject_ref: { by: 'l.subject_ref', type: 'text' },
+      changed_at: { by: 'l.changed_at', type: 'timestamptz' },
+    },
+    searched: searchedTexts('subject', 'l.subject_ref'),
+    whereOf({ environment, status }: SubjectFilter) {
+      const conditions: ListCondition[] = [['l.environment = $', environment]];
+      const ofStatus: ListCondition[] = status === undefined ? [] : [['l.status = $', status]];
+      return { conditions: [...conditions, ...ofStatus], scope: [environment, 'subject'] };
+    },
+    read({ document, mac, changed_at, ...row }: Omit<EligibilityRow, 'changed_at'> & { readonly changed_at: Date }) {
+      const changed = changed_at.toISOString();
+      const record = recordOf({ ...row, document, mac, changed_at: changed }, macs);
+      return { ...row, changed_at: changed, record } satisfies ListedSubject;
+    },
+  });
+
 /** As in the index eligibility_unconfirmed. In canonical JSON a quote inside a string is escaped. */
 const UNCONFIRMED = `status <> 'revoked' AND strpos(document, '"unconfirmed":"') > 0`;
 
@@ -151,6 +197,9 @@ interface VersionRow {
   readonly changedAt: Date;
   readonly document: string;
 }
+
+export const countHistory = (sql: Sql, { environment, subjectRef }: Subject): Promise<number> =>
+  countRows(sql, 'gate.eligibility_history WHERE environment = $1 AND subject_ref = $2', [environment, subjectRef]);
 
 /** The versions of a record, newest first, before version `before`. */
 export async function readHistory(

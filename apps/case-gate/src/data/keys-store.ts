@@ -22,7 +22,11 @@ interface KeyParts {
  * Keys whose rows are signed: a key inserted by hand is never valid. Every change, also the end that a replaced key
  * gets, is its next version in the row and in the ledger.
  */
-export interface SignedKeys extends KeyStore<KeyGrants, RecordingSql, Key['scopes']>, Pick<SignedRows<Key>, 'remake'> {
+export interface SignedKeys
+  extends
+    KeyStore<KeyGrants, RecordingSql, Key['scopes']>,
+    Pick<SignedRows<Key>, 'remake'>,
+    Pick<ApiKeys<KeyGrants>, 'listing'> {
   /** The environment of a key; undefined where there is no such key. */
   environmentOf(id: string): Promise<string | undefined>;
 }
@@ -53,6 +57,7 @@ export function signedKeys({ keys, sql: database, macs, versions, now }: KeyPart
 
   return {
     list: keys.list,
+    listing: keys.listing,
     get: keys.get,
     /** NOT_FOUND also where the row to be replaced fails its integrity check. */
     async mint({ grants: scopes, ...terms }, sql) {

@@ -1,24 +1,21 @@
 import type { KeyedHasher } from '@sealgate/auth';
+import { searchText, type OrderColumn, tableList, type TableList } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { readRow } from '../domain/model.ts';
-import {
-  isRowAuthentic,
-  rowMac,
-  rowName,
-  rowVersion,
-  type RecordedKind,
-  type SignedRow,
-} from '../domain/signed-row.ts';
+import { isRowAuthentic, rowMac, rowName, rowVersion, type ListedKind, type SignedRow } from '../domain/signed-row.ts';
 import type { LedgerVersions } from './ledger-versions.ts';
 import type { RecordingSql, Urgency } from './ledger-writer.ts';
 
 /** The values that identify a row. */
 export type Place = readonly string[];
 
+/** The orders of a list of signed rows. */
+type SignedOrder = 'id' | 'created_at' | 'updated_at';
+
 /** Rows of one kind. Every change is the next version of a row, and a ledger record before the answer. */
 export interface SignedRows<Row> {
-  /** By id, after `after` ('' from the first). Not authenticated. */
-  list(environment: string, page: { readonly limit: number; readonly after: string }): Promise<Row[]>;
+  /** Those of an environment. Not authenticated. */
+  readonly list: TableList<{ readonly environment: string }, Row, SignedOrder>;
   /** Not authenticated. */
   find(place: Place): Promise<Row | undefined>;
   /** Undefined where the id is taken. */
@@ -36,28 +33,39 @@ export interface SignedRows<Row> {
 
 interface SignedParts {
   readonly sql: Sql;
+  /** Reads the lists. */
+  readonly look: Sql;
   readonly macs: KeyedHasher;
   readonly versions: LedgerVersions;
 }
 
 export function signedRows<Row extends SignedRow>(
-  kind: RecordedKind<Row>,
-  { sql: database, macs, versions }: SignedParts,
+  kind: ListedKind<Row>,
+  { sql: database, look, macs, versions }: SignedParts,
 ): SignedRows<Row> {
-  const { what, model, id } = kind;
+  const { what, model, id, searched } = kind;
   const table = `gate.${kind.table}`;
   const columns = Object.keys(model.properties);
   const select = `SELECT ${columns.join(', ')}`;
   const isPlace = id.map((column, at) => `${column} = $${at + 1}`).join(' AND ');
   const read = (row: Readonly<Record<string, unknown>>) => readRow(model, row);
-  const valuesOf = (row: Row, mac: string) => [...columns.map((column) => row[column] ?? null), mac];
+  const written = [...columns, 'mac', 'folded'];
+  const valuesOf = (row: Row, mac: string) => [
+    ...columns.map((column) => row[column] ?? null),
+    mac,
+    searchText(searched.map((column) => String(row[column] ?? ''))),
+  ];
+  const own = `l.${id.at(-1)}`;
+  const timed = (column: string): OrderColumn => ({ by: `l.${column}`, type: 'timestamptz' });
   const rows: SignedRows<Row> = {
-    async list(environment, { limit, after }) {
-      const own = id.at(-1);
-      const text = `${select} FROM ${table} WHERE environment = $1 AND ${own} > $2 ORDER BY ${own} LIMIT $3`;
-      const rows = await database.query<Record<string, unknown>>({ text, values: [environment, after, limit] });
-      return rows.map(read);
-    },
+    list: tableList(look, {
+      from: `${table} l`,
+      columns: columns.map((column) => `l.${column}`).join(', '),
+      id: own,
+      orders: { id: { by: own, type: 'text' }, created_at: timed('created_at'), updated_at: timed('updated_at') },
+      whereOf: ({ environment }) => ({ conditions: [['l.environment = $', environment]] }),
+      read,
+    }),
     async find(place) {
       const text = `${select} FROM ${table} WHERE ${isPlace}`;
       const [row] = await database.query<Record<string, unknown>>({ text, values: [...place] });
@@ -68,8 +76,8 @@ export function signedRows<Row extends SignedRow>(
       if (newest !== undefined && !kind.mayReturn) return undefined;
       const row = read({ ...first, record_version: (newest ?? 0) + 1 });
       const mac = rowMac(kind, row, macs);
-      const places = [...columns, 'mac'].map((_, at) => `$${at + 1}`);
-      const text = `INSERT INTO ${table} (${columns.join(', ')}, mac) VALUES (${places.join(', ')})
+      const places = written.map((_, at) => `$${at + 1}`);
+      const text = `INSERT INTO ${table} (${written.join(', ')}) VALUES (${places.join(', ')})
                     ON CONFLICT DO NOTHING RETURNING 1`;
       if ((await sql.query({ text, values: valuesOf(row, mac) })).length === 0) return undefined;
       await sql.enter(rowVersion(kind, row, mac), 'before the answer');
@@ -88,7 +96,7 @@ export function signedRows<Row extends SignedRow>(
     async save(sql, row, urgency = 'before the answer') {
       const next = read({ ...row, record_version: row.record_version + 1 });
       const mac = rowMac(kind, next, macs);
-      const changes = [...columns, 'mac'].map((column, at) => `${column} = $${at + 1}`);
+      const changes = written.map((column, at) => `${column} = $${at + 1}`);
       // The columns that identify the row stay the same.
       const isRow = id.map((column) => `${column} = $${columns.indexOf(column) + 1}`);
       const text = `UPDATE ${table} SET ${changes.join(', ')} WHERE ${isRow.join(' AND ')}`;

@@ -4,7 +4,7 @@ import { answerOf, enumOf, named, OrNull, Text, Texts, Time } from '../schemas.t
 import { CurrentDecision, storedStatus, type EligibilityRecord, type LossReview } from './eligibility-record.ts';
 import type { RecordOf } from './model.ts';
 
-const EligibilityStatus = enumOf(
+export const EligibilityStatus = enumOf(
   'EligibilityStatus',
   ['eligible', 'ineligible', 'pending', 'expired', 'unconfirmed', 'suspended', 'revoked'],
   {
@@ -71,7 +71,8 @@ const UNDECIDED = {
 
 const Shown = Type.Pick(CurrentDecision, Object.keys(UNDECIDED) as (keyof typeof UNDECIDED)[]);
 
-function statusAt(record: EligibilityRecord, nowMs: number): RecordOf<typeof EligibilityStatus> {
+/** The status of a record at a time: an approval ends without a change of its row. */
+export function statusAt(record: EligibilityRecord, nowMs: number): RecordOf<typeof EligibilityStatus> {
   const status = storedStatus(record);
   const until = record.current?.valid_until ?? null;
   return status === 'eligible' && until !== null && nowMs >= Date.parse(until) ? 'expired' : status;

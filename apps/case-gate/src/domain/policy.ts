@@ -15,7 +15,7 @@ import {
   Time,
 } from '../schemas.ts';
 import type { RecordOf } from './model.ts';
-import type { RecordedKind } from './signed-row.ts';
+import type { ListedKind } from './signed-row.ts';
 
 const ruling = { decision: Outcome, reason_codes: Type.Array(ReasonCode, { maxItems: 20 }) };
 const Ruling = named('Ruling', closedObject(ruling));
@@ -46,13 +46,14 @@ const Policy = Type.Object({
 });
 export type Policy = RecordOf<typeof Policy>;
 
-export const POLICIES: RecordedKind<Policy> = {
+export const POLICIES: ListedKind<Policy> = {
   kind: 'policy',
   what: 'policy version',
   table: 'policies',
   model: Policy,
   id: ['environment', 'policy_version'],
   recorded: ['status', 'updated_at'],
+  searched: ['policy_version'],
   // What a version decides never changes.
   mayReturn: false,
 };

@@ -37,6 +37,12 @@ export interface RecordedKind<Row> extends SignedKind<Row> {
   readonly mayReturn: boolean;
 }
 
+/** Kinds that operators list. */
+export interface ListedKind<Row> extends RecordedKind<Row> {
+  /** Columns whose words `q` of the list searches. */
+  readonly searched: readonly (string & keyof Row)[];
+}
+
 /** The MAC of a row, as `<secretId>:<base64url>`. */
 export function rowMac<Row extends SignedRow>(kind: SignedKind<Row>, row: Row, macs: KeyedHasher): string {
   return macOf(macs, partsOf(kind, row));

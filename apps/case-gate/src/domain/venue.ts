@@ -11,7 +11,7 @@ import {
   VenueId,
 } from '../schemas.ts';
 import type { RecordOf } from './model.ts';
-import type { RecordedKind } from './signed-row.ts';
+import type { ListedKind } from './signed-row.ts';
 
 /** A place to enter. */
 const Venue = Type.Object({
@@ -25,13 +25,14 @@ const Venue = Type.Object({
 });
 export type Venue = RecordOf<typeof Venue>;
 
-export const VENUES: RecordedKind<Venue> = {
+export const VENUES: ListedKind<Venue> = {
   kind: 'venue',
   what: 'venue',
   table: 'venues',
   model: Venue,
   id: ['environment', 'venue_id'],
   recorded: ['active', 'updated_at'],
+  searched: ['venue_id', 'name'],
   mayReturn: true,
 };
 

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { AuditLedgerChange } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
 import type { RecordingSql } from '../data/ledger-writer.ts';
@@ -7,6 +8,11 @@ import { DEFAULT_ENVIRONMENT, OptionalEnvironment } from '../schemas.ts';
 export const environmentQuery = { environment: OptionalEnvironment };
 /** Of a list of one environment, for `listRoute`. */
 export const ofEnvironment = { filters: environmentQuery, defaults: { environment: DEFAULT_ENVIRONMENT } };
+/** Of a list of signed rows. */
+export const signedOrders = {
+  search: true,
+  sorts: { fields: ['id', 'created_at', 'updated_at'], default: 'id' },
+} as const;
 export const EnvironmentQuery = Type.Object(environmentQuery, { additionalProperties: false });
 
 /** The environment of a request: from its body, else its query, else `live`. */
@@ -21,23 +27,6 @@ export interface AdminPorts {
   readonly cursors: CursorCodec;
   /** Runs a change and its audit event in one transaction, then waits up to a second for the ledger record. */
   readonly inSql: <Result>(work: (sql: RecordingSql) => Promise<Result>) => Promise<Result>;
-  readonly auditChange: AuditChange;
+  readonly auditChange: AuditChange & AuditLedgerChange;
   readonly now: () => number;
-}
-
-/** A position in a list ordered by time and id. */
-interface TimePosition {
-  readonly at: Date;
-  readonly id: string;
-}
-
-export function timePosition(at: string, id: string): string {
-  return `${new Date(at).toISOString()} ${id}`;
-}
-
-/** The position that a cursor holds; undefined on the first page. */
-export function timePositionOf(after: string | undefined): TimePosition | undefined {
-  if (after === undefined) return undefined;
-  const [at = '', id = ''] = after.split(' ');
-  return { at: new Date(at), id };
 }

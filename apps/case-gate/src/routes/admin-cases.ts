@@ -1,8 +1,16 @@
-import { adminBase, adminRoute, listRoute, timeFilter, type AdminCaller } from '@sealgate/admin-api';
-import { enumOf, named, type Route } from '@sealgate/http';
-import { defined } from '@sealgate/json';
+import {
+  adminBase,
+  adminRoute,
+  exportedList,
+  listRoute,
+  rowsOf,
+  timeFilter,
+  type AdminCaller,
+} from '@sealgate/admin-api';
+import { named, type Route } from '@sealgate/http';
+import type { TableList } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import type { CaseFilter, CasePage, StatusCount } from '../data/case-reads.ts';
+import type { CaseFilter, StatusCount } from '../data/case-reads.ts';
 import type { CaseFile, PackPorts } from '../domain/assessor-pack.ts';
 import { hasEnded, noCase, settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
 import {
@@ -16,15 +24,7 @@ import {
 } from '../domain/case-record.ts';
 import { CASE_STATUSES, CaseStatus } from '../domain/case-states.ts';
 import { answerOf, CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
-import {
-  EnvironmentQuery,
-  environmentOf,
-  environmentQuery,
-  ofEnvironment,
-  timePosition,
-  timePositionOf,
-  type AdminPorts,
-} from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const CaseDetail = named(
   'CaseDetail',
@@ -43,9 +43,6 @@ const filters = {
   subject_ref: Type.Optional({ ...SubjectRef, description: 'Only about this subject.' }),
   created_from: timeFilter,
   created_to: timeFilter,
-  order: Type.Optional(
-    enumOf('CaseOrder', ['newest', 'oldest'], { description: 'Which comes first; the newest by default.' }),
-  ),
 };
 
 const Counts = named(
@@ -57,9 +54,11 @@ const Counts = named(
   }),
 );
 
-export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, CaseReadPorts, Pick<PackPorts, 'readCaseFile'> {
-  readonly listCases: (filter: CaseFilter, page: CasePage) => Promise<CaseRecord[]>;
+export interface AdminCasesPorts
+  extends Pick<AdminPorts, 'cursors' | 'auditChange'>, CaseReadPorts, Pick<PackPorts, 'readCaseFile'> {
+  readonly cases: TableList<CaseFilter, CaseRecord, 'created_at' | 'updated_at'>;
   readonly countCases: (environment: string) => Promise<StatusCount[]>;
+  readonly countEvents: (caseId: string) => Promise<number>;
   readonly listEvents: (
     caseId: string,
     page: { readonly after: number; readonly limit: number },
@@ -69,26 +68,26 @@ export interface AdminCasesPorts extends Pick<AdminPorts, 'cursors'>, CaseReadPo
 export const ofCase = Type.Object({ case_id: CaseId });
 
 export function adminCaseRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
-  return [casesRoute(ports), countRoute(ports), getRoute(ports), timelineRoute(ports)];
+  return [...casesRoutes(ports), countRoute(ports), getRoute(ports), timelineRoute(ports)];
 }
 
-function casesRoute(ports: AdminCasesPorts): Route<AdminCaller> {
-  return listRoute({
+function casesRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
+  return exportedList({
     path: '/admin/v1/cases',
     operationId: 'listCases',
-    summary: 'List cases by creation time',
+    summary: 'List cases, the newest first by default',
     filters,
-    defaults: { ...ofEnvironment.defaults, order: 'newest' },
+    defaults: ofEnvironment.defaults,
+    search: true,
+    sorts: { fields: ['created_at', 'updated_at'], default: '-created_at' },
     name: 'cases',
-    boundTo: ['environment', 'status', 'subject_ref', 'created_from', 'created_to', 'order'],
-    rows({ order, limit, after, ...wanted }) {
-      const { environment, status, subject_ref: subjectRef, created_from: from, created_to: to } = wanted;
-      const filter = { environment, ...defined({ status, subjectRef, from, to }) };
-      return ports.listCases(filter, { order, limit, after: timePositionOf(after) });
-    },
-    positionOf: (row: CaseRecord) => timePosition(row.created_at, row.case_id),
+    boundTo: ['environment', 'status', 'subject_ref', 'created_from', 'created_to'],
+    ...rowsOf(
+      () => ports.cases,
+      (row: CaseRecord) => rowOf(row, ports.now()),
+    ),
     row: CaseRow,
-    rowOf: (row) => rowOf(row, ports.now()),
+    exported: { resource: 'case', of: 'environment', auditChange: ports.auditChange },
     cursors: ports.cursors,
   });
 }
@@ -112,7 +111,7 @@ function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
       const rows = await ports.countCases(environmentOf({}, query));
       const states = CASE_STATUSES.map((status) => {
         const row = rows.find((one) => one.status === status);
-        return { status, count: row?.count ?? 0, oldest_at: row?.oldestAt.toISOString() ?? null };
+        return { status, count: row?.count ?? 0, oldest_at: row?.oldestAt?.toISOString() ?? null };
       });
       return { status: 200, body: { states } satisfies Static<typeof Counts> };
     },
@@ -160,10 +159,11 @@ function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     errors: ['NOT_FOUND'],
     name: 'timeline',
     boundTo: ['environment', 'case_id'],
-    async rows({ environment, case_id: caseId, limit, after = 0 }) {
+    async holder({ environment, case_id: caseId }) {
       if ((await ports.readCase(environment, caseId)) === undefined) throw noCase();
-      return ports.listEvents(caseId, { after, limit });
     },
+    count: ({ case_id: caseId }) => ports.countEvents(caseId),
+    rows: ({ case_id: caseId, limit, after = 0 }) => ports.listEvents(caseId, { after, limit }),
     positionOf: ({ seq }: TimelineEvent) => seq,
     row: TimelineEntry,
     cursors: ports.cursors,

@@ -1,4 +1,4 @@
-import { adminRoute, keyRoutes, keyTerms, keyView, listRoute, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, exportedList, keyRoutes, keyTerms, keyView, type AdminCaller } from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
 import { closedObject, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
@@ -54,8 +54,9 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         return of.mint(context, { ...terms, ownerId, grants });
       },
     }),
-    listRoute({
+    ...exportedList({
       ...of.listing('environment'),
+      exported: { resource: 'key', of: 'environment', auditChange: ports.auditChange },
       summary: 'List live keys of an environment and those ended in the last 30 days, newest first',
       ...ofEnvironment,
     }),

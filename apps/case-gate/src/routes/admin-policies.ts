@@ -1,12 +1,12 @@
 import { AppError } from '@sealgate/errors';
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
 import type { Static } from '@sinclair/typebox';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedPolicy, rulesText } from '../domain/manage-policies.ts';
 import { NewPolicy, PolicyAnswer, PolicyChange, type Policy } from '../domain/policy.ts';
 import { answerOf, PolicyVersion } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, ofEnvironment, signedOrders, type AdminPorts } from './admin-base.ts';
 
 export interface AdminPoliciesPorts extends AdminPorts {
   readonly policies: SignedRows<Policy>;
@@ -47,14 +47,14 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
         return created(made);
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
       summary: 'List the policy versions of an environment',
       ...ofEnvironment,
+      ...signedOrders,
       boundTo: ['environment'],
-      rows: ({ environment, limit, after = '' }) => policies.list(environment, { limit, after }),
-      positionOf: ({ policy_version }: Policy) => policy_version,
-      rowOf,
+      ...rowsOf(() => policies.list, rowOf),
+      exported: { resource: 'policy', of: 'environment', auditChange },
       cursors,
     }),
     adminRoute({

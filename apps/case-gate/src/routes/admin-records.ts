@@ -1,14 +1,13 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { adminBase, adminRoute, listRoute, period, type AdminCaller } from '@sealgate/admin-api';
+import { adminBase, adminRoute, exportedList, listRoute, period, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import { named, type Route } from '@sealgate/http';
-import { defined } from '@sealgate/json';
 import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { DecisionsStore } from '../data/decisions-store.ts';
 import { LoggedDecision } from '../domain/gate-decision.ts';
 import { IdText, ReasonCode, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
-import { environmentQuery, ofEnvironment, timePosition, timePositionOf, type AdminPorts } from './admin-base.ts';
+import { environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const HeadRow = named(
   'DecisionHead',
@@ -43,7 +42,7 @@ const filters = {
   ...period,
 };
 
-export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
+export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors' | 'auditChange'> {
   readonly decisions: DecisionsStore;
   /** The embedded log. It receives the heads of decisions whichever ledger receives seals. */
   readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
@@ -52,20 +51,18 @@ export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors'> {
 }
 
 export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[] {
-  const list = listRoute({
+  const list = exportedList({
     path: '/admin/v1/decisions',
     operationId: 'listDecisions',
     summary: 'List gate decisions, newest first',
     filters,
     defaults: ofEnvironment.defaults,
+    sorts: { fields: ['evaluated_at'], default: '-evaluated_at' },
     name: 'decisions',
     boundTo: ['environment', 'subject_ref', 'venue_id', 'decision', 'from', 'to', 'reason_code', 'key_id'],
-    rows({ limit, after, environment, from, to, ...equal }) {
-      const filter = { environment, equal, ...defined({ from, to }) };
-      return ports.decisions.list(filter, { limit, before: timePositionOf(after) });
-    },
-    positionOf: (row: LoggedDecision) => timePosition(row.evaluated_at, row.decision_id),
+    ...rowsOf(() => ports.decisions.list),
     row: LoggedDecision,
+    exported: { resource: 'decision', of: 'environment', auditChange: ports.auditChange },
     cursors: ports.cursors,
   });
   const get = adminRoute({
@@ -83,7 +80,7 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       return { status: 200, body: row };
     },
   });
-  return [list, get, chainRoute(ports), headsRoute(ports)];
+  return [...list, get, chainRoute(ports), headsRoute(ports)];
 }
 
 function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
@@ -95,6 +92,7 @@ function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     filters: ofProcess,
     name: 'decision-log',
     boundTo: ['process'],
+    count: ({ process }) => ports.decisions.countInOrder(process),
     rows: (wanted) => ports.decisions.inOrder(wanted),
     positionOf: (row: LoggedDecision) => row.decision_id,
     row: LoggedDecision,

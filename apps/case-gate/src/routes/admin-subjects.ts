@@ -1,8 +1,18 @@
 import type { DocumentSigner } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, listRoute, type AdminCaller } from '@sealgate/admin-api';
+import {
+  ADMIN_BODY_MAX_BYTES,
+  adminBase,
+  adminRoute,
+  exportedList,
+  listRoute,
+  rowsOf,
+  type AdminCaller,
+} from '@sealgate/admin-api';
 import { closedObject, enumOf, lineOfText, named, type Route } from '@sealgate/http';
+import type { TableList } from '@sealgate/paging';
 import { Type } from '@sinclair/typebox';
+import type { ListedSubject, SubjectFilter } from '../data/eligibility-store.ts';
 import type { CaseTransaction, StoredEligibility } from '../domain/case-transaction.ts';
 import {
   changeSubject,
@@ -16,8 +26,8 @@ import {
   type EligibilityRecord,
   type UnconfirmedRecord,
 } from '../domain/eligibility-record.ts';
-import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
-import { SubjectRef, Text, Time } from '../schemas.ts';
+import { EligibilityAnswer, EligibilityStatus, eligibilityView, statusAt } from '../domain/eligibility-view.ts';
+import { OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const reasoned = {
@@ -65,6 +75,9 @@ export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
     work: (tx: CaseTransaction) => Promise<EligibilityRecord>,
   ) => Promise<EligibilityRecord>;
   readonly readEligibility: (environment: string, subjectRef: string) => Promise<StoredEligibility>;
+  readonly subjects: TableList<SubjectFilter, ListedSubject, 'subject_ref' | 'changed_at'>;
+  readonly countUnconfirmed: (environment: string) => Promise<number>;
+  readonly countHistory: (id: { environment: string; subjectRef: string }) => Promise<number>;
   /** Unconfirmed subjects, by subject, after `after`. */
   readonly readUnconfirmed: (
     environment: string,
@@ -78,6 +91,56 @@ export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
 }
 
 const ofSubject = Type.Object({ subject_ref: SubjectRef });
+
+const SubjectRow = named(
+  'Subject',
+  Type.Object({
+    subject_ref: Text,
+    environment: Text,
+    status: EligibilityStatus,
+    record_version: Type.Integer(),
+    changed_at: Time,
+    valid_until: OrNull(Time),
+    intact: Type.Boolean({
+      description: 'False: the row failed its integrity check, what it says is not to be trusted, and the gate denies.',
+    }),
+  }),
+);
+
+const subjectFilters = {
+  ...environmentQuery,
+  status: Type.Optional({
+    ...EligibilityStatus,
+    description: 'Only with this status. A subject whose approval has ended is still found as `eligible`.',
+  }),
+};
+
+function subjectsRoutes(ports: AdminSubjectsPorts): Route<AdminCaller>[] {
+  return exportedList({
+    path: '/admin/v1/subjects',
+    operationId: 'listSubjects',
+    summary: 'List the subjects of an environment with their eligibility',
+    description: 'As the rows say, without the review of declared losses: read one subject for what the gate decides.',
+    filters: subjectFilters,
+    defaults: ofEnvironment.defaults,
+    search: true,
+    sorts: { fields: ['subject_ref', 'changed_at'], default: 'subject_ref' },
+    name: 'subjects',
+    boundTo: ['environment', 'status'],
+    ...rowsOf(
+      () => ports.subjects,
+      ({ record, ...row }) => ({
+        ...row,
+        ...(record !== undefined && { status: statusAt(record, ports.now()) }),
+        valid_until: record?.current?.valid_until ?? null,
+        intact: record !== undefined,
+      }),
+    ),
+    row: SubjectRow,
+    exported: { resource: 'subject', of: 'environment', auditChange: ports.auditChange },
+    cursors: ports.cursors,
+  });
+}
 
 export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller>[] {
   const get = adminRoute({
@@ -106,11 +169,13 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
     errors: ['NOT_FOUND'],
     name: 'history',
     boundTo: ['environment', 'subject_ref'],
-    async rows({ environment, subject_ref: subjectRef, limit, after: before }) {
-      const found = await ports.readHistory({ environment, subjectRef }, { limit, before });
-      if (found.length === 0 && before === undefined) throw noSubject();
-      return found;
+    async count({ environment, subject_ref: subjectRef }) {
+      const counted = await ports.countHistory({ environment, subjectRef });
+      if (counted === 0) throw noSubject();
+      return counted;
     },
+    rows: ({ environment, subject_ref: subjectRef, limit, after: before }) =>
+      ports.readHistory({ environment, subjectRef }, { limit, before }),
     positionOf: ({ recordVersion }: RecordVersion) => recordVersion,
     row: VersionRow,
     rowOf: (row) => ({
@@ -124,6 +189,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
   });
   const confirming = [listUnconfirmedRoute(ports), confirmRoute(ports)];
   return [
+    ...subjectsRoutes(ports),
     get,
     history,
     ...confirming,
@@ -191,6 +257,7 @@ function listUnconfirmedRoute(ports: AdminSubjectsPorts): Route<AdminCaller> {
     page: 'A page, by subject.',
     name: 'unconfirmed',
     boundTo: ['environment'],
+    count: ({ environment }) => ports.countUnconfirmed(environment),
     rows: ({ environment, limit, after = '' }) => ports.readUnconfirmed(environment, { limit, after }),
     positionOf: (record: UnconfirmedRecord) => record.subject_ref,
     row: UnconfirmedRow,

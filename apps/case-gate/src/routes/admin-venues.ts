@@ -1,11 +1,11 @@
 import { AppError } from '@sealgate/errors';
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedRecord } from '../domain/model.ts';
 import { NewVenue, VenueAnswer, VenueChange, VENUES, type Venue } from '../domain/venue.ts';
 import { answerOf, VenueId } from '../schemas.ts';
-import { EnvironmentQuery, environmentOf, ofEnvironment, type AdminPorts } from './admin-base.ts';
+import { EnvironmentQuery, environmentOf, ofEnvironment, signedOrders, type AdminPorts } from './admin-base.ts';
 
 export interface AdminVenuesPorts extends AdminPorts {
   readonly venues: SignedRows<Venue>;
@@ -45,14 +45,14 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
         return created(venue);
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
       summary: 'List the venues of an environment by id',
       ...ofEnvironment,
+      ...signedOrders,
       boundTo: ['environment'],
-      rows: ({ environment, limit, after = '' }) => venues.list(environment, { limit, after }),
-      positionOf: ({ venue_id }: Venue) => venue_id,
-      rowOf,
+      ...rowsOf(() => venues.list, rowOf),
+      exported: { resource: 'venue', of: 'environment', auditChange },
       cursors,
     }),
     adminRoute({

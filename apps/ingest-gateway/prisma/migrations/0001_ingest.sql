@@ -3,7 +3,8 @@
 -- Rows that no reader could show are refused throughout, so that one of them hides no other: a time that is none or
 -- beyond what RFC 3339 can say, a list that is none, a place that JSON cannot say.
 
--- A deleted network keeps its row, so that its id is never reused.
+-- A deleted network keeps its row, so that its id is never reused. folded is made of the texts that `q` of the list
+-- searches, as in sources: see libs/paging. All rows are read for a word: there are some thousand at most.
 CREATE TABLE networks (
   network_id      text PRIMARY KEY COLLATE "C",
   name            text,
@@ -12,6 +13,7 @@ CREATE TABLE networks (
   burst           integer     CHECK (burst > 0),
   created_at      timestamptz NOT NULL DEFAULT now(),
   deleted_at      timestamptz,
+  folded          text        NOT NULL DEFAULT '' COLLATE "C",
   CHECK ((rate_per_second IS NULL) = (burst IS NULL)),
   CONSTRAINT networks_channels CHECK (array_ndims(channels) = 1 AND array_position(channels, NULL) IS NULL),
   CONSTRAINT networks_times CHECK (
@@ -45,6 +47,7 @@ CREATE TABLE sources (
   created_at timestamptz(3) NOT NULL,
   changed_at timestamptz(3) NOT NULL,
   deleted_at timestamptz(3),
+  folded     text           NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT sources_times CHECK (
     least(created_at, changed_at, deleted_at) >= '0001-01-01 00:00:00+00'
     AND greatest(created_at, changed_at, deleted_at) < '10000-01-01 00:00:00+00'),
@@ -106,10 +109,22 @@ CREATE INDEX events_by_network ON events (network_id, event_id);
 CREATE INDEX events_by_source ON events (key_id, event_id) WHERE starts_with(key_id, 'src_');
 -- Generated request ids contain their time, as those of events do, so they are searched among the events of the minutes
 -- after it and need no index entry: nearly every write has such an id. Only ids chosen by a sender are indexed.
-CREATE INDEX events_by_request ON events (request_id) WHERE request_id !~ '^req_[0-9a-f]{32}$';
+CREATE INDEX events_by_request ON events (request_id, event_id) WHERE request_id !~ '^req_[0-9a-f]{32}$';
+
+-- What the list filters by, as hashes: one index for every combination of filters, whose elements also say whose the row
+-- is. On Fabric each record names its channel.
+CREATE FUNCTION event_marks(
+  network_id text, key_id text, kind text, status text, channel text, more jsonb, records jsonb)
+RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY[hashtext('network ' || network_id), hashtext('key ' || key_id), hashtext('kind ' || kind),
+         hashtext('status ' || status), hashtext('channel ' || channel)]
+       || ARRAY(SELECT hashtext('channel ' || (of ->> 'channel'))
+                  FROM jsonb_array_elements(more || coalesce(records, '[]'::jsonb)) of);
+CREATE INDEX events_by_mark ON events USING gin (
+  event_marks(network_id, key_id, kind, status, channel, more, records), types) WITH (gin_pending_list_limit = 512);
 
 -- Events of requests that were written by a single transaction, which is nearly all of them. Therefore compact:
--- columns ordered without padding, and one index. All others are in events. The other members of an event follow from
+-- columns ordered without padding, and one index in their order. All others are in events. The other members of an event follow from
 -- these: event_id is the 32 digits of its text form and contains the time; channel_name is relative to the network;
 -- key_id and request_id are packed; types is a JSON array.
 CREATE TABLE writes (
@@ -132,7 +147,14 @@ CREATE TABLE writes (
 );
 -- As for events. The id of a source starts differently from that of a key: key_ and 32 digits are packed.
 CREATE INDEX writes_by_source ON writes (key_id, event_id) WHERE substr(key_id, 1, 4) = '\x7372635f';
-CREATE INDEX writes_by_request ON writes (request_id) WHERE substr(request_id, 1, 1) <> '\x00'::bytea;
+CREATE INDEX writes_by_request ON writes (request_id, event_id) WHERE substr(request_id, 1, 1) <> '\x00'::bytea;
+
+-- As for events. New entries wait in a list that is merged into the index when it is full, so a write pays little more
+-- than for their bytes.
+CREATE INDEX writes_by_mark ON writes USING gin (
+  (ARRAY[hashtext('network ' || network_id), hashtext('channel ' || network_id || '.' || channel_name),
+         hashtext('key ' || encode(key_id, 'hex'))]),
+  (types::jsonb)) WITH (gin_pending_list_limit = 256);
 
 -- A generated id, a prefix and 32 digits, is packed into a zero byte and 16 bytes; any other id, such as a sender's
 -- request id, stays text. No text starts with a zero byte.
@@ -151,6 +173,8 @@ CREATE VIEW write_events AS
          unpacked_id(w.key_id, 'key_') AS key_id, w.types::jsonb AS types,
          w.network_id || '.' || w.channel_name AS channel, w.first_index, w.record_count,
          unpacked_id(w.request_id, 'req_') AS request_id, w.stripped_fields,
+         ARRAY[hashtext('network ' || w.network_id), hashtext('channel ' || w.network_id || '.' || w.channel_name),
+               hashtext('key ' || encode(w.key_id, 'hex'))] AS marks, w.key_id AS packed_key,
          to_timestamp(('x' || encode(substr(uuid_send(w.event_id), 1, 6), 'hex'))::bit(48)::bigint / 1000.0) AS at
     FROM writes w;
 

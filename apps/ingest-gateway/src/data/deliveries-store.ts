@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { COUNT_LIMIT } from '@sealgate/paging';
 import { writeBehind, type Sql } from '@sealgate/storage';
 import { timeOfDigits, type EventStore, type IngestEvent } from '../domain/read-events.ts';
 
@@ -22,6 +23,8 @@ export interface ListedDelivery {
 export interface DeliveriesStore {
   /** Newest first, after the position `before`. */
   list(sourceId: string, page: { limit: number; before?: string | undefined }): Promise<ListedDelivery[]>;
+  /** How many rows `list` has, COUNT_LIMIT at most. */
+  count(sourceId: string): Promise<number>;
 }
 
 interface CountRow {
@@ -53,8 +56,23 @@ export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
       const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
     },
+    async count(sourceId) {
+      const [row] = await sql.query<{ n: number }>({ text: COUNT, values: [sourceId] });
+      return row?.n ?? 0;
+    },
   };
 }
+
+/** Each part by its index on the source. */
+const COUNT = `SELECT count(*)::int AS n FROM (
+    (SELECT 1 FROM ingest.events WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id ~ '^evt_[0-9a-f]{32}$'
+      LIMIT ${COUNT_LIMIT})
+    UNION ALL
+    (SELECT 1 FROM ingest.writes WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'
+      LIMIT ${COUNT_LIMIT})
+    UNION ALL
+    (SELECT 1 FROM ingest.delivery_counts WHERE source_id = $1 AND outcome <> '${CONFLICT}' LIMIT ${COUNT_LIMIT})
+    LIMIT ${COUNT_LIMIT}) counted`;
 
 interface PageOf {
   readonly sourceId: string;

@@ -1,11 +1,12 @@
 import type { Sql } from '@sealgate/storage';
 import { placesOf, readableOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
+import { countEvents, EVENT_COLUMNS, pageOfEvents, pageOfWrites, type WriteRow } from './event-pages.ts';
 import {
   digitsOf,
-  DIGITS,
   firstDigits,
   timeOfDigits,
   type EventFilter,
+  type EventPage,
   type EventStore,
   type IngestEvent,
 } from '../domain/read-events.ts';
@@ -14,11 +15,6 @@ interface ReceiptRow {
   idx: string;
   id: string;
   transaction_id: string;
-}
-
-interface WriteRow extends CommonRow {
-  channel: string;
-  first_index: string;
 }
 
 /** An event without the ids of its records. */
@@ -34,22 +30,27 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
  */
 export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => void = () => undefined): EventStore {
   const ofEvent = (row: EventRow): StoredEvent => storedOf(readableOf(row, onUnreadable));
-  /** Merges both tables, newest first. */
-  const newestOf = async (filter: EventFilter, page: Page): Promise<StoredEvent[]> => {
-    const [rows, writes] = await Promise.all([listRows(sql, filter, page), listWrites(sql, filter, page)]);
-    const newest = [...rows.map(ofEvent), ...writes.map(ofWrite)].sort((a, b) => (a.eventId < b.eventId ? 1 : -1));
-    return newest.slice(0, page.limit);
+  /** Merges both tables. */
+  const pageOf = async (filter: EventFilter, page: EventPage): Promise<StoredEvent[]> => {
+    const [rows, writes] = await Promise.all([pageOfEvents(sql, filter, page), pageOfWrites(sql, filter, page)]);
+    const turned = page.oldestFirst === true ? -1 : 1;
+    const all = [...rows.map(ofEvent), ...writes.map(ofWrite)];
+    return all.sort((a, b) => (a.eventId < b.eventId ? turned : -turned)).slice(0, page.limit);
   };
   return {
-    list: async (filter, page) => eventsOf(sql, await newestOf(filter, page)),
+    list: async (filter, page) => eventsOf(sql, await pageOf(filter, page)),
+    count: (filter) => countEvents(sql, filter),
     async recent(from, limit, isKnown) {
-      const seen = await newestOf({ from }, { limit });
+      const seen = await pageOf({ from }, { limit });
       const unknown = seen.filter((stored) => !isKnown(stored));
       return { seen, unknown: await eventsOf(sql, unknown) };
     },
     ofRequest: (requestId, from) => requestEvents(sql, requestId, from),
     async find(eventId) {
-      const [row] = await sql.query<EventRow>({ text: `${EVENTS} WHERE event_id = $1`, values: [eventId] });
+      const [row] = await sql.query<EventRow>({
+        text: `SELECT ${EVENT_COLUMNS} FROM ingest.events WHERE event_id = $1`,
+        values: [eventId],
+      });
       if (row !== undefined) return (await eventsOf(sql, [ofEvent(row)]))[0];
       const id = digitsOf(eventId);
       if (id === undefined) return undefined;
@@ -58,66 +59,6 @@ export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => 
       return write === undefined ? undefined : (await eventsOf(sql, [ofWrite(write)]))[0];
     },
   };
-}
-
-interface Page {
-  readonly limit: number;
-  readonly before?: string | undefined;
-}
-
-const EVENTS = `SELECT event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, indexes, more,
-         records, request_id, stripped_fields, at
-    FROM ingest.events`;
-
-/** The first channel of an event is a column, further ones are in `more`; on Fabric each record names its own. */
-function listRows(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<EventRow[]> {
-  const { networkId, kind, status, type, channel, eventIds, from, to } = filter;
-  return sql.query<EventRow>({
-    text: `${EVENTS}
-            WHERE ($1::text IS NULL OR network_id = $1) AND ($2::text IS NULL OR kind = $2)
-              AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR types ? $4)
-              AND ($5::text IS NULL OR channel = $5 OR more @> $6 OR records @> $6)
-              AND ($7::text[] IS NULL OR event_id = ANY ($7)) AND ($8::timestamptz IS NULL OR at >= $8)
-              AND ($9::timestamptz IS NULL OR at < $9) AND ($10::text IS NULL OR event_id < $10)
-            ORDER BY event_id DESC LIMIT $11`,
-    values: [
-      ...[networkId, kind, status, type, channel].map((value) => value ?? null),
-      JSON.stringify([{ channel }]),
-      ...[eventIds, from, to, before].map((value) => value ?? null),
-      limit,
-    ],
-  });
-}
-
-/** The newest of each network, by the index: a quiet network is not searched for among the rows of busy ones. */
-async function listWrites(sql: Sql, filter: EventFilter, { limit, before }: Page): Promise<WriteRow[]> {
-  const { type, channel, from = new Date(0) } = filter;
-  if (!mayBeWrite(filter)) return [];
-  // The name of a channel starts with its network's id.
-  const networkId = filter.networkId ?? channel?.split('.')[0];
-  const ids = filter.eventIds?.map(digitsOf).filter((digits) => digits !== undefined);
-  return sql.query<WriteRow>({
-    text: `SELECT e.* FROM ingest.networks n CROSS JOIN LATERAL (
-             SELECT * FROM ingest.write_events w
-              WHERE w.network_id = n.network_id AND w.id >= $2 AND w.id < $3 AND ($4::text IS NULL OR w.types ? $4)
-                AND ($6::text IS NULL OR w.channel = $6) ${ids === undefined ? '' : 'AND w.id = ANY ($7::uuid[])'}
-              ORDER BY w.id DESC LIMIT $5) e
-            WHERE $1::text IS NULL OR n.network_id = $1 ORDER BY e.id DESC LIMIT $5`,
-    values: [
-      ...[networkId ?? null, firstDigits(from), endOf(filter.to, before), type ?? null, limit, channel ?? null],
-      ...(ids === undefined ? [] : [ids]),
-    ],
-  });
-}
-
-/** The table of writes holds committed events only. */
-const mayBeWrite = ({ status = 'committed', kind = 'write' }: EventFilter): boolean =>
-  status === 'committed' && kind === 'write';
-
-/** The exclusive upper bound of a page, as digits of an event id. */
-function endOf(to: Date | undefined, before: string | undefined): string {
-  const ends = [before === undefined ? undefined : digitsOf(before), to === undefined ? undefined : firstDigits(to)];
-  return ends.filter((digits) => digits !== undefined).sort()[0] ?? 'f'.repeat(DIGITS);
 }
 
 function storedOf(row: EventRow): StoredEvent {
@@ -198,10 +139,12 @@ function chosenBySender(requestId: string, from: Date) {
   const first = firstDigits(from);
   return {
     text: `(SELECT e.event_id FROM ingest.events e
-             WHERE e.request_id = $1 AND e.request_id !~ '^req_[0-9a-f]{32}$' AND e.event_id >= $2 LIMIT ${MOST})
+             WHERE e.request_id = $1 AND e.request_id !~ '^req_[0-9a-f]{32}$' AND e.event_id >= $2
+             ORDER BY e.event_id DESC LIMIT ${MOST})
            UNION ALL
            (SELECT ${WRITE_ID} FROM ingest.writes w
-             WHERE w.request_id = $3 AND substr(w.request_id, 1, 1) <> '\\x00'::bytea AND w.event_id >= $4 LIMIT ${MOST})`,
+             WHERE w.request_id = $3 AND substr(w.request_id, 1, 1) <> '\\x00'::bytea AND w.event_id >= $4
+             ORDER BY w.event_id DESC LIMIT ${MOST})`,
     values: [requestId, `evt_${first}`, Buffer.from(requestId), first],
   };
 }

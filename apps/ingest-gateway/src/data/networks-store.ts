@@ -1,3 +1,4 @@
+import { searchText, tableList } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { NetworkStore } from '../domain/manage-networks.ts';
 import type { Network, NetworkChange } from '../domain/network.ts';
@@ -17,10 +18,10 @@ export async function holdNetwork(sql: Sql, networkId: string): Promise<boolean>
  * Networks in PostgreSQL. A deleted network keeps its row, so its id is never assigned again. Prisma's client is loaded
  * by the first call: its query compiler takes 30 MiB, and only administrators need it.
  */
-export function networksStore(pool: Database['pool']): NetworkStore {
+export function networksStore(sql: Database, look: Sql = sql): NetworkStore {
   let opened: Promise<PrismaClient> | undefined;
   const openPrisma = () => {
-    opened ??= loadPrisma(pool).catch((error: unknown) => {
+    opened ??= loadPrisma(sql.pool).catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
@@ -28,7 +29,7 @@ export function networksStore(pool: Database['pool']): NetworkStore {
   };
   return {
     async insert({ networkId, name, channels, limits }, also) {
-      const data = { networkId, name, channels, ...limitColumns(limits) };
+      const data = { networkId, name, channels, ...limitColumns(limits), folded: searchText([networkId, name]) };
       const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const [row] = await transaction.network.createManyAndReturn({ data, skipDuplicates: true });
@@ -42,20 +43,24 @@ export function networksStore(pool: Database['pool']): NetworkStore {
       const row = await prisma.network.findUnique({ where: { networkId, deletedAt: null } });
       return row === null ? undefined : networkOf(row);
     },
-    async list({ limit, after }) {
-      const prisma = await openPrisma();
-      const rows = await prisma.network.findMany({
-        where: { deletedAt: null, networkId: { gt: after } },
-        orderBy: { networkId: 'asc' },
-        take: limit,
-      });
-      return rows.map(networkOf);
-    },
+    list: tableList(look, {
+      from: 'ingest.networks l',
+      columns: `l.network_id AS "networkId", l.name, l.channels, l.rate_per_second AS "ratePerSecond", l.burst,
+        l.created_at AS "createdAt"`,
+      id: 'l.network_id',
+      orders: {
+        networkId: { by: 'l.network_id', type: 'text' },
+        name: { by: 'left(l.name, 40) COLLATE "C"', type: 'text', nullable: true },
+        createdAt: { by: 'l.created_at', type: 'timestamptz' },
+      },
+      whereOf: () => ({ conditions: [['l.deleted_at IS NULL AND $', true]] }),
+      read: networkOf,
+    }),
     async update(networkId, change, also) {
       const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const where = { networkId, deletedAt: null };
-        const [row] = await transaction.network.updateManyAndReturn({ where, data: columnsOf(change) });
+        const [row] = await transaction.network.updateManyAndReturn({ where, data: columnsOf(networkId, change) });
         if (row === undefined) return undefined;
         await also(sqlOf(transaction));
         return networkOf(row);
@@ -95,9 +100,9 @@ function sqlOf(transaction: Prisma.TransactionClient): Sql {
   return { query: ({ text, values = [] }) => transaction.$queryRawUnsafe(text, ...values) };
 }
 
-function columnsOf({ name, channels, limits }: NetworkChange) {
+function columnsOf(networkId: string, { name, channels, limits }: NetworkChange) {
   return {
-    ...(name === undefined ? {} : { name }),
+    ...(name === undefined ? {} : { name, folded: searchText([networkId, name]) }),
     ...(channels === undefined ? {} : { channels }),
     ...(limits === undefined ? {} : limitColumns(limits)),
   };
@@ -107,7 +112,7 @@ function limitColumns(limits: Limits | null) {
   return { ratePerSecond: limits?.ratePerSecond ?? null, burst: limits?.burst ?? null };
 }
 
-function networkOf(row: NetworkRow): Network {
+function networkOf(row: Omit<NetworkRow, 'deletedAt' | 'folded'>): Network {
   const { networkId, name, channels, ratePerSecond, burst, createdAt } = row;
   const limits = ratePerSecond === null || burst === null ? null : { ratePerSecond, burst };
   return { networkId, name, channels, limits, createdAt: createdAt.toISOString() };

@@ -1,3 +1,4 @@
+import type { ListPosition } from '@sealgate/paging';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomPool, ServerSecrets, timeOrderedIds } from '@sealgate/auth';
 import type { Refusal } from '../domain/refusals.ts';
@@ -31,7 +32,18 @@ const newWriter = () =>
       throw error;
     },
   });
-const storeAt = () => refusedStore({ sql, box, now: () => nowMs });
+const storeAt = () => {
+  const store = refusedStore({ sql, box, now: () => nowMs });
+  const sorting = { field: 'at', descending: true } as const;
+  /** A page of a source, newest first. */
+  const list = async (sourceId: string, filter: object, { limit, before }: { limit: number; before?: string }) => {
+    const after: ListPosition | undefined = before === undefined ? undefined : [before, before];
+    const wanted = { sourceId, ...filter };
+    const counted = await store.list.count(wanted);
+    return (await store.list.rows({ ...wanted, sorting, limit, after, counted })).map(({ row }) => row);
+  };
+  return { ...store, list };
+};
 const refusal = (more: Partial<Refusal> = {}): Refusal => ({
   sourceId: 'src_a',
   code: 'INVALID_JSON',

@@ -1,5 +1,6 @@
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import { AppError, type ErrorCode } from '@sealgate/errors';
+import { tableList, type ListCondition } from '@sealgate/paging';
 import { writeBehind, type Database, type Sql, type Statement } from '@sealgate/storage';
 import { CONFLICT } from './deliveries-store.ts';
 import { packed, packedBytes, unpacked } from './packed-delivery.ts';
@@ -19,6 +20,8 @@ export interface ListedRefusal extends Omit<Refusal, 'atMs'> {
 interface RefusalFilter {
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
+  readonly deliveryId?: string | undefined;
+  readonly requestId?: string | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
@@ -59,25 +62,39 @@ const SELECT = `SELECT r.*, k.keep_until FROM ingest.refused_deliveries r
 export type RefusedStore = ReturnType<typeof refusedStore>;
 
 /** Refused deliveries in PostgreSQL. */
-export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now: () => number }) {
+export function refusedStore({
+  sql,
+  look = sql,
+  box,
+  now,
+}: {
+  readonly sql: Sql;
+  /** Reads lists and counts. */
+  readonly look?: Sql;
+  readonly box: SecretBox;
+  readonly now: () => number;
+}) {
   return {
-    /** Newest first, after the id `before`. */
-    async list(
-      sourceId: string,
-      { code, reason, from, to }: RefusalFilter,
-      { limit, before }: { limit: number; before?: string | undefined },
-    ): Promise<ListedRefusal[]> {
-      const rows = await sql.query<RefusedRow>({
-        text: `${SELECT} AND ($3::text IS NULL OR r.refused_id < $3) AND ($4::text IS NULL OR r.code = $4)
-                 AND ($5::text IS NULL OR r.reason = $5) AND r.at >= $6 AND r.at < $7
-               ORDER BY r.refused_id DESC LIMIT $8`,
-        values: [
-          ...[sourceId, new Date(now()), before ?? null, code ?? null, reason ?? null],
-          ...[from ?? '-infinity', to ?? 'infinity', limit],
-        ],
-      });
-      return rows.map(refusalOf);
-    },
+    list: tableList(look, {
+      // At most KEPT rows of a source, which are all read.
+      from: 'ingest.refused_deliveries l LEFT JOIN ingest.kept_deliveries k ON k.refused_id = l.refused_id',
+      columns: 'l.*, k.keep_until',
+      id: 'l.refused_id',
+      orders: { at: { by: 'l.refused_id', type: 'text' } },
+      whereOf({ sourceId, code, reason, deliveryId, requestId, from, to }: RefusalFilter & { sourceId: string }) {
+        const given: ListCondition[] = [
+          ['l.code = $', code],
+          ['l.reason = $', reason],
+          ['l.delivery_id = $', deliveryId],
+          ['l.request_id = $', requestId],
+          ['l.at >= $', from],
+          ['l.at < $', to],
+        ];
+        return { conditions: [['l.source_id = $', sourceId], ...given.filter(([, value]) => value !== undefined)] };
+      },
+      read: ({ keep_until, ...row }: RefusedRow) =>
+        refusalOf({ ...row, keep_until: keep_until !== null && keep_until.getTime() > now() ? keep_until : null }),
+    }),
     async find(sourceId: string, refusedId: string): Promise<ListedRefusal | undefined> {
       const text = `${SELECT} AND r.refused_id = $3`;
       const [row] = await sql.query<RefusedRow>({ text, values: [sourceId, new Date(now()), refusedId] });
@@ -113,7 +130,7 @@ export function refusedStore({ sql, box, now }: { sql: Sql; box: SecretBox; now:
     },
     /** By code and reason, in whole minutes. */
     async counts(sourceId: string, { from, to }: Pick<RefusalFilter, 'from' | 'to'>): Promise<RefusalCount[]> {
-      const rows = await sql.query<{ code: string; reason: string | null; n: string; at: Date; skew: string | null }>({
+      const rows = await look.query<{ code: string; reason: string | null; n: string; at: Date; skew: string | null }>({
         text: `SELECT code, reason, sum(deliveries) AS n, max(last_at) AS at,
                       (array_agg(skew_seconds ORDER BY last_at DESC))[1] AS skew
                  FROM ingest.delivery_counts

@@ -1,5 +1,6 @@
 import { SealedTextError, type SecretBox } from '@sealgate/auth';
 import type { SecretUse } from '@sealgate/audit';
+import { searchText, tableList } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import { MAX_SOURCES, type SourceStore } from '../domain/manage-sources.ts';
 import type { KeptSecret, Source } from '../domain/source.ts';
@@ -12,11 +13,13 @@ interface SourceRow extends Pick<Source, 'name' | 'scheme' | 'settings' | 'secre
   changed_at: Date;
 }
 
-const SELECT = `SELECT source_id, network_id, name, scheme, settings, secrets, enabled, created_at, changed_at
-  FROM ingest.sources WHERE deleted_at IS NULL`;
+const SOURCE_COLUMNS = [
+  ...['source_id', 'network_id', 'name', 'scheme', 'settings', 'secrets', 'enabled', 'created_at', 'changed_at'],
+];
+const SELECT = `SELECT ${SOURCE_COLUMNS.join(', ')} FROM ingest.sources WHERE deleted_at IS NULL`;
 
 /** Sources in PostgreSQL. */
-export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): SourceStore {
+export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>, look: Sql = sql): SourceStore {
   return {
     insert: (source, also) =>
       sql.transaction(async (transaction) => {
@@ -25,11 +28,11 @@ export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): Sour
         if ((await countLiveSources(transaction, source.networkId)) >= MAX_SOURCES) return 'limit reached';
         const { sourceId, networkId, name, scheme, settings, secrets, enabled, createdAt, changedAt } = source;
         await transaction.query({
-          text: `INSERT INTO ingest.sources (source_id, network_id, name, scheme, settings, secrets, enabled, created_at, changed_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          text: `INSERT INTO ingest.sources (source_id, network_id, name, scheme, settings, secrets, enabled, created_at, changed_at, folded)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
           values: [
             ...[sourceId, networkId, name, scheme, JSON.stringify(settings), JSON.stringify(secrets)],
-            ...[enabled, createdAt, changedAt],
+            ...[enabled, createdAt, changedAt, searchText([sourceId, name])],
           ],
         });
         await also(transaction);
@@ -39,13 +42,20 @@ export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): Sour
       const [row] = await sql.query<SourceRow>(oneOf(networkId, sourceId));
       return row === undefined ? undefined : sourceOf(row);
     },
-    async list(networkId, { limit, after }) {
-      const text = `${SELECT} AND network_id = $1
-         AND ($2::text IS NULL OR (created_at, source_id) < (SELECT created_at, source_id FROM ingest.sources WHERE source_id = $2))
-       ORDER BY created_at DESC, source_id DESC LIMIT $3`;
-      const rows = await sql.query<SourceRow>({ text, values: [networkId, after ?? null, limit] });
-      return rows.map(sourceOf);
-    },
+    list: tableList(look, {
+      from: 'ingest.sources l',
+      columns: SOURCE_COLUMNS.map((column) => `l.${column}`).join(', '),
+      id: 'l.source_id',
+      orders: {
+        createdAt: { by: 'l.created_at', type: 'timestamptz' },
+        changedAt: { by: 'l.changed_at', type: 'timestamptz' },
+        name: { by: 'left(l.name, 40) COLLATE "C"', type: 'text' },
+      },
+      whereOf: ({ networkId }: { readonly networkId: string }) => ({
+        conditions: [['l.deleted_at IS NULL AND l.network_id = $', networkId]],
+      }),
+      read: sourceOf,
+    }),
     update: (networkId, sourceId, { change, also }) =>
       sql.transaction(async (transaction) => {
         const statement = oneOf(networkId, sourceId);
@@ -53,10 +63,11 @@ export function sourcesStore(sql: Pick<Database, 'query' | 'transaction'>): Sour
         if (row === undefined) return undefined;
         const changed = change(sourceOf(row));
         const { name, settings, secrets, enabled, changedAt } = changed;
+        const folded = searchText([sourceId, name]);
         await transaction.query({
-          text: `UPDATE ingest.sources SET name = $2, settings = $3, secrets = $4, enabled = $5, changed_at = $6
-                  WHERE source_id = $1`,
-          values: [sourceId, name, JSON.stringify(settings), JSON.stringify(secrets), enabled, changedAt],
+          text: `UPDATE ingest.sources SET name = $2, settings = $3, secrets = $4, enabled = $5, changed_at = $6,
+                         folded = $7 WHERE source_id = $1`,
+          values: [sourceId, name, JSON.stringify(settings), JSON.stringify(secrets), enabled, changedAt, folded],
         });
         await also(transaction);
         return changed;

@@ -12,7 +12,7 @@ function portsOf(known: Record<string, Network> = {}) {
       return { ...network, createdAt };
     },
     find: async (networkId) => known[networkId],
-    list: async () => [],
+    list: { count: async () => 0, rows: async () => [] },
     async update(networkId) {
       done.push(`update ${networkId}`);
       return known[networkId];

@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import type { TableList } from '@sealgate/paging';
 import type { Network, NetworkChange } from './network.ts';
 
 /** The transaction of a change. */
@@ -19,8 +20,7 @@ export interface NetworkStore {
   /** Undefined where the id was used before, by a deleted network too. */
   insert(network: Omit<Network, 'createdAt'>, also: Also): Promise<Network | undefined>;
   find(networkId: string): Promise<Network | undefined>;
-  /** By id, after `after` ('' from the start). */
-  list(page: { limit: number; after: string }): Promise<Network[]>;
+  readonly list: TableList<object, Network, 'networkId' | 'name' | 'createdAt'>;
   update(networkId: string, change: NetworkChange, also: Also): Promise<Network | undefined>;
   /** `isInUse` runs while keys and sources of the network cannot be created; a network in use is not deleted. */
   delete(networkId: string, at: Date, steps: DeletionSteps): Promise<'deleted' | 'already' | 'missing' | 'in use'>;

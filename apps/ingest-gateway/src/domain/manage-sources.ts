@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError, type Fault } from '@sealgate/errors';
+import type { TableList } from '@sealgate/paging';
 import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
 import { keyKindOf } from './schemes/signature.ts';
@@ -20,8 +21,7 @@ export interface SourceStore {
   /** `limit reached` where the network has MAX_SOURCES; `missing` where the network does not exist. */
   insert(source: Source, also: Also): Promise<'made' | 'missing' | 'limit reached'>;
   find(networkId: string, sourceId: string): Promise<Source | undefined>;
-  /** Newest first, after `after`. */
-  list(networkId: string, page: { limit: number; after?: string | undefined }): Promise<Source[]>;
+  readonly list: TableList<{ readonly networkId: string }, Source, 'createdAt' | 'changedAt' | 'name'>;
   /** `change` receives the locked row. Undefined where there is none. */
   update(
     networkId: string,

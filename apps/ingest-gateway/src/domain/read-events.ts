@@ -24,6 +24,8 @@ interface RecentEvents {
 
 export interface EventFilter {
   readonly networkId?: string;
+  /** Of a key, or of a source. */
+  readonly keyId?: string;
   readonly type?: string;
   readonly status?: IngestEvent['status'];
   readonly kind?: IngestEvent['kind'];
@@ -37,9 +39,20 @@ export interface EventFilter {
   readonly to?: Date;
 }
 
+export interface EventPage {
+  readonly limit: number;
+  /** The last event of the previous page. */
+  readonly after?: string | undefined;
+  readonly oldestFirst?: boolean;
+  /** What `count` has just answered; without it there are taken to be too many to count. */
+  readonly counted?: number | undefined;
+}
+
 export interface EventStore {
-  /** Newest first, after the event `before`. */
-  list(filter: EventFilter, page: { limit: number; before?: string | undefined }): Promise<IngestEvent[]>;
+  /** Newest first by default. */
+  list(filter: EventFilter, page: EventPage): Promise<IngestEvent[]>;
+  /** How many events pass, COUNT_LIMIT at most. */
+  count(filter: EventFilter): Promise<number>;
   find(eventId: string): Promise<IngestEvent | undefined>;
   /** The ids of the events of a request, from a moment on; at most a few hundred. See `requestEvents`. */
   ofRequest(requestId: string, from: Date): Promise<string[]>;

@@ -156,7 +156,7 @@ const ports = (source?: Source) => ({
   sources: {
     insert: async () => 'made' as const,
     find: async () => source,
-    list: async () => [],
+    list: { count: async () => 0, rows: async () => [] },
     update: async (_network: string, _id: string, { change }: { change: (source: Source) => Source }) =>
       source === undefined ? undefined : change(source),
     delete: async () => 'missing' as const,

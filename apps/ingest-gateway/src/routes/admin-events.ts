@@ -1,9 +1,16 @@
 import { AppError } from '@sealgate/errors';
-import { adminBase, adminRoute, listRoute, period, type AdminCaller } from '@sealgate/admin-api';
+import {
+  adminBase,
+  adminRoute,
+  exportedList,
+  period,
+  type AdminCaller,
+  type AuditLedgerChange,
+} from '@sealgate/admin-api';
 import { enumOf, eventStream, lineOfText, named, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import type { EventStore, IngestEvent } from '../domain/read-events.ts';
+import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { EventTail } from '../domain/event-tail.ts';
 import { AssetType, IdText, Text, Time } from '../schemas.ts';
 
@@ -39,6 +46,7 @@ const filters = {
 const listFilters = {
   ...filters,
   ...period,
+  keyId: Type.Optional({ ...IdText, description: 'Only of this key, or of the source with this id.' }),
   requestId: Type.Optional({
     ...lineOfText({ min: 1, max: 128 }),
     description:
@@ -65,7 +73,10 @@ const MOST_WAITING_BYTES = 1_048_576;
 /** A stream ends after this time, so that a client that comes back is authenticated again. */
 const TAIL_FOR_MS = 600_000;
 
+type Asked = EventFilter & { readonly requestId?: string };
+
 export interface AdminEventsPorts {
+  readonly auditChange: AuditLedgerChange;
   readonly events: EventStore;
   readonly tail: EventTail;
   readonly cursors: CursorCodec;
@@ -75,21 +86,27 @@ export interface AdminEventsPorts {
 
 export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] {
   const { events, cursors, now } = ports;
-  const list = listRoute({
+  const filterOf = async ({ requestId, ...filter }: Asked): Promise<EventFilter> => {
+    if (requestId === undefined) return filter;
+    return { ...filter, eventIds: await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS)) };
+  };
+  const list = exportedList({
     path: '/admin/v1/events',
     operationId: 'listEvents',
     summary: 'List events, newest first',
     filters: listFilters,
+    sorts: { fields: ['at'], default: '-at' },
     name: 'events',
-    boundTo: ['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId'],
-    async rows({ requestId, limit, after: before, ...filter }) {
-      if (requestId === undefined) return events.list(filter, { limit, before });
-      const eventIds = await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS));
-      return events.list({ ...filter, eventIds }, { limit, before });
+    boundTo: ['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId', 'keyId'],
+    count: async ({ search: _, sorting: __, ...asked }) => events.count(await filterOf(asked)),
+    async rows({ search: _, sorting, limit, after, counted, ...asked }) {
+      const page = { limit, after, counted, oldestFirst: !sorting.descending };
+      return events.list(await filterOf(asked), page);
     },
     positionOf: ({ eventId }: IngestEvent) => eventId,
     row: EventRow,
     rowOf,
+    exported: { resource: 'event', of: 'networkId', auditChange: ports.auditChange },
     cursors,
   });
   const get = adminRoute({
@@ -107,7 +124,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
       return { status: 200, body: rowOf(event) };
     },
   });
-  return [list, tailRoute(ports), get];
+  return [...list, tailRoute(ports), get];
 }
 
 function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {

@@ -1,6 +1,15 @@
-import { adminRoute, keyRoutes, keyTerms, keyView, listRoute, type AdminCaller } from '@sealgate/admin-api';
+import {
+  adminRoute,
+  exportedList,
+  keyRoutes,
+  keyTerms,
+  keyView,
+  type AdminCaller,
+  type AuditLedgerChange,
+} from '@sealgate/admin-api';
 import type { AuditChange } from '@sealgate/audit';
-import type { KeyStore, NewApiKey } from '@sealgate/auth';
+import type { ApiKeys } from '@sealgate/api-keys';
+import type { NewApiKey } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { closedObject, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
@@ -22,11 +31,11 @@ export interface AdminKeysPorts {
   readonly networks: NetworkStore;
   /** Whether the network exists; if so, locks its row until the transaction ends. */
   readonly holdNetwork: (sql: Sql, networkId: string) => Promise<boolean>;
-  readonly keys: KeyStore<KeyGrants, Sql>;
+  readonly keys: ApiKeys<KeyGrants>;
   readonly cursors: CursorCodec;
   /** A key and its audit event are written in one transaction. */
   readonly inTransaction: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result>;
-  readonly auditChange: AuditChange;
+  readonly auditChange: AuditChange & AuditLedgerChange;
   readonly now: () => number;
   readonly maxBatchRecords: number;
 }
@@ -65,8 +74,9 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
         return of.mint(context, { ...terms, ownerId: context.params.networkId, grants: { record, ...grants } });
       },
     }),
-    listRoute({
+    ...exportedList({
       ...of.listing('networkId'),
+      exported: { resource: 'key', of: 'networkId', auditChange: auditChange },
       summary: 'List live keys and those ended in the last 30 days, newest first',
       holder: ({ networkId }) => findNetwork(networks, networkId),
     }),

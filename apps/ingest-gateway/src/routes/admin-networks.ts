@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import {
+  adminRoute,
+  exportedList,
+  resourceRoutes,
+  rowAnswers,
+  rowsOf,
+  type AdminCaller,
+  type AuditLedgerChange,
+} from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
 import type { Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
@@ -17,7 +25,7 @@ import { IdText, type Limits } from '../schemas.ts';
 
 export interface AdminNetworksPorts extends NetworkPorts {
   readonly cursors: CursorCodec;
-  readonly auditChange: AuditChange;
+  readonly auditChange: AuditChange & AuditLedgerChange;
   /** Of networks without limits of their own. */
   readonly defaultLimits: Limits;
   readonly maxBatchRecords: number;
@@ -55,13 +63,14 @@ export function adminNetworkRoutes(ports: AdminNetworksPorts): Route<AdminCaller
         return created(await createNetwork(ports, { networkId, name, channels, limits }, also));
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
       summary: 'List networks by id',
       boundTo: [],
-      rows: ({ limit, after = '' }) => networks.list({ limit, after }),
-      positionOf: ({ networkId }: Network) => networkId,
-      rowOf,
+      search: true,
+      sorts: { fields: ['networkId', 'name', 'createdAt'], default: 'networkId' },
+      ...rowsOf(() => networks.list, rowOf),
+      exported: { resource: 'network', auditChange: ports.auditChange },
       cursors,
     }),
     adminRoute({

@@ -4,7 +4,8 @@ import {
   ADMIN_BODY_MAX_BYTES,
   adminBase,
   adminRoute,
-  listRoute,
+  exportedList,
+  rowsOf,
   period,
   periodText,
   type AdminCaller,
@@ -97,7 +98,7 @@ const base = { ...adminBase, tags: ['sources'] } as const;
 
 export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>[] {
   const { refused, cursors } = ports;
-  const list = listRoute({
+  const list = exportedList({
     tags: base.tags,
     path: PATH,
     operationId: 'listRefusedDeliveries',
@@ -112,16 +113,24 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
         description: 'Only with this problem code, such as PAYLOAD_TOO_LARGE.',
       }),
       reason: Type.Optional(Reason),
+      deliveryId: Type.Optional({
+        ...lineOfText({ min: 1, max: 512 }),
+        description: 'Only with this delivery id of the sender.',
+      }),
+      requestId: Type.Optional({
+        ...lineOfText({ min: 1, max: 128 }),
+        description: 'Only with this X-Request-Id of its answer.',
+      }),
       ...period,
     },
     errors: ['NOT_FOUND'],
     name: 'refused',
-    boundTo: ['sourceId', 'code', 'reason', 'from', 'to'],
+    boundTo: ['sourceId', 'code', 'reason', 'deliveryId', 'requestId', 'from', 'to'],
     holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
-    rows: ({ sourceId, limit, after: before, ...filter }) => refused.list(sourceId, filter, { limit, before }),
-    positionOf: ({ refusedId }: ListedRefusal) => refusedId,
+    sorts: { fields: ['at'], default: '-at' },
+    ...rowsOf(() => refused.list, rowOf),
     row: RefusedRow,
-    rowOf,
+    exported: { resource: 'source', of: 'sourceId', auditChange: ports.auditChange },
     cursors,
   });
   const counts = adminRoute({
@@ -192,7 +201,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
       }
     },
   });
-  return [list, counts, process];
+  return [...list, counts, process];
 }
 
 function timesOf({ from, to }: { readonly from?: string; readonly to?: string }) {

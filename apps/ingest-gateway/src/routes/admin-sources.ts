@@ -1,8 +1,9 @@
 import {
   adminRoute,
-  listRoute,
+  exportedList,
   resourceRoutes,
   rowAnswers,
+  rowsOf,
   type AdminCaller,
   type AuditLedgerChange,
 } from '@sealgate/admin-api';
@@ -162,15 +163,16 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
   const { cursors } = ports;
   const rowOf = (source: Source) => sourceRowOf(source, ports.publicUrl);
   const { found } = rowAnswers(rowOf);
-  const list = listRoute({
+  const list = exportedList({
     ...listing,
     tags,
     summary: 'List the sources of a network, newest first',
     boundTo: ['networkId'],
+    search: true,
+    sorts: { fields: ['createdAt', 'changedAt', 'name'], default: '-createdAt' },
     holder: ({ networkId }) => findNetwork(ports.networks, networkId),
-    rows: ({ networkId, ...page }) => ports.sources.list(networkId, page),
-    positionOf: ({ sourceId }: Source) => sourceId,
-    rowOf,
+    ...rowsOf(() => ports.sources.list, rowOf),
+    exported: { resource: 'source', of: 'networkId', auditChange: ports.auditChange },
     cursors,
   });
   const get = adminRoute({
@@ -179,7 +181,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     summary: 'Read a source, without its secrets',
     handler: async ({ params }) => found(await findSource(ports, params.networkId, params.sourceId)),
   });
-  const deliveries = listRoute({
+  const deliveries = exportedList({
     tags,
     path: `${reading.path}/deliveries`,
     params: reading.params,
@@ -188,13 +190,15 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     name: 'deliveries',
     boundTo: ['sourceId'],
     holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
+    count: ({ sourceId }) => ports.deliveries.count(sourceId),
     rows: ({ sourceId, limit, after: before }) => ports.deliveries.list(sourceId, { limit, before }),
+    exported: { resource: 'source', of: 'sourceId', auditChange: ports.auditChange },
     positionOf: ({ position }: ListedDelivery) => position,
     row: DeliveryRow,
     rowOf: deliveryRow,
     cursors,
   });
-  return [list, get, deliveries];
+  return [...list, get, ...deliveries];
 }
 
 function deliveryRow({ position: _, ...row }: ListedDelivery): Static<typeof DeliveryRow> {

@@ -63,8 +63,8 @@ export async function openTestEvents() {
     /** The ledger as another process sees it: with its own queue. */
     openLedger: (more: Partial<EmbeddedLedgerOptions> = {}) =>
       embeddedLedger({ sql, origin: 'ledger.test', appendFunctions: APPEND_FUNCTIONS, now, ...more }),
-    list: async (filter: EventFilter = {}, limit = 50, before?: string) =>
-      (await events.list(filter, { limit, ...(before === undefined ? {} : { before }) })).map(({ eventId }) => eventId),
+    list: async (filter: EventFilter = {}, limit = 50, after?: string) =>
+      (await events.list(filter, { limit, after })).map(({ eventId }) => eventId),
     rowsIn: async (table: string) => (await sql.query({ text: `SELECT 1 FROM ingest.${table}` })).length,
     async close() {
       await sql.close();

@@ -8,11 +8,11 @@ import {
   rotationTerms,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import type { KeyPosition, KeyStore } from '@sealgate/auth';
+import type { ApiKeys } from '@sealgate/api-keys';
+import type { KeyPosition } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import { closedObject, listQuery, orNull, routeFor, type Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
-import type { Sql } from '@sealgate/storage';
 import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
 import { adminEntry, findPerson, type AdminContext, type PeoplePorts } from '../domain/manage-orgs.ts';
@@ -42,7 +42,7 @@ const view = keyView<NoGrants>({
 });
 
 export interface KeysPorts {
-  readonly keys: KeyStore<NoGrants, Sql>;
+  readonly keys: ApiKeys<NoGrants>;
   readonly cursors: CursorCodec;
   readonly runAudited: RunAudited;
   readonly now: () => number;

@@ -117,6 +117,11 @@ const subjects: GroupRows = {
   summary: 'Subjects: their eligibility, suspension and revocation.',
   surfaces,
   commands: {
+    list: {
+      operation: 'listSubjects',
+      columns: 'SUBJECT subject_ref, STATUS status, VERSION record_version, CHANGED changed_at, INTACT intact',
+      none: 'There are no subjects.',
+    },
     'get <subjectRef>': { operation: 'getSubject' },
     'history <subjectRef>': {
       operation: 'listSubjectHistory',

@@ -39,6 +39,45 @@ zürich-1  -         main, returns  1000       2000   2030-01-02T03:04:05.678Z
   });
 });
 
+describe('a list that is searched and sorted', () => {
+  it('sends words and order, and tells on standard error how many there are', async () => {
+    api.answer(() => ({ body: { items: [row('acme')], nextCursor: 'next', total: '10000+' } }));
+    const { code, out, err } = await run("networks list --search 'acme ltd' --sort -name --limit 1");
+    expect(sent()[0]?.[1]).toBe('/admin/v1/networks?q=acme+ltd&sort=-name&limit=1');
+    expect(code).toBe(0);
+    expect(out).not.toContain('10000');
+    expect(err).toBe('1 of 10000+\nThere is more: add --all, or --cursor next\n');
+  });
+
+  it('prints JSON as it came', async () => {
+    const body = { items: [row('acme')], nextCursor: null, total: 1 };
+    api.answer(() => ({ body }));
+    const { out, err } = await run('networks list --json');
+    expect([JSON.parse(out), err]).toEqual([body, '1 of 1\n']);
+  });
+
+  it('prints the export as CSV, with words and order', async () => {
+    api.answer(() => ({ body: 'networkId,name\r\nacme,\r\n' }));
+    const { code, out } = await run('networks list --csv --search acme --sort createdAt');
+    expect(sent()[0]?.[1]).toBe('/admin/v1/networks/export?q=acme&sort=createdAt&format=csv');
+    expect([code, out]).toEqual([0, 'networkId,name\r\nacme,\r\n']);
+  });
+
+  it('explains a refused export, and one that breaks off', async () => {
+    const problem = { code: 'FORBIDDEN', title: 'Not allowed', status: 403, detail: 'For operators.' };
+    api.answer(() => ({ status: 403, body: problem }));
+    expect(await run('networks list --csv')).toMatchObject({ out: '', err: expect.stringContaining('FORBIDDEN') });
+    api.answer(() => 'cut');
+    const cut = await run('networks list --csv');
+    expect([cut.code === 0, cut.out]).toEqual([false, '']);
+  });
+
+  it.each(['--all', '--limit 5', '--cursor x', '--json'])('has no --csv with %s', async (other) => {
+    expect((await run(`networks list --csv ${other}`)).code).toBe(2);
+    expect(sent()).toEqual([]);
+  });
+});
+
 describe('networks create', () => {
   it('sends exactly the given options', async () => {
     const { code, out } = await run('networks create acme');

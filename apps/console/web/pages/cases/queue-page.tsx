@@ -17,8 +17,8 @@ const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'with
 /** Cases by state and age, longest waiting first. */
 export function QueuePage(): ReactNode {
   const { name, isOperator, read, to } = useEnvironment();
-  const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'order']);
-  const order = chosen.order ?? 'oldest';
+  const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'sort']);
+  const sort = chosen.sort ?? 'created_at';
   return (
     <Page
       title="Queue"
@@ -54,18 +54,18 @@ export function QueuePage(): ReactNode {
           label="Order"
           allowDeselect={false}
           w={170}
-          value={order}
+          value={sort}
           data={[
-            { value: 'oldest', label: 'Oldest first' },
-            { value: 'newest', label: 'Newest first' },
+            { value: 'created_at', label: 'Oldest first' },
+            { value: '-created_at', label: 'Newest first' },
           ]}
-          onChange={(value) => choose({ order: value })}
+          onChange={(value) => choose({ sort: value })}
         />
       </Group>
       <CursorTable
         label="Cases"
         queryKey={['cases', name, 'list', chosen]}
-        load={(cursor) => read<PageOf<ListedCase>>('/cases', { ...chosen, order, cursor, limit: '50' })}
+        load={(cursor) => read<PageOf<ListedCase>>('/cases', { ...chosen, sort, cursor, limit: '50' })}
         rowKey={({ case_id }) => case_id}
         columns={columnsOf(to)}
         empty={

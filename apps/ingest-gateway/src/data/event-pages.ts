@@ -1,0 +1,219 @@
+import { COUNT_LIMIT } from '@sealgate/paging';
+import type { Sql } from '@sealgate/storage';
+import type { CommonRow, EventRow } from './event-rows.ts';
+import { digitsOf, DIGITS, type EventFilter, type EventPage, firstDigits } from '../domain/read-events.ts';
+
+// Statements of the list of events. Each table has an index in the order of a network's events and one of marks: see
+// `pageOf` of libs/paging for when a page is cut out of what the marks find, and when the order is walked.
+
+export interface WriteRow extends CommonRow {
+  channel: string;
+  first_index: string;
+}
+
+export const EVENT_COLUMNS = `event_id, network_id, key_id, kind, status, types, channel, first_index, record_count, indexes,
+         more, records, request_id, stripped_fields, at`;
+
+/** Conditions on rows, with the values that fill them. */
+class Conditions {
+  readonly values: unknown[] = [];
+  readonly #texts: string[] = [];
+
+  place(value: unknown): string {
+    return `$${this.values.push(value)}`;
+  }
+
+  /** Adds a condition in which `$` stands for the value, unless there is none. */
+  add(sql: string, value: unknown): void {
+    if (value !== undefined) this.#texts.push(sql.replace(/\$(?!\d)/g, this.place(value).replace('$', '$$$$')));
+  }
+
+  get where(): string {
+    return this.#texts.length === 0 ? '' : `WHERE ${this.#texts.join(' AND ')}`;
+  }
+}
+
+const HASHES = `ARRAY(SELECT hashtext(mark) FROM unnest($::text[]) mark)`;
+
+/** The marks of what a filter names, by the columns that have them. */
+const marksOf = (named: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
+
+/** An event is written within this time after its id was made. */
+const WRITTEN_WITHIN_MS = 600_000;
+
+function ofEvents({ networkId, keyId, kind, status, type, channel, eventIds, from, to }: EventFilter, byMark: boolean) {
+  const conditions = new Conditions();
+  conditions.add('network_id = $', networkId);
+  conditions.add('key_id = $', keyId);
+  conditions.add('kind = $', kind);
+  conditions.add('status = $', status);
+  conditions.add('types ? $', type);
+  // The first channel of an event is a column, further ones are in `more`; on Fabric each record names its own.
+  if (channel !== undefined) {
+    const further = conditions.place(JSON.stringify([{ channel }]));
+    conditions.add(`(channel = $ OR more @> ${further} OR records @> ${further})`, channel);
+  }
+  conditions.add('event_id = ANY ($)', eventIds);
+  conditions.add('at >= $', from);
+  conditions.add('at < $', to);
+  // The same by the ids, which are in the order of the index.
+  if (from !== undefined)
+    conditions.add('event_id >= $', `evt_${firstDigits(new Date(from.getTime() - WRITTEN_WITHIN_MS))}`);
+  if (to !== undefined)
+    conditions.add('event_id < $', `evt_${firstDigits(new Date(to.getTime() + WRITTEN_WITHIN_MS))}`);
+  const marks = marksOf({ key: keyId, kind, status, channel });
+  if (byMark && marks.length > 0) {
+    const all = [...marks, ...marksOf({ network: networkId })];
+    conditions.add(`event_marks(network_id, key_id, kind, status, channel, more, records) @> ${HASHES}`, all);
+  }
+  return conditions;
+}
+
+/** `of` qualifies the columns of a network, for those that are read one by one. */
+function ofWrites({ networkId, keyId, type, channel, eventIds, from, to }: EventFilter, byMark: boolean) {
+  const conditions = new Conditions();
+  conditions.add('w.network_id = $', networkId);
+  conditions.add(`w.packed_key = ingest.packed_id($, 'key_')`, keyId);
+  conditions.add('w.types ? $', type);
+  conditions.add('w.channel = $', channel);
+  conditions.add(
+    'w.id = ANY ($::uuid[])',
+    eventIds?.map(digitsOf).filter((digits) => digits !== undefined),
+  );
+  if (from !== undefined) conditions.add('w.id >= $', firstDigits(from));
+  if (to !== undefined) conditions.add('w.id < $', firstDigits(to));
+  if (byMark && (keyId ?? type ?? channel) !== undefined) {
+    const marks = marksOf({ network: networkId, channel });
+    if (marks.length > 0) conditions.add(`w.marks @> ${HASHES}`, marks);
+    conditions.add(`w.marks @> ARRAY[hashtext('key ' || encode(ingest.packed_id($, 'key_'), 'hex'))]`, keyId);
+  }
+  return conditions;
+}
+
+/** The table of writes holds committed events only. */
+const mayBeWrite = ({ status = 'committed', kind = 'write' }: EventFilter): boolean =>
+  status === 'committed' && kind === 'write';
+
+/** The name of a channel starts with its network's id. */
+const ofOneNetwork = (filter: EventFilter): EventFilter => {
+  const networkId = filter.networkId ?? filter.channel?.split('.')[0];
+  return networkId === undefined ? filter : { ...filter, networkId };
+};
+
+/** How many events pass the filter in both tables, COUNT_LIMIT at most. */
+export async function countEvents(sql: Sql, filter: EventFilter): Promise<number> {
+  const events = ofEvents(filter, true);
+  const one = ofOneNetwork(filter);
+  const writes = ofWrites(one, true);
+  const [inEvents, inWrites] = await Promise.all([
+    counted(sql, { text: `SELECT FROM ingest.events ${events.where}`, values: events.values }),
+    mayBeWrite(filter)
+      ? counted(sql, { text: `SELECT FROM ingest.write_events w ${writes.where}`, values: writes.values })
+      : 0,
+  ]);
+  return Math.min(inEvents + inWrites, COUNT_LIMIT);
+}
+
+async function counted(sql: Sql, { text, values }: { text: string; values: readonly unknown[] }): Promise<number> {
+  const limited = `SELECT count(*)::int AS n FROM (${text} LIMIT ${COUNT_LIMIT}) counted`;
+  const [row] = await sql.query<{ n: number }>({ text: limited, values });
+  return row?.n ?? 0;
+}
+
+const orderOf = ({ oldestFirst = false }: EventPage) =>
+  oldestFirst ? { direction: 'ASC', beyond: '>' } : { direction: 'DESC', beyond: '<' };
+
+const isFew = ({ counted: found = COUNT_LIMIT }: EventPage): boolean => found < COUNT_LIMIT;
+
+export function pageOfEvents(sql: Sql, filter: EventFilter, page: EventPage): Promise<EventRow[]> {
+  const conditions = ofEvents(filter, isFew(page));
+  const { direction, beyond } = orderOf(page);
+  const found = (where: string) => `SELECT ${EVENT_COLUMNS} FROM ingest.events ${where}`;
+  if (isFew(page)) {
+    const rest = page.after === undefined ? '' : `WHERE event_id ${beyond} ${conditions.place(page.after)}`;
+    const text = `WITH found AS MATERIALIZED (${found(conditions.where)})
+                  SELECT ${EVENT_COLUMNS} FROM found ${rest} ORDER BY event_id ${direction} LIMIT ${conditions.place(page.limit)}`;
+    return sql.query<EventRow>({ text, values: conditions.values });
+  }
+  conditions.add(`event_id ${beyond} $`, page.after);
+  const text = `${found(conditions.where)} ORDER BY event_id ${direction} LIMIT ${conditions.place(page.limit)}`;
+  return sql.query<EventRow>({ text, values: conditions.values });
+}
+
+const WRITE_COLUMNS = `id, event_id, network_id, key_id, types, channel, first_index, record_count, request_id,
+         stripped_fields, at`;
+const ofWrite = WRITE_COLUMNS.replace(/\w+/g, (column) => `w.${column}`);
+
+export async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promise<WriteRow[]> {
+  if (!mayBeWrite(all)) return [];
+  const filter = ofOneNetwork(all);
+  const { direction, beyond } = orderOf(page);
+  const after = page.after === undefined ? undefined : (digitsOf(page.after) ?? (beyond === '<' ? NONE : LAST));
+  if (isFew(page)) {
+    const conditions = ofWrites(filter, true);
+    const rest = after === undefined ? '' : `WHERE id ${beyond} ${conditions.place(after)}::uuid`;
+    const text = `WITH found AS MATERIALIZED (SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where})
+                  SELECT ${WRITE_COLUMNS} FROM found ${rest} ORDER BY id ${direction} LIMIT ${conditions.place(page.limit)}`;
+    return sql.query<WriteRow>({ text, values: conditions.values });
+  }
+  const conditions = ofWrites(filter, false);
+  conditions.add(`w.id ${beyond} $::uuid`, after);
+  const limit = conditions.place(page.limit);
+  if (filter.networkId !== undefined) {
+    const text = `SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where} ORDER BY w.id ${direction} LIMIT ${limit}`;
+    return sql.query<WriteRow>({ text, values: conditions.values });
+  }
+  return firstOfNetworks(sql, filter, { conditions, direction, limit });
+}
+
+interface Walk {
+  readonly conditions: Conditions;
+  readonly direction: string;
+  readonly limit: string;
+}
+
+/**
+ * The first of each network, by the index: a quiet network is not searched for among the rows of busy ones. A type is
+ * looked for by its marks in networks that have few of it, and not at all where there is none.
+ */
+async function firstOfNetworks(
+  sql: Sql,
+  filter: EventFilter,
+  { conditions, direction, limit }: Walk,
+): Promise<WriteRow[]> {
+  const { type } = filter;
+  const where = conditions.where === '' ? 'WHERE' : `${conditions.where} AND`;
+  const columns = WRITE_COLUMNS.replace(/\w+/g, (column) => `e.${column}`);
+  const first = (networks: string, more: string, order: string) => ({
+    text: `SELECT ${columns} FROM ${networks} n CROSS JOIN LATERAL (
+             SELECT ${ofWrite} FROM ingest.write_events w ${where} w.network_id = n.network_id ${more}
+              ORDER BY ${order} ${direction} LIMIT ${limit}) e
+           ORDER BY e.id ${direction} LIMIT ${limit}`,
+    values: conditions.values,
+  });
+  if (type === undefined) return sql.query<WriteRow>(first('ingest.networks', '', 'w.id'));
+  const holding = await sql.query<{ network_id: string; found: number }>({
+    text: `SELECT n.network_id, c.found FROM ingest.networks n CROSS JOIN LATERAL (
+             SELECT count(*)::int AS found FROM (
+               SELECT FROM ingest.write_events w WHERE ${OF_NETWORK} AND w.types ? $1 LIMIT ${COUNT_LIMIT}) t) c
+            WHERE c.found > 0`,
+    values: [type],
+  });
+  const [many, few] = [COUNT_LIMIT, 0].map((least) =>
+    holding.filter(({ found }) => found >= least && (least > 0 || found < COUNT_LIMIT)).map((row) => row.network_id),
+  );
+  const networks = `unnest(${conditions.place(many)}::text[])`;
+  const rest = `unnest(${conditions.place(few)}::text[])`;
+  const both = `(${first(`${networks} AS`, '', 'w.id').text}) UNION ALL
+                (${first(`${rest} AS`, `AND ${OF_NETWORK}`, 'w.id::text').text})`;
+  const text = `SELECT ${WRITE_COLUMNS} FROM (${both.replaceAll(' AS n ', ' AS n (network_id) ')}) e
+                 ORDER BY id ${direction} LIMIT ${limit}`;
+  return sql.query<WriteRow>({ text, values: conditions.values });
+}
+
+const OF_NETWORK = `w.marks @> ARRAY[hashtext('network ' || n.network_id)]`;
+
+/** Before and after every id. */
+const NONE = '0'.repeat(DIGITS);
+const LAST = 'f'.repeat(DIGITS);

@@ -1,0 +1,188 @@
+import { COUNT_LIMIT } from './totals.ts';
+import type { Search } from './search.ts';
+import type { Sorting } from './sorting.ts';
+
+/** A column of an order: its SQL expression, of a type whose text form PostgreSQL reads back exactly. */
+export interface OrderColumn {
+  /** Of a text: with `COLLATE "C"`, and short enough for a cursor. */
+  readonly by: string;
+  readonly type: 'text' | 'timestamptz' | 'bigint';
+  /** Rows without a value come last in either direction; without an index, so only for tables of some thousand rows. */
+  readonly nullable?: true;
+}
+
+/** A table that people read as a list; its alias is `l` in all expressions. */
+export interface ListTable<Field extends string> {
+  /** `desk.things l`, with further joins that neither add nor remove rows. */
+  readonly from: string;
+  readonly columns: string;
+  /** The text by which rows that are equal in the order are told apart, in code points. */
+  readonly id: string;
+  readonly orders: Readonly<Record<Field, OrderColumn>>;
+  /**
+   * How the words of `q` are looked for, `$patterns` and `$grams` being those of the search: by an index where few rows
+   * pass, and in each row where many do. Absent: in each row of the conditions.
+   */
+  readonly searched?: { readonly byIndex: string; readonly inRow: string };
+}
+
+/** A condition on a row: SQL in which `$` stands for the value. */
+export type ListCondition = readonly [sql: string, value: unknown];
+
+/** Which rows a filter means. */
+export interface ListWhere {
+  readonly conditions: readonly ListCondition[];
+  /** What follows from them, in the form of an index that has no order: left out where an order is walked. */
+  readonly indexed?: readonly ListCondition[];
+  /** Elements that the index of sequences has besides them: who owns the rows. */
+  readonly scope?: readonly string[];
+}
+
+/** The place of a row in its list: the value that orders it, as text, and its id. */
+export type ListPosition = [value: string | null, id: string];
+
+/** A row of a list, with its place. */
+export interface Listed<Row> {
+  readonly row: Row;
+  readonly position: ListPosition;
+}
+
+/** What a list that is searched and sorted is asked for, besides its filters. */
+export interface ListOrder<Field extends string> {
+  readonly search?: Search | undefined;
+  readonly sorting: Sorting<Field>;
+}
+
+/** A list in a table, as its route reads it. */
+export interface TableList<Filter, Row, Field extends string> {
+  /** How many rows pass, COUNT_LIMIT at most. */
+  count(wanted: Filter & Pick<ListOrder<Field>, 'search'>): Promise<number>;
+  /** A page. `counted` is what `count` has just answered; without it there are taken to be too many to count. */
+  rows(wanted: Filter & ListOrder<Field> & PageOf): Promise<Listed<Row>[]>;
+}
+
+interface PageOf {
+  readonly counted?: number | undefined;
+  readonly limit: number;
+  readonly after: ListPosition | undefined;
+}
+
+interface ListStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** The columns that `pageOf` adds to each row: of its position. */
+interface PlacedRow {
+  readonly list_value: string | null;
+  readonly list_id: string;
+}
+
+/** Reads a table as a list. */
+export function tableList<Filter, Row, const Field extends string, Columns extends object>(
+  sql: { query<Answer extends object>(statement: ListStatement): Promise<Answer[]> },
+  {
+    whereOf,
+    read,
+    ...table
+  }: ListTable<Field> & {
+    readonly whereOf: (filter: Filter) => ListWhere;
+    readonly read: (columns: Columns) => Row;
+  },
+): TableList<Filter, Row, Field> {
+  return {
+    async count({ search, ...filter }) {
+      const [found] = await sql.query<{ counted: number }>(countOf(table, { ...whereOf(filter as Filter), search }));
+      return found?.counted ?? 0;
+    },
+    async rows(wanted) {
+      const found = await sql.query<Columns & PlacedRow>(pageOf(table, { ...whereOf(wanted), ...wanted }));
+      return found.map(({ list_value: value, list_id: id, ...columns }) => ({
+        row: read(columns as unknown as Columns),
+        position: [value, id],
+      }));
+    },
+  };
+}
+
+/** The statement that counts the rows of a list, COUNT_LIMIT at most. Its answer decides how the page is read. */
+function countOf(table: AnyTable, wanted: Searched): ListStatement {
+  const values: unknown[] = [];
+  const where = conditionsOf(table, wanted, { values, byIndex: true });
+  return {
+    text: `SELECT count(*)::int AS counted FROM (SELECT FROM ${table.from}${where} LIMIT ${COUNT_LIMIT}) counted`,
+    values,
+  };
+}
+
+/**
+ * The statement of a page. Where all rows were counted, exactly those are found and the page is cut out of them; where
+ * there are more, the index of the order is walked, in which a row that passes is never far. Left to itself, the
+ * planner would walk for the last of ten rows through a million, or find a million to sort them.
+ */
+function pageOf<Field extends string>(
+  table: ListTable<Field>,
+  wanted: Searched & ListOrder<Field> & PageOf,
+): ListStatement {
+  const { sorting, counted = COUNT_LIMIT, limit, after } = wanted;
+  const { by, type, nullable } = table.orders[sorting.field];
+  const isFew = counted < COUNT_LIMIT;
+  const values: unknown[] = [];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const where = conditionsOf(table, wanted, { values, byIndex: isFew });
+  const direction = sorting.descending ? 'DESC' : 'ASC';
+  const columns = `${table.columns}, (${by})::text AS list_value, ${table.id} AS list_id`;
+  const beyond = sorting.descending ? '<' : '>';
+  const restOf = (value: string, id: string): string => {
+    if (after === undefined) return '';
+    const [last, lastId] = after;
+    if (last === null) return `${value} IS NULL AND ${id} ${beyond} ${place(lastId)}`;
+    const isAfter = `(${value}, ${id}) ${beyond} (${place(last)}::${type}, ${place(lastId)}::text)`;
+    return nullable === undefined ? isAfter : `(${isAfter} OR ${value} IS NULL)`;
+  };
+  const nulls = nullable === undefined ? '' : ' NULLS LAST';
+  const ordered = (value: string, id: string) => `ORDER BY ${value} ${direction}${nulls}, ${id} ${direction}`;
+  if (isFew) {
+    const rest = restOf('list_order', 'list_id');
+    return {
+      text: `WITH found AS MATERIALIZED (SELECT ${columns}, ${by} AS list_order FROM ${table.from}${where})
+             SELECT * FROM found${rest === '' ? '' : ` WHERE ${rest}`} ${ordered('list_order', 'list_id')} LIMIT ${place(limit)}`,
+      values,
+    };
+  }
+  const rest = restOf(by, table.id);
+  return {
+    text: `SELECT ${columns} FROM ${table.from}${joined(where, rest)} ${ordered(by, table.id)} LIMIT ${place(limit)}`,
+    values,
+  };
+}
+
+type AnyTable = Pick<ListTable<string>, 'from' | 'searched'>;
+type Searched = ListWhere & { readonly search?: Search | undefined };
+
+const joined = (where: string, rest: string): string => {
+  if (rest === '') return where;
+  return where === '' ? ` WHERE ${rest}` : `${where} AND ${rest}`;
+};
+
+const IN_ROW = 'l.folded LIKE ALL ($patterns)';
+
+function conditionsOf(
+  { searched = { byIndex: IN_ROW, inRow: IN_ROW } }: AnyTable,
+  { conditions, indexed = [], search, scope = [] }: Searched,
+  { values, byIndex }: { readonly values: unknown[]; readonly byIndex: boolean },
+): string {
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const all = byIndex ? [...conditions, ...indexed] : conditions;
+  const texts = all.map(([sql, value]) => sql.replace('$', () => place(value)));
+  if (search !== undefined && search.words.length > 0) {
+    const { grams, patterns } = search;
+    const sql = byIndex ? searched.byIndex : searched.inRow;
+    texts.push(
+      sql
+        .replace('$grams', () => place([...grams, ...scope.map((owner) => `=${owner}`)]))
+        .replace('$patterns', () => place(patterns)),
+    );
+  }
+  return texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`;
+}
