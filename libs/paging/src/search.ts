@@ -32,6 +32,12 @@ export function searchOf(q: string): Search {
   return { words, grams: [...new Set(words.flatMap(gramsOf))], patterns: words.map(patternOf) };
 }
 
+/** Whether `q` finds a row with these texts, for a list of few rows that is not searched by an index. */
+export function isFound(q: string, texts: readonly (string | null | undefined)[]): boolean {
+  const row = searchText(texts);
+  return searchOf(q).words.every((word) => row.includes(word));
+}
+
 const wordsOf = (text: string): string[] => text.split(/\s+/u).filter((word) => word !== '');
 
 /** All sequences of three code points; of a shorter word, the word itself. */

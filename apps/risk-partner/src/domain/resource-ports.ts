@@ -1,7 +1,8 @@
+import type { Sorting } from '@sealgate/paging';
 import type { FrameworkRef } from './control.ts';
 import type { RowScope } from './caller.ts';
 import type { Evidence } from './evidence.ts';
-import type { Doc, KindName } from './resource.ts';
+import type { Doc, KindName, SortField } from './resource.ts';
 
 /** A stored document; `n` is the value of If-Match. */
 export interface Row<D extends Doc = Doc> {
@@ -15,19 +16,40 @@ export interface Position {
   readonly id: string;
 }
 
-/** One page of rows. */
-export interface RowPage {
-  readonly limit: number;
-  readonly after: Position | undefined;
+/** The place of a row in a sorted list: the value of the field, then the id in code points. */
+export interface Place {
+  readonly value: string | number | null;
+  readonly id: string;
+}
+
+/** The rows that a list asks for, and their order. */
+export interface RowsAsked {
   /** By name: those of the partner lists, and `ownerId`. */
   readonly filters: Readonly<Record<string, string>>;
+  readonly q: string | undefined;
+  readonly sorting: Sorting<SortField>;
   /** The time at which the state of evidence is computed: milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
+/** One page of rows. */
+export interface RowPage extends RowsAsked {
+  readonly limit: number;
+  readonly after: Place | undefined;
+}
+
+export interface ListedRows {
+  /** The places of the page, each with its row; undefined if it was removed meanwhile. */
+  readonly found: readonly { readonly place: Place; readonly row: Row | undefined }[];
+  /** How many rows are asked for, COUNT_LIMIT at most. */
+  readonly counted: number;
+}
+
 /** Reads for the dashboard, always within the scope. */
 export interface ResourceReads {
-  list(kind: KindName, scope: RowScope, page: RowPage): Promise<Row[]>;
+  list(kind: KindName, scope: RowScope, page: RowPage): Promise<ListedRows>;
+  /** All rows that are asked for, in steps, between which no connection is held. */
+  pages(kind: KindName, scope: RowScope, asked: RowsAsked): AsyncIterable<Row[]>;
   find(kind: KindName, id: string, scope: RowScope): Promise<Row | undefined>;
   /** The ids that exist and are visible. */
   visible(kind: KindName, ids: readonly string[], scope: RowScope): Promise<ReadonlySet<string>>;

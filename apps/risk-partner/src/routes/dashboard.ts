@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import { listQuery, routeFor, type Route } from '@sealgate/http';
+import { listQuery, routeFor, searchParameter, sortParameter, type Route } from '@sealgate/http';
+import { sortingOf, sortValues } from '@sealgate/paging';
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import { AssetChange, assetKind, AssetView, NewAsset } from '../domain/asset.ts';
@@ -16,12 +17,12 @@ import {
 } from '../domain/manage-resources.ts';
 import { PolicyChange, policyKind, PolicyView, NewPolicy } from '../domain/policy.ts';
 import { NAMING_FILTERS, requireNamedRows, type Cursors, type PartnerPorts } from '../domain/read-partner.ts';
-import type { Doc, Kind, KindName } from '../domain/resource.ts';
-import type { ResourceReads, Row } from '../domain/resource-ports.ts';
+import type { Doc, Kind, KindName, SortField } from '../domain/resource.ts';
+import type { Place, ResourceReads, Row, RowsAsked } from '../domain/resource-ports.ts';
 import { RiskChange, riskKind, RiskView, NewRisk } from '../domain/risk.ts';
 import { viewOf, viewsOf } from '../domain/view-resource.ts';
 import { IdText, ofId } from '../schemas.ts';
-import { barePage, barePageOf } from './bare-page.ts';
+import { barePage, countedPageOf } from './bare-page.ts';
 import { CATALOGUE } from './partner-schemas.ts';
 
 const route = routeFor<RiskCaller>();
@@ -72,6 +73,16 @@ function filtersOf({
   return { ...filters, ownerId: Type.Optional({ ...IdText, description: 'Only rows owned by this person.' }) };
 }
 
+const searchedAndSorted = ({ sorts }: Pick<Kind<Doc, never, never>, 'sorts'>): TProperties => ({
+  q: searchParameter,
+  sort: sortParameter(sortValues(sorts)),
+});
+
+/** What a list asks for by its query, which is valid; by default it is oldest first. */
+function askedBy({ q, sort = 'createdAt', ...filters }: Readonly<Record<string, string>>): Omit<RowsAsked, 'nowMs'> {
+  return { filters, q, sorting: sortingOf(sort as SortField | `-${SortField}`) };
+}
+
 const base = { charge: 1, idempotency: 'none' } as const;
 const CHANGED = ['INVALID_REQUEST', 'PERSONAL_DATA_REFUSED'] as const;
 const CONDITIONAL = ['PRECONDITION_REQUIRED', 'PRECONDITION_FAILED', 'NOT_FOUND'] as const;
@@ -98,9 +109,9 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
     path,
     permit: resource.listPermit ?? `${kind.name}:read`,
     operationId: `dashboard_list_${kind.collection}`,
-    summary: `List ${kind.collection}, oldest first`,
-    query: listQuery(LIST_RANGE, filtersOf(kind)),
-    responses: barePageOf(view),
+    summary: `List ${kind.collection}, oldest first unless sorted`,
+    query: listQuery(LIST_RANGE, { ...filtersOf(kind), ...searchedAndSorted(kind) }),
+    responses: countedPageOf(view),
     errors: NAMING_FILTERS.some((name) => name in filtersOf(kind)) ? ['NOT_FOUND'] : [],
     async handler({ caller, query }) {
       const page = barePage(ports.cursors, {
@@ -109,12 +120,14 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
         query: query as Readonly<Record<string, string>>, // Its schema declares strings only.
         range: LIST_RANGE,
       });
-      const from = page.after as [string, string] | undefined; // As `position` below makes it.
-      const after = from && { createdAt: from[0], id: from[1] };
-      const reading = { limit: page.take, after, filters: page.filters, nowMs: ports.now() };
-      const found = await ports.reads.list(kind.name, rowScopeOf(caller), reading);
-      if (found.length === 0) await requireNamedRows(ports.partner.rows, rowScopeOf(caller), page.filters);
-      const { rows, next } = page.answer(found as Row<D>[], ({ doc }) => [doc.createdAt, doc.id]); // Rows of this kind.
+      const scope = rowScopeOf(caller);
+      const from = page.after as [Place['value'], string] | undefined; // As `position` below makes it.
+      const after = from && { value: from[0], id: from[1] };
+      const asked = { ...askedBy(page.filters), nowMs: ports.now() };
+      const { found, counted } = await ports.reads.list(kind.name, scope, { ...asked, limit: page.take, after });
+      if (found.length === 0) await requireNamedRows(ports.partner.rows, scope, asked.filters);
+      const { rows: shown, next } = page.answer(found, ({ place }) => [place.value, place.id], counted);
+      const rows = shown.flatMap(({ row }) => (row === undefined ? [] : [row as Row<D>])); // Rows of this kind.
       const body = await viewsOf(ports.reads, kind, { caller, rows, nowMs: ports.now() });
       return { status: 200, body, ...next };
     },

@@ -1,0 +1,313 @@
+import { COUNT_LIMIT, searchOf, type Sorting } from '@sealgate/paging';
+import { instantOf } from '@sealgate/json';
+import type { Sql } from '@sealgate/storage';
+import type { RowScope } from '../domain/caller.ts';
+import { KIND_OF } from '../domain/kinds.ts';
+import type { KindName, SortField } from '../domain/resource.ts';
+import type { Place } from '../domain/resource-ports.ts';
+import { filterConditions, VALIDITY, wantedFacets } from './row-filters.ts';
+import { rowCondition } from './row-condition.ts';
+
+/** What a list asks for. */
+export interface Wanted {
+  readonly kind: KindName;
+  readonly scope: RowScope;
+  /** By name: those of the partner lists, and `ownerId`. */
+  readonly filters: Readonly<Record<string, string>>;
+  readonly q: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+export interface PageWanted {
+  readonly sorting: Sorting<SortField>;
+  readonly after: Place | undefined;
+  readonly limit: number;
+}
+
+interface SortColumn {
+  readonly column: string;
+  readonly type: string;
+  readonly mayBeNull?: true;
+}
+
+const title = { column: 'title', type: 'text' } as const;
+const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
+  createdAt: { column: 'created_at', type: 'timestamptz' },
+  updatedAt: { column: 'updated_at', type: 'timestamptz' },
+  refId: { column: 'ref_id', type: 'text', mayBeNull: true },
+  title,
+  name: title,
+  score: { column: 'score', type: 'smallint' },
+  nextReviewAt: { column: 'review_at', type: 'timestamptz', mayBeNull: true },
+  validUntil: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
+};
+
+/** How many rows a walk reads before it is given up: what fits is then in few places of the order. */
+const WALKED_ROWS = 50_000;
+
+/**
+ * One page of the wanted rows, and how many there are, COUNT_LIMIT at most.
+ *
+ * What is wanted is known by terms (the function `terms` of the schema), of which one index tells the rows, or it is a
+ * range of times with an index of its own. If few rows are found, the page is cut from exactly those; else an index in the
+ * order of the list is walked, in which more than one row in a hundred fits. The condition for every row is the same.
+ */
+export async function countedPage(
+  sql: Sql,
+  wanted: Wanted,
+  page: PageWanted,
+): Promise<{ rows: Place[]; counted: number }> {
+  if (wantsAll(wanted)) return { rows: await walk(sql, wanted, page), counted: await countAll(sql, wanted) };
+  const few = await pageOfFew(sql, wanted, page);
+  if (few.counted < COUNT_LIMIT) return few;
+  return { rows: await pageOfMany(sql, wanted, page), counted: few.counted };
+}
+
+/** How many rows a walk tries before anything is counted. */
+const TRIED_ROWS = 2_000;
+
+/** One page of the wanted rows without their number. */
+export async function uncountedPage(sql: Sql, wanted: Wanted, page: PageWanted): Promise<Place[]> {
+  if (wantsAll(wanted)) return walk(sql, wanted, page);
+  const tried = await walk(sql, wanted, page, TRIED_ROWS);
+  if (tried.length === page.limit) return tried;
+  const { rows, counted } = await pageOfFew(sql, wanted, page);
+  return counted < COUNT_LIMIT ? rows : pageOfMany(sql, wanted, page);
+}
+
+/** One page of the wanted rows, of which there are COUNT_LIMIT at least. */
+export async function pageOfMany(sql: Sql, wanted: Wanted, page: PageWanted): Promise<Place[]> {
+  const rows = await walk(sql, wanted, page, WALKED_ROWS);
+  if (rows.length === page.limit || wantsAll(wanted)) return rows;
+  const values: unknown[] = [];
+  const found = foundText(wanted, { field: page.sorting.field, range: undefined }, values);
+  return rowsOf(await sql.query<StoredRow>({ text: cut(found, page, values), values }));
+}
+
+interface StoredRow {
+  readonly id: string;
+  readonly value: string | number | Date | null;
+}
+
+const rowsOf = (rows: readonly StoredRow[]): Place[] =>
+  rows.map(({ id, value }) => ({ id, value: value instanceof Date ? value.toISOString() : value }));
+
+/** The page after a place, of a statement for all wanted rows. */
+function cut(found: string, { sorting, after, limit }: PageWanted, values: unknown[]): string {
+  const behind = after === undefined ? [] : stretchesAfter(sorting, after).map((stretch) => stretch('f', values));
+  return `SELECT f.id, f.value FROM (${found}) f WHERE ${behind.length === 0 ? 'true' : `(${behind.join(' OR ')})`}
+    ORDER BY ${orderText(sorting, 'f')} LIMIT $${values.push(limit)}`;
+}
+
+/** Counts all wanted rows up to COUNT_LIMIT, and cuts the page if that are all of them. */
+async function pageOfFew(sql: Sql, wanted: Wanted, page: PageWanted): Promise<{ rows: Place[]; counted: number }> {
+  const range = await narrowRange(sql, wanted);
+  const values: unknown[] = [];
+  const found = foundText(wanted, { field: page.sorting.field, range }, values);
+  const few = `SELECT n.id, n.value FROM found n WHERE (SELECT count(*) FROM found) < ${COUNT_LIMIT}`;
+  const text = `WITH found AS MATERIALIZED (SELECT f.id, f.value FROM (${found}) f LIMIT ${COUNT_LIMIT})
+    SELECT c.counted, p.id, p.value FROM (SELECT count(*)::integer AS counted FROM found) c
+      LEFT JOIN (${cut(few, page, values)}) p ON true ORDER BY ${orderText(page.sorting, 'p')}`;
+  const rows = await sql.query<Omit<StoredRow, 'id'> & { id: string | null; counted: number }>({ text, values });
+  const named = rows.flatMap(({ id, value }) => (id === null ? [] : [{ id, value }]));
+  return { rows: rowsOf(named), counted: rows[0]?.counted ?? 0 };
+}
+
+/** Whether every row of the kind is wanted, so that nothing has to be found. */
+const wantsAll = ({ kind, scope, filters, q = '' }: Wanted): boolean =>
+  Object.keys(filters).length === 0 &&
+  searchOf(q).words.length === 0 &&
+  (!KIND_OF[kind].rowFiltered || (scope.unrestricted && scope.canReadSensitive));
+
+async function countAll(sql: Sql, { kind, scope }: Wanted): Promise<number> {
+  const values: unknown[] = [];
+  const ofOrg = rowCondition('r', scope, values, false);
+  const text = `SELECT count(*)::integer AS counted FROM (
+    SELECT FROM risk.resources r WHERE r.kind = '${kind}' AND ${ofOrg} LIMIT ${COUNT_LIMIT}) r`;
+  return (await sql.query<{ counted: number }>({ text, values }))[0]!.counted;
+}
+
+/**
+ * The page in the order of an index, one stretch after the other. With `rows`, no more than so many are read,
+ * and the page may end early.
+ */
+async function walk(sql: Sql, wanted: Wanted, page: PageWanted, rows?: number): Promise<Place[]> {
+  const { sorting, after, limit } = page;
+  const found: Place[] = [];
+  for (const stretch of stretchesAfter(sorting, after)) {
+    if (found.length === limit) break;
+    const values: unknown[] = [];
+    const text = walkText(wanted, { sorting, stretch, rows, limit: limit - found.length }, values);
+    found.push(...rowsOf(await sql.query<StoredRow>({ text, values })));
+  }
+  return found;
+}
+
+interface Walk extends Pick<PageWanted, 'sorting' | 'limit'> {
+  readonly stretch: Stretch;
+  readonly rows: number | undefined;
+}
+
+function walkText(wanted: Wanted, { sorting, stretch, rows, limit }: Walk, values: unknown[]): string {
+  const { column } = SORT_COLUMNS[sorting.field];
+  const ofOrg = rowCondition('r', wanted.scope, values, false);
+  const from = [...new Set([...CONDITION_COLUMNS, column])].map((name) => `w.${name}`).join(', ');
+  const ordered = (columns: string) => `SELECT ${columns} FROM (
+      SELECT ${from}, w.${column} AS value FROM risk.resources w) r
+    WHERE r.kind = '${wanted.kind}' AND ${ofOrg} AND ${stretch('r', values)} ORDER BY ${orderText(sorting, 'r')}`;
+  if (wantsAll(wanted)) return `${ordered('r.id, r.value')} LIMIT $${values.push(limit)}`;
+  const few = rows === undefined ? '' : `LIMIT ${rows}`;
+  const columns = [...CONDITION_COLUMNS, 'value'].map((name) => `r.${name}`).join(', ');
+  return `SELECT r.id, r.value FROM (${ordered(columns)} ${few}) r WHERE ${wantedCondition(wanted, values)}
+    ORDER BY ${orderText(sorting, 'r')} LIMIT $${values.push(limit)}`;
+}
+
+/** The condition for each wanted row `r`; appends its parameters to `values`. */
+function wantedCondition({ kind, scope, filters, q = '', nowMs }: Wanted, values: unknown[]): string {
+  const { patterns } = searchOf(q);
+  return [
+    `r.kind = '${kind}'`,
+    rowCondition('r', scope, values, KIND_OF[kind].rowFiltered),
+    ...filterConditions(filters, values, nowMs),
+    ...(patterns.length === 0 ? [] : [`r.folded LIKE ALL ($${values.push(patterns)}::text[])`]),
+  ].join(' AND ');
+}
+
+/** What these conditions look at. */
+const CONDITION_COLUMNS = [
+  ...['org_id', 'kind', 'id', 'owner_id', 'department', 'sensitive'],
+  ...['facets', 'folded', 'updated_at', 'valid_until'],
+];
+
+/** The terms of a row, as its index has them. */
+export function termsOf(alias: string): string {
+  const names = ['org_id', 'kind', 'id', 'folded', 'facets', 'owner_id', 'department', 'sensitive'];
+  return `risk.terms(${names.map((name) => `${alias}.${name}`).join(', ')}) COLLATE "C"`;
+}
+
+/** The terms that every wanted row has. */
+function wantedTerms({ filters, q = '' }: Wanted): string[] {
+  const { ownerId } = filters;
+  return [
+    ...wantedFacets(filters).map((facet) => `=${facet}`),
+    ...(ownerId === undefined ? [] : [`=owner:${ownerId}`]),
+    ...searchOf(q).grams,
+  ];
+}
+
+/** Sets of rows that together are all that the caller may see: rows that have all of `all` and one of `any`. */
+function visibleTerms({ kind, scope }: Wanted): { readonly all: string[]; readonly any?: string[] }[] {
+  const { ownerId, unrestricted, canReadSensitive, departments } = scope;
+  if (!KIND_OF[kind].rowFiltered || (unrestricted && canReadSensitive)) return [{ all: [] }];
+  const all = canReadSensitive ? [] : ['=open:'];
+  const own = ownerId === null ? [] : [{ all: [`=owner:${ownerId}`] }];
+  if (unrestricted) return [{ all }, ...own];
+  const any = departments.map((name) => `=department:${name}`);
+  return any.length === 0 ? own : [{ all, any }, ...own];
+}
+
+/** A range of times that few rows may be in. */
+interface Range {
+  readonly column: string;
+  condition(values: unknown[]): string;
+}
+
+function rangesOf({ kind, filters: { updatedSince, state }, nowMs }: Wanted): Range[] {
+  const ranges: Range[] = [];
+  if (updatedSince !== undefined) {
+    const since = (values: unknown[]) => `r.updated_at >= $${values.push(instantOf(updatedSince))}::timestamptz`;
+    ranges.push({ column: 'updated_at', condition: since });
+  }
+  if (kind === 'evidence' && (state === 'expiring' || state === 'expired')) {
+    const valid = (values: unknown[]) => VALIDITY[state](`$${values.push(new Date(nowMs))}::timestamptz`);
+    ranges.push({ column: 'valid_until', condition: valid });
+  }
+  return ranges;
+}
+
+/** A range that few rows are in, if there is one. */
+async function narrowRange(sql: Sql, wanted: Wanted): Promise<Range | undefined> {
+  for (const range of rangesOf(wanted)) {
+    const values: unknown[] = [];
+    const text = `SELECT count(*)::integer AS counted FROM (${rangeText(wanted, range, { columns: ['id'], values })}) r`;
+    const [row] = await sql.query<{ counted: number }>({ text, values });
+    if (row!.counted < COUNT_LIMIT) return range;
+  }
+  return undefined;
+}
+
+/** At most COUNT_LIMIT rows of a range, in its order, so that PostgreSQL uses the index of its column. */
+function rangeText(
+  { kind, scope }: Wanted,
+  { column, condition }: Range,
+  { columns, values }: { readonly columns: readonly string[]; readonly values: unknown[] },
+): string {
+  const ofOrg = rowCondition('r', scope, values, false);
+  return `SELECT ${columns.map((name) => `r.${name}`).join(', ')} FROM risk.resources r
+    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${COUNT_LIMIT}`;
+}
+
+/** The parts of a list that `terms` tells apart, from 0. */
+const LAST_PART = 15;
+
+/** All wanted rows, as `id` and `value`, the value of the field; each once, in no order. */
+function foundText(
+  wanted: Wanted,
+  { field, range }: { readonly field: SortField; readonly range: Range | undefined },
+  values: unknown[],
+): string {
+  const { column, type } = SORT_COLUMNS[field];
+  const columns = [...new Set([...CONDITION_COLUMNS, column])];
+  const condition = wantedCondition(wanted, values);
+  if (range !== undefined)
+    return `SELECT r.id, r.${column} AS value FROM (${rangeText(wanted, range, { columns, values })}) r WHERE ${condition}`;
+  const terms = termsOf('w');
+  const part = `'=in:' || $${values.push(wanted.scope.orgId)}::text || '/${wanted.kind}/' || part`;
+  const sets = visibleTerms(wanted).map(({ all, any }, index) => {
+    const every = `ARRAY[${part}] || $${values.push([...wantedTerms(wanted), ...all])}::text[]`;
+    const some = any === undefined ? '' : `AND ${terms} && $${values.push(any)}::text[]`;
+    // A row of the first set is left out of the second.
+    const fresh = index === 0 ? 'true' : `NOT (${isShared(wanted.scope, values)})`;
+    // OFFSET 0 keeps PostgreSQL from using another index.
+    return `SELECT r.id, r.${column} AS value FROM (
+        SELECT ${columns.map((name) => `w.${name}`).join(', ')} FROM risk.resources w
+         WHERE ${terms} @> (${every}) ${some} OFFSET 0) r
+      WHERE ${condition} AND ${fresh}`;
+  });
+  if (sets.length === 0) return `SELECT NULL::text AS id, NULL::${type} AS value WHERE false`;
+  return `SELECT found.id, found.value
+    FROM generate_series(0, ${LAST_PART}) part CROSS JOIN LATERAL (${sets.join(' UNION ALL ')}) found`;
+}
+
+/** What the caller may see without being the owner. */
+function isShared({ unrestricted, canReadSensitive, departments }: RowScope, values: unknown[]): string {
+  const ofDepartment = () => `coalesce(r.department = ANY ($${values.push(departments)}::text[]), false)`;
+  return [...(unrestricted ? [] : [ofDepartment()]), ...(canReadSensitive ? [] : ['NOT r.sensitive'])].join(' AND ');
+}
+
+/** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id. */
+function orderText({ field, descending }: Sorting<SortField>, alias: string): string {
+  const direction = descending ? ` DESC${SORT_COLUMNS[field].mayBeNull ? ' NULLS LAST' : ''}` : '';
+  return `${alias}.value${direction}, ${alias}.id`;
+}
+
+/** A stretch of the order, as a condition on `id` and `value` of an alias; appends its parameters to `values`. */
+type Stretch = (alias: string, values: unknown[]) => string;
+
+/** The stretches of the order after a place, one after the other. Each is one range of an index. */
+function stretchesAfter({ field, descending }: Sorting<SortField>, after: Place | undefined): Stretch[] {
+  const { type, mayBeNull } = SORT_COLUMNS[field];
+  const absent: Stretch = (alias) => `${alias}.value IS NULL`;
+  if (after === undefined) return mayBeNull ? [(alias) => `${alias}.value IS NOT NULL`, absent] : [() => 'true'];
+  const { id, value } = after;
+  const further = (alias: string, values: unknown[]) => `${alias}.id > $${values.push(id)}::text`;
+  if (value === null) return [(alias, values) => `${absent(alias, values)} AND ${further(alias, values)}`];
+  const at = (alias: string, compared: string, values: unknown[]) =>
+    `${alias}.value ${compared} $${values.push(value)}::${type}`;
+  const rising: Stretch = (alias, values) =>
+    `(${alias}.value, ${alias}.id) > ($${values.push(value)}::${type}, $${values.push(id)}::text)`;
+  const same: Stretch = (alias, values) => `${at(alias, '=', values)} AND ${further(alias, values)}`;
+  const lower: Stretch = (alias, values) => at(alias, '<', values);
+  return [...(descending ? [same, lower] : [rising]), ...(mayBeNull ? [absent] : [])];
+}
