@@ -134,3 +134,47 @@ describe('a list', () => {
     expect(await further('u')).toBe('400 INVALID_CURSOR /cursor');
   });
 });
+
+describe('the people of an organisation', () => {
+  const namesOf = async (path: string) => {
+    const rows = await walk(path);
+    return rows.map(({ name }) => name);
+  };
+
+  it('are found by parts of their names, sorted and counted', async () => {
+    expect(await namesOf('/api/people')).toEqual(['Olga Œdegård', 'The viewer', 'The partner_read']);
+    expect(await namesOf('/api/people?sort=name&limit=1')).toEqual(['Olga Œdegård', 'The partner_read', 'The viewer']);
+    expect(await namesOf('/api/people?sort=-createdAt&limit=2')).toEqual([
+      'The partner_read',
+      'The viewer',
+      'Olga Œdegård',
+    ]);
+    expect(await namesOf('/api/people?q=GARD')).toEqual(['Olga Œdegård']);
+    const { headers } = await service.api.get('/api/people?q=the&limit=1', owner.key);
+    expect(headers['x-total-count']).toBe('2');
+    expect(headers['link']).toMatch(/^<\/api\/people\?limit=1&q=the&cursor=/);
+    expect(await refusalText(service.api.get('/api/people?sort=roles', owner.key))).toBe('400 INVALID_REQUEST /sort');
+  });
+});
+
+describe('the audit', () => {
+  const found = async (query: string) => {
+    const { headers, json } = await service.api.get(`/api/audit?${query}`, owner.key);
+    return [headers['x-total-count'], (json as Made[]).map(({ action }) => action)];
+  };
+
+  it('is filtered by actor, action, row and period', async () => {
+    const [{ id, createdAt } = { id: '' }] = await walk('/api/risks');
+    await rowsOf(service, owner).change(`/api/risks/${id}`, { category: 'changed' });
+    expect(await found(`resourceId=${id}&resource=risk`)).toEqual(['2', ['risk.update', 'risk.create']]);
+    expect(await found(`resourceId=${id}&action=risk.update&actorId=${owner.id}`)).toEqual(['1', ['risk.update']]);
+    expect(await found(`actorId=${viewer.id}`)).toEqual(['0', []]);
+    expect(await found(`resourceId=${id}&to=${String(createdAt)}`)).toEqual(['0', []]);
+    expect(await found(`resourceId=${id}&from=2020-01-01T00:00:00Z&limit=1`)).toEqual(['2', ['risk.update']]);
+    expect(await refusalText(service.api.get('/api/audit?from=soon', owner.key))).toBe('400 INVALID_REQUEST /from');
+    const next = nextOf((await service.api.get('/api/audit?resource=risk&limit=1', owner.key)).headers['link'])!;
+    expect(await refusalText(service.api.get(next.replace('risk', 'asset'), owner.key))).toBe(
+      '400 INVALID_CURSOR /cursor',
+    );
+  });
+});

@@ -2,5 +2,5 @@ export { cursorCodec, type CursorCodec } from './cursor-codec.ts';
 export { allPages, EXPORT_FORMATS, EXPORT_TYPES, exportText, type ExportFormat } from './export-text.ts';
 export { parseLimit } from './parse-limit.ts';
 export { foldText, isFound, searchOf, searchText, type Search } from './search.ts';
-export { sortingOf, sortValues, type Sorting } from './sorting.ts';
+export { sortingOf, sortText, sortValues, type Sorting } from './sorting.ts';
 export { COUNT_LIMIT, totalOf, type Total } from './totals.ts';

@@ -1,4 +1,3 @@
-import { AUDIT_COLUMNS, type AuditRow, type AuditTrail } from '@sealgate/audit';
 import { allPages, COUNT_LIMIT } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
@@ -10,15 +9,7 @@ import {
   type EvidenceState,
 } from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
-import type {
-  AuditReads,
-  ListedRows,
-  Place,
-  ResourceReads,
-  Row,
-  RowPage,
-  RowsAsked,
-} from '../domain/resource-ports.ts';
+import type { ListedRows, Place, ResourceReads, Row, RowPage, RowsAsked } from '../domain/resource-ports.ts';
 import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import { countedPage, pageOfMany, type Wanted } from './find-rows.ts';
@@ -119,13 +110,14 @@ const HEAT_MAP = (condition: string) => `
 
 /**
  * The cells of evidence: `state:collected`, and `until:` with a day for approved evidence that ends. Of the days of now
- * and of 30 days later, the rows that end until then are counted one by one; later days are not read.
+ * and of 30 days later, the rows that end until then are counted one by one; later days, and
+ * links, are not read.
  */
 const EVIDENCE_CELLS = (counted: string, seen: string) => `
   SELECT CASE WHEN c.cell LIKE 'state:%' THEN substr(c.cell, 7) WHEN c.cell < $1 THEN 'ended' WHEN c.cell = $1 THEN 'today'
               ELSE 'later' END AS state, sum(c.rows)::integer AS count
     FROM risk.row_counts c
-   WHERE c.kind = 'evidence' AND (c.cell LIKE 'state:%' OR (c.cell >= 'until:' AND c.cell < $2)) AND ${counted} GROUP BY 1
+   WHERE c.kind = 'evidence' AND c.cell >= 'state:' AND c.cell < $2 AND ${counted} GROUP BY 1
   UNION ALL SELECT 'endedToday', (${ENDED_SINCE('$3', '$4', seen)})
   UNION ALL SELECT 'endingSoon', (${ENDED_SINCE('$5', '$6', seen)})`;
 
@@ -187,43 +179,4 @@ async function evidenceStates(sql: Sql, scope: RowScope, nowMs: number): Promise
     return [state, of(state) - (state === 'approved' ? expired + expiring : 0)];
   });
   return new Map(states.filter(([, count]) => count > 0));
-}
-
-/** Row-filtered resources; their events are filtered as well. */
-const ROW_FILTERED = ['risk', 'evidence', 'asset'];
-
-/**
- * Events of row `a.resource_id` are visible to callers who may see the row as it is now, or as it was when deleted. A
- * row that became sensitive is hidden from its first event on.
- */
-function seenNow(scope: RowScope, values: unknown[]): string {
-  if (scope.unrestricted && scope.canReadSensitive) return 'true';
-  const isRow = 'r.org_id = a.org_id AND r.kind = a.resource AND r.id = a.resource_id';
-  return `EXISTS (SELECT FROM risk.resources r WHERE ${isRow} AND ${rowCondition('r', scope, values)})
-    OR (NOT EXISTS (SELECT FROM risk.resources r WHERE ${isRow}) AND EXISTS (
-      SELECT FROM risk.audit_events d WHERE d.resource = a.resource AND d.resource_id = a.resource_id
-         AND d.action = a.resource || '.delete' AND ${rowCondition('d', scope, values)}))`;
-}
-
-export function auditEvents(sql: Sql, { read }: Pick<AuditTrail, 'read'>): AuditReads {
-  return {
-    async list(scope, { limit, before }) {
-      const values: unknown[] = [limit, ROW_FILTERED];
-      const ofOrg = rowCondition('a', scope, values, false);
-      const seen = `(${seenNow(scope, values)})`;
-      const older =
-        before === undefined
-          ? ''
-          : `AND (a.at, a.id) < ($${values.push(before.position)}::timestamptz, $${values.push(before.id)}::text)`;
-      const text = `SELECT ${AUDIT_COLUMNS} FROM risk.audit_events a
-        WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR ${seen}) ${older}
-        ORDER BY a.at DESC, a.id DESC LIMIT $1`;
-      const rows = await sql.query<AuditRow>(prepared(text, values));
-      return rows.map((row) => {
-        const { id, at, actor: actorId, action, resource, resourceId, position, problem } = read(row);
-        const event = { id, at: at.toISOString(), actorId, action, resource, resourceId };
-        return { event: problem === null ? event : { ...event, problem }, position };
-      });
-    },
-  };
 }

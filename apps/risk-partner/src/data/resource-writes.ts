@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AuditTrail } from '@sealgate/audit';
 import { canonical } from '@sealgate/json';
-import { foldText, searchText } from '@sealgate/paging';
+import { searchText, sortText } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { Evidence } from '../domain/evidence.ts';
@@ -121,7 +121,7 @@ async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: str
 }
 
 /** The columns of a row besides its key, which is the organisation, the kind and the id of the document. */
-function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Columns {
+export function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Columns {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
   const item = canonical(kind.partnerItem(doc));
   return {
@@ -160,21 +160,6 @@ interface Listed {
   readonly name?: string;
   readonly current?: { readonly score: number };
   readonly nextReviewAt?: string | null;
-}
-
-/** A cursor holds it, so it is short, as JSON in UTF-8. */
-const SORT_TEXT_MAX_BYTES = 160;
-
-/** The text that a list is sorted by: the beginning of the folded text. */
-function sortText(text: string): string {
-  let kept = '';
-  let bytes = 0;
-  for (const character of foldText(text)) {
-    bytes += Buffer.byteLength(JSON.stringify(character)) - 2;
-    if (bytes > SORT_TEXT_MAX_BYTES) break;
-    kept += character;
-  }
-  return kept;
 }
 
 async function updateRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {

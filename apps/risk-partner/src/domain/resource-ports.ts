@@ -103,10 +103,34 @@ export interface AuditEvent {
   readonly problem?: string;
 }
 
+/** The events that are asked for; `to` is not one of the period. */
+export interface AuditFilters {
+  readonly actorId?: string | undefined;
+  readonly action?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly resourceId?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+/** An event, and its position for paging. */
+export interface ListedEvent {
+  readonly event: AuditEvent;
+  readonly position: string;
+}
+
+/** Events of the organisation, newest first, without those of hidden rows. */
 export interface AuditReads {
-  /** Events of the organisation, newest first, without those of hidden rows; `position` is for paging. */
   list(
     scope: RowScope,
-    page: { readonly limit: number; readonly before: { readonly position: string; readonly id: string } | undefined },
-  ): Promise<{ readonly event: AuditEvent; readonly position: string }[]>;
+    page: {
+      readonly limit: number;
+      readonly before: { readonly position: string; readonly id: string } | undefined;
+      readonly filters: AuditFilters;
+    },
+  ): Promise<ListedEvent[]>;
+  /** How many there are, COUNT_LIMIT at most. */
+  count(scope: RowScope, filters: AuditFilters): Promise<number>;
+  /** All of them, in steps. */
+  pages(scope: RowScope, filters: AuditFilters): AsyncIterable<readonly ListedEvent[]>;
 }
