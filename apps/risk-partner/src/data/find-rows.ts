@@ -258,13 +258,15 @@ function foundText(
   values: unknown[],
 ): string {
   const { column, type } = SORT_COLUMNS[field];
+  const visible = visibleTerms(wanted);
+  if (visible.length === 0) return `SELECT NULL::text AS id, NULL::${type} AS value WHERE false`;
   const columns = [...new Set([...CONDITION_COLUMNS, column])];
   const condition = wantedCondition(wanted, values);
   if (range !== undefined)
     return `SELECT r.id, r.${column} AS value FROM (${rangeText(wanted, range, { columns, values })}) r WHERE ${condition}`;
   const terms = termsOf('w');
   const part = `'=in:' || $${values.push(wanted.scope.orgId)}::text || '/${wanted.kind}/' || part`;
-  const sets = visibleTerms(wanted).map(({ all, any }, index) => {
+  const sets = visible.map(({ all, any }, index) => {
     const every = `ARRAY[${part}] || $${values.push([...wantedTerms(wanted), ...all])}::text[]`;
     const some = any === undefined ? '' : `AND ${terms} && $${values.push(any)}::text[]`;
     // A row of the first set is left out of the second.
@@ -275,7 +277,6 @@ function foundText(
          WHERE ${terms} @> (${every}) ${some} OFFSET 0) r
       WHERE ${condition} AND ${fresh}`;
   });
-  if (sets.length === 0) return `SELECT NULL::text AS id, NULL::${type} AS value WHERE false`;
   return `SELECT found.id, found.value
     FROM generate_series(0, ${LAST_PART}) part CROSS JOIN LATERAL (${sets.join(' UNION ALL ')}) found`;
 }
