@@ -79,8 +79,8 @@ describe('an order', () => {
     ['-title', ['Zürich outage', 'supplier outage 100%_', 'supplier Breach', 'Backup loss']],
     ['refId', ['supplier Breach', 'Zürich outage', 'Backup loss', 'supplier outage 100%_']],
     ['-refId', ['Zürich outage', 'supplier Breach', 'Backup loss', 'supplier outage 100%_']],
-    ['score', ['supplier Breach', 'supplier outage 100%_', 'Zürich outage', 'Backup loss']],
-    ['-score', ['Zürich outage', 'Backup loss', 'supplier outage 100%_', 'supplier Breach']],
+    ['currentScore', ['supplier Breach', 'supplier outage 100%_', 'Zürich outage', 'Backup loss']],
+    ['-currentScore', ['Zürich outage', 'Backup loss', 'supplier outage 100%_', 'supplier Breach']],
     ['-nextReviewAt', ['supplier Breach', 'Backup loss', 'Zürich outage', 'supplier outage 100%_']],
     ['-createdAt', ['supplier outage 100%_', 'Backup loss', 'supplier Breach', 'Zürich outage']],
   ])('by %s has absent values last and equal ones by id, in pages of any size', async (sort, titles) => {
@@ -104,7 +104,7 @@ describe('a list', () => {
     expect(await of('q=')).toBe('400 INVALID_REQUEST /q');
     expect(await of(`q=${'x'.repeat(101)}`)).toBe('400 INVALID_REQUEST /q');
     expect(await of(`q=${encodeURIComponent('😀'.repeat(100))}`)).toBe('200 ');
-    expect(await refusalText(service.api.get('/api/evidence?sort=score', owner.key))).toBe('400 INVALID_REQUEST /sort');
+    expect(await refusalText(service.api.get('/api/evidence?sort=currentScore', owner.key))).toBe('400 INVALID_REQUEST /sort');
     expect(await refusalText(service.api.get('/api/v1/risks?sort=title', owner.key))).toBe(
       '400 UNKNOWN_PARAMETER /sort',
     );

@@ -74,19 +74,29 @@ export const searchParameter = Type.Optional(
   }),
 );
 
-/** The `sort` parameter of a list: `values` are the fields, each also with `-` before it. */
-export const sortParameter = <const Value extends string>(values: readonly Value[]) =>
-  Type.Optional(
-    Type.Unsafe<Value>({
-      type: 'string',
-      enum: values,
-      description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
-    }),
-  );
+/**
+ * The `sort` parameter of a list: `values` are the fields, each also with `-` before it; one is that of a list without
+ * it. A name tells client generators what to call them.
+ */
+export const sortParameter = <const Value extends string>(
+  values: readonly Value[],
+  { name, byDefault }: { readonly name?: string; readonly byDefault?: NoInfer<Value> } = {},
+) => {
+  const order = Type.Unsafe<Value>({
+    type: 'string',
+    enum: values,
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+    description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
+  });
+  return Type.Optional(name === undefined ? order : named(name, order));
+};
 
 /** The `format` parameter of an export. */
 export const formatParameter = <const Format extends string>(formats: readonly Format[]) =>
-  Type.Unsafe<Format>({ type: 'string', enum: formats, description: 'CSV (RFC 4180) or JSON Lines.' });
+  named(
+    'ExportFormat',
+    Type.Unsafe<Format>({ type: 'string', enum: formats, description: 'CSV (RFC 4180) or JSON Lines.' }),
+  );
 
 /** How many rows a list has. */
 export const totalSchema = named(

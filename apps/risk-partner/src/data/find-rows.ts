@@ -38,7 +38,7 @@ const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
   refId: { column: 'ref_id', type: 'text', mayBeNull: true },
   title,
   name: title,
-  score: { column: 'score', type: 'smallint' },
+  currentScore: { column: 'score', type: 'smallint' },
   nextReviewAt: { column: 'review_at', type: 'timestamptz', mayBeNull: true },
   validUntil: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
 };

@@ -53,7 +53,7 @@ export const SORT_FIELDS = [
   'refId',
   'title',
   'name',
-  'score',
+  'currentScore',
   'nextReviewAt',
   'validUntil',
 ] as const;

@@ -61,7 +61,7 @@ function memberRoutes({ people, directory, cursors }: PeopleRoutePorts): Route<R
     summary: 'List the members of the organisation, with roles and scope',
     query: listQuery(LIST_RANGE, {
       q: searchParameter,
-      sort: sortParameter(sortValues(PEOPLE_SORTS)),
+      sort: sortParameter(sortValues(PEOPLE_SORTS), { name: 'PeopleSort', byDefault: 'createdAt' }),
     }),
     responses: countedPageOf(Member),
     async handler({ caller, query }) {

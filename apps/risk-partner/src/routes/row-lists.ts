@@ -3,7 +3,7 @@ import { sortingOf, sortValues } from '@sealgate/paging';
 import { Type, type TObject, type TProperties } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { NAMING_FILTERS, requireNamedRows, type Cursors, type PartnerPorts } from '../domain/read-partner.ts';
-import type { Doc, Kind, SortField } from '../domain/resource.ts';
+import type { AnyKind, Doc, Kind, SortField } from '../domain/resource.ts';
 import type { Place, ResourceReads, Row, RowsAsked } from '../domain/resource-ports.ts';
 import { viewsOf } from '../domain/view-resource.ts';
 import { IdText } from '../schemas.ts';
@@ -110,10 +110,7 @@ function exportRoute<D extends Doc, New, Change>(
         async begin(isEmpty) {
           if (isEmpty) await requireNamedRows(partner.rows, scope, asked.filters);
           if (context.method === 'GET')
-            await recordExport(
-              { caller, requestId },
-              { resource: name, collection, query: context.query },
-            );
+            await recordExport({ caller, requestId }, { resource: name, collection, query: context.query });
         },
       });
     },
@@ -122,21 +119,25 @@ function exportRoute<D extends Doc, New, Change>(
 
 /** What a list can be asked for besides its pages: the filters of the partner list, `ownerId`, `q` and `sort`. */
 function askingOf({
+  name: kind,
   collection,
   rowFiltered,
   sorts,
-}: Pick<Kind<Doc, never, never>, 'collection' | 'rowFiltered' | 'sorts'>): TProperties {
+}: Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts'>): TProperties {
   const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
   const ownerId = Type.Optional({ ...IdText, description: 'Only rows owned by this person.' });
   return {
     ...filters,
     ...(rowFiltered && { ownerId }),
     q: searchParameter,
-    sort: sortParameter(sortValues(sorts)),
+    sort: sortParameter(sortValues(sorts), {
+      name: `${kind.charAt(0).toUpperCase()}${kind.slice(1)}Sort`,
+      byDefault: 'createdAt',
+    }),
   };
 }
 
-const errorsOf = (kind: Pick<Kind<Doc, never, never>, 'collection' | 'rowFiltered' | 'sorts'>) =>
+const errorsOf = (kind: Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts'>) =>
   NAMING_FILTERS.some((name) => name in askingOf(kind)) ? (['NOT_FOUND'] as const) : [];
 
 /** What a valid query asks for; without `sort`, the oldest first. */
