@@ -53,6 +53,8 @@ const asked = fc.record({
     ...(['createdAt', '-createdAt', 'title', '-title', 'validUntil', '-validUntil', '-updatedAt'] as const),
   ),
   limit: fc.integer({ min: 1, max: 4 }),
+  /** After so many rows a walk is given up. */
+  walked: fc.constantFrom(1, 3, 100),
 });
 
 type Made = typeof row extends fc.Arbitrary<infer Value> ? Value : never;
@@ -137,8 +139,8 @@ it('a list is what filtering and sorting its rows in memory gives, however its r
             expect(counted).toBe(Math.min(expected.length, COUNT_LIMIT));
             return places;
           });
-          const many = await walk((after) => pageOfMany(service.sql, wanted, { ...page, after }));
-          const uncounted = await walk((after) => uncountedPage(service.sql, wanted, { ...page, after }));
+          const many = await walk((after) => pageOfMany(service.sql, wanted, { ...page, after }, list.walked));
+          const uncounted = await walk((after) => uncountedPage(service.sql, wanted, { ...page, after }, list.walked));
           expect({ few, many, uncounted }).toEqual({ few: expected, many: expected, uncounted: expected });
         }
       },

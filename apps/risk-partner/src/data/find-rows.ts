@@ -1,12 +1,13 @@
 import { COUNT_LIMIT, searchOf, type Sorting } from '@sealgate/paging';
 import { instantOf } from '@sealgate/json';
-import type { Sql } from '@sealgate/storage';
+import type { Sql, Statement } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import type { KindName, SortField } from '../domain/resource.ts';
 import type { Place } from '../domain/resource-ports.ts';
 import { filterConditions, VALIDITY, wantedFacets } from './row-filters.ts';
 import { rowCondition } from './row-condition.ts';
+import { orderText, SORT_COLUMNS, stretchesAfter, type Stretch } from './row-order.ts';
 
 /** What a list asks for. */
 export interface Wanted {
@@ -25,24 +26,6 @@ export interface PageWanted {
   readonly limit: number;
 }
 
-interface SortColumn {
-  readonly column: string;
-  readonly type: string;
-  readonly mayBeNull?: true;
-}
-
-const title = { column: 'title', type: 'text' } as const;
-const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
-  createdAt: { column: 'created_at', type: 'timestamptz' },
-  updatedAt: { column: 'updated_at', type: 'timestamptz' },
-  refId: { column: 'ref_id', type: 'text', mayBeNull: true },
-  title,
-  name: title,
-  currentScore: { column: 'score', type: 'smallint' },
-  nextReviewAt: { column: 'review_at', type: 'timestamptz', mayBeNull: true },
-  validUntil: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
-};
-
 /** How many rows a walk reads before it is given up: what fits is then in few places of the order. */
 const WALKED_ROWS = 50_000;
 
@@ -58,7 +41,7 @@ export async function countedPage(
   wanted: Wanted,
   page: PageWanted,
 ): Promise<{ rows: Place[]; counted: number }> {
-  if (wantsAll(wanted)) return { rows: await walk(sql, wanted, page), counted: await countAll(sql, wanted) };
+  if (wantsAll(wanted)) return { rows: (await walk(sql, wanted, page)).rows, counted: await countAll(sql, wanted) };
   const few = await pageOfFew(sql, wanted, page);
   if (few.counted < COUNT_LIMIT) return few;
   return { rows: await pageOfMany(sql, wanted, page), counted: few.counted };
@@ -68,20 +51,30 @@ export async function countedPage(
 const TRIED_ROWS = 2_000;
 
 /** One page of the wanted rows without their number. */
-export async function uncountedPage(sql: Sql, wanted: Wanted, page: PageWanted): Promise<Place[]> {
-  if (wantsAll(wanted)) return walk(sql, wanted, page);
-  const tried = await walk(sql, wanted, page, TRIED_ROWS);
-  if (tried.length === page.limit) return tried;
+export async function uncountedPage(
+  sql: Sql,
+  wanted: Wanted,
+  page: PageWanted,
+  triedRows = TRIED_ROWS,
+): Promise<Place[]> {
+  const tried = await walk(sql, wanted, page, triedRows);
+  if (!tried.isGivenUp) return tried.rows;
   const { rows, counted } = await pageOfFew(sql, wanted, page);
   return counted < COUNT_LIMIT ? rows : pageOfMany(sql, wanted, page);
 }
 
 /** One page of the wanted rows, of which there are COUNT_LIMIT at least. */
-export async function pageOfMany(sql: Sql, wanted: Wanted, page: PageWanted): Promise<Place[]> {
-  const rows = await walk(sql, wanted, page, WALKED_ROWS);
-  if (rows.length === page.limit || wantsAll(wanted)) return rows;
+export async function pageOfMany(
+  sql: Sql,
+  wanted: Wanted,
+  page: PageWanted,
+  walkedRows = WALKED_ROWS,
+): Promise<Place[]> {
+  const { rows, isGivenUp } = await walk(sql, wanted, page, walkedRows);
+  if (!isGivenUp) return rows;
   const values: unknown[] = [];
-  const found = foundText(wanted, { field: page.sorting.field, range: undefined }, values);
+  const { field } = page.sorting;
+  const found = rangesOf(wanted).length > 0 ? plannedText(wanted, field, values) : foundText(wanted, field, values);
   return rowsOf(await sql.query<StoredRow>({ text: cut(found, page, values), values }));
 }
 
@@ -102,9 +95,14 @@ function cut(found: string, { sorting, after, limit }: PageWanted, values: unkno
 
 /** Counts all wanted rows up to COUNT_LIMIT, and cuts the page if that are all of them. */
 async function pageOfFew(sql: Sql, wanted: Wanted, page: PageWanted): Promise<{ rows: Place[]; counted: number }> {
-  const range = await narrowRange(sql, wanted);
+  const { field } = page.sorting;
+  const ranges = await judgedRanges(sql, wanted);
+  if (ranges.areMany) return { rows: [], counted: COUNT_LIMIT };
   const values: unknown[] = [];
-  const found = foundText(wanted, { field: page.sorting.field, range }, values);
+  const found =
+    ranges.narrow === undefined
+      ? foundText(wanted, field, values)
+      : withinRange(wanted, ranges.narrow, { field, values });
   const few = `SELECT n.id, n.value FROM found n WHERE (SELECT count(*) FROM found) < ${COUNT_LIMIT}`;
   const text = `WITH found AS MATERIALIZED (SELECT f.id, f.value FROM (${found}) f LIMIT ${COUNT_LIMIT})
     SELECT c.counted, p.id, p.value FROM (SELECT count(*)::integer AS counted FROM found) c
@@ -129,38 +127,81 @@ async function countAll(sql: Sql, { kind, scope }: Wanted): Promise<number> {
 }
 
 /**
- * The page in the order of an index, one stretch after the other. With `rows`, no more than so many are read,
- * and the page may end early.
+ * The page in the order of an index, one stretch after the other. With `rows`, it is given up after so many rows of a
+ * stretch that do not make the page full.
  */
-async function walk(sql: Sql, wanted: Wanted, page: PageWanted, rows?: number): Promise<Place[]> {
-  const { sorting, after, limit } = page;
+async function walk(
+  sql: Sql,
+  wanted: Wanted,
+  { sorting, after, limit }: PageWanted,
+  rows?: number,
+): Promise<{ rows: Place[]; isGivenUp: boolean }> {
   const found: Place[] = [];
   for (const stretch of stretchesAfter(sorting, after)) {
     if (found.length === limit) break;
     const values: unknown[] = [];
     const text = walkText(wanted, { sorting, stretch, rows, limit: limit - found.length }, values);
     found.push(...rowsOf(await sql.query<StoredRow>({ text, values })));
+    if (wantsAll(wanted) || rows === undefined || found.length === limit) continue;
+    if ((await countStretch(sql, wanted, { sorting, stretch, rows })) === rows) return { rows: found, isGivenUp: true };
   }
-  return found;
+  return { rows: found, isGivenUp: false };
 }
 
-interface Walk extends Pick<PageWanted, 'sorting' | 'limit'> {
+interface Walk extends Pick<PageWanted, 'sorting'> {
   readonly stretch: Stretch;
   readonly rows: number | undefined;
 }
 
-function walkText(wanted: Wanted, { sorting, stretch, rows, limit }: Walk, values: unknown[]): string {
+function walkText(wanted: Wanted, { limit, ...walked }: Walk & Pick<PageWanted, 'limit'>, values: unknown[]): string {
+  const { sorting, rows } = walked;
+  const ordered = (columns: readonly string[]) => {
+    const stretch = stretchText(wanted, walked, { columns, values });
+    return `${stretch} ORDER BY ${orderText(sorting, 'r', 'walk')}`;
+  };
+  if (wantsAll(wanted)) return `${ordered(['id', 'value'])} LIMIT $${values.push(limit)}`;
+  const few = rows === undefined ? '' : `LIMIT ${rows}`;
+  return `SELECT r.id, r.value FROM (${ordered([...CONDITION_COLUMNS, 'value'])} ${few}) r
+    WHERE ${wantedCondition(wanted, values)} ORDER BY ${orderText(sorting, 'r', 'walk')} LIMIT $${values.push(limit)}`;
+}
+
+/** How many rows a walk of the stretch reads, `rows` at most. */
+async function countStretch(sql: Sql, wanted: Wanted, walked: Walk): Promise<number> {
+  const values: unknown[] = [];
+  const stretch = stretchText(wanted, walked, { columns: ['id'], values });
+  const text = `SELECT count(*)::integer AS counted FROM (${stretch} LIMIT ${walked.rows}) r`;
+  return (await sql.query<{ counted: number }>({ text, values }))[0]!.counted;
+}
+
+function stretchText(
+  wanted: Wanted,
+  { sorting, stretch }: Walk,
+  { columns, values }: { readonly columns: readonly string[]; readonly values: unknown[] },
+): string {
   const { column } = SORT_COLUMNS[sorting.field];
   const ofOrg = rowCondition('r', wanted.scope, values, false);
-  const from = [...new Set([...CONDITION_COLUMNS, column])].map((name) => `w.${name}`).join(', ');
-  const ordered = (columns: string) => `SELECT ${columns} FROM (
-      SELECT ${from}, w.${column} AS value FROM risk.resources w) r
-    WHERE r.kind = '${wanted.kind}' AND ${ofOrg} AND ${stretch('r', values)} ORDER BY ${orderText(sorting, 'r')}`;
-  if (wantsAll(wanted)) return `${ordered('r.id, r.value')} LIMIT $${values.push(limit)}`;
-  const few = rows === undefined ? '' : `LIMIT ${rows}`;
-  const columns = [...CONDITION_COLUMNS, 'value'].map((name) => `r.${name}`).join(', ');
-  return `SELECT r.id, r.value FROM (${ordered(columns)} ${few}) r WHERE ${wantedCondition(wanted, values)}
-    ORDER BY ${orderText(sorting, 'r')} LIMIT $${values.push(limit)}`;
+  const from = columnsFor(column)
+    .map((name) => `w.${name}`)
+    .join(', ');
+  const conditions = [`r.kind = '${wanted.kind}'`, ofOrg, stretch('r', values), ...settled(wanted, sorting, values)];
+  return `SELECT ${columns.map((name) => `r.${name}`).join(', ')}
+    FROM (SELECT ${from}, w.${column} AS value FROM risk.resources w) r WHERE ${conditions.join(' AND ')}`;
+}
+
+const SCORES: Readonly<Record<string, readonly [number, number]>> = {
+  low: [1, 4],
+  medium: [5, 9],
+  high: [10, 16],
+  critical: [17, 25],
+};
+
+/** Conditions of filters that decide the value of the field, or have it in an index of their own. */
+function settled({ kind, filters }: Wanted, { field }: Sorting<SortField>, values: unknown[]): string[] {
+  const { state, level } = filters;
+  if (field === 'validUntil' && kind === 'evidence' && state !== undefined)
+    return [`r.facets[1] = $${values.push(wantedFacets({ state })[0])}::text`];
+  const [from, to] = (field === 'currentScore' && SCORES[level ?? '']) || [];
+  return from === undefined ? [] : [`r.value BETWEEN ${from} AND ${to}`];
 }
 
 /** The condition for each wanted row `r`; appends its parameters to `values`. */
@@ -179,6 +220,8 @@ const CONDITION_COLUMNS = [
   ...['org_id', 'kind', 'id', 'owner_id', 'department', 'sensitive'],
   ...['facets', 'folded', 'updated_at', 'valid_until'],
 ];
+
+const columnsFor = (column: string): string[] => [...new Set([...CONDITION_COLUMNS, column])];
 
 /** The terms of a row, as its index has them. */
 export function termsOf(alias: string): string {
@@ -226,18 +269,29 @@ function rangesOf({ kind, filters: { updatedSince, state }, nowMs }: Wanted): Ra
   return ranges;
 }
 
-/** A range that few rows are in, if there is one. */
-async function narrowRange(sql: Sql, wanted: Wanted): Promise<Range | undefined> {
+/** A range that few rows are in, if there is one; or whether so many of one are wanted that they need no counting. */
+async function judgedRanges(
+  sql: Sql,
+  wanted: Wanted,
+): Promise<{ readonly narrow?: Range; readonly areMany?: boolean }> {
   for (const range of rangesOf(wanted)) {
     const values: unknown[] = [];
     const text = `SELECT count(*)::integer AS counted FROM (${rangeText(wanted, range, { columns: ['id'], values })}) r`;
     const [row] = await sql.query<{ counted: number }>({ text, values });
-    if (row!.counted < COUNT_LIMIT) return range;
+    if (row!.counted < WALKED_ROWS) return { narrow: range };
+    const [wide] = await sql.query<{ counted: number }>(countWithin(wanted, range));
+    if (wide!.counted === COUNT_LIMIT) return { areMany: true };
   }
-  return undefined;
+  return {};
 }
 
-/** At most COUNT_LIMIT rows of a range, in its order, so that PostgreSQL uses the index of its column. */
+function countWithin(wanted: Wanted, range: Range): Statement {
+  const values: unknown[] = [];
+  const found = withinRange(wanted, range, { field: 'createdAt', values });
+  return { text: `SELECT count(*)::integer AS counted FROM (${found} LIMIT ${COUNT_LIMIT}) f`, values };
+}
+
+/** The first rows of a range, in its order, so that PostgreSQL uses the index of its column. */
 function rangeText(
   { kind, scope }: Wanted,
   { column, condition }: Range,
@@ -245,25 +299,38 @@ function rangeText(
 ): string {
   const ofOrg = rowCondition('r', scope, values, false);
   return `SELECT ${columns.map((name) => `r.${name}`).join(', ')} FROM risk.resources r
-    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${COUNT_LIMIT}`;
+    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${WALKED_ROWS}`;
+}
+
+/** The wanted rows among the first of a range, as `foundText` has them. */
+function withinRange(
+  wanted: Wanted,
+  range: Range,
+  { field, values }: { readonly field: SortField; readonly values: unknown[] },
+): string {
+  const { column } = SORT_COLUMNS[field];
+  const rows = rangeText(wanted, range, { columns: columnsFor(column), values });
+  return `SELECT r.id, r.${column} AS value FROM (${rows}) r WHERE ${wantedCondition(wanted, values)}`;
+}
+
+/** All wanted rows of a wide range, as `foundText` has them: PostgreSQL chooses the index by its statistics. */
+function plannedText(wanted: Wanted, field: SortField, values: unknown[]): string {
+  const condition = wantedCondition(wanted, values);
+  const terms = wantedTerms(wanted);
+  const known = terms.length === 0 ? '' : `AND ${termsOf('r')} @> $${values.push(terms)}::text[]`;
+  return `SELECT r.id, r.${SORT_COLUMNS[field].column} AS value FROM risk.resources r WHERE ${condition} ${known}`;
 }
 
 /** The parts of a list that `terms` tells apart, from 0. */
-const LAST_PART = 15;
+const LAST_PART = 2;
 
 /** All wanted rows, as `id` and `value`, the value of the field; each once, in no order. */
-function foundText(
-  wanted: Wanted,
-  { field, range }: { readonly field: SortField; readonly range: Range | undefined },
-  values: unknown[],
-): string {
+function foundText(wanted: Wanted, field: SortField, values: unknown[]): string {
   const { column, type } = SORT_COLUMNS[field];
   const visible = visibleTerms(wanted);
   if (visible.length === 0) return `SELECT NULL::text AS id, NULL::${type} AS value WHERE false`;
-  const columns = [...new Set([...CONDITION_COLUMNS, column])];
+  const columns = columnsFor(column);
   const condition = wantedCondition(wanted, values);
-  if (range !== undefined)
-    return `SELECT r.id, r.${column} AS value FROM (${rangeText(wanted, range, { columns, values })}) r WHERE ${condition}`;
   const terms = termsOf('w');
   const part = `'=in:' || $${values.push(wanted.scope.orgId)}::text || '/${wanted.kind}/' || part`;
   const sets = visible.map(({ all, any }, index) => {
@@ -285,30 +352,4 @@ function foundText(
 function isShared({ unrestricted, canReadSensitive, departments }: RowScope, values: unknown[]): string {
   const ofDepartment = () => `coalesce(r.department = ANY ($${values.push(departments)}::text[]), false)`;
   return [...(unrestricted ? [] : [ofDepartment()]), ...(canReadSensitive ? [] : ['NOT r.sensitive'])].join(' AND ');
-}
-
-/** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id. */
-function orderText({ field, descending }: Sorting<SortField>, alias: string): string {
-  const direction = descending ? ` DESC${SORT_COLUMNS[field].mayBeNull ? ' NULLS LAST' : ''}` : '';
-  return `${alias}.value${direction}, ${alias}.id`;
-}
-
-/** A stretch of the order, as a condition on `id` and `value` of an alias; appends its parameters to `values`. */
-type Stretch = (alias: string, values: unknown[]) => string;
-
-/** The stretches of the order after a place, one after the other. Each is one range of an index. */
-function stretchesAfter({ field, descending }: Sorting<SortField>, after: Place | undefined): Stretch[] {
-  const { type, mayBeNull } = SORT_COLUMNS[field];
-  const absent: Stretch = (alias) => `${alias}.value IS NULL`;
-  if (after === undefined) return mayBeNull ? [(alias) => `${alias}.value IS NOT NULL`, absent] : [() => 'true'];
-  const { id, value } = after;
-  const further = (alias: string, values: unknown[]) => `${alias}.id > $${values.push(id)}::text`;
-  if (value === null) return [(alias, values) => `${absent(alias, values)} AND ${further(alias, values)}`];
-  const at = (alias: string, compared: string, values: unknown[]) =>
-    `${alias}.value ${compared} $${values.push(value)}::${type}`;
-  const rising: Stretch = (alias, values) =>
-    `(${alias}.value, ${alias}.id) > ($${values.push(value)}::${type}, $${values.push(id)}::text)`;
-  const same: Stretch = (alias, values) => `${at(alias, '=', values)} AND ${further(alias, values)}`;
-  const lower: Stretch = (alias, values) => at(alias, '<', values);
-  return [...(descending ? [same, lower] : [rising]), ...(mayBeNull ? [absent] : [])];
 }
