@@ -164,10 +164,10 @@ it('aggregates count what a list of the caller would show, after rows were added
         for (const doc of docs) await insert(orgId, doc);
         for (const [index, made] of changed.slice(0, docs.length).entries()) {
           docs[index] = docOf(made, index);
-          const columns = columnsOf('evidence', { n: 2, doc: docs[index]! }, 1);
+          const columns = columnsOf('evidence', { n: 2, doc: docs[index] }, 1);
           const set = Object.keys(columns).map((name, place) => `${name} = $${place + 3}`);
           const text = `UPDATE risk.resources SET ${set.join(', ')} WHERE org_id = $1 AND id = $2`;
-          await service.sql.query({ text, values: [orgId, docs[index]!.id, ...Object.values(columns)] });
+          await service.sql.query({ text, values: [orgId, docs[index].id, ...Object.values(columns)] });
         }
         const gone = docs.pop();
         const remove = 'DELETE FROM risk.resources WHERE org_id = $1 AND id = $2';
