@@ -261,7 +261,7 @@ CREATE TABLE control_facts (
 );
 CREATE INDEX control_facts_of_control ON control_facts (org_id, control_id, from_revision);
 -- Coverage reads what belongs to the requirements of its page.
-CREATE INDEX control_facts_of_coverage ON control_facts USING gin (coverage_ids) WITH (fastupdate = off);
+CREATE INDEX control_facts_of_coverage ON control_facts USING gin (coverage_ids COLLATE "C") WITH (fastupdate = off);
 CREATE TABLE evidence_facts (
   org_id        text    NOT NULL COLLATE "C",
   evidence_id   text    NOT NULL COLLATE "C",
@@ -278,7 +278,7 @@ CREATE TABLE evidence_facts (
     least(valid_until, fresh_at) >= '0001-01-01 00:00:00+00' AND greatest(valid_until, fresh_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX evidence_facts_of_evidence ON evidence_facts (org_id, evidence_id, from_revision);
-CREATE INDEX evidence_facts_of_controls ON evidence_facts USING gin (control_ids) WITH (fastupdate = off) WHERE approved;
+CREATE INDEX evidence_facts_of_controls ON evidence_facts USING gin (control_ids COLLATE "C") WITH (fastupdate = off) WHERE approved;
 CREATE INDEX evidence_facts_ending ON evidence_facts (org_id, valid_until)
   WHERE to_revision IS NULL AND approved AND valid_until IS NOT NULL;
 

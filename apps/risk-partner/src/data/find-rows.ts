@@ -74,7 +74,8 @@ export async function pageOfMany(
   if (!isGivenUp) return rows;
   const values: unknown[] = [];
   const { field } = page.sorting;
-  const found = rangesOf(wanted).length > 0 ? plannedText(wanted, field, values) : foundText(wanted, field, values);
+  const [range] = rangesOf(wanted);
+  const found = range === undefined ? foundText(wanted, field, values) : wideText(wanted, range, field, values);
   return rowsOf(await sql.query<StoredRow>({ text: cut(found, page, values), values }));
 }
 
@@ -313,12 +314,17 @@ function withinRange(
   return `SELECT r.id, r.${column} AS value FROM (${rows}) r WHERE ${wantedCondition(wanted, values)}`;
 }
 
-/** All wanted rows of a wide range, as `foundText` has them: PostgreSQL chooses the index by its statistics. */
-function plannedText(wanted: Wanted, field: SortField, values: unknown[]): string {
-  const condition = wantedCondition(wanted, values);
-  const terms = wantedTerms(wanted);
-  const known = terms.length === 0 ? '' : `AND ${termsOf('r')} @> $${values.push(terms)}::text[]`;
-  return `SELECT r.id, r.${SORT_COLUMNS[field].column} AS value FROM risk.resources r WHERE ${condition} ${known}`;
+/** The wanted rows among all of a wide range, as `foundText` has them. */
+function wideText(wanted: Wanted, range: Range, field: SortField, values: unknown[]): string {
+  const { column } = SORT_COLUMNS[field];
+  const ofOrg = rowCondition('r', wanted.scope, values, false);
+  // OFFSET 0 keeps PostgreSQL from walking the order of the list instead.
+  return `SELECT r.id, r.${column} AS value FROM (
+      SELECT ${columnsFor(column)
+        .map((name) => `r.${name}`)
+        .join(', ')} FROM risk.resources r
+       WHERE r.kind = '${wanted.kind}' AND ${ofOrg} AND ${range.condition(values)} OFFSET 0) r
+    WHERE ${wantedCondition(wanted, values)}`;
 }
 
 /** The parts of a list that `terms` tells apart, from 0. */
