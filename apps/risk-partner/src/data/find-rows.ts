@@ -89,7 +89,8 @@ const rowsOf = (rows: readonly StoredRow[]): Place[] =>
 
 /** The page after a place, of a statement for all wanted rows. */
 function cut(found: string, { sorting, after, limit }: PageWanted, values: unknown[]): string {
-  const behind = after === undefined ? [] : stretchesAfter(sorting, after).map((stretch) => stretch('f', values));
+  const behind =
+    after === undefined ? [] : stretchesAfter(sorting, after).map(({ condition }) => condition('f', values));
   return `SELECT f.id, f.value FROM (${found}) f WHERE ${behind.length === 0 ? 'true' : `(${behind.join(' OR ')})`}
     ORDER BY ${orderText(sorting, 'f')} LIMIT $${values.push(limit)}`;
 }
@@ -155,15 +156,15 @@ interface Walk extends Pick<PageWanted, 'sorting'> {
 }
 
 function walkText(wanted: Wanted, { limit, ...walked }: Walk & Pick<PageWanted, 'limit'>, values: unknown[]): string {
-  const { sorting, rows } = walked;
+  const { stretch, rows } = walked;
   const ordered = (columns: readonly string[]) => {
-    const stretch = stretchText(wanted, walked, { columns, values });
-    return `${stretch} ORDER BY ${orderText(sorting, 'r', 'walk')}`;
+    const rowsOfIt = stretchText(wanted, walked, { columns, values });
+    return `${rowsOfIt} ORDER BY ${stretch.order('r')}`;
   };
   if (wantsAll(wanted)) return `${ordered(['id', 'value'])} LIMIT $${values.push(limit)}`;
   const few = rows === undefined ? '' : `LIMIT ${rows}`;
   return `SELECT r.id, r.value FROM (${ordered([...CONDITION_COLUMNS, 'value'])} ${few}) r
-    WHERE ${wantedCondition(wanted, values)} ORDER BY ${orderText(sorting, 'r', 'walk')} LIMIT $${values.push(limit)}`;
+    WHERE ${wantedCondition(wanted, values)} ORDER BY ${stretch.order('r')} LIMIT $${values.push(limit)}`;
 }
 
 /** How many rows a walk of the stretch reads, `rows` at most. */
@@ -184,7 +185,12 @@ function stretchText(
   const from = columnsFor(column)
     .map((name) => `w.${name}`)
     .join(', ');
-  const conditions = [`r.kind = '${wanted.kind}'`, ofOrg, stretch('r', values), ...settled(wanted, sorting, values)];
+  const conditions = [
+    `r.kind = '${wanted.kind}'`,
+    ofOrg,
+    stretch.condition('r', values),
+    ...settled(wanted, sorting, values),
+  ];
   return `SELECT ${columns.map((name) => `r.${name}`).join(', ')}
     FROM (SELECT ${from}, w.${column} AS value FROM risk.resources w) r WHERE ${conditions.join(' AND ')}`;
 }

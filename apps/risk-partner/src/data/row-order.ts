@@ -21,33 +21,39 @@ export const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
 };
 
 /** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id. */
-export function orderText(
-  { field, descending }: Sorting<SortField>,
-  alias: string,
-  of: 'page' | 'walk' = 'page',
-): string {
-  // A stretch of a walk has no value or values alone, and an index that is read backwards has absent values first.
-  const nullsLast = SORT_COLUMNS[field].mayBeNull && of === 'page' ? ' NULLS LAST' : '';
-  const direction = descending ? ` DESC${nullsLast}` : '';
-  return `${alias}.value${direction}, ${alias}.id`;
+export function orderText({ field, descending }: Sorting<SortField>, alias: string): string {
+  const nullsLast = SORT_COLUMNS[field].mayBeNull ? ' NULLS LAST' : '';
+  return `${alias}.value${descending ? ` DESC${nullsLast}` : ''}, ${alias}.id`;
 }
 
-/** A stretch of the order, as a condition on `id` and `value` of an alias; appends its parameters to `values`. */
-export type Stretch = (alias: string, values: unknown[]) => string;
+/** A stretch of the order: one range of an index. */
+export interface Stretch {
+  /** On `id` and `value` of an alias; appends its parameters to `values`. */
+  condition(alias: string, values: unknown[]): string;
+  /** No value is absent, or each is; an index that is read backwards has absent values first. */
+  order(alias: string): string;
+}
 
-/** The stretches of the order after a place, one after the other. Each is one range of an index. */
+/** The stretches of the order after a place, one after the other. */
 export function stretchesAfter({ field, descending }: Sorting<SortField>, after: Place | undefined): Stretch[] {
   const { type, mayBeNull } = SORT_COLUMNS[field];
-  const absent: Stretch = (alias) => `${alias}.value IS NULL`;
-  if (after === undefined) return mayBeNull ? [(alias) => `${alias}.value IS NOT NULL`, absent] : [() => 'true'];
+  const stretch = (condition: Stretch['condition'], falls = descending): Stretch => ({
+    condition,
+    order: (alias) => `${alias}.value${falls ? ' DESC' : ''}, ${alias}.id`,
+  });
+  const absent = stretch((alias) => `${alias}.value IS NULL`, false);
+  if (after === undefined)
+    return mayBeNull ? [stretch((alias) => `${alias}.value IS NOT NULL`), absent] : [stretch(() => 'true')];
   const { id, value } = after;
   const further = (alias: string, values: unknown[]) => `${alias}.id > $${values.push(id)}::text`;
-  if (value === null) return [(alias, values) => `${absent(alias, values)} AND ${further(alias, values)}`];
-  const at = (alias: string, compared: string, values: unknown[]) =>
-    `${alias}.value ${compared} $${values.push(value)}::${type}`;
-  const rising: Stretch = (alias, values) =>
-    `(${alias}.value, ${alias}.id) > ($${values.push(value)}::${type}, $${values.push(id)}::text)`;
-  const same: Stretch = (alias, values) => `${at(alias, '=', values)} AND ${further(alias, values)}`;
-  const lower: Stretch = (alias, values) => at(alias, '<', values);
+  if (value === null)
+    return [stretch((alias, values) => `${alias}.value IS NULL AND ${further(alias, values)}`, false)];
+  const compared = (alias: string, how: string, values: unknown[]) =>
+    `${alias}.value ${how} $${values.push(value)}::${type}`;
+  const rising = stretch(
+    (alias, values) => `(${alias}.value, ${alias}.id) > ($${values.push(value)}::${type}, $${values.push(id)}::text)`,
+  );
+  const same = stretch((alias, values) => `${compared(alias, '=', values)} AND ${further(alias, values)}`);
+  const lower = stretch((alias, values) => compared(alias, '<', values));
   return [...(descending ? [same, lower] : [rising]), ...(mayBeNull ? [absent] : [])];
 }
