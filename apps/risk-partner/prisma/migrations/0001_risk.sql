@@ -162,7 +162,8 @@ CREATE TABLE resources (
   -- it again; null if not scanned. `screened_in` is the revision that wrote both.
   screened_by smallint,
   screened_in bigint,
-  PRIMARY KEY (org_id, kind, id),
+  -- With what row filters look at, so that whether a row may be seen is read from the index.
+  PRIMARY KEY (org_id, kind, id) INCLUDE (owner_id, department, sensitive),
   CONSTRAINT resources_times CHECK (
     least(created_at, updated_at, valid_until, review_at) >= '0001-01-01 00:00:00+00'
     AND greatest(created_at, updated_at, valid_until, review_at) < '10000-01-01 00:00:00+00'),

@@ -39,10 +39,12 @@ export function auditEvents(sql: Sql, { read }: Pick<AuditTrail, 'read'>): Audit
   };
   return {
     list,
+    // In the order of the list, so that PostgreSQL uses an index however many rows are others'.
     async count(scope, filters) {
       const values: unknown[] = [];
       const text = `SELECT count(*)::integer AS counted FROM (
-        SELECT FROM risk.audit_events a WHERE ${condition(scope, filters, values)} LIMIT ${COUNT_LIMIT}) a`;
+        SELECT FROM risk.audit_events a WHERE ${condition(scope, filters, values)}
+         ORDER BY a.at DESC, a.id DESC LIMIT ${COUNT_LIMIT}) a`;
       return (await sql.query<{ counted: number }>({ text, values }))[0]!.counted;
     },
     pages: (scope, filters) =>

@@ -124,7 +124,8 @@ async function countAll(sql: Sql, { kind, scope }: Wanted): Promise<number> {
   const values: unknown[] = [];
   const ofOrg = rowCondition('r', scope, values, false);
   const text = `SELECT count(*)::integer AS counted FROM (
-    SELECT FROM risk.resources r WHERE r.kind = '${kind}' AND ${ofOrg} LIMIT ${COUNT_LIMIT}) r`;
+    SELECT FROM risk.resources r WHERE r.kind = '${kind}' AND ${ofOrg}
+     ORDER BY r.created_at, r.id LIMIT ${COUNT_LIMIT}) r`;
   return (await sql.query<{ counted: number }>({ text, values }))[0]!.counted;
 }
 
@@ -171,7 +172,7 @@ function walkText(wanted: Wanted, { limit, ...walked }: Walk & Pick<PageWanted, 
 async function countStretch(sql: Sql, wanted: Wanted, walked: Walk): Promise<number> {
   const values: unknown[] = [];
   const stretch = stretchText(wanted, walked, { columns: ['id'], values });
-  const text = `SELECT count(*)::integer AS counted FROM (${stretch} LIMIT ${walked.rows}) r`;
+  const text = `SELECT count(*)::integer AS counted FROM (${stretch} ORDER BY ${walked.stretch.order('r')} LIMIT ${walked.rows}) r`;
   return (await sql.query<{ counted: number }>({ text, values }))[0]!.counted;
 }
 

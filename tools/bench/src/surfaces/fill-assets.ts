@@ -51,9 +51,11 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
 /** $1 organisation, $2 id and $3 time of the first asset, also in its texts; $4 total, $5 to $6 these copies. */
 const copies = `
   INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
-                              facets, screened_by, screened_in, doc, item)
-  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, screened_by,
+                              facets, counted, screened_by, screened_in, folded, title, ref_id, doc, item)
+  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, counted, screened_by,
          screened_in,
+         replace(replace(folded, '${firstNumber}', c.number), $2, c.id),
+         replace(title, '${firstNumber}', c.number), replace(ref_id, '${firstNumber}', c.number),
          replace(replace(replace(doc, '${firstNumber}', c.number), $2, c.id), $3, c.moment),
          replace(replace(replace(item, '${firstNumber}', c.number), $2, c.id), $3, c.moment)
     FROM risk.resources r,
