@@ -6,6 +6,8 @@ const firstNumber = '0000000';
 const sharingAMoment = 3;
 /** Rows per statement, so that none exceeds the statement timeout. */
 const atOnce = 100_000;
+/** The index of terms takes minutes for a million rows. */
+const indexDeadlineMs = 600_000;
 
 /**
  * Creates an organisation of `assets` assets: one by the API, the others as copies of its rows with their own id, name
@@ -24,7 +26,7 @@ export async function fillAssets(site: RiskSite, assets: number): Promise<void> 
     const to = Math.min(from + atOnce, assets) - 1;
     await sql.query({ text: copies, values: [orgId, first.id, first.createdAt, assets, from, to] });
   }
-  for (const { definition } of indexes) await sql.query({ text: definition });
+  for (const { definition } of indexes) await sql.query({ text: definition }, { deadlineMs: indexDeadlineMs });
   await sql.query({ text: 'VACUUM (ANALYZE) risk.resources' });
   await sql.query({ text: 'CHECKPOINT' });
 }
