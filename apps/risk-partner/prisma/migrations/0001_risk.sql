@@ -180,9 +180,10 @@ CREATE INDEX resources_by_review ON resources (org_id, kind, review_at, id) WHER
 CREATE INDEX resources_by_end ON resources (org_id, valid_until, id) WHERE kind = 'evidence';
 -- The first facet of evidence is its state, which decides whether it ends.
 CREATE INDEX resources_by_state_and_end ON resources (org_id, (facets[1]), valid_until, id) WHERE kind = 'evidence';
--- Without a list of pending entries, which every search would have to read.
+-- Every search reads the list of pending entries, so it is short: those of some forty rows.
 CREATE INDEX resources_terms ON resources
-  USING gin (terms(org_id, kind, id, folded, facets, owner_id, department, sensitive) COLLATE "C") WITH (fastupdate = off);
+  USING gin (terms(org_id, kind, id, folded, facets, owner_id, department, sensitive) COLLATE "C")
+  WITH (fastupdate = on, gin_pending_list_limit = 256);
 -- Rows by the reference that people use. `json` reads one member whatever the others hold; jsonb refuses U+0000.
 CREATE INDEX resources_by_ref ON resources (org_id, kind, ((item::json -> 'refId') #>> '{}'))
   WHERE kind IN ('risk', 'asset', 'control');
