@@ -1,6 +1,7 @@
 import type { AuditTrail } from '@sealgate/audit';
 import type { Database, Sql } from '@sealgate/storage';
 import type { AuditEntry } from './domain/resource-ports.ts';
+import type { RecordExport } from './routes/exports.ts';
 
 /** Writes the audit event of a change that row filters do not apply to. */
 export type WriteEntry = (sql: Sql, orgId: string, entry: AuditEntry) => Promise<void>;
@@ -17,4 +18,17 @@ export type RunAudited = <Result>(
 
 export function runAuditedIn(database: Database, write: WriteEntry): RunAudited {
   return (orgId, work) => database.transaction((sql) => work(sql, (entry) => write(sql, orgId, entry)));
+}
+
+/** The event of an export is about its list, which every reader of the audit may know. */
+export function exportRecorder(database: Database, audit: AuditTrail): RecordExport {
+  return ({ caller: { orgId, personId: actor }, requestId }, { resource, collection, query }) =>
+    audit.record(database, {
+      actor,
+      action: `${resource}.export`,
+      resource: 'list',
+      resourceId: collection,
+      requestId,
+      detail: { orgId, query },
+    });
 }

@@ -5,14 +5,16 @@ import { administration, mcpApp, publicApp } from './app.ts';
 import { mcpResourceOf, type RiskConfig } from './config.ts';
 import { waitingWork } from './data/anchor-store.ts';
 import { callersStore, identitiesStore, organizationsOf, signInStore } from './data/callers-store.ts';
-import { auditEvents, dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
+import { auditEvents } from './data/audit-reads.ts';
+import { dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { openPrismaOnce, orgsStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
+import { peopleDirectory } from './data/people-directory.ts';
 import { invitationReads, peopleStore } from './data/people-store.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
-import { runAuditedIn, writeEntry } from './audited-changes.ts';
+import { exportRecorder, runAuditedIn, writeEntry } from './audited-changes.ts';
 import { openParts, type Basics, type Parts } from './parts.ts';
 import type { PublicPorts } from './public-routes.ts';
 
@@ -62,7 +64,10 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     sign: (bytes) => signers[0].sign(bytes),
     readKeys,
     reads: resourceReads(sql),
+    lists: resourceReads(look),
+    recordExport: exportRecorder(sql, audit),
     summaries: dashboardSummaries(look),
+    directory: peopleDirectory(look),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
     audit: auditEvents(look, audit),
     keys,

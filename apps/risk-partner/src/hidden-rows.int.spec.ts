@@ -17,6 +17,16 @@ const COLLECTIONS = [
 ];
 const TOOLS = ['list_risks', 'list_assets', 'list_evidence', 'list_controls', 'get_coverage', 'list_proofs', 'whoami'];
 
+const SEARCHED = ['risks', 'evidence', 'assets', 'controls', 'policies'];
+const SEARCHES = ['a', 'R-1', 'hidden', 'evd_'];
+const SORTED = {
+  risks: ['createdAt', 'updatedAt', 'title', 'refId', 'currentScore', 'nextReviewAt'],
+  evidence: ['title', 'validUntil'],
+  assets: ['name', 'refId'],
+  controls: ['title'],
+  policies: ['title', 'nextReviewAt'],
+};
+
 let service: TestInstallation;
 let orgId: string;
 let owner: TestPerson;
@@ -36,6 +46,7 @@ beforeAll(async () => {
     await service.newPerson(orgId, ['contributor'], { scope: { departments: ['ops'] } }),
   );
   watchers.set('auditor', await service.newPerson(orgId, ['auditor']));
+  watchers.set('viewer of all', await service.newPerson(orgId, ['viewer'], { scope: { unrestricted: true } }));
   watchers.set('partner', await service.newPerson(orgId, ['partner_read']));
   const frameworkId = await service.newFramework(orgId, ['A.1', 'A.2', 'A.3']);
   const write = rowsOf(service, owner);
@@ -90,6 +101,14 @@ function paths(): string[] {
     ]),
     '/api/risks?category=ops&level=medium',
     '/api/evidence?state=approved',
+    ...SEARCHED.flatMap((name) => SEARCHES.flatMap((q) => [`/api/${name}?q=${q}`, `/api/v1/${name}?q=${q}&limit=1`])),
+    ...Object.entries(SORTED).flatMap(([name, sorts]) =>
+      sorts.flatMap((sort) => [`/api/${name}?sort=${sort}`, `/api/${name}?sort=-${sort}&limit=1&q=a`]),
+    ),
+    '/api/people',
+    '/api/people?q=the&sort=-name',
+    '/api/audit?resource=risk&limit=1',
+    '/api/audit?action=risk.create',
     '/api/heat-map',
     '/api/evidence-board',
     '/api/audit',
@@ -112,12 +131,17 @@ async function everything(person: TestPerson): Promise<Map<string, string>> {
   const answers = new Map<string, string>();
   for (const path of paths()) {
     const { status, headers, text } = await service.api.get(path, person.key);
-    const shown = { status, etag: headers.etag, link: headers.link, length: headers['content-length'] };
+    const total = headers['x-total-count'];
+    const shown = { status, etag: headers.etag, link: headers.link, total, length: headers['content-length'] };
     answers.set(path, normal(JSON.stringify(shown)) + normal(text));
   }
   for (const name of TOOLS) {
     const { status, content } = await callTool(service.api, person.key, name, name === 'whoami' ? {} : { limit: 2 });
     answers.set(`tool ${name}`, `${status} ${normal(JSON.stringify(content))}`);
+  }
+  for (const name of ['list_risks', 'list_assets', 'list_evidence']) {
+    const { status, content } = await callTool(service.api, person.key, name, { q: 'R-1', limit: 1 });
+    answers.set(`tool ${name} q`, `${status} ${normal(JSON.stringify(content))}`);
   }
   for (const args of [{ refId: 'R-1' }, { id: 'R-1' }, { refId: 'R-hidden' }]) {
     const { status, content } = await callTool(service.api, person.key, 'get_risk', args);
@@ -155,6 +179,28 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
   await write.remove(`/api/risks/${risk.id}`);
   await check('deleted');
 }, 120_000);
+
+it('hidden rows change no byte of an export', async () => {
+  const of = async (person: TestPerson) => {
+    const answers: string[] = [];
+    for (const name of SEARCHED)
+      for (const query of ['format=csv', 'format=jsonl&sort=-updatedAt&q=r']) {
+        const { status, text } = await service.api.get(`/api/${name}/export?${query}`, person.key);
+        answers.push(`${status} ${normal(text)}`);
+      }
+    return answers;
+  };
+  const auditor = watchers.get('auditor')!;
+  const viewer = watchers.get('viewer of all')!;
+  const before = [await of(auditor), await of(viewer)];
+  expect(before[0]?.every((text) => text.startsWith('200 '))).toBe(true);
+  expect(before[1]?.every((text) => text.startsWith('403 '))).toBe(true);
+  const hidden = { department: 'ops', sensitive: true, controlIds: [control.id], title: 'Rare' };
+  await rowsOf(service, owner).risk({ ...hidden, refId: 'R-1' });
+  await rowsOf(service, owner).evidence(hidden);
+  await rowsOf(service, owner).asset({ ...hidden, title: undefined, name: 'Rare' });
+  expect([await of(auditor), await of(viewer)]).toEqual(before);
+});
 
 it('a row of another department is hidden from callers with the department ops only', async () => {
   const viewer = watchers.get('viewer of ops')!;

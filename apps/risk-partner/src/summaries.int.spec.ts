@@ -102,7 +102,7 @@ describe('the lists of the dashboard', () => {
     ['/api/risks?status=open', '400 INVALID_REQUEST /status'],
     ['/api/risks?nonsense=1', '400 UNKNOWN_PARAMETER /nonsense'],
     ['/api/controls?ownerId=per_1', '400 UNKNOWN_PARAMETER /ownerId'],
-    ['/api/people?q=x', '400 UNKNOWN_PARAMETER /q'],
+    ['/api/people?q=', '400 INVALID_REQUEST /q'],
   ])('refuse %s', async (path, refusal) => {
     expect(await refusalText(service.api.get(path, owner.key))).toBe(refusal);
   });

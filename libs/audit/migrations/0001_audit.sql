@@ -32,6 +32,11 @@ CREATE TABLE audit_events (
 );
 
 CREATE INDEX audit_events_by_time ON audit_events (at, id);
+-- What lists are filtered by, each in the order of the list.
+CREATE INDEX audit_events_by_actor ON audit_events (actor, at, id);
+CREATE INDEX audit_events_by_action ON audit_events (action, at, id);
+CREATE INDEX audit_events_of_resource ON audit_events (resource, resource_id, at, id);
+CREATE INDEX audit_events_of_request ON audit_events (request_id) WHERE request_id IS NOT NULL;
 
 CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -86,8 +86,7 @@ export const sortParameter = <const Value extends string>(
     type: 'string',
     enum: values,
     ...(byDefault === undefined ? {} : { default: byDefault }),
-    description:
-      'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id, in the same direction.',
+    description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
   });
   return Type.Optional(name === undefined ? order : named(name, order));
 };

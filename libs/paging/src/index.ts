@@ -11,6 +11,6 @@ export {
   type TableList,
 } from './list-table.ts';
 export { parseLimit } from './parse-limit.ts';
-export { foldText, searchOf, searchText, type Search } from './search.ts';
-export { sortingOf, sortValues, type Sorting } from './sorting.ts';
+export { foldText, isFound, searchOf, searchText, type Search } from './search.ts';
+export { sortingOf, sortText, sortValues, type Sorting } from './sorting.ts';
 export { COUNT_LIMIT, totalOf, type Total } from './totals.ts';

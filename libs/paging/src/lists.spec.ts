@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { csvLine } from './csv.ts';
-import { sortingOf, sortValues } from './sorting.ts';
+import { sortingOf, sortText, sortValues } from './sorting.ts';
 import { COUNT_LIMIT, totalOf } from './totals.ts';
 
 describe('a total', () => {
@@ -15,6 +15,18 @@ describe('an order', () => {
     expect(sortValues(['title', 'at'])).toEqual(['title', '-title', 'at', '-at']);
     expect(sortingOf('title')).toEqual({ field: 'title', descending: false });
     expect(sortingOf('-at')).toEqual({ field: 'at', descending: true });
+  });
+});
+
+describe('a text to sort by', () => {
+  it('is folded', () => {
+    expect(sortText('Zürich  Office')).toBe('zurich office');
+  });
+
+  it('is cut to what a cursor can hold, between characters', () => {
+    expect(sortText('x'.repeat(200))).toBe('x'.repeat(160));
+    expect(sortText('"'.repeat(200))).toBe('"'.repeat(80));
+    expect(sortText('😀'.repeat(200))).toBe('😀'.repeat(40));
   });
 });
 

@@ -24,7 +24,7 @@ describe('a search', () => {
   it('looks for every word by its sequences of three, and by a pattern', () => {
     expect(searchOf('Späte zAHLung')).toEqual({
       words: ['spate', 'zahlung'],
-      grams: ['spa', 'pat', 'ate', 'zah', 'ahl', 'hlu', 'lun', 'ung'],
+      grams: ['spa', 'ate', 'zah', 'lun', 'ung'],
       patterns: ['%spate%', '%zahlung%'],
     });
   });

@@ -32,13 +32,23 @@ export function searchOf(q: string): Search {
   return { words, grams: [...new Set(words.flatMap(gramsOf))], patterns: words.map(patternOf) };
 }
 
+/** Whether `q` finds a row with these texts, for a list of few rows that is not searched by an index. */
+export function isFound(q: string, texts: readonly (string | null | undefined)[]): boolean {
+  const row = searchText(texts);
+  return searchOf(q).words.every((word) => row.includes(word));
+}
+
 const wordsOf = (text: string): string[] => text.split(/\s+/u).filter((word) => word !== '');
 
-/** All sequences of three code points; of a shorter word, the word itself. */
+/**
+ * The sequences of three code points, one after the other, that cover the word; of a shorter word, the word itself. Those
+ * that overlap would find the same rows: each costs a search of its own.
+ */
 function gramsOf(word: string): string[] {
   const points = Array.from(word);
-  if (points.length <= GRAM_LENGTH) return [word];
-  return points.slice(GRAM_LENGTH - 1).map((_last, at) => points.slice(at, at + GRAM_LENGTH).join(''));
+  const last = Math.max(points.length - GRAM_LENGTH, 0);
+  const starts = [...points.keys()].filter((at) => at === last || (at < last && at % GRAM_LENGTH === 0));
+  return starts.map((at) => points.slice(at, at + GRAM_LENGTH).join(''));
 }
 
 const patternOf = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`;

@@ -93,6 +93,42 @@ CREATE TABLE unlinked_identities (
   CONSTRAINT unlinked_identities_times CHECK (last_seen_at >= 'epoch' AND last_seen_at < '10000-01-01 00:00:00+00')
 );
 
+-- What a row is found by, for one index of all lists: the sequences of one to three code points inside each word of
+-- `folded`, and terms that begin with `=` (a name and at least one more character, so longer than a sequence). `=in:` is
+-- the list of the row and one of its three parts, each larger than the one before: a statement looks at one part after the
+-- other and stops when it has enough, and its shortest list of rows bounds what it reads, so that a small organisation
+-- never pays for a large one.
+CREATE FUNCTION terms(
+  org_id text, kind text, id text, folded text, facets text[], owner_id text, department text, sensitive boolean)
+RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10000 AS $$
+DECLARE
+  found   text[] := ARRAY['=in:' || org_id || '/' || kind || '/' ||
+    CASE ascii(right(id, 1)) % 16 WHEN 0 THEN '0' WHEN 1 THEN '1' WHEN 2 THEN '1' WHEN 3 THEN '1' ELSE '2' END];
+  before  text COLLATE "C" := '';
+  earlier text COLLATE "C" := '';
+  one     text COLLATE "C";
+BEGIN
+  FOREACH one IN ARRAY facets LOOP
+    found := found || ('=' || one);
+  END LOOP;
+  IF owner_id IS NOT NULL THEN found := found || ('=owner:' || owner_id); END IF;
+  IF department IS NOT NULL THEN found := found || ('=department:' || department); END IF;
+  IF NOT sensitive THEN found := found || '=open:'::text; END IF;
+  FOREACH one IN ARRAY string_to_array(folded, NULL) LOOP
+    IF one = ' ' THEN
+      before := '';
+      earlier := '';
+    ELSE
+      found := found || one;
+      IF before <> '' THEN found := found || (before || one); END IF;
+      IF earlier <> '' THEN found := found || (earlier || before || one); END IF;
+      earlier := before;
+      before := one;
+    END IF;
+  END LOOP;
+  RETURN found;
+END $$;
+
 -- Risks, evidence, assets, controls and policies: written, versioned, filtered and listed in the same way. `doc` is the
 -- document as JSON text (jsonb refuses U+0000), `item` the canonical text that partners see, made at write time. `n` is
 -- the value of If-Match. `facets` are `name:value` texts for filters and links.
@@ -110,20 +146,44 @@ CREATE TABLE resources (
   -- not stale for another reason.
   valid_until timestamptz(3),
   facets     text[]         NOT NULL,
+  -- Id, reference and title or name, folded, for searches.
+  folded     text           NOT NULL COLLATE "C",
+  -- What lists are sorted by, besides times: the beginnings of title or name and of the reference, folded; the current
+  -- score; the next review.
+  title      text           NOT NULL COLLATE "C",
+  ref_id     text           COLLATE "C",
+  score      smallint,
+  review_at  timestamptz(3),
+  -- What `row_counts` counts of the row.
+  counted    text[]         NOT NULL,
   doc        text           NOT NULL,
   item       text           NOT NULL,
   -- The version of the personal-data rules that found nothing in `item` when it was written, so that lists need not scan
   -- it again; null if not scanned. `screened_in` is the revision that wrote both.
   screened_by smallint,
   screened_in bigint,
-  PRIMARY KEY (org_id, kind, id),
+  -- With what row filters look at, so that whether a row may be seen is read from the index.
+  PRIMARY KEY (org_id, kind, id) INCLUDE (owner_id, department, sensitive),
   CONSTRAINT resources_times CHECK (
-    least(created_at, updated_at, valid_until) >= '0001-01-01 00:00:00+00'
-    AND greatest(created_at, updated_at, valid_until) < '10000-01-01 00:00:00+00'),
+    least(created_at, updated_at, valid_until, review_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, updated_at, valid_until, review_at) < '10000-01-01 00:00:00+00'),
   CONSTRAINT resources_json CHECK (doc::json IS NOT NULL AND item::json IS NOT NULL)
 );
 CREATE INDEX resources_walk ON resources (org_id, kind, created_at, id);
-CREATE INDEX resources_facets ON resources USING gin (facets);
+CREATE INDEX resources_by_change ON resources (org_id, kind, updated_at, id);
+CREATE INDEX resources_by_title ON resources (org_id, kind, title, id);
+CREATE INDEX resources_by_ref_id ON resources (org_id, kind, ref_id, id) WHERE kind IN ('risk', 'asset', 'control');
+-- In both directions, because many rows have the same score and each of them is ordered by id.
+CREATE INDEX resources_by_score ON resources (org_id, score, id) WHERE kind = 'risk';
+CREATE INDEX resources_by_score_down ON resources (org_id, score DESC, id) WHERE kind = 'risk';
+CREATE INDEX resources_by_review ON resources (org_id, kind, review_at, id) WHERE kind IN ('risk', 'policy');
+CREATE INDEX resources_by_end ON resources (org_id, valid_until, id) WHERE kind = 'evidence';
+-- The first facet of evidence is its state, which decides whether it ends.
+CREATE INDEX resources_by_state_and_end ON resources (org_id, (facets[1]), valid_until, id) WHERE kind = 'evidence';
+-- Every search reads the list of pending entries, so it is short: those of some forty rows.
+CREATE INDEX resources_terms ON resources
+  USING gin (terms(org_id, kind, id, folded, facets, owner_id, department, sensitive) COLLATE "C")
+  WITH (fastupdate = on, gin_pending_list_limit = 256);
 -- Rows by the reference that people use. `json` reads one member whatever the others hold; jsonb refuses U+0000.
 CREATE INDEX resources_by_ref ON resources (org_id, kind, ((item::json -> 'refId') #>> '{}'))
   WHERE kind IN ('risk', 'asset', 'control');
@@ -202,6 +262,8 @@ CREATE TABLE control_facts (
   to_revision   bigint
 );
 CREATE INDEX control_facts_of_control ON control_facts (org_id, control_id, from_revision);
+-- Coverage reads what belongs to the requirements of its page.
+CREATE INDEX control_facts_of_coverage ON control_facts USING gin (coverage_ids COLLATE "C") WITH (fastupdate = off);
 CREATE TABLE evidence_facts (
   org_id        text    NOT NULL COLLATE "C",
   evidence_id   text    NOT NULL COLLATE "C",
@@ -218,6 +280,7 @@ CREATE TABLE evidence_facts (
     least(valid_until, fresh_at) >= '0001-01-01 00:00:00+00' AND greatest(valid_until, fresh_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX evidence_facts_of_evidence ON evidence_facts (org_id, evidence_id, from_revision);
+CREATE INDEX evidence_facts_of_controls ON evidence_facts USING gin (control_ids COLLATE "C") WITH (fastupdate = off) WHERE approved;
 CREATE INDEX evidence_facts_ending ON evidence_facts (org_id, valid_until)
   WHERE to_revision IS NULL AND approved AND valid_until IS NOT NULL;
 
@@ -253,6 +316,83 @@ CREATE TABLE proofs (
 CREATE INDEX proofs_walk ON proofs (org_id, created_at, proof_id);
 CREATE INDEX proofs_of_evidence ON proofs (org_id, evidence_id);
 
+-- How many rows there are by what row filters look at, so that aggregates of a million rows read a few: kept by triggers,
+-- in the transaction of the rows. Each row is counted once without an owner and once for its owner, under every cell of
+-- `counted` (a proof as its evidence, under `all`). An absent owner or department is ''.
+CREATE TABLE row_counts (
+  org_id     text    NOT NULL COLLATE "C",
+  kind       text    NOT NULL COLLATE "C",
+  owner_id   text    NOT NULL COLLATE "C",
+  cell       text    NOT NULL COLLATE "C",
+  department text    NOT NULL COLLATE "C",
+  sensitive  boolean NOT NULL,
+  rows       integer NOT NULL,
+  PRIMARY KEY (org_id, kind, owner_id, cell, department, sensitive)
+);
+CREATE INDEX row_counts_empty ON row_counts (org_id) WHERE rows = 0;
+
+CREATE FUNCTION cells_of(owner_id text, counted text[]) RETURNS TABLE (owner text, cell text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT o.owner, c.cell FROM (VALUES (''), (owner_id)) o (owner), unnest(counted) c (cell) WHERE o.owner IS NOT NULL
+$$;
+
+CREATE FUNCTION count_added() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  INSERT INTO row_counts AS c (org_id, kind, owner_id, cell, department, sensitive, rows)
+  SELECT r.org_id, r.kind, t.owner, t.cell, coalesce(r.department, ''), r.sensitive, count(*)
+    FROM new_rows r CROSS JOIN LATERAL cells_of(r.owner_id, r.counted) t GROUP BY 1, 2, 3, 4, 5, 6
+  ON CONFLICT (org_id, kind, owner_id, cell, department, sensitive) DO UPDATE SET rows = c.rows + EXCLUDED.rows;
+  RETURN NULL;
+END $$;
+
+-- Of an update and of a deletion, with the proofs of evidence.
+CREATE FUNCTION count_moved() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    INSERT INTO row_counts AS c (org_id, kind, owner_id, cell, department, sensitive, rows)
+    WITH moved AS (
+      SELECT org_id, kind, id, owner_id, department, sensitive, counted, -1 AS delta FROM old_rows
+      UNION ALL SELECT org_id, kind, id, owner_id, department, sensitive, counted, 1 FROM new_rows)
+    SELECT m.org_id, m.kind, t.owner, t.cell, coalesce(m.department, ''), m.sensitive, sum(m.delta)
+      FROM (SELECT org_id, kind, owner_id, department, sensitive, counted, delta FROM moved
+            UNION ALL
+            SELECT m.org_id, 'proof', m.owner_id, m.department, m.sensitive, ARRAY['all'], m.delta
+              FROM moved m JOIN proofs p ON p.org_id = m.org_id AND p.evidence_id = m.id WHERE m.kind = 'evidence') m
+     CROSS JOIN LATERAL cells_of(m.owner_id, m.counted) t GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(m.delta) <> 0
+    ON CONFLICT (org_id, kind, owner_id, cell, department, sensitive) DO UPDATE SET rows = c.rows + EXCLUDED.rows;
+  ELSE
+    INSERT INTO row_counts AS c (org_id, kind, owner_id, cell, department, sensitive, rows)
+    SELECT m.org_id, m.kind, t.owner, t.cell, coalesce(m.department, ''), m.sensitive, -count(*)
+      FROM (SELECT org_id, kind, owner_id, department, sensitive, counted FROM old_rows
+            UNION ALL
+            SELECT r.org_id, 'proof', r.owner_id, r.department, r.sensitive, ARRAY['all']
+              FROM old_rows r JOIN proofs p ON p.org_id = r.org_id AND p.evidence_id = r.id WHERE r.kind = 'evidence') m
+     CROSS JOIN LATERAL cells_of(m.owner_id, m.counted) t GROUP BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (org_id, kind, owner_id, cell, department, sensitive) DO UPDATE SET rows = c.rows + EXCLUDED.rows;
+  END IF;
+  DELETE FROM row_counts c WHERE c.rows = 0 AND c.org_id IN (SELECT org_id FROM old_rows);
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION count_proofs() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  INSERT INTO row_counts AS c (org_id, kind, owner_id, cell, department, sensitive, rows)
+  SELECT r.org_id, 'proof', t.owner, t.cell, coalesce(r.department, ''), r.sensitive, count(*)
+    FROM new_rows p JOIN resources r ON r.org_id = p.org_id AND r.kind = 'evidence' AND r.id = p.evidence_id
+   CROSS JOIN LATERAL cells_of(r.owner_id, ARRAY['all']) t GROUP BY 1, 2, 3, 4, 5, 6
+  ON CONFLICT (org_id, kind, owner_id, cell, department, sensitive) DO UPDATE SET rows = c.rows + EXCLUDED.rows;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER resources_counted AFTER INSERT ON resources
+  REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_added();
+CREATE TRIGGER resources_recounted AFTER UPDATE ON resources
+  REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_moved();
+CREATE TRIGGER resources_uncounted AFTER DELETE ON resources
+  REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_moved();
+CREATE TRIGGER proofs_counted AFTER INSERT ON proofs
+  REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_proofs();
+
 -- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
 -- secret: `id:base64url` per secret, separated by spaces.
 CREATE TABLE signing_keys (
@@ -272,8 +412,8 @@ ALTER TABLE audit_events
   ADD COLUMN department text GENERATED ALWAYS AS (detail::jsonb ->> 'department') STORED,
   ADD COLUMN sensitive  boolean GENERATED ALWAYS AS (coalesce((detail::jsonb ->> 'sensitive')::boolean, false)) STORED;
 CREATE INDEX audit_events_by_org ON audit_events (org_id, at, id);
--- The audit looks up the attributes of deleted rows.
-CREATE INDEX audit_events_of_resource ON audit_events (org_id, resource, resource_id);
+-- Other filters name what no second organisation has: actors and rows.
+CREATE INDEX audit_events_by_org_action ON audit_events (org_id, action, at, id);
 
 -- Evidence expires and acceptances run out without a write. Each time at which some did becomes a revision of that time,
 -- before any later one is made, so concurrent reads and writes make no difference. The caller has locked the

@@ -1,13 +1,19 @@
-import { AUDIT_COLUMNS, type AuditRow, type AuditTrail } from '@sealgate/audit';
+import { allPages, COUNT_LIMIT } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
-import { EVIDENCE_STATES, type EvidenceState } from '../domain/evidence.ts';
+import {
+  dayOfEnd,
+  EVIDENCE_STATES,
+  EXPIRING_BEFORE_MS,
+  startOfDayOfEnd,
+  type EvidenceState,
+} from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
-import type { AuditReads, ResourceReads, Row, RowPage } from '../domain/resource-ports.ts';
+import type { ListedRows, Place, ResourceReads, Row, RowPage, RowsAsked } from '../domain/resource-ports.ts';
 import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
-import { filterConditions } from './partner-resources.ts';
-import { prepared, rowCondition } from './row-condition.ts';
+import { countedPage, pageOfMany, type Wanted } from './find-rows.ts';
+import { countCondition, prepared, rowCondition } from './row-condition.ts';
 
 interface StoredRow {
   n: number;
@@ -17,30 +23,47 @@ interface StoredRow {
 /** Reads of stored documents for the dashboard. */
 export function resourceReads(sql: Sql): ResourceReads {
   return {
-    list: (kind, scope, page) => listRows(sql, kind, scope, page),
+    list: (kind, scope, page) => listRows(sql, { kind, scope, ...page }, page),
+    pages: (kind, scope, asked) => allRows(sql, { kind, scope, ...asked }, asked),
     find: (kind, id, scope) => findRow(sql, { kind, id, scope, lock: false }),
     visible: (kind, ids, scope) => visibleIds(sql, { kind, ids, scope }),
   };
 }
 
-async function listRows(
+async function listRows(sql: Sql, wanted: Wanted, page: RowPage): Promise<ListedRows> {
+  const { rows, counted } = await countedPage(sql, wanted, page);
+  const docs = await rowsAt(sql, wanted, rows);
+  return { found: rows.map((place) => ({ place, row: docs.get(place.id) })), counted };
+}
+
+/** An export counts its rows once, to know how its pages are found. */
+async function* allRows(sql: Sql, wanted: Wanted, { sorting }: RowsAsked): AsyncGenerator<Row[]> {
+  let counted: number | undefined;
+  const read = async ({ limit, after }: { readonly limit: number; readonly after: Place | undefined }) => {
+    const page = { sorting, limit, after };
+    if (counted === COUNT_LIMIT) return pageOfMany(sql, wanted, page);
+    const found = await countedPage(sql, wanted, page);
+    counted ??= found.counted;
+    return found.rows;
+  };
+  for await (const places of allPages(read, (place) => place)) {
+    const docs = await rowsAt(sql, wanted, places);
+    yield places.flatMap(({ id }) => docs.get(id) ?? []);
+  }
+}
+
+/** The rows at these places that the caller still may see. */
+async function rowsAt(
   sql: Sql,
-  kind: KindName,
-  scope: RowScope,
-  { limit, after, filters, nowMs }: RowPage,
-): Promise<Row[]> {
-  const values: unknown[] = [kind, limit];
+  { kind, scope }: Pick<Wanted, 'kind' | 'scope'>,
+  places: readonly Place[],
+): Promise<ReadonlyMap<string, Row>> {
+  if (places.length === 0) return new Map();
+  const values: unknown[] = [kind, places.map(({ id }) => id)];
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
-  const behind =
-    after === undefined
-      ? ''
-      : `AND (r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
-  const { ownerId, ...named } = filters;
-  const asked = filterConditions(named, values, nowMs);
-  if (ownerId !== undefined) asked.push(`r.owner_id = $${values.push(ownerId)}::text`);
-  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE ${['r.kind = $1', condition, ...asked].join(' AND ')} ${behind}
-    ORDER BY r.created_at, r.id LIMIT $2`;
-  return rowsOf(kind, await sql.query<StoredRow>(prepared(text, values)));
+  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND r.id = ANY ($2::text[]) AND ${condition}`;
+  const rows = rowsOf(kind, await sql.query<StoredRow>(prepared(text, values)));
+  return new Map(rows.map((row) => [row.doc.id, row]));
 }
 
 interface FindQuery {
@@ -80,28 +103,28 @@ function withUnset(kind: KindName, doc: Doc & Record<string, unknown>): Doc {
   return doc;
 }
 
-/**
- * Likelihood and impact are one digit each and follow these prefixes in the JSON that `resourceWrites` stores of a
- * risk. No text member can contain a prefix, as its quotes are escaped. A cast to jsonb would refuse U+0000 and costs
- * more.
- */
+/** The cells of risks other than `all` are `current:4:5`: a rating, its likelihood and its impact. */
 const HEAT_MAP = (condition: string) => `
-  SELECT rated, substr(doc, place, 1)::integer AS likelihood, substr(doc, place + 11, 1)::integer AS impact,
-         count(*)::integer AS count
-    FROM (SELECT named.rated, r.doc, nullif(strpos(r.doc, named.prefix), 0) + length(named.prefix) AS place
-            FROM risk.resources r
-           CROSS JOIN (VALUES ('inherent', '"inherent":{"likelihood":'), ('current', '"current":{"likelihood":'),
-                              ('residual', '"residual":{"likelihood":')) AS named (rated, prefix)
-           WHERE r.kind = 'risk' AND ${condition} AND NOT r.facets && ARRAY['status:closed', 'status:archived']) found
-   WHERE place IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+  SELECT c.cell, sum(c.rows)::integer AS count FROM risk.row_counts c
+   WHERE c.kind = 'risk' AND c.cell <> 'all' AND ${condition} GROUP BY c.cell ORDER BY c.cell`;
 
-const EVIDENCE_BY_STATE = (condition: string, now: string) => `
-  SELECT CASE WHEN f.facet <> 'state:approved' OR r.valid_until IS NULL THEN substr(f.facet, 7)
-              WHEN r.valid_until <= ${now} THEN 'expired'
-              WHEN r.valid_until - interval '720 hours' <= ${now} THEN 'expiring'
-              ELSE 'approved' END AS state, count(*)::integer AS count
-    FROM risk.resources r CROSS JOIN LATERAL unnest(r.facets) f (facet)
-   WHERE r.kind = 'evidence' AND f.facet LIKE 'state:%' AND ${condition} GROUP BY 1`;
+/**
+ * The cells of evidence: `state:collected`, and `until:` with a day for approved evidence that ends. Of the days of now
+ * and of 30 days later, the rows that end until then are counted one by one; later days, and
+ * links, are not read.
+ */
+const EVIDENCE_CELLS = (counted: string, seen: string) => `
+  SELECT CASE WHEN c.cell LIKE 'state:%' THEN substr(c.cell, 7) WHEN c.cell < $1 THEN 'ended' WHEN c.cell = $1 THEN 'today'
+              ELSE 'later' END AS state, sum(c.rows)::integer AS count
+    FROM risk.row_counts c
+   WHERE c.kind = 'evidence' AND c.cell >= 'state:' AND c.cell < $2 AND ${counted} GROUP BY 1
+  UNION ALL SELECT 'endedToday', (${ENDED_SINCE('$3', '$4', seen)})
+  UNION ALL SELECT 'endingSoon', (${ENDED_SINCE('$5', '$6', seen)})`;
+
+const ENDED_SINCE = (from: string, to: string, seen: string) => `
+  SELECT count(*)::integer FROM risk.resources r
+   WHERE r.kind = 'evidence' AND r.valid_until > ${from}::timestamptz AND r.valid_until <= ${to}::timestamptz
+     AND r.facets @> ARRAY['state:approved'] AND ${seen}`;
 
 const FRAMEWORK = `
   SELECT f.framework_id AS id, f.name, f.version, f.created_at,
@@ -120,22 +143,17 @@ interface FrameworkRow {
 /** Aggregates and frameworks of the dashboard, from PostgreSQL. */
 export function dashboardSummaries(sql: Sql): Summaries {
   return {
-    heatMap(scope) {
+    async heatMap(scope) {
       const values: unknown[] = [];
-      return sql.query<HeatMapCell>(prepared(HEAT_MAP(rowCondition('r', scope, values)), values));
+      const text = HEAT_MAP(countCondition('c', scope, values));
+      const cells = await sql.query<{ cell: string; count: number }>(prepared(text, values));
+      return cells.map(({ cell, count }) => {
+        const [rated, likelihood, impact] = cell.split(':');
+        // As the cells of risks are made.
+        return { rated: rated as HeatMapCell['rated'], likelihood: Number(likelihood), impact: Number(impact), count };
+      });
     },
-    async evidenceStates(scope, nowMs) {
-      const values: unknown[] = [new Date(nowMs)];
-      const text = EVIDENCE_BY_STATE(rowCondition('r', scope, values), '$1::timestamptz');
-      const rows = await sql.query<{ state: string; count: number }>(prepared(text, values));
-      const counts = new Map(rows.map(({ state, count }) => [state, count]));
-      return new Map(
-        EVIDENCE_STATES.flatMap((state): [EvidenceState, number][] => {
-          const count = counts.get(state);
-          return count === undefined ? [] : [[state, count]];
-        }),
-      );
-    },
+    evidenceStates: (scope, nowMs) => evidenceStates(sql, scope, nowMs),
     async framework(orgId, id) {
       const [row] = await sql.query<FrameworkRow>(prepared(FRAMEWORK, [orgId, id]));
       if (row === undefined) return undefined;
@@ -145,41 +163,20 @@ export function dashboardSummaries(sql: Sql): Summaries {
   };
 }
 
-/** Row-filtered resources; their events are filtered as well. */
-const ROW_FILTERED = ['risk', 'evidence', 'asset'];
-
-/**
- * Events of row `a.resource_id` are visible to callers who may see the row as it is now, or as it was when deleted. A
- * row that became sensitive is hidden from its first event on.
- */
-function seenNow(scope: RowScope, values: unknown[]): string {
-  if (scope.unrestricted && scope.canReadSensitive) return 'true';
-  const isRow = 'r.org_id = a.org_id AND r.kind = a.resource AND r.id = a.resource_id';
-  return `EXISTS (SELECT FROM risk.resources r WHERE ${isRow} AND ${rowCondition('r', scope, values)})
-    OR (NOT EXISTS (SELECT FROM risk.resources r WHERE ${isRow}) AND EXISTS (
-      SELECT FROM risk.audit_events d WHERE d.resource = a.resource AND d.resource_id = a.resource_id
-         AND d.action = a.resource || '.delete' AND ${rowCondition('d', scope, values)}))`;
-}
-
-export function auditEvents(sql: Sql, { read }: Pick<AuditTrail, 'read'>): AuditReads {
-  return {
-    async list(scope, { limit, before }) {
-      const values: unknown[] = [limit, ROW_FILTERED];
-      const ofOrg = rowCondition('a', scope, values, false);
-      const seen = `(${seenNow(scope, values)})`;
-      const older =
-        before === undefined
-          ? ''
-          : `AND (a.at, a.id) < ($${values.push(before.position)}::timestamptz, $${values.push(before.id)}::text)`;
-      const text = `SELECT ${AUDIT_COLUMNS} FROM risk.audit_events a
-        WHERE ${ofOrg} AND (a.resource <> ALL ($2::text[]) OR ${seen}) ${older}
-        ORDER BY a.at DESC, a.id DESC LIMIT $1`;
-      const rows = await sql.query<AuditRow>(prepared(text, values));
-      return rows.map((row) => {
-        const { id, at, actor: actorId, action, resource, resourceId, position, problem } = read(row);
-        const event = { id, at: at.toISOString(), actorId, action, resource, resourceId };
-        return { event: problem === null ? event : { ...event, problem }, position };
-      });
-    },
-  };
+async function evidenceStates(sql: Sql, scope: RowScope, nowMs: number): Promise<ReadonlyMap<EvidenceState, number>> {
+  const soonMs = nowMs + EXPIRING_BEFORE_MS;
+  const values: unknown[] = [`until:${dayOfEnd(nowMs)}`, `until:${dayOfEnd(soonMs)}`];
+  values.push(...[startOfDayOfEnd(nowMs), nowMs, startOfDayOfEnd(soonMs), soonMs].map((ms) => new Date(ms)));
+  const text = EVIDENCE_CELLS(countCondition('c', scope, values), rowCondition('r', scope, values));
+  const rows = await sql.query<{ state: string; count: number }>(prepared(text, values));
+  const cells = new Map(rows.map(({ state, count }) => [state, count]));
+  const of = (state: string) => cells.get(state) ?? 0;
+  const expired = of('ended') + of('endedToday');
+  const expiring = of('today') - of('endedToday') + of('later') + of('endingSoon');
+  const states = EVIDENCE_STATES.map((state): [EvidenceState, number] => {
+    if (state === 'expired') return [state, expired];
+    if (state === 'expiring') return [state, expiring];
+    return [state, of(state) - (state === 'approved' ? expired + expiring : 0)];
+  });
+  return new Map(states.filter(([, count]) => count > 0));
 }

@@ -45,7 +45,26 @@ export function partnerCoverage({ sql, onMasked }: PartnerSourceOptions): Partne
   };
 }
 
+/** How many requirements are judged at a time to find those in a state. */
+const JUDGED_AT_ONCE = 200;
+
+/** The state of a requirement is known once it was judged, so requirements are judged until the page is full. */
 async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Promise<CoverageRow[]> {
+  const { state } = query.filters;
+  const { limit } = query;
+  if (state === undefined) return judged(sql, scope, query);
+  const found: CoverageRow[] = [];
+  let { after } = query;
+  for (;;) {
+    const rows = await judged(sql, scope, { ...query, after, limit: JUDGED_AT_ONCE });
+    found.push(...rows.filter((row) => row.state === state));
+    const last = rows.at(-1);
+    if (found.length >= limit || last === undefined || rows.length < JUDGED_AT_ONCE) return found.slice(0, limit);
+    after = { createdAt: last.created_at.toISOString(), id: last.id };
+  }
+}
+
+async function judged(sql: Sql, scope: RowScope, query: CoverageQuery): Promise<CoverageRow[]> {
   const { revision, filters, limit, after, id } = query;
   assert(revision !== undefined, 'Coverage is read at a revision.');
   const values: unknown[] = [revision];
@@ -60,35 +79,33 @@ async function readCoverage(sql: Sql, scope: RowScope, query: CoverageQuery): Pr
     conditions.push(
       `AND (q.created_at, q.coverage_id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
     );
-  const text = coverageText({ seen, ofOrg, conditions: conditions.join(' ') });
-  const state = `($${values.push(filters['state'] ?? null)}::text IS NULL OR state = $${values.length})`;
-  return sql.query<CoverageRow>(
-    prepared(
-      `${text} SELECT * FROM judged WHERE ${state} ORDER BY created_at, id LIMIT $${values.push(limit)}`,
-      values,
-    ),
-  );
+  const page = `${conditions.join(' ')} ORDER BY q.created_at, q.coverage_id LIMIT $${values.push(limit)}`;
+  return sql.query<CoverageRow>(prepared(coverageText({ seen, ofOrg, page }), values));
 }
 
 /** Parameter `$1` is the revision. */
 function coverageText({
   seen,
   ofOrg,
-  conditions,
+  page,
 }: {
-  seen: string;
-  ofOrg: (alias: string) => string;
-  conditions: string;
+  readonly seen: string;
+  readonly ofOrg: (alias: string) => string;
+  readonly page: string;
 }): string {
   return `WITH moment AS (SELECT v.created_at AS at FROM risk.revisions v WHERE v.revision = $1 AND ${ofOrg('v')}),
-    evidenced AS MATERIALIZED (
-      SELECT k.control_id, e.evidence_id, e.fresh_at
-        FROM moment, risk.evidence_facts e CROSS JOIN LATERAL unnest(e.control_ids) k (control_id)
-       WHERE ${seen} AND e.approved AND (e.valid_until IS NULL OR e.valid_until > moment.at)),
+    wanted AS MATERIALIZED (
+      SELECT q.coverage_id, q.framework_id, q.requirement_id, q.title, q.created_at
+        FROM risk.requirements q WHERE q.from_revision <= $1 AND ${ofOrg('q')} ${page}),
     mapped AS MATERIALIZED (
       SELECT k.coverage_id, c.control_id, c.applicable
         FROM risk.control_facts c CROSS JOIN LATERAL unnest(c.coverage_ids) k (coverage_id)
-       WHERE ${holdsAt('c')} AND ${ofOrg('c')}),
+       WHERE c.coverage_ids && (SELECT array_agg(w.coverage_id::text) FROM wanted w) AND ${holdsAt('c')} AND ${ofOrg('c')}),
+    evidenced AS MATERIALIZED (
+      SELECT k.control_id, e.evidence_id, e.fresh_at
+        FROM moment, risk.evidence_facts e CROSS JOIN LATERAL unnest(e.control_ids) k (control_id)
+       WHERE e.control_ids && (SELECT array_agg(m.control_id::text) FROM mapped m)
+         AND ${seen} AND e.approved AND (e.valid_until IS NULL OR e.valid_until > moment.at)),
     counted AS (
       SELECT q.coverage_id AS id, q.framework_id, q.requirement_id, q.title, q.created_at,
              coalesce(array_agg(DISTINCT m.control_id) FILTER (WHERE m.control_id IS NOT NULL), '{}') AS control_ids,
@@ -98,15 +115,14 @@ function coverageText({
              count(m.control_id) AS controls,
              count(DISTINCT m.control_id) FILTER (WHERE m.applicable) AS applicable,
              count(DISTINCT m.control_id) FILTER (WHERE m.applicable AND v.evidence_id IS NOT NULL) AS met
-        FROM risk.requirements q
+        FROM wanted q
         LEFT JOIN mapped m ON m.coverage_id = q.coverage_id
         LEFT JOIN evidenced v ON v.control_id = m.control_id
-       WHERE q.from_revision <= $1 AND ${ofOrg('q')} ${conditions}
-       GROUP BY q.coverage_id),
-    judged AS (
-      SELECT *, CASE WHEN controls = 0 THEN 'gap' WHEN applicable = 0 THEN 'not_applicable'
-                     WHEN met = applicable THEN 'covered' WHEN met > 0 THEN 'partial' ELSE 'gap' END AS state
-        FROM counted)`;
+       GROUP BY q.coverage_id, q.framework_id, q.requirement_id, q.title, q.created_at)
+    SELECT id, framework_id, requirement_id, title, created_at, control_ids, evidence_ids, fresh_at,
+           CASE WHEN controls = 0 THEN 'gap' WHEN applicable = 0 THEN 'not_applicable'
+                WHEN met = applicable THEN 'covered' WHEN met > 0 THEN 'partial' ELSE 'gap' END AS state
+      FROM counted ORDER BY created_at, id`;
 }
 
 function itemOf(row: CoverageRow): PartnerItem {

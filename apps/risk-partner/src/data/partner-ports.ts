@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { allPages, isFound } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
@@ -78,10 +79,26 @@ function partnerFrameworks({ sql, onMasked }: PartnerSourceOptions): PartnerSour
     return rows.map((row) => ({ ...itemOf(row), text: withoutPersonalData('frameworks', row.item, onMasked) }));
   };
   return {
-    list: (scope, query) => read(scope, pageBy('f.created_at, f.framework_id', query)),
+    async list(scope, query) {
+      const { q, limit } = query;
+      if (q === undefined) return read(scope, pageBy('f.created_at, f.framework_id', query));
+      const found: PartnerItem[] = [];
+      // An organisation has few frameworks; they are compared as they are shown.
+      for await (const items of allPages(
+        (page: { readonly limit: number; readonly after: Position | undefined }) =>
+          read(scope, pageBy('f.created_at, f.framework_id', { ...page, after: page.after ?? query.after })),
+        ({ createdAt, id }: PartnerItem): Position => ({ createdAt, id }),
+      )) {
+        found.push(...items.filter(({ id, text }) => isFound(q, [id, nameIn(text)])));
+        if (found.length >= limit) break;
+      }
+      return found.slice(0, limit);
+    },
     find: async (scope, id) => (await read(scope, (values) => `AND f.framework_id = $${values.push(id)}`))[0],
   };
 }
+
+const nameIn = (item: string): string | null => (JSON.parse(item) as { readonly name: string | null }).name;
 
 /** Proofs. A caller sees those of evidence that they may see, both as it was at the revision and as it is now. */
 function partnerProofs(sql: Sql): PartnerSource {

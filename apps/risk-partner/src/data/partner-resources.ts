@@ -1,4 +1,4 @@
-import { instantOf } from '@sealgate/json';
+import { sortingOf } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
@@ -12,8 +12,10 @@ import {
   type PartnerSource,
 } from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
-import type { Position } from '../domain/resource-ports.ts';
-import { prepared, rowCondition } from './row-condition.ts';
+import type { Place, Position } from '../domain/resource-ports.ts';
+import { uncountedPage } from './find-rows.ts';
+import { countCondition, prepared, rowCondition } from './row-condition.ts';
+import { VALIDITY } from './row-filters.ts';
 
 export interface PartnerSourceOptions {
   readonly sql: Sql;
@@ -37,17 +39,17 @@ interface JoinedRow {
   is_steady: boolean | null;
 }
 
-/** The facet name of a filter, if it differs from the filter's name. */
-const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
-
 /** Items of one resource kind: an index range scan over texts that were made at write time. */
 export function partnerResources(kind: KindName, options: PartnerSourceOptions): PartnerSource {
   const { sql } = options;
   const show = async (scope: RowScope, nowMs: number, [text, values]: [string, unknown[]]): Promise<PartnerItem[]> =>
     shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope, nowMs });
-  const list: PartnerSource['list'] = (scope, query) => {
+  const list: PartnerSource['list'] = async (scope, query) => {
     const values: unknown[] = [];
-    return show(scope, query.nowMs, [walk(kind, { scope, query, values }), values]);
+    const { text, places } = await pageRows(kind, { sql, scope, query, values });
+    const items = await show(scope, query.nowMs, [text, values]);
+    // A row was removed since it was found: the page is made again, as one row less would say that it is the last.
+    return places !== undefined && items.length < places.length ? list(scope, query) : items;
   };
   const find: PartnerSource['find'] = async (scope, id, { nowMs }) => {
     const values: unknown[] = [kind, id];
@@ -77,31 +79,47 @@ function itemColumns(kind: KindName, values: unknown[], nowMs: number): string {
   return `r.id, r.created_at, r.item, ${isScreened} AS is_screened, ${isSteady} AS is_steady`;
 }
 
-/**
- * The statement for the rows after a position, in order. The constant inner LIMIT never removes a row: it tells
- * PostgreSQL how few rows are wanted whatever the parameter is, so that it uses a generic plan instead of planning each
- * time. With filters there is none: index scan or filter lookup depends on their values, so a custom plan is right.
- */
-function walk(
-  kind: KindName,
-  { scope, query, values }: { scope: RowScope; query: PartnerListQuery; values: unknown[] },
-): string {
-  const { filters, limit, after, nowMs } = query;
-  const conditions = [
-    `r.kind = $${values.push(kind)}`,
-    rowCondition('r', scope, values, KIND_OF[kind].rowFiltered),
-    ...filterConditions(filters, values, nowMs),
-  ];
-  if (after !== undefined)
-    conditions.push(
-      `(r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`,
-    );
-  const ordered = `SELECT ${itemColumns(kind, values, nowMs)} FROM risk.resources r
-     WHERE ${conditions.join(' AND ')} ORDER BY r.created_at, r.id`;
-  const atMost = `LIMIT $${values.push(limit)}`;
-  if (Object.keys(filters).length > 0) return `${ordered} ${atMost}`;
-  return `SELECT * FROM (${ordered} LIMIT ${MAX_PAGE_ITEMS + 1}) r ${atMost}`;
+/** The rows of a page: a statement for them, and what follows. */
+interface PageRows {
+  readonly text: string;
+  /** How many rows there are; undefined: the statement tells, with one more than the page. */
+  readonly places: readonly Place[] | undefined;
 }
+
+/**
+ * The statement for the rows after a position, in order. Without filters, the constant inner LIMIT never removes a row:
+ * it tells PostgreSQL how few rows are wanted whatever the parameter is, so that it uses a generic plan instead of
+ * planning each time. With filters the rows are found first.
+ */
+async function pageRows(
+  kind: KindName,
+  { sql, scope, query, values }: { sql: Sql; scope: RowScope; query: PartnerListQuery; values: unknown[] },
+): Promise<PageRows> {
+  const { filters, q, limit, after, nowMs } = query;
+  const condition = () =>
+    `r.kind = $${values.push(kind)} AND ${rowCondition('r', scope, values, KIND_OF[kind].rowFiltered)}`;
+  if (Object.keys(filters).length > 0 || q !== undefined || !seesNearlyAll(kind, scope)) {
+    const page = { sorting, limit, after: after && { value: after.createdAt, id: after.id } };
+    const places = await uncountedPage(sql, { kind, scope, filters, q, nowMs }, page);
+    const text = `SELECT ${itemColumns(kind, values, nowMs)} FROM risk.resources r
+       WHERE ${condition()} AND r.id = ANY ($${values.push(places.map(({ id }) => id))}::text[]) ORDER BY r.created_at, r.id`;
+    return { text, places };
+  }
+  const behind =
+    after === undefined
+      ? ''
+      : `AND (r.created_at, r.id) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(after.id)}::text)`;
+  const ordered = `SELECT ${itemColumns(kind, values, nowMs)} FROM risk.resources r
+     WHERE ${condition()} ${behind} ORDER BY r.created_at, r.id`;
+  const text = `SELECT * FROM (${ordered} LIMIT ${MAX_PAGE_ITEMS + 1}) r LIMIT $${values.push(limit)}`;
+  return { text, places: undefined };
+}
+
+const sorting = sortingOf<'createdAt'>('createdAt');
+
+/** Whether nearly every row of the organisation is one that the caller may see. */
+const seesNearlyAll = (kind: KindName, { unrestricted, canReadSensitive, ownerId }: RowScope): boolean =>
+  !KIND_OF[kind].rowFiltered || (unrestricted && (canReadSensitive || ownerId === null));
 
 /** Never occurs in canonical JSON, where it is escaped. */
 const SEPARATOR = '\n';
@@ -117,12 +135,14 @@ async function readJoined(
 ): Promise<PartnerItems | undefined> {
   const { limit } = query;
   const values: unknown[] = [SEPARATOR];
-  const rows = walk(kind, { scope, query: { ...query, limit: limit + 1 }, values });
+  const { text: rows, places } = await pageRows(kind, { sql, scope, query: { ...query, limit: limit + 1 }, values });
   // The aggregate receives the rows in the order of the subquery.
   const text = `SELECT count(*)::integer AS found, string_agg(item, $1::text) AS items,
       bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady FROM (${rows}) r`;
   const [row] = await sql.query<JoinedRow>(prepared(text, values));
   const { found = 0, items = null, is_screened: isScreened, is_steady: isSteady } = row ?? {};
+  // A row was removed since it was found.
+  if (places !== undefined && found < places.length) return undefined;
   if (items === null) return { texts: [], count: 0, continuesAfter: undefined };
   if (isSteady !== true) return undefined;
   const hasMore = found > limit;
@@ -141,39 +161,6 @@ function positionOf(item: string): Position {
   const { createdAt, id } = JSON.parse(item) as Position;
   return { createdAt, id };
 }
-
-/** The conditions of filters; appends their parameters to `values`. */
-export function filterConditions(
-  filters: Readonly<Record<string, string>>,
-  values: unknown[],
-  nowMs: number,
-): string[] {
-  const { updatedSince, state, ...facets } = filters;
-  const wanted = Object.entries(facets).map(([name, value]) => `${FACET_OF[name] ?? name}:${value}`);
-  const conditions: string[] = [];
-  if (updatedSince !== undefined)
-    conditions.push(`r.updated_at >= $${values.push(instantOf(updatedSince))}::timestamptz`);
-  if (state !== undefined) {
-    const isApproved = state === 'expiring' || state === 'expired';
-    wanted.push(`state:${isApproved ? 'approved' : state}`);
-    const validity = isPeriod(state) ? VALIDITY[state] : undefined;
-    if (validity !== undefined) conditions.push(validity(`$${values.push(new Date(nowMs))}::timestamptz`));
-  }
-  if (wanted.length > 0) conditions.push(`r.facets @> $${values.push(wanted)}::text[]`);
-  return conditions;
-}
-
-/**
- * Approved, expiring and expired are one stored state at different times. In hours, as an interval of days would depend
- * on the session's time zone.
- */
-const VALIDITY = {
-  approved: (now: string) => `(r.valid_until IS NULL OR r.valid_until - interval '720 hours' > ${now})`,
-  expiring: (now: string) => `r.valid_until - interval '720 hours' <= ${now} AND r.valid_until > ${now}`,
-  expired: (now: string) => `r.valid_until <= ${now}`,
-};
-
-const isPeriod = (state: string): state is keyof typeof VALIDITY => Object.hasOwn(VALIDITY, state);
 
 async function shown(
   kind: KindName,
@@ -194,10 +181,8 @@ async function evidenceCounts(sql: Sql, scope: RowScope, controls: readonly Item
   const links = controls.map(({ id }) => `link:${id}`);
   if (links.length === 0) return new Map();
   const values: unknown[] = [links];
-  const condition = rowCondition('r', scope, values);
-  const text = `SELECT f.facet, count(*)::integer AS count
-      FROM risk.resources r CROSS JOIN LATERAL unnest(r.facets) f (facet)
-     WHERE r.kind = 'evidence' AND r.facets && $1::text[] AND f.facet = ANY ($1) AND ${condition} GROUP BY f.facet`;
-  const rows = await sql.query<{ facet: string; count: number }>(prepared(text, values));
-  return new Map(rows.map(({ facet, count }) => [facet.slice('link:'.length), count]));
+  const text = `SELECT c.cell, sum(c.rows)::integer AS count FROM risk.row_counts c
+     WHERE c.kind = 'evidence' AND c.cell = ANY ($1::text[]) AND ${countCondition('c', scope, values)} GROUP BY c.cell`;
+  const rows = await sql.query<{ cell: string; count: number }>(prepared(text, values));
+  return new Map(rows.map(({ cell, count }) => [cell.slice('link:'.length), count]));
 }

@@ -9,7 +9,7 @@ import {
   type PartnerSource,
   type SnapshotReads,
 } from '../domain/read-partner.ts';
-import { prepared, rowCondition } from './row-condition.ts';
+import { countCondition, prepared, rowCondition } from './row-condition.ts';
 
 /** How long a revision can be read after the next one replaced it. */
 const SNAPSHOT_RETENTION_MS = 86_400_000;
@@ -163,21 +163,22 @@ async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[])
 function countsText(scope: RowScope, values: unknown[]): string {
   const seen = (alias: string) => rowCondition(alias, scope, values);
   const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
-  const kinds = `$${values.push(SEEN_BY_ALL_KINDS)}::text[]`;
+  const kinds = () => `$${values.push(SEEN_BY_ALL_KINDS)}::text[]`;
   const seesAll = scope.unrestricted && scope.canReadSensitive;
   // The last change of a row holds its current attributes, or those it had when deleted.
   const isSeenNow = seesAll
     ? ''
-    : `AND (c.id IS NULL OR c.kind = ANY (${kinds}) OR EXISTS (
+    : `AND (c.id IS NULL OR c.kind = ANY (${kinds()}) OR EXISTS (
          SELECT FROM (SELECT l.org_id, l.owner_id, l.department, l.sensitive FROM risk.changes l
                        WHERE l.org_id = c.org_id AND l.id = c.id
                        ORDER BY l.revision DESC, l.delta DESC LIMIT 1) last WHERE ${seen('last')}))`;
-  return `SELECT NULL::bigint AS revision, r.kind, count(*)::integer AS delta FROM risk.resources r
-     WHERE ${ofOrg('r')} AND (r.kind = ANY (${kinds}) OR (${seen('r')})) GROUP BY r.kind
+  return `SELECT NULL::bigint AS revision, n.kind, sum(n.rows)::integer AS delta FROM risk.row_counts n
+     WHERE n.kind IN ('risk', 'evidence', 'asset', 'proof') AND n.cell = 'all' AND ${countCondition('n', scope, values)}
+     GROUP BY n.kind
+    UNION ALL SELECT NULL, n.kind, sum(n.rows)::integer FROM risk.row_counts n
+     WHERE n.kind IN ('control', 'policy') AND n.cell = 'all' AND ${countCondition('n', scope, values, false)} GROUP BY n.kind
     UNION ALL SELECT NULL, 'framework', count(*)::integer FROM risk.frameworks f WHERE ${ofOrg('f')}
     UNION ALL SELECT NULL, 'coverage', count(*)::integer FROM risk.requirements q WHERE ${ofOrg('q')}
-    UNION ALL SELECT NULL, 'proof', count(*)::integer FROM risk.proofs p
-      JOIN risk.resources r ON r.org_id = p.org_id AND r.kind = 'evidence' AND r.id = p.evidence_id WHERE ${seen('r')}
     UNION ALL SELECT c.revision, c.kind, -sum(c.delta)::integer FROM risk.changes c
      WHERE c.revision > $1 AND c.delta <> 0 AND ${changeCondition('c', scope, values)} ${isSeenNow}
      GROUP BY c.revision, c.kind ORDER BY revision DESC NULLS FIRST`;

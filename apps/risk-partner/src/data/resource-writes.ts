@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AuditTrail } from '@sealgate/audit';
 import { canonical } from '@sealgate/json';
+import { searchText, sortText } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import type { Evidence } from '../domain/evidence.ts';
@@ -14,6 +15,7 @@ import { findRow, rowsOf, visibleIds } from './dashboard-reads.ts';
 import { insertRow, type Columns } from './insert-row.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
 import { attributeColumns, attributesOf } from './row-condition.ts';
+import { termsOf } from './find-rows.ts';
 
 interface ResourceWritesOptions {
   readonly sql: Database;
@@ -110,15 +112,16 @@ export const everything = (orgId: string): RowScope => ({
 
 async function rowsWithFacet(sql: Sql, orgId: string, kind: KindName, facet: string): Promise<Row[]> {
   const rows = await sql.query<{ n: number; doc: string }>({
-    text: `SELECT n, doc FROM risk.resources WHERE org_id = $1 AND kind = $2 AND facets @> ARRAY[$3::text]
-           ORDER BY created_at, id LIMIT $4 FOR UPDATE`,
+    text: `SELECT r.n, r.doc FROM risk.resources r
+            WHERE r.org_id = $1 AND r.kind = $2 AND r.facets @> ARRAY[$3::text] AND ${termsOf('r')} @> ARRAY['=' || $3::text]
+            ORDER BY r.created_at, r.id LIMIT $4 FOR UPDATE`,
     values: [orgId, kind, facet, MAX_LINKED],
   });
   return rowsOf(kind, rows);
 }
 
 /** The columns of a row besides its key, which is the organisation, the kind and the id of the document. */
-function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Columns {
+export function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Columns {
   const kind: Kind<Doc, unknown, unknown> = KIND_OF[kindName];
   const item = canonical(kind.partnerItem(doc));
   return {
@@ -128,11 +131,35 @@ function columnsOf(kindName: KindName, { n, doc }: Row, revision: number): Colum
     updated_at: doc.updatedAt,
     valid_until: kind.validUntil?.(doc) ?? null,
     facets: kind.facets(doc),
+    ...listColumns(doc),
+    counted: ['all', ...(kind.counted?.(doc) ?? [])],
     doc: JSON.stringify(doc),
     item,
     screened_by: isFreeOfPersonalData(kind.collection, item) ? SCREENING_RULES : null,
     screened_in: revision,
   };
+}
+
+/** What lists find rows by, and sort them by. */
+function listColumns(doc: Doc): Columns {
+  // Each member is of some kinds only.
+  const { id, refId, title, name, current, nextReviewAt } = doc as Doc & Listed;
+  const called = title ?? name ?? '';
+  return {
+    folded: searchText([id, refId, called]),
+    title: sortText(called),
+    ref_id: typeof refId === 'string' ? sortText(refId) : null,
+    score: current?.score ?? null,
+    review_at: nextReviewAt ?? null,
+  };
+}
+
+interface Listed {
+  readonly refId?: string | null;
+  readonly title?: string;
+  readonly name?: string;
+  readonly current?: { readonly score: number };
+  readonly nextReviewAt?: string | null;
 }
 
 async function updateRow({ sql, orgId, revision }: RevisionChange, kind: KindName, row: Row): Promise<void> {

@@ -27,6 +27,23 @@ export function rowCondition(alias: string, scope: RowScope, values: unknown[], 
   ].join(' AND ');
 }
 
+/**
+ * The condition for the counts of all rows that a caller may see: the counts without an owner of what others may see as
+ * well, and those of the caller's own rows among the rest. Together they count every visible row once.
+ */
+export function countCondition(alias: string, scope: RowScope, values: unknown[], rowFiltered = true): string {
+  const parameter = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
+  const ofOrg = `${alias}.org_id = ${parameter(scope.orgId, 'text')}`;
+  const { ownerId, unrestricted, canReadSensitive, departments } = scope;
+  if (!rowFiltered || (unrestricted && canReadSensitive)) return `${ofOrg} AND ${alias}.owner_id = ''`;
+  const isShared = [
+    ...(unrestricted ? [] : [`${alias}.department = ANY (${parameter(departments, 'text[]')})`]),
+    ...(canReadSensitive ? [] : [`NOT ${alias}.sensitive`]),
+  ].join(' AND ');
+  const owners = parameter(ownerId === null ? [''] : ['', ownerId], 'text[]');
+  return `${ofOrg} AND ${alias}.owner_id = ANY (${owners}) AND (${alias}.owner_id = '') = (${isShared})`;
+}
+
 /** The attributes of a document that row filters look at. */
 export function attributesOf(kind: KindName, doc: Doc): RowAttributes {
   if (!KIND_OF[kind].rowFiltered) return SEEN_BY_ALL;

@@ -71,5 +71,6 @@ export const assetKind: Kind<Asset, NewAsset, AssetChange> = {
     `criticality:${criticality}`,
     ...controlIds.map((id) => `link:${id}`),
   ],
+  sorts: ['createdAt', 'updatedAt', 'refId', 'name'],
   view: (asset) => asset,
 };

@@ -76,5 +76,6 @@ export const controlKind: Kind<Control, NewControl, ControlChange> = {
     `status:${status}`,
     ...new Set(frameworkRefs.map(({ frameworkId }) => `framework:${frameworkId}`)),
   ],
+  sorts: ['createdAt', 'updatedAt', 'refId', 'title'],
   view: (control) => control,
 };

@@ -100,7 +100,16 @@ export const EvidenceItem = named(
   }),
 );
 
-const EXPIRING_BEFORE_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+export const EXPIRING_BEFORE_MS = 30 * DAY_MS;
+
+/**
+ * The day at whose end, or in which, evidence that is valid until then expires: seven digits, in order. A day is from after
+ * midnight to the next midnight, because most ends are a midnight.
+ */
+export const dayOfEnd = (ms: number): string => String(Math.ceil(ms / DAY_MS) + 1_000_000).padStart(7, '0');
+/** The beginning of that day. */
+export const startOfDayOfEnd = (ms: number): number => (Math.ceil(ms / DAY_MS) - 1) * DAY_MS;
 
 /** The state at a time: approved evidence is expiring for 30 days before its end, then expired. */
 export function stateAt(state: StoredState, validUntil: string | null, nowMs: number): EvidenceState {
@@ -165,6 +174,12 @@ export const evidenceKind: Kind<Evidence, NewEvidence, EvidenceChange> = {
     `state:${state}`,
     ...controlIds.map((id) => `link:${id}`),
     ...(previousId === null ? [] : [`previous:${previousId}`]),
+  ],
+  sorts: ['createdAt', 'updatedAt', 'title', 'validUntil'],
+  counted: ({ state, validUntil, controlIds }) => [
+    `state:${state}`,
+    ...(state === 'approved' && validUntil !== null ? [`until:${dayOfEnd(Date.parse(validUntil))}`] : []),
+    ...controlIds.map((id) => `link:${id}`),
   ],
   view: (evidence, { nowMs }) => ({ ...evidence, state: stateAt(evidence.state, evidence.validUntil, nowMs) }),
 };

@@ -19,9 +19,9 @@ const ACTIONS = { c: 'create', r: 'read', u: 'update', d: 'delete', e: 'export' 
 const PERMISSION_TABLE = {
   risk: ['crude', 'crude', 'crue', 're', 'r*u*', 'r*', '-'],
   evidence: ['crude', 'crude', 'crue', 're', 'cr*u*', 'r*', '-'],
-  control: ['crud', 'crud', 'cru', 'r', 'r*', 'r*', '-'],
-  asset: ['crud', 'crud', 'cru', 'r', 'r*', 'r*', '-'],
-  policy: ['crud', 'crud', 'r', 'r', 'r*', '-', '-'],
+  control: ['crude', 'crude', 'crue', 're', 'r*', 'r*', '-'],
+  asset: ['crude', 'crude', 'crue', 're', 'r*', 'r*', '-'],
+  policy: ['crude', 'crude', 're', 're', 'r*', '-', '-'],
   policyMetadata: ['r', 'r', 'r', 'r', 'r', 'r', '-'],
   framework: ['r', 'r', 'r', 'r', 'r', 'r', '-'],
   coverage: ['r', 'r', 'r', 'r', 'r', 'r', '-'],

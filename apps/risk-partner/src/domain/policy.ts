@@ -85,6 +85,7 @@ export const policyKind: Kind<Policy, NewPolicy, PolicyChange> = {
   freeText: texts,
   partnerItem: (policy) => ({ ...picked(PolicyItem, policy), bodySha256: bodySha256(policy) }),
   facets: ({ status }) => [`status:${status}`],
+  sorts: ['createdAt', 'updatedAt', 'title', 'nextReviewAt'],
   view(policy, { inList }) {
     const { body, ...metadata } = policy;
     return { ...metadata, bodySha256: bodySha256(policy), ...(inList ? {} : { body }) };

@@ -12,6 +12,8 @@ export interface PartnerItem extends Position {
 export interface PartnerQuery {
   /** By parameter name, validated. */
   readonly filters: Readonly<Record<string, string>>;
+  /** Words to search for; undefined: none. */
+  readonly q?: string | undefined;
   /** The revision to read, for collections with `atSnapshot`. */
   readonly revision: number | undefined;
   /** Milliseconds since the epoch: the time that the whole response is computed for. */
@@ -91,6 +93,7 @@ interface PageRequest {
   readonly cursor: string | undefined;
   readonly snapshotId: string | undefined;
   readonly filters: Readonly<Record<string, string>>;
+  readonly q: string | undefined;
   readonly nowMs: number;
 }
 
@@ -111,14 +114,15 @@ export function revisionOf(snapshotId: string): number | undefined {
  *   visible row.
  */
 export async function readPage(ports: PartnerPorts, caller: RiskCaller, request: PageRequest): Promise<PartnerPage> {
-  const { collection, atSnapshot, limit, size, filters, nowMs } = request;
+  const { collection, atSnapshot, limit, size, filters, q, nowMs } = request;
   const scope = rowScopeOf(caller);
-  const named = Object.entries(filters).map(([name, value]) => `${name}=${value}`);
+  const bound = q === undefined ? filters : { ...filters, q };
+  const named = Object.entries(bound).map(([name, value]) => `${name}=${value}`);
   const binding = [`${collection}.v1`, caller.orgId, caller.personId, ...named.sort()];
   const from = request.cursor === undefined ? undefined : placeOf(ports.cursors.read(binding, request.cursor));
   const revision = atSnapshot ? await revisionFor(ports, scope, request, from?.revision) : undefined;
   const source = ports.sources[collection]!;
-  const query = { filters, revision, limit, after: from, nowMs };
+  const query = { filters, q, revision, limit, after: from, nowMs };
   const joined = size === undefined ? await source.listJoined?.(scope, query) : undefined;
   // One item more than the page tells whether there is a next page.
   const {

@@ -1,7 +1,8 @@
+import type { Sorting } from '@sealgate/paging';
 import type { FrameworkRef } from './control.ts';
 import type { RowScope } from './caller.ts';
 import type { Evidence } from './evidence.ts';
-import type { Doc, KindName } from './resource.ts';
+import type { Doc, KindName, SortField } from './resource.ts';
 
 /** A stored document; `n` is the value of If-Match. */
 export interface Row<D extends Doc = Doc> {
@@ -15,19 +16,40 @@ export interface Position {
   readonly id: string;
 }
 
-/** One page of rows. */
-export interface RowPage {
-  readonly limit: number;
-  readonly after: Position | undefined;
+/** The place of a row in a sorted list: the value of the field, then the id in code points. */
+export interface Place {
+  readonly value: string | number | null;
+  readonly id: string;
+}
+
+/** The rows that a list asks for, and their order. */
+export interface RowsAsked {
   /** By name: those of the partner lists, and `ownerId`. */
   readonly filters: Readonly<Record<string, string>>;
+  readonly q: string | undefined;
+  readonly sorting: Sorting<SortField>;
   /** The time at which the state of evidence is computed: milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
+/** One page of rows. */
+export interface RowPage extends RowsAsked {
+  readonly limit: number;
+  readonly after: Place | undefined;
+}
+
+export interface ListedRows {
+  /** The places of the page, each with its row; undefined if it was removed meanwhile. */
+  readonly found: readonly { readonly place: Place; readonly row: Row | undefined }[];
+  /** How many rows are asked for, COUNT_LIMIT at most. */
+  readonly counted: number;
+}
+
 /** Reads for the dashboard, always within the scope. */
 export interface ResourceReads {
-  list(kind: KindName, scope: RowScope, page: RowPage): Promise<Row[]>;
+  list(kind: KindName, scope: RowScope, page: RowPage): Promise<ListedRows>;
+  /** All rows that are asked for, in steps, between which no connection is held. */
+  pages(kind: KindName, scope: RowScope, asked: RowsAsked): AsyncIterable<Row[]>;
   find(kind: KindName, id: string, scope: RowScope): Promise<Row | undefined>;
   /** The ids that exist and are visible. */
   visible(kind: KindName, ids: readonly string[], scope: RowScope): Promise<ReadonlySet<string>>;
@@ -81,10 +103,34 @@ export interface AuditEvent {
   readonly problem?: string;
 }
 
+/** The events that are asked for; `to` is not one of the period. */
+export interface AuditFilters {
+  readonly actorId?: string | undefined;
+  readonly action?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly resourceId?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+/** An event, and its position for paging. */
+export interface ListedEvent {
+  readonly event: AuditEvent;
+  readonly position: string;
+}
+
+/** Events of the organisation, newest first, without those of hidden rows. */
 export interface AuditReads {
-  /** Events of the organisation, newest first, without those of hidden rows; `position` is for paging. */
   list(
     scope: RowScope,
-    page: { readonly limit: number; readonly before: { readonly position: string; readonly id: string } | undefined },
-  ): Promise<{ readonly event: AuditEvent; readonly position: string }[]>;
+    page: {
+      readonly limit: number;
+      readonly before: { readonly position: string; readonly id: string } | undefined;
+      readonly filters: AuditFilters;
+    },
+  ): Promise<ListedEvent[]>;
+  /** How many there are, COUNT_LIMIT at most. */
+  count(scope: RowScope, filters: AuditFilters): Promise<number>;
+  /** All of them, in steps. */
+  pages(scope: RowScope, filters: AuditFilters): AsyncIterable<readonly ListedEvent[]>;
 }

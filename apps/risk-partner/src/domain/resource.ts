@@ -46,6 +46,19 @@ export interface Writing {
 /** Link members: lists of ids, or one id or null, with the kind they refer to. */
 export type Links = Readonly<Partial<Record<'assetIds' | 'controlIds' | 'evidenceIds' | 'previousId', KindName>>>;
 
+/** The fields that lists of some kind can be sorted by. */
+export const SORT_FIELDS = [
+  'createdAt',
+  'updatedAt',
+  'refId',
+  'title',
+  'name',
+  'currentScore',
+  'nextReviewAt',
+  'validUntil',
+] as const;
+export type SortField = (typeof SORT_FIELDS)[number];
+
 /** A resource kind, as data and pure functions: how documents are created, changed, stored and shown. */
 export interface Kind<D extends Doc, New, Change> {
   readonly name: KindName;
@@ -70,6 +83,10 @@ export interface Kind<D extends Doc, New, Change> {
   validUntil?(doc: D): string | null;
   /** `name:value` texts that filters look up. */
   facets(doc: D): string[];
+  /** What its lists can be sorted by. */
+  readonly sorts: readonly SortField[];
+  /** The cells that aggregates count the row in, besides `all`. */
+  counted?(doc: D): string[];
   /** What the dashboard shows; `n` is the value of If-Match. */
   view(doc: D, at: { readonly n: number; readonly nowMs: number; readonly inList: boolean }): object;
 }

@@ -177,6 +177,14 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
     `level:${current.level}`,
     ...[...assetIds, ...controlIds, ...evidenceIds].map((id) => `link:${id}`),
   ],
+  sorts: ['createdAt', 'updatedAt', 'refId', 'title', 'currentScore', 'nextReviewAt'],
+  // The heat map shows open risks only.
+  counted: ({ status, inherent, current, residual }) =>
+    status === 'closed' || status === 'archived'
+      ? []
+      : Object.entries({ inherent, current, residual }).flatMap(([rated, rating]) =>
+          rating === null ? [] : [`${rated}:${rating.likelihood}:${rating.impact}`],
+        ),
   view: (risk, { n, nowMs }) => ({
     ...risk,
     acceptance: risk.acceptance === null ? null : { ...risk.acceptance, stale: isStale(risk, risk.acceptance, nowMs) },

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
-import { parseLimit } from '@sealgate/paging';
+import { parseLimit, totalOf } from '@sealgate/paging';
 import { Type, type TSchema } from '@sinclair/typebox';
 import type { Cursors } from '../domain/read-partner.ts';
 
@@ -13,7 +13,7 @@ interface BarePageQuery {
 
 /**
  * One page of a list that answers a bare JSON array, with the next page in the `Link` header (RFC 8288). The link repeats
- * limit and filters as they were sent; the last page has none.
+ * limit, filters, search and order as they were sent; the last page has none.
  * @throws AppError INVALID_LIMIT, INVALID_CURSOR.
  */
 export function barePage(cursors: Cursors, { path, binding, query, range }: BarePageQuery) {
@@ -27,19 +27,32 @@ export function barePage(cursors: Cursors, { path, binding, query, range }: Bare
     take: limit + 1,
     /** The position to continue after, as `position` gave it; undefined on the first page. */
     after: cursor === undefined ? undefined : cursors.read(bound, cursor),
-    /** The rows of the page, and its `Link` header. */
-    answer<Row>(found: readonly Row[], position: (row: Row) => JsonValue) {
+    /**
+     * The rows of the page, and its headers: `Link`, and where rows are counted, COUNT_LIMIT at most, `X-Total-Count`.
+     */
+    answer<Row>(found: readonly Row[], position: (row: Row) => JsonValue, counted?: number) {
+      const total = counted === undefined ? {} : { 'X-Total-Count': String(totalOf(counted)) };
       const rows = found.slice(0, limit);
       const last = found.length > limit ? rows.at(-1) : undefined;
-      if (last === undefined) return { rows, next: {} };
+      if (last === undefined) return { rows, next: { headers: total } };
       const next = { ...(sentLimit !== undefined && { limit: sentLimit }), ...filters };
       const search = new URLSearchParams({ ...next, cursor: cursors.make(bound, position(last)) });
-      return { rows, next: { headers: { Link: `<${path}?${search.toString()}>; rel="next"` } } };
+      return { rows, next: { headers: { ...total, Link: `<${path}?${search.toString()}>; rel="next"` } } };
     },
   };
 }
 
 /** The OpenAPI responses of a route that answers a bare page. */
 export const barePageOf = <Item extends TSchema>(item: Item) => ({
-  200: { description: 'A page.', schema: Type.Array(item), headers: { Link: 'The next page, if there is one.' } },
+  200: { description: 'A page.', schema: Type.Array(item), headers: link },
+});
+const link = { Link: 'The next page, if there is one.' };
+
+/** The same for a list that tells how many rows it has. */
+export const countedPageOf = <Item extends TSchema>(item: Item) => ({
+  200: {
+    description: 'A page.',
+    schema: Type.Array(item),
+    headers: { ...link, 'X-Total-Count': 'How many rows pass the filters: exact up to 10,000, above `10000+`.' },
+  },
 });

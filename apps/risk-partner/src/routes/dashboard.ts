@@ -1,7 +1,6 @@
 import { AppError } from '@sealgate/errors';
-import { listQuery, routeFor, type Route } from '@sealgate/http';
-import type { TObject, TProperties, TSchema } from '@sinclair/typebox';
-import { Type } from '@sinclair/typebox';
+import { routeFor, type Route } from '@sealgate/http';
+import type { TObject } from '@sinclair/typebox';
 import { AssetChange, assetKind, AssetView, NewAsset } from '../domain/asset.ts';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { ControlChange, controlKind, ControlView, NewControl } from '../domain/control.ts';
@@ -15,28 +14,20 @@ import {
   type ManagePorts,
 } from '../domain/manage-resources.ts';
 import { PolicyChange, policyKind, PolicyView, NewPolicy } from '../domain/policy.ts';
-import { NAMING_FILTERS, requireNamedRows, type Cursors, type PartnerPorts } from '../domain/read-partner.ts';
 import type { Doc, Kind, KindName } from '../domain/resource.ts';
 import type { ResourceReads, Row } from '../domain/resource-ports.ts';
 import { RiskChange, riskKind, RiskView, NewRisk } from '../domain/risk.ts';
-import { viewOf, viewsOf } from '../domain/view-resource.ts';
-import { IdText, ofId } from '../schemas.ts';
-import { barePage, barePageOf } from './bare-page.ts';
-import { CATALOGUE } from './partner-schemas.ts';
+import { viewOf } from '../domain/view-resource.ts';
+import { ofId } from '../schemas.ts';
+import { rowListRoutes, type RowListPorts } from './row-lists.ts';
 
 const route = routeFor<RiskCaller>();
 
 export const BODY_MAX_BYTES = 262_144;
-const LIST_RANGE = { default: 50, max: 200 } as const;
 
-export interface DashboardPorts {
+export interface DashboardPorts extends RowListPorts {
   readonly reads: ResourceReads;
   readonly manage: ManagePorts;
-  readonly cursors: Cursors;
-  /** To refuse filters that name no row. */
-  readonly partner: Pick<PartnerPorts, 'rows'>;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /** The parameters of the routes of one kind. */
@@ -44,9 +35,9 @@ interface Resource<D extends Doc, New extends TObject, Change extends TObject> {
   readonly kind: Kind<D, New['static'], Change['static']>;
   readonly body: New;
   readonly change: Change;
-  readonly view: TSchema;
+  readonly view: TObject;
   /** The permission of the list, if it differs from that of a single record. */
-  readonly listPermit?: string;
+  readonly listPermit?: string | undefined;
 }
 
 /** The paths of the dashboard. They may change; integrations use `/api/v1`. */
@@ -60,16 +51,6 @@ export function dashboardRoutes(ports: DashboardPorts): Route<RiskCaller>[] {
     ...resourceRoutes({ kind: assetKind, body: NewAsset, change: AssetChange, view: AssetView }, ports),
     ...resourceRoutes({ kind: policyKind, body: NewPolicy, change: PolicyChange, view: PolicyView, listPermit }, ports),
   ];
-}
-
-/** The filters of the partner lists, and `ownerId` for row-filtered kinds. */
-function filtersOf({
-  collection,
-  rowFiltered,
-}: Pick<Kind<Doc, never, never>, 'collection' | 'rowFiltered'>): TProperties {
-  const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
-  if (!rowFiltered) return filters;
-  return { ...filters, ownerId: Type.Optional({ ...IdText, description: 'Only rows owned by this person.' }) };
 }
 
 const base = { charge: 1, idempotency: 'none' } as const;
@@ -89,35 +70,6 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
   const answer = async (caller: RiskCaller, row: Row<D>) => ({
     body: await viewOf(ports.reads, kind, { caller, row, nowMs: ports.now() }),
     headers: { ETag: `"${row.n}"` },
-  });
-  const list = route({
-    ...base,
-    tags,
-    method: 'get',
-    looks: true,
-    path,
-    permit: resource.listPermit ?? `${kind.name}:read`,
-    operationId: `dashboard_list_${kind.collection}`,
-    summary: `List ${kind.collection}, oldest first`,
-    query: listQuery(LIST_RANGE, filtersOf(kind)),
-    responses: barePageOf(view),
-    errors: NAMING_FILTERS.some((name) => name in filtersOf(kind)) ? ['NOT_FOUND'] : [],
-    async handler({ caller, query }) {
-      const page = barePage(ports.cursors, {
-        path,
-        binding: [`dashboard.${kind.collection}.v1`, caller.orgId, caller.personId],
-        query: query as Readonly<Record<string, string>>, // Its schema declares strings only.
-        range: LIST_RANGE,
-      });
-      const from = page.after as [string, string] | undefined; // As `position` below makes it.
-      const after = from && { createdAt: from[0], id: from[1] };
-      const reading = { limit: page.take, after, filters: page.filters, nowMs: ports.now() };
-      const found = await ports.reads.list(kind.name, rowScopeOf(caller), reading);
-      if (found.length === 0) await requireNamedRows(ports.partner.rows, rowScopeOf(caller), page.filters);
-      const { rows, next } = page.answer(found as Row<D>[], ({ doc }) => [doc.createdAt, doc.id]); // Rows of this kind.
-      const body = await viewsOf(ports.reads, kind, { caller, rows, nowMs: ports.now() });
-      return { status: 200, body, ...next };
-    },
   });
   const create = route({
     ...base,
@@ -188,7 +140,7 @@ function resourceRoutes<D extends Doc, New extends TObject, Change extends TObje
       return { status: 204 };
     },
   });
-  return [list, create, get, change, remove];
+  return [...rowListRoutes(resource, ports), create, get, change, remove];
 }
 
 /** Paths ending in `/:id` have this parameter. */

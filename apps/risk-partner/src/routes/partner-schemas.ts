@@ -79,6 +79,8 @@ export interface PartnerCollection {
   readonly filters: TProperties;
   /** Read at one revision, which the response names. */
   readonly atSnapshot: boolean;
+  /** Whether it can be searched: its items have a reference, title or name. */
+  readonly isSearched: boolean;
 }
 
 const filter = <Schema extends TSchema>(schema: Schema, description: string, ...examples: string[]) =>
@@ -108,6 +110,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
       updatedSince,
     },
     atSnapshot: false,
+    isSearched: true,
   },
   {
     name: 'risks',
@@ -120,6 +123,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
       updatedSince,
     },
     atSnapshot: false,
+    isSearched: true,
   },
   {
     name: 'evidence',
@@ -131,6 +135,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
       updatedSince,
     },
     atSnapshot: false,
+    isSearched: true,
   },
   {
     name: 'controls',
@@ -138,6 +143,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: ControlItem,
     filters: { status: filter(ControlStatus, 'Only controls in this status.'), framework: ofFramework },
     atSnapshot: false,
+    isSearched: true,
   },
   {
     name: 'policies',
@@ -145,8 +151,9 @@ export const CATALOGUE: readonly PartnerCollection[] = [
     item: PolicyItem,
     filters: { status: filter(PolicyStatus, 'Only policies in this status.') },
     atSnapshot: false,
+    isSearched: true,
   },
-  { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false },
+  { name: 'frameworks', resource: 'framework', item: Framework, filters: {}, atSnapshot: false, isSearched: true },
   {
     name: 'coverage',
     resource: 'coverage',
@@ -157,6 +164,7 @@ export const CATALOGUE: readonly PartnerCollection[] = [
       snapshotId: SnapshotId,
     },
     atSnapshot: true,
+    isSearched: false,
   },
   {
     name: 'proofs',
@@ -168,8 +176,9 @@ export const CATALOGUE: readonly PartnerCollection[] = [
       snapshotId: SnapshotId,
     },
     atSnapshot: true,
+    isSearched: false,
   },
-  { name: 'snapshots', resource: 'snapshot', item: Snapshot, filters: {}, atSnapshot: false },
+  { name: 'snapshots', resource: 'snapshot', item: Snapshot, filters: {}, atSnapshot: false, isSearched: false },
 ];
 
 const common = {

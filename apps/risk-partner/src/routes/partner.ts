@@ -4,6 +4,7 @@ import {
   isKnownTag,
   listQuery,
   routeFor,
+  searchParameter,
   weakTag,
   type HandlerContext,
   type Reply,
@@ -68,7 +69,10 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
     operationId: `list_${name}`,
     summary: `List ${name}, oldest first`,
     tags: ['partner'],
-    query: listQuery(PARTNER_LIST_RANGE, collection.filters),
+    query: listQuery(PARTNER_LIST_RANGE, {
+      ...collection.filters,
+      ...(collection.isSearched && { q: searchParameter }),
+    }),
     requestHeaders,
     responses: {
       200: { description: 'A page, signed.', schema: listEnvelope(collection.item), headers },
@@ -79,11 +83,11 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const { caller } = context;
       const nowMs = ports.now();
       // The query schema declares strings only.
-      const { limit, cursor, snapshotId, ...filters } = context.query as Readonly<Record<string, string>>;
+      const { limit, cursor, snapshotId, q, ...filters } = context.query as Readonly<Record<string, string>>;
       const { pageMaxBytes } = context;
       const size = pageMaxBytes === undefined ? undefined : { maxBytes: pageMaxBytes, bytesOf: bytesAsToolResult };
       const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), size, cursor, snapshotId, nowMs };
-      const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, ...asked });
+      const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, q, ...asked });
       const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
       return answer(ports, context, {
         nowMs,

@@ -1,4 +1,5 @@
-import { closedObject, listQuery, routeFor, type Route } from '@sealgate/http';
+import { closedObject, listQuery, routeFor, searchParameter, sortParameter, type Route } from '@sealgate/http';
+import { sortingOf, sortValues } from '@sealgate/paging';
 import { NewScope, scopeOf, type RiskCaller } from '../domain/caller.ts';
 import {
   MadeInvitation,
@@ -18,15 +19,17 @@ import {
 } from '../domain/manage-people.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
 import { Roles } from '../domain/permissions.ts';
+import { PEOPLE_SORTS, type PeopleDirectory } from '../domain/people-directory.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
-import { barePage, barePageOf } from './bare-page.ts';
+import { barePage, barePageOf, countedPageOf } from './bare-page.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
 
 const route = routeFor<RiskCaller>();
 
 export interface PeopleRoutePorts extends PeoplePorts {
   readonly invitations: InvitationReads;
+  readonly directory: PeopleDirectory;
   readonly cursors: Cursors;
   /** Where people sign in; links are relative without one. */
   readonly signInUrl: string | undefined;
@@ -47,7 +50,7 @@ export const peopleRoutes = (ports: PeopleRoutePorts): Route<RiskCaller>[] => [
   ...invitationRoutes(ports),
 ];
 
-function memberRoutes({ people, cursors }: PeopleRoutePorts): Route<RiskCaller>[] {
+function memberRoutes({ people, directory, cursors }: PeopleRoutePorts): Route<RiskCaller>[] {
   const list = route({
     ...base,
     looks: true,
@@ -56,15 +59,21 @@ function memberRoutes({ people, cursors }: PeopleRoutePorts): Route<RiskCaller>[
     permit: 'member:read',
     operationId: 'dashboard_list_people',
     summary: 'List the members of the organisation, with roles and scope',
-    query: listQuery(LIST_RANGE, {}),
-    responses: barePageOf(Member),
+    query: listQuery(LIST_RANGE, {
+      q: searchParameter,
+      sort: sortParameter(sortValues(PEOPLE_SORTS), { name: 'PeopleSort', byDefault: 'createdAt' }),
+    }),
+    responses: countedPageOf(Member),
     async handler({ caller, query }) {
       const binding = ['dashboard.people.v1', caller.orgId, caller.personId];
       const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
-      const [after] = (page.after ?? ['']) as [string]; // As `position` below makes it.
-      const found = await people.list(caller.orgId, { limit: page.take, after });
-      const { rows, next } = page.answer(found, ({ id }) => [id]);
-      return { status: 200, body: rows.map(memberOf), ...next };
+      const from = page.after as [string, string] | undefined; // As `position` below makes it.
+      const after = from && { value: from[0], id: from[1] };
+      const { q, sort = 'createdAt' } = query;
+      const asked = { limit: page.take, after, q, sorting: sortingOf(sort) };
+      const { found, counted } = await directory.list(caller.orgId, asked);
+      const { rows, next } = page.answer(found, ({ place }) => [place.value, place.id], counted);
+      return { status: 200, body: rows.flatMap(({ member }) => member ?? []), ...next };
     },
   });
   const get = route({

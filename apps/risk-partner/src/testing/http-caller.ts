@@ -49,7 +49,7 @@ export function httpCaller(baseUrl: string): HttpCaller {
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
-          const isJson = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+          const isJson = /[/+]json(;|$)/.test(response.headers['content-type'] ?? '') && text !== '';
           const json: unknown = isJson ? JSON.parse(text) : undefined;
           resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
         });

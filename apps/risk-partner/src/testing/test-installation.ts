@@ -66,6 +66,8 @@ export async function testInstallation(
     CHECKPOINT_DIR: folder,
     RATE_PER_SECOND: '1000000',
     RATE_BURST: '1000000',
+    ADMIN_RATE_PER_SECOND: '1000000',
+    ADMIN_RATE_BURST: '1000000',
     LOG_LEVEL: 'debug',
     ...more,
   });

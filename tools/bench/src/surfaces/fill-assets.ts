@@ -6,6 +6,8 @@ const firstNumber = '0000000';
 const sharingAMoment = 3;
 /** Rows per statement, so that none exceeds the statement timeout. */
 const atOnce = 100_000;
+/** The index of terms takes minutes for a million rows. */
+const indexDeadlineMs = 600_000;
 
 /**
  * Creates an organisation of `assets` assets: one by the API, the others as copies of its rows with their own id, name
@@ -24,7 +26,7 @@ export async function fillAssets(site: RiskSite, assets: number): Promise<void> 
     const to = Math.min(from + atOnce, assets) - 1;
     await sql.query({ text: copies, values: [orgId, first.id, first.createdAt, assets, from, to] });
   }
-  for (const { definition } of indexes) await sql.query({ text: definition });
+  for (const { definition } of indexes) await sql.query({ text: definition }, { deadlineMs: indexDeadlineMs });
   await sql.query({ text: 'VACUUM (ANALYZE) risk.resources' });
   await sql.query({ text: 'CHECKPOINT' });
 }
@@ -51,9 +53,11 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
 /** $1 organisation, $2 id and $3 time of the first asset, also in its texts; $4 total, $5 to $6 these copies. */
 const copies = `
   INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
-                              facets, screened_by, screened_in, doc, item)
-  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, screened_by,
+                              facets, counted, screened_by, screened_in, folded, title, ref_id, doc, item)
+  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, counted, screened_by,
          screened_in,
+         replace(replace(folded, '${firstNumber}', c.number), $2, c.id),
+         replace(title, '${firstNumber}', c.number), replace(ref_id, '${firstNumber}', c.number),
          replace(replace(replace(doc, '${firstNumber}', c.number), $2, c.id), $3, c.moment),
          replace(replace(replace(item, '${firstNumber}', c.number), $2, c.id), $3, c.moment)
     FROM risk.resources r,
