@@ -104,7 +104,9 @@ describe('a list', () => {
     expect(await of('q=')).toBe('400 INVALID_REQUEST /q');
     expect(await of(`q=${'x'.repeat(101)}`)).toBe('400 INVALID_REQUEST /q');
     expect(await of(`q=${encodeURIComponent('😀'.repeat(100))}`)).toBe('200 ');
-    expect(await refusalText(service.api.get('/api/evidence?sort=currentScore', owner.key))).toBe('400 INVALID_REQUEST /sort');
+    expect(await refusalText(service.api.get('/api/evidence?sort=currentScore', owner.key))).toBe(
+      '400 INVALID_REQUEST /sort',
+    );
     expect(await refusalText(service.api.get('/api/v1/risks?sort=title', owner.key))).toBe(
       '400 UNKNOWN_PARAMETER /sort',
     );

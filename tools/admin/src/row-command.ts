@@ -124,11 +124,7 @@ export function rowCommand(
     usage,
     summary: row.summary ?? operation.summary,
     details: [operation.description, row.details].filter((text) => text !== undefined).join('\n'),
-    examples:
-      row.examples ??
-      ['', ...(isPaged ? [' --all --json'] : []), ...(confirm === undefined ? [] : [' --yes'])].map(
-        (more) => `sealgate ${group} ${filled(usage, SAMPLES)}${more}`,
-      ),
+    examples: row.examples ?? examplesOf(`sealgate ${group} ${filled(usage, SAMPLES)}`, row, isPaged),
     options: [
       ...inputs.options,
       ...(confirm === undefined ? [] : [yesOption()]),
@@ -157,6 +153,11 @@ export function rowCommand(
     },
   };
 }
+
+const examplesOf = (command: string, { confirm }: Row, isPaged: boolean): string[] =>
+  ['', ...(isPaged ? [' --all --json'] : []), ...(confirm === undefined ? [] : [' --yes'])].map(
+    (more) => command + more,
+  );
 
 interface Sending {
   readonly row: Row;

@@ -59,21 +59,18 @@ interface RefusedRow {
 const SELECT = `SELECT r.*, k.keep_until FROM ingest.refused_deliveries r
   LEFT JOIN ingest.kept_deliveries k ON k.refused_id = r.refused_id AND k.keep_until > $2 WHERE r.source_id = $1`;
 
-export type RefusedStore = ReturnType<typeof refusedStore>;
-
-/** Refused deliveries in PostgreSQL. */
-export function refusedStore({
-  sql,
-  look = sql,
-  box,
-  now,
-}: {
+interface RefusedParts {
   readonly sql: Sql;
   /** Reads lists and counts. */
   readonly look?: Sql;
   readonly box: SecretBox;
   readonly now: () => number;
-}) {
+}
+
+export type RefusedStore = ReturnType<typeof refusedStore>;
+
+/** Refused deliveries in PostgreSQL. */
+export function refusedStore({ sql, look = sql, box, now }: RefusedParts) {
   return {
     list: tableList(look, {
       // At most KEPT rows of a source, which are all read.
@@ -130,21 +127,14 @@ export function refusedStore({
     },
     /** By code and reason, in whole minutes. */
     async counts(sourceId: string, { from, to }: Pick<RefusalFilter, 'from' | 'to'>): Promise<RefusalCount[]> {
-      const rows = await look.query<{ code: string; reason: string | null; n: string; at: Date; skew: string | null }>({
-        text: `SELECT code, reason, sum(deliveries) AS n, max(last_at) AS at,
-                      (array_agg(skew_seconds ORDER BY last_at DESC))[1] AS skew
+      return look.query<RefusalCount>({
+        text: `SELECT code, reason, sum(deliveries)::float8 AS deliveries, max(last_at) AS "lastAt",
+                      (array_agg(skew_seconds::float8 ORDER BY last_at DESC))[1] AS "lastSkewSeconds"
                  FROM ingest.delivery_counts
                 WHERE source_id = $1 AND outcome IN ('refused', '${CONFLICT}') AND position >= $2 AND position < $3
                 GROUP BY code, reason ORDER BY code, reason`,
         values: [sourceId, positionAt(from?.getTime() ?? 0), to === undefined ? 'g' : positionAt(to.getTime())],
       });
-      return rows.map(({ code, reason, n, at, skew }) => ({
-        code,
-        reason,
-        deliveries: Number(n),
-        lastAt: at,
-        lastSkewSeconds: skew === null ? null : Number(skew),
-      }));
     },
     /** Deletes kept bodies whose time is over. */
     async expire(): Promise<void> {

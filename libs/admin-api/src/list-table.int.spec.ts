@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import fc from 'fast-check';
-import { type ListPosition, tableList } from './list-table.ts';
-import { foldText, searchOf, searchText } from './search.ts';
+import { foldText, type ListPosition, searchOf, searchText, tableList } from '@sealgate/paging';
 
 interface Thing {
   readonly id: string;
