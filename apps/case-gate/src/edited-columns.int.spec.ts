@@ -61,6 +61,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     document: `replace(document, '"hall"', '"*"')`,
     changed_at: SECOND_LATER('changed_at'),
     mac: `mac || 'A'`,
+    folded: null,
   },
   eligibility_history: {
     environment: `'test'`,
