@@ -30,6 +30,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     last_used_at: null,
     replaces: 'NULL',
     overlap_until: 'NULL',
+    folded: null,
   },
   venues: {
     environment: `'test'`,
