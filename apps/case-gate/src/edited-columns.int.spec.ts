@@ -30,6 +30,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     last_used_at: null,
     replaces: 'NULL',
     overlap_until: 'NULL',
+    folded: null,
   },
   venues: {
     environment: `'test'`,
@@ -61,6 +62,7 @@ const EDITS: Readonly<Record<(typeof TABLES)[number], Edits>> = {
     document: `replace(document, '"hall"', '"*"')`,
     changed_at: SECOND_LATER('changed_at'),
     mac: `mac || 'A'`,
+    folded: null,
   },
   eligibility_history: {
     environment: `'test'`,

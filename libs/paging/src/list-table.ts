@@ -20,10 +20,10 @@ export interface ListTable<Field extends string> {
   readonly id: string;
   readonly orders: Readonly<Record<Field, OrderColumn>>;
   /**
-   * How the words of `q` are looked for, `$patterns` and `$grams` being those of the search: by an index where few rows
-   * pass, and in each row where many do. Absent: in each row of the conditions.
+   * How an index finds rows that hold the sequences `$grams` of the words and match `$patterns`. Absent: words are looked
+   * for in `l.folded` of all rows of the conditions.
    */
-  readonly searched?: { readonly byIndex: string; readonly inRow: string };
+  readonly searched?: string;
 }
 
 /** A condition on a row: SQL in which `$` stands for the value. */
@@ -92,8 +92,12 @@ export function tableList<Filter, Row, const Field extends string, Columns exten
 ): TableList<Filter, Row, Field> {
   return {
     async count({ search, ...filter }) {
-      const [found] = await sql.query<{ counted: number }>(countOf(table, { ...whereOf(filter as Filter), search }));
-      return found?.counted ?? 0;
+      const wanted = { ...whereOf(filter as Filter), search };
+      const count = async (statement: ListStatement) =>
+        (await sql.query<{ counted: number }>(statement))[0]?.counted ?? 0;
+      // What is in most rows is soon counted without the index, which would read an entry for each of them.
+      if (isIndexed(table, search) && (await count(firstCountOf(table, wanted))) >= COUNT_LIMIT) return COUNT_LIMIT;
+      return count(countOf(table, wanted));
     },
     async rows(wanted) {
       const found = await sql.query<Columns & PlacedRow>(pageOf(table, { ...whereOf(wanted), ...wanted }));
@@ -111,6 +115,24 @@ function countOf(table: AnyTable, wanted: Searched): ListStatement {
   const where = conditionsOf(table, wanted, { values, byIndex: true });
   return {
     text: `SELECT count(*)::int AS counted FROM (SELECT FROM ${table.from}${where} LIMIT ${COUNT_LIMIT}) counted`,
+    values,
+  };
+}
+
+/** Rows that are looked at for words before their index is asked. */
+const FIRST_ROWS = 2 * COUNT_LIMIT;
+
+const isIndexed = ({ searched }: AnyTable, search: Search | undefined): boolean =>
+  searched !== undefined && search !== undefined && search.words.length > 0;
+
+/** The same count among the first rows that pass the other conditions. */
+function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListStatement {
+  const values: unknown[] = [];
+  const where = conditionsOf(table, wanted, { values, byIndex: true });
+  const patterns = `$${values.push(search?.patterns)}`;
+  return {
+    text: `SELECT count(*)::int AS counted FROM (SELECT l.folded FROM ${table.from}${where} LIMIT ${FIRST_ROWS}) first
+            WHERE first.folded LIKE ALL (${patterns})`,
     values,
   };
 }
@@ -165,10 +187,8 @@ const joined = (where: string, rest: string): string => {
   return where === '' ? ` WHERE ${rest}` : `${where} AND ${rest}`;
 };
 
-const IN_ROW = 'l.folded LIKE ALL ($patterns)';
-
 function conditionsOf(
-  { searched = { byIndex: IN_ROW, inRow: IN_ROW } }: AnyTable,
+  { searched }: AnyTable,
   { conditions, indexed = [], search, scope = [] }: Searched,
   { values, byIndex }: { readonly values: unknown[]; readonly byIndex: boolean },
 ): string {
@@ -177,7 +197,7 @@ function conditionsOf(
   const texts = all.map(([sql, value]) => sql.replace('$', () => place(value)));
   if (search !== undefined && search.words.length > 0) {
     const { grams, patterns } = search;
-    const sql = byIndex ? searched.byIndex : searched.inRow;
+    const sql = byIndex && searched !== undefined ? searched : 'l.folded LIKE ALL ($patterns)';
     texts.push(
       sql
         .replace('$grams', () => place([...grams, ...scope.map((owner) => `=${owner}`)]))

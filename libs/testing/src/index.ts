@@ -13,6 +13,7 @@ export type { TestIssuer } from './test-issuer.ts';
 export { pickPerson } from './pick-person.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
+export { costOf, type StatementCost } from './statement-cost.ts';
 export { scansOf, unboundedTimes } from './table-scans.ts';
 export {
   copyDatabase,

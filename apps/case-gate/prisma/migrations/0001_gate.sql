@@ -20,7 +20,7 @@ RETURN ARRAY(SELECT substr(word, at, length)
        || ARRAY(SELECT '=' || owner FROM unnest(scope) owner);
 
 -- The words of cases and subjects, which are many: a row is written with its case or subject and never changes, so that
--- their changes write nothing to this index.
+-- their changes write nothing to this index. They have the same text in a column, for orders that are walked.
 CREATE TABLE texts (
   environment text NOT NULL COLLATE "C",
   kind        text NOT NULL COLLATE "C" CHECK (kind IN ('case', 'subject')),
@@ -88,6 +88,7 @@ CREATE TABLE cases (
   updated_at               timestamptz(3) NOT NULL,
   expires_at               timestamptz(3) NOT NULL,
   mac                      text NOT NULL,
+  folded                   text NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT cases_times CHECK (
     least(decided_at, sealed_at, created_at, updated_at, expires_at) >= '0001-01-01 00:00:00+00'
     AND greatest(decided_at, sealed_at, created_at, updated_at, expires_at) < '10000-01-01 00:00:00+00'),
@@ -99,6 +100,7 @@ CREATE INDEX cases_by_age ON cases (environment, created_at, case_id);
 CREATE INDEX cases_by_status ON cases (environment, status, created_at, case_id);
 CREATE INDEX cases_by_subject ON cases (environment, subject_ref, created_at, case_id);
 CREATE INDEX cases_by_change ON cases (environment, updated_at, case_id);
+CREATE INDEX cases_by_status_and_change ON cases (environment, status, updated_at, case_id);
 CREATE INDEX cases_by_decision ON cases (environment, decided_at, case_id) WHERE decided_at IS NOT NULL;
 
 -- How many cases are in each state, kept in the transaction of the case. A transaction adds to a shard that no other one
@@ -238,7 +240,7 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_due ON outbox (next_attempt_at);
 
--- One row for each subject. mac covers all other columns, under a key that the database never sees.
+-- One row for each subject. mac covers all other columns but folded, under a key that the database never sees.
 CREATE TABLE eligibility (
   environment    text NOT NULL COLLATE "C",
   subject_ref    text NOT NULL COLLATE "C",
@@ -247,6 +249,7 @@ CREATE TABLE eligibility (
   document       text NOT NULL,
   changed_at     timestamptz(3) NOT NULL,
   mac            text NOT NULL,
+  folded         text NOT NULL DEFAULT '' COLLATE "C",
   PRIMARY KEY (environment, subject_ref),
   CONSTRAINT eligibility_times CHECK (changed_at >= '0001-01-01 00:00:00+00' AND changed_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT eligibility_json CHECK (document::json IS NOT NULL)
@@ -306,7 +309,8 @@ CREATE TABLE gate_decisions (
   CONSTRAINT gate_decisions_times CHECK (evaluated_at >= '0001-01-01 00:00:00+00' AND evaluated_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX gate_decisions_by_environment ON gate_decisions (environment, evaluated_at, decision_id);
-CREATE INDEX gate_decisions_by_age ON gate_decisions (evaluated_at);
+-- For their removal. Not by the column itself: a list of one environment must not be read in the order of all.
+CREATE INDEX gate_decisions_by_age ON gate_decisions ((evaluated_at AT TIME ZONE 'UTC'));
 -- What the list filters by, as hashes: one index for all filters and every combination of them. An index of its own for
 -- each would double the cost of a decision; this one adds less than a tenth.
 CREATE FUNCTION decision_marks(

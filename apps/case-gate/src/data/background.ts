@@ -124,8 +124,8 @@ export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 
     claims: { table: 'gate.claims', condition: 'created_at < $1', orderBy: 'created_at', values: before(CLAIM_DAYS) },
     decisions: {
       table: 'gate.gate_decisions',
-      condition: 'evaluated_at < $1',
-      orderBy: 'evaluated_at',
+      condition: `evaluated_at AT TIME ZONE 'UTC' < $1::timestamptz AT TIME ZONE 'UTC'`,
+      orderBy: `evaluated_at AT TIME ZONE 'UTC'`,
       values: before(decisionDays),
     },
   };

@@ -36,7 +36,7 @@ export function insertCaseStatement(record: CaseRecord, mac: string): Statement 
   return withTexts(
     'case',
     { environment, id, texts },
-    inserting('gate insert case', 'cases', { ...caseValues(record, caseColumns), mac }),
+    inserting('gate insert case', 'cases', { ...caseValues(record, caseColumns), mac, folded: texts }),
   );
 }
 
@@ -56,13 +56,10 @@ export function withTexts(
   };
 }
 
-/** How a list finds words in them; `id` is the column of the list. */
-export const searchedTexts = (kind: 'case' | 'subject', id: string) => ({
-  byIndex: `${id} IN (SELECT t.id FROM gate.texts t WHERE t.kind = '${kind}' AND t.environment = l.environment
-    AND gate.grams(t.folded, t.environment, t.kind) @> $grams AND t.folded LIKE ALL ($patterns))`,
-  inRow: `(SELECT t.folded FROM gate.texts t
-            WHERE t.environment = l.environment AND t.kind = '${kind}' AND t.id = ${id}) LIKE ALL ($patterns)`,
-});
+/** How the index finds the rows of a list; `id` is the column of the list. */
+export const searchedTexts = (kind: 'case' | 'subject', id: string) =>
+  `${id} IN (SELECT t.id FROM gate.texts t WHERE t.kind = '${kind}' AND t.environment = l.environment
+     AND gate.grams(t.folded, t.environment, t.kind) @> $grams AND t.folded LIKE ALL ($patterns))`;
 
 /** Members that never change. */
 const FIXED: ReadonlySet<string> = new Set([

@@ -101,15 +101,16 @@ export async function saveEligibility(
     row.mac,
   ];
   const { environment, subject_ref: id } = row;
+  const texts = searchText([id]);
   const statement = {
     name: 'gate save eligibility',
-    text: `INSERT INTO gate.eligibility AS e (environment, subject_ref, record_version, status, document, changed_at, mac)
-           VALUES ($1, $2, $3, $4, $5, $6, $7)
+    text: `INSERT INTO gate.eligibility AS e (environment, subject_ref, record_version, status, document, changed_at, mac, folded)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
            ON CONFLICT (environment, subject_ref) DO UPDATE SET record_version = EXCLUDED.record_version,
              status = EXCLUDED.status, document = EXCLUDED.document, changed_at = EXCLUDED.changed_at, mac = EXCLUDED.mac`,
-    values,
+    values: [...values, texts],
   };
-  await sql.query(withTexts('subject', { environment, id, texts: searchText([id]) }, statement));
+  await sql.query(withTexts('subject', { environment, id, texts }, statement));
   await sql.query({
     name: 'gate save eligibility history',
     text: `INSERT INTO gate.eligibility_history (environment, subject_ref, record_version, event, actor, document, changed_at)

@@ -101,7 +101,7 @@ describe('the review of a declared loss', () => {
     run(
       `INSERT INTO gate.eligibility SELECT * FROM jsonb_populate_recordset(NULL::gate.eligibility,
          (SELECT jsonb_agg(jsonb_build_object('environment', 'live', 'subject_ref', 'subj_' || n, 'record_version', 1,
-            'status', 'eligible', 'document', '{}', 'mac', 'x', 'changed_at', now())) FROM generate_series(1, $1) n))`,
+            'status', 'eligible', 'document', '{}', 'mac', 'x', 'changed_at', now(), 'folded', '')) FROM generate_series(1, $1) n))`,
       [count],
     );
 

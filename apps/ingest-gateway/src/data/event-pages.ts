@@ -65,7 +65,7 @@ function ofEvents({ networkId, keyId, kind, status, type, channel, eventIds, fro
   const marks = marksOf({ key: keyId, kind, status, channel });
   if (byMark && marks.length > 0) {
     const all = [...marks, ...marksOf({ network: networkId })];
-    conditions.add(`event_marks(network_id, key_id, kind, status, channel, more, records) @> ${HASHES}`, all);
+    conditions.add(`ingest.event_marks(network_id, key_id, kind, status, channel, more, records) @> ${HASHES}`, all);
   }
   return conditions;
 }
@@ -103,16 +103,34 @@ const ofOneNetwork = (filter: EventFilter): EventFilter => {
 
 /** How many events pass the filter in both tables, COUNT_LIMIT at most. */
 export async function countEvents(sql: Sql, filter: EventFilter): Promise<number> {
-  const events = ofEvents(filter, true);
-  const one = ofOneNetwork(filter);
-  const writes = ofWrites(one, true);
-  const [inEvents, inWrites] = await Promise.all([
-    counted(sql, { text: `SELECT FROM ingest.events ${events.where}`, values: events.values }),
-    mayBeWrite(filter)
-      ? counted(sql, { text: `SELECT FROM ingest.write_events w ${writes.where}`, values: writes.values })
-      : 0,
-  ]);
+  const [inEvents, inWrites] = await Promise.all([countRows(sql, filter), countWrites(sql, filter)]);
   return Math.min(inEvents + inWrites, COUNT_LIMIT);
+}
+
+function countRows(sql: Sql, filter: EventFilter): Promise<number> {
+  const { where, values } = ofEvents(filter, true);
+  return counted(sql, { text: `SELECT FROM ingest.events ${where}`, values });
+}
+
+async function countWrites(sql: Sql, filter: EventFilter): Promise<number> {
+  if (!mayBeWrite(filter)) return 0;
+  const { where, values } = ofWrites(ofOneNetwork(filter), true);
+  return counted(sql, { text: `SELECT FROM ingest.write_events w ${where}`, values });
+}
+
+/** A page of both tables, from each as many rows as it has of what the marks find. */
+export async function pageOf(sql: Sql, filter: EventFilter, page: EventPage): Promise<[EventRow[], WriteRow[]]> {
+  const { keyId, kind, status, type, channel } = filter;
+  const isMarked = (keyId ?? kind ?? status ?? type ?? channel) !== undefined;
+  if (isFew(page) || page.counted === undefined || !isMarked)
+    return Promise.all([pageOfEvents(sql, filter, page), pageOfWrites(sql, filter, page)]);
+  // There are many in both together: walking the one that has few would read all of it.
+  const inEvents = await countRows(sql, filter);
+  const inWrites = inEvents === 0 ? page.counted : await countWrites(sql, filter);
+  return Promise.all([
+    inEvents === 0 ? [] : pageOfEvents(sql, filter, { ...page, counted: inEvents }),
+    inWrites === 0 ? [] : pageOfWrites(sql, filter, { ...page, counted: inWrites }),
+  ]);
 }
 
 async function counted(sql: Sql, { text, values }: { text: string; values: readonly unknown[] }): Promise<number> {
@@ -126,7 +144,7 @@ const orderOf = ({ oldestFirst = false }: EventPage) =>
 
 const isFew = ({ counted: found = COUNT_LIMIT }: EventPage): boolean => found < COUNT_LIMIT;
 
-export function pageOfEvents(sql: Sql, filter: EventFilter, page: EventPage): Promise<EventRow[]> {
+function pageOfEvents(sql: Sql, filter: EventFilter, page: EventPage): Promise<EventRow[]> {
   const conditions = ofEvents(filter, isFew(page));
   const { direction, beyond } = orderOf(page);
   const found = (where: string) => `SELECT ${EVENT_COLUMNS} FROM ingest.events ${where}`;
@@ -145,7 +163,7 @@ const WRITE_COLUMNS = `id, event_id, network_id, key_id, types, channel, first_i
          stripped_fields, at`;
 const ofWrite = WRITE_COLUMNS.replace(/\w+/g, (column) => `w.${column}`);
 
-export async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promise<WriteRow[]> {
+async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promise<WriteRow[]> {
   if (!mayBeWrite(all)) return [];
   const filter = ofOneNetwork(all);
   const { direction, beyond } = orderOf(page);

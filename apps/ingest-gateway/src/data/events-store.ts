@@ -1,6 +1,6 @@
 import type { Sql } from '@sealgate/storage';
 import { placesOf, readableOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
-import { countEvents, EVENT_COLUMNS, pageOfEvents, pageOfWrites, type WriteRow } from './event-pages.ts';
+import { countEvents, EVENT_COLUMNS, pageOf, type WriteRow } from './event-pages.ts';
 import {
   digitsOf,
   firstDigits,
@@ -31,17 +31,17 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
 export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => void = () => undefined): EventStore {
   const ofEvent = (row: EventRow): StoredEvent => storedOf(readableOf(row, onUnreadable));
   /** Merges both tables. */
-  const pageOf = async (filter: EventFilter, page: EventPage): Promise<StoredEvent[]> => {
-    const [rows, writes] = await Promise.all([pageOfEvents(sql, filter, page), pageOfWrites(sql, filter, page)]);
+  const merged = async (filter: EventFilter, page: EventPage): Promise<StoredEvent[]> => {
+    const [rows, writes] = await pageOf(sql, filter, page);
     const turned = page.oldestFirst === true ? -1 : 1;
     const all = [...rows.map(ofEvent), ...writes.map(ofWrite)];
     return all.sort((a, b) => (a.eventId < b.eventId ? turned : -turned)).slice(0, page.limit);
   };
   return {
-    list: async (filter, page) => eventsOf(sql, await pageOf(filter, page)),
+    list: async (filter, page) => eventsOf(sql, await merged(filter, page)),
     count: (filter) => countEvents(sql, filter),
     async recent(from, limit, isKnown) {
-      const seen = await pageOf({ from }, { limit });
+      const seen = await merged({ from }, { limit });
       const unknown = seen.filter((stored) => !isKnown(stored));
       return { seen, unknown: await eventsOf(sql, unknown) };
     },

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ListPosition } from '@sealgate/paging';
+import { caseList, countCases } from './data/case-reads.ts';
+import { costLine, costsOf, emptyGate } from './testing/explained.ts';
+import { fillCases, LARGE } from './testing/million-rows.ts';
+
+const ROWS = Number(process.env['SEALGATE_ROWS'] ?? 1_000_000);
+/** For a page and its total, however many rows there are. */
+const MOST_ROWS = 25_000;
+
+let gate: Awaited<ReturnType<typeof emptyGate>>;
+beforeAll(async () => {
+  gate = await emptyGate();
+  await fillCases(gate.sql, ROWS);
+}, 200000);
+afterAll(() => gate.stop());
+
+async function explained(name: string, work: Parameters<typeof costsOf>[1]): Promise<void> {
+  for (const cost of await costsOf(gate.sql, work)) {
+    process.stdout.write(costLine(name, cost));
+    expect({ name, isBound: cost.rows <= MOST_ROWS || cost }).toEqual({ name, isBound: true });
+  }
+}
+
+const SMALL = 'small_7';
+
+describe('cases at a million rows', () => {
+  it.each([
+    ['all', {}],
+    ['of a common state', { status: 'sealed' }],
+    ['of a rare state', { status: 'withdrawn' }],
+    ['of a state of one in a thousand', { status: 'in_review' }],
+    ['of no subject', { subject_ref: 'subj_none' }],
+    ['of a small environment', { environment: SMALL }],
+    ['of an old month', { created_to: new Date('2030-01-02') }],
+    ['of a time to come', { created_from: new Date('2040-01-01') }],
+  ])('cases: %s', async (name, filter) => {
+    // In the other order the whole period is read: no index has two times.
+    const isPeriod = 'created_to' in filter;
+    for (const field of isPeriod ? (['created_at'] as const) : (['created_at', 'updated_at'] as const)) {
+      for (const descending of [true, false]) {
+        await explained(`cases ${name}, ${descending ? '-' : ''}${field}`, async (noting) => {
+          const list = caseList(noting);
+          const wanted = { environment: LARGE, ...filter } as never;
+          const counted = await list.count(wanted);
+          const page = { ...(wanted as object), sorting: { field, descending }, counted, limit: 51 } as never;
+          const found = await list.rows({ ...(page as object), after: undefined } as never);
+          const after: ListPosition | undefined = found[25]?.position;
+          if (after !== undefined) await list.rows({ ...(page as object), after } as never);
+        });
+      }
+    }
+  });
+
+  it('case counts', async () => {
+    await explained('case counts', (noting) => countCases(noting, LARGE));
+    const counts = await countCases(gate.sql, LARGE);
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(ROWS);
+  });
+});
