@@ -73,6 +73,24 @@ describe('a search', () => {
   });
 });
 
+describe('a search of partners', () => {
+  it('does not find a text by what is masked in it', async () => {
+    const made = [await rowsOf(service, owner).control({ title: 'Harmless one' })];
+    made.push(await rowsOf(service, owner).control({ title: 'Harmless two' }));
+    // As a version with fewer rules wrote it.
+    const text = `UPDATE risk.resources SET item = replace(item, 'Harmless', 'Ask ada@example.org'),
+      folded = replace(folded, 'harmless', 'ask ada@example.org') WHERE id = $1`;
+    await service.sql.query({ text, values: [made[0]!.id] });
+    const foundBy = async (q: string) => {
+      const { json } = await service.api.get(`/api/v1/controls?q=${q}`, partner.key);
+      return (json as { items: { id: string; title: string | null }[] }).items.map(({ title }) => title);
+    };
+    expect(await foundBy('ada')).toEqual([]);
+    expect(await foundBy(made[0]!.id)).toEqual([null]);
+    expect(await foundBy('harmless')).toEqual(['Harmless two']);
+  });
+});
+
 describe('an order', () => {
   it.each([
     ['title', ['Backup loss', 'supplier Breach', 'supplier outage 100%_', 'Zürich outage']],

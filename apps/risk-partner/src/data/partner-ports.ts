@@ -27,7 +27,7 @@ export function partnerPorts({
   const looking = { ...options, sql: look };
   const resources = KINDS.map((kind): [string, PartnerSource] => [
     KIND_OF[kind].collection,
-    { list: partnerResources(kind, looking).list, find: partnerResources(kind, options).find },
+    { ...partnerResources(kind, looking), find: partnerResources(kind, options).find },
   ]);
   const sources = {
     ...Object.fromEntries(resources),

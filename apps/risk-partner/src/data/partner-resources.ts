@@ -1,4 +1,4 @@
-import { sortingOf } from '@sealgate/paging';
+import { isFound, sortingOf } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import { KIND_OF } from '../domain/kinds.ts';
@@ -44,12 +44,24 @@ export function partnerResources(kind: KindName, options: PartnerSourceOptions):
   const { sql } = options;
   const show = async (scope: RowScope, nowMs: number, [text, values]: [string, unknown[]]): Promise<PartnerItem[]> =>
     shown(kind, await sql.query<ItemRow>(prepared(text, values)), { ...options, scope, nowMs });
-  const list: PartnerSource['list'] = async (scope, query) => {
+  const page = async (scope: RowScope, query: PartnerListQuery): Promise<PartnerItem[]> => {
     const values: unknown[] = [];
     const { text, places } = await pageRows(kind, { sql, scope, query, values });
     const items = await show(scope, query.nowMs, [text, values]);
     // A row was removed since it was found: the page is made again, as one row less would say that it is the last.
-    return places !== undefined && items.length < places.length ? list(scope, query) : items;
+    return places !== undefined && items.length < places.length ? page(scope, query) : items;
+  };
+  const list: PartnerSource['list'] = async (scope, query) => {
+    const { q, limit } = query;
+    if (q === undefined) return page(scope, query);
+    const found: PartnerItem[] = [];
+    for (let after = query.after; ;) {
+      const items = await page(scope, { ...query, after });
+      // A text that is masked must not be found by its words.
+      found.push(...items.filter((item) => isFound(q, textsIn(item))));
+      after = items.at(-1);
+      if (found.length >= limit || items.length < limit) return found.slice(0, limit);
+    }
   };
   const find: PartnerSource['find'] = async (scope, id, { nowMs }) => {
     const values: unknown[] = [kind, id];
@@ -154,6 +166,12 @@ async function readJoined(
     count: Math.min(found, limit),
     continuesAfter: hasMore ? positionOf(shown.slice(shown.lastIndexOf(SEPARATOR) + 1)) : undefined,
   };
+}
+
+/** What a search finds an item by, as it is shown. */
+function textsIn({ id, text }: PartnerItem): (string | null | undefined)[] {
+  const { refId, title, name } = JSON.parse(text) as Readonly<Record<string, string | null>>;
+  return [id, refId, title ?? name];
 }
 
 /** The position of an item, which every item shows. */
