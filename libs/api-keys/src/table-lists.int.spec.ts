@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { foldText, type ListPosition, searchOf, searchText, tableList } from '@sealgate/paging';
 import { openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import fc from 'fast-check';
-import { type ListPosition, tableList } from './list-table.ts';
-import { foldText, searchOf, searchText } from './search.ts';
 
 interface Thing {
   readonly id: string;
