@@ -143,11 +143,7 @@ describe('in an organisation of very many rows', () => {
     'the list %s reads a bounded number of rows by an index, for every caller',
     async (_name, { sort = 'createdAt', ...asked }) => {
       for (const [name, scope] of Object.entries(scopes())) {
-<<<<<<< HEAD
-        const wanted = { kind: 'risk' as const, filters: {}, q: undefined, nowMs: NOW_MS, scope, ...asked };
-=======
         const wanted: Wanted = { kind: 'risk', filters: {}, q: undefined, nowMs: NOW_MS, scope, ...asked };
->>>>>>> h-lists-a
         const page = { sorting: sortingOf(sort as 'title' | '-title'), after: undefined, limit: 51 };
         for (const find of [countedPage, uncountedPage]) {
           const { sql, read } = explaining();

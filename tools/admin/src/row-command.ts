@@ -118,7 +118,6 @@ export function rowCommand(
     row.only === true ? options : memberOptions(operation, options, [...members.keys()]),
   );
   const isPaged = columns !== undefined && 'cursor' in operation.query;
-  const isExported = isPaged && operations[surface]?.[row.operation.replace(/^list/, 'export')] !== undefined;
   return {
     ...row,
     usage,
@@ -128,8 +127,7 @@ export function rowCommand(
     options: [
       ...inputs.options,
       ...(confirm === undefined ? [] : [yesOption()]),
-      ...(isPaged ? pageOptions() : []),
-      ...(isExported ? [csvOption()] : []),
+      ...(isPaged ? [...pageOptions(), ...csvOptions(operations[surface], row)] : []),
     ],
     run: async (session, args, given) => {
       const path = pathOf(operation, args);
@@ -186,14 +184,12 @@ async function send(
   return row.exit?.(answer.value);
 }
 
-/** An export is all of a list, in its own form. */
-const csvOption = (): Option =>
-  new Option('--csv', 'the whole list as CSV; for operators, and audited').conflicts([
-    'limit',
-    'cursor',
-    'all',
-    'json',
-  ]);
+/** Of a list that has an export: all of it, in its own form. */
+function csvOptions(ofSurface: (typeof operations)[string] | undefined, { operation }: Row): Option[] {
+  if (ofSurface?.[operation.replace(/^list/, 'export')] === undefined) return [];
+  const option = new Option('--csv', 'the whole list as CSV; for operators, and audited');
+  return [option.conflicts(['limit', 'cursor', 'all', 'json'])];
+}
 
 /** @throws UsageError for an argument that cannot be part of a path. */
 function pathOf({ path }: Operation, args: readonly string[]): string {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { foldText, type ListPosition, searchOf, searchText, tableList } from '@sealgate/paging';
 import { openDatabase, type Database } from '@sealgate/storage';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import fc from 'fast-check';
-import { foldText, type ListPosition, searchOf, searchText, tableList } from '@sealgate/paging';
 
 interface Thing {
   readonly id: string;
