@@ -71,7 +71,7 @@ async function insert(orgId: string, doc: Evidence): Promise<void> {
   await service.sql.query(insertRow('resources', { org_id: orgId, kind: 'evidence', id: doc.id, ...columns }));
 }
 
-/** The law of every list: filter, then sort; absent values last, equal ones by id. */
+/** The law of every list: filter, then sort; absent values last, equal ones by id, in the direction of the order. */
 function inMemory(
   docs: readonly Evidence[],
   { departments, unrestricted, canReadSensitive, ownerId }: Omit<RowScope, 'orgId'>,
@@ -96,8 +96,10 @@ function inMemory(
   return seen
     .toSorted((a, b) => {
       const [left, right] = [valueOf(a), valueOf(b)];
-      if (left === null || right === null) return Number(left === null) - Number(right === null) || compare(a.id, b.id);
-      return compare(left, right) * (descending ? -1 : 1) || compare(a.id, b.id);
+      const turned = descending ? -1 : 1;
+      if (left === null || right === null)
+        return Number(left === null) - Number(right === null) || compare(a.id, b.id) * turned;
+      return (compare(left, right) || compare(a.id, b.id)) * turned;
     })
     .map(({ id }) => id);
 }

@@ -96,10 +96,10 @@ describe('an order', () => {
     ['title', ['Backup loss', 'supplier Breach', 'supplier outage 100%_', 'Zürich outage']],
     ['-title', ['Zürich outage', 'supplier outage 100%_', 'supplier Breach', 'Backup loss']],
     ['refId', ['supplier Breach', 'Zürich outage', 'Backup loss', 'supplier outage 100%_']],
-    ['-refId', ['Zürich outage', 'supplier Breach', 'Backup loss', 'supplier outage 100%_']],
+    ['-refId', ['Zürich outage', 'supplier Breach', 'supplier outage 100%_', 'Backup loss']],
     ['currentScore', ['supplier Breach', 'supplier outage 100%_', 'Zürich outage', 'Backup loss']],
-    ['-currentScore', ['Zürich outage', 'Backup loss', 'supplier outage 100%_', 'supplier Breach']],
-    ['-nextReviewAt', ['supplier Breach', 'Backup loss', 'Zürich outage', 'supplier outage 100%_']],
+    ['-currentScore', ['Backup loss', 'Zürich outage', 'supplier outage 100%_', 'supplier Breach']],
+    ['-nextReviewAt', ['supplier Breach', 'Backup loss', 'supplier outage 100%_', 'Zürich outage']],
     ['-createdAt', ['supplier outage 100%_', 'Backup loss', 'supplier Breach', 'Zürich outage']],
   ])('by %s has absent values last and equal ones by id, in pages of any size', async (sort, titles) => {
     for (const limit of [1, 3, 200])

@@ -86,7 +86,8 @@ export const sortParameter = <const Value extends string>(
     type: 'string',
     enum: values,
     ...(byDefault === undefined ? {} : { default: byDefault }),
-    description: 'The order of the list; `-` before a field turns it round. Rows that are equal are ordered by id.',
+    description:
+      'The order of the list; `-` before a field turns it round. Rows that are equal are in the order of their ids, turned round too.',
   });
   return Type.Optional(name === undefined ? order : named(name, order));
 };

@@ -1,6 +1,6 @@
 import { foldText } from './search.ts';
 
-/** An order of a list. Rows that are equal in the field are in the order of their ids. */
+/** An order of a list. Rows that are equal in the field are in the order of their ids, in the same direction. */
 export interface Sorting<Field extends string = string> {
   readonly field: Field;
   readonly descending: boolean;

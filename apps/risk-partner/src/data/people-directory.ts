@@ -79,7 +79,7 @@ async function amongNames(sql: Sql, orgId: string, { q, sorting, limit, after }:
 const compareBy =
   (descending: boolean) =>
   (a: Place, b: Place): number =>
-    byCodePoints(a.value, b.value) * (descending ? -1 : 1) || byCodePoints(a.id, b.id);
+    (byCodePoints(a.value, b.value) || byCodePoints(a.id, b.id)) * (descending ? -1 : 1);
 const byCodePoints = (a: Place['value'], b: Place['value']): number =>
   Buffer.compare(Buffer.from(`${a}`), Buffer.from(`${b}`));
 

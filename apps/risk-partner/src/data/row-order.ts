@@ -20,10 +20,10 @@ export const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
   validUntil: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
 };
 
-/** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id. */
+/** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id in the same one. */
 export function orderText({ field, descending }: Sorting<SortField>, alias: string): string {
   const nullsLast = SORT_COLUMNS[field].mayBeNull ? ' NULLS LAST' : '';
-  return `${alias}.value${descending ? ` DESC${nullsLast}` : ''}, ${alias}.id`;
+  return descending ? `${alias}.value DESC${nullsLast}, ${alias}.id DESC` : `${alias}.value, ${alias}.id`;
 }
 
 /** A stretch of the order: one range of an index. */
@@ -37,23 +37,18 @@ export interface Stretch {
 /** The stretches of the order after a place, one after the other. */
 export function stretchesAfter({ field, descending }: Sorting<SortField>, after: Place | undefined): Stretch[] {
   const { type, mayBeNull } = SORT_COLUMNS[field];
-  const stretch = (condition: Stretch['condition'], falls = descending): Stretch => ({
-    condition,
-    order: (alias) => `${alias}.value${falls ? ' DESC' : ''}, ${alias}.id`,
-  });
-  const absent = stretch((alias) => `${alias}.value IS NULL`, false);
+  const [direction, beyond] = descending ? [' DESC', '<'] : ['', '>'];
+  const order: Stretch['order'] = (alias) => `${alias}.value${direction}, ${alias}.id${direction}`;
+  const stretch = (condition: Stretch['condition']): Stretch => ({ condition, order });
+  const absent = stretch((alias) => `${alias}.value IS NULL`);
   if (after === undefined)
     return mayBeNull ? [stretch((alias) => `${alias}.value IS NOT NULL`), absent] : [stretch(() => 'true')];
   const { id, value } = after;
-  const further = (alias: string, values: unknown[]) => `${alias}.id > $${values.push(id)}::text`;
   if (value === null)
-    return [stretch((alias, values) => `${alias}.value IS NULL AND ${further(alias, values)}`, false)];
-  const compared = (alias: string, how: string, values: unknown[]) =>
-    `${alias}.value ${how} $${values.push(value)}::${type}`;
-  const rising = stretch(
-    (alias, values) => `(${alias}.value, ${alias}.id) > ($${values.push(value)}::${type}, $${values.push(id)}::text)`,
+    return [stretch((alias, values) => `${alias}.value IS NULL AND ${alias}.id ${beyond} $${values.push(id)}::text`)];
+  const further = stretch(
+    (alias, values) =>
+      `(${alias}.value, ${alias}.id) ${beyond} ($${values.push(value)}::${type}, $${values.push(id)}::text)`,
   );
-  const same = stretch((alias, values) => `${compared(alias, '=', values)} AND ${further(alias, values)}`);
-  const lower = stretch((alias, values) => compared(alias, '<', values));
-  return [...(descending ? [same, lower] : [rising]), ...(mayBeNull ? [absent] : [])];
+  return [further, ...(mayBeNull ? [absent] : [])];
 }
