@@ -137,7 +137,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   const looking = { ...prove, sql: options.look ?? sql };
-  const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel) });
+  const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel, now) });
   return {
     ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),
     exploration: ledgerExploration({ ...looking, ...signedBy(options) }),

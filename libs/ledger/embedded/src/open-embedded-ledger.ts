@@ -143,7 +143,11 @@ function openAdminDatabase({ config, log, own, sql: { timelines } }: OpenLedgerO
     preparedStatements: databasePreparedStatements,
     onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
   };
-  const deciding = { applicationName: 'sealgate admin', maxConnections: Math.max(1, total - looking), deadlineMs: 2000 };
+  const deciding = {
+    applicationName: 'sealgate admin',
+    maxConnections: Math.max(1, total - looking),
+    deadlineMs: 2000,
+  };
   const sql = openDatabase({ ...options, ...deciding });
   own('admin database', () => sql.close());
   const look = openLookPool({ ...options, applicationName: 'sealgate admin look', maxConnections: looking });
