@@ -327,8 +327,8 @@ LANGUAGE sql STABLE ROWS 1 SET search_path = ledger, pg_temp AS $$
    WHERE g.rights <> '{}' AND (g.role = session_user::text OR pg_has_role(session_user, r.oid, 'USAGE'))
 $$;
 
--- The channels in which the caller has any right. It is found once for all of them: has_right for each of thousands of
--- channels would take seconds. integrated: the number of entries of the current log that its checkpoint covers.
+-- The channels in which the caller has any right. It is found once for all of them, and not by has_right for each of
+-- thousands. integrated: the number of entries of the current log that its checkpoint covers.
 CREATE VIEW seen_channels AS
   SELECT c.channel_id, c.channel, c.size,
          coalesce((SELECT k.size FROM checkpoints k
