@@ -59,6 +59,7 @@ function publicAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
   const guard = {
     gateLookups: parts.gateLookups,
     apiLookups: parts.apiLookups,
+    strangerLookups: parts.strangerLookups,
     lastUsed: parts.lastUsed,
     limits: parts.limits,
     addresses: parts.addresses,

@@ -24,6 +24,8 @@ export interface GateGuardPorts {
   /** On a connection pool of its own, so that no other work delays a check. */
   readonly gateLookups: CallerLookups;
   readonly apiLookups: CallerLookups;
+  /** Of keys that were not seen yet, however many strangers make up: they wait for each other, and nobody else does. */
+  readonly strangerLookups: CallerLookups;
   readonly lastUsed: Pick<LastUsedWriter, 'touch'>;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
@@ -54,7 +56,8 @@ const MAX_REMEMBERED = 10_000;
 
 /** Bearer authentication with gk_ keys, and two rate limits for each key: one for the API, one for the gate. */
 export function gateAccess(ports: GateGuardPorts): GateAccess {
-  const { limits, policies, addresses, gateLookups, apiLookups, lastUsed, gateDeadlineMs, now } = ports;
+  const { limits, policies, addresses, gateLookups, apiLookups, strangerLookups, lastUsed, gateDeadlineMs, now } =
+    ports;
   const policyOf = ({ bucket }: GateCaller): Policy => ({ name: 'key', ...policies[bucket] });
   const seen = new BoundedMap<string, true>(MAX_REMEMBERED);
   let last: PresentedKey | undefined;
@@ -69,8 +72,7 @@ export function gateAccess(ports: GateGuardPorts): GateAccess {
     const { keyHash, name } = presentedBy(request);
     if (keyHash === undefined) throw unauthenticated();
     const isSeen = seen.has(name);
-    // Unknown keys share the pool of the API, so that they cannot take connections from checks with known ones.
-    const found = await (isSeen ? lookups : apiLookups).find(keyHash, entries, withinMs);
+    const found = await (isSeen ? lookups : strangerLookups).find(keyHash, entries, withinMs);
     if (found === undefined) {
       if (isSeen) seen.delete(name);
       throw unauthenticated();

@@ -220,6 +220,7 @@ function openLookups(
   return {
     gateLookups: callerLookups({ ...options, sql: gateSql, deadlineMs: config.gateDeadlineMs - GATE_MARGIN_MS }),
     apiLookups: callerLookups({ ...options, sql, deadlineMs: 1000 }),
+    strangerLookups: callerLookups({ ...options, sql, deadlineMs: 1000, maxRunning: 1 }),
   };
 }
 

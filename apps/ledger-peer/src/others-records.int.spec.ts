@@ -147,8 +147,7 @@ describe('records of other surfaces', () => {
 
   it('can be verified by anyone: checkpoints and tiles contain only hashes', async () => {
     await written('gate.seals', 'case.sealed', freshId());
-    const { channels } = ledger;
-    const size = (await channels()).find(({ channel }) => channel === 'gate.seals')?.size ?? 0;
+    const size = (await ledger.size('gate.seals'))!;
     await integrator.catchUp('gate.seals', size);
     expect((await get('/ledger/gate.seals/checkpoint')).text).toContain(`${ORIGIN}/gate.seals\n${size}\n`);
     expect((await get(`/ledger/gate.seals/tile/0/000.p/${size}`)).status).toBe(200);

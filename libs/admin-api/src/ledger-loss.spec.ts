@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 const ledger: LossAdministration = {
-  channels: () => Promise.resolve([{ channel: 'acme.main', size: 2 }]),
+  size: (channel) => Promise.resolve(channel === 'acme.main' ? 2 : undefined),
   loss: () => Promise.resolve(state),
   declareLoss: (channel, said) => {
     if (fault !== undefined) return Promise.reject(fault);

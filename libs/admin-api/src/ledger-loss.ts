@@ -33,7 +33,7 @@ const Loss = named(
 
 /** Reads and declares the loss of records of a channel. */
 export interface LossAdministration {
-  channels(): Promise<readonly { channel: string; size: number }[]>;
+  size(channel: string): Promise<number | undefined>;
   loss(channel: string): Promise<
     Omit<Static<typeof Loss>, 'lost'> & {
       readonly lost: readonly Static<typeof LostEntries>[];
@@ -121,11 +121,11 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerC
   return [read, declare];
 }
 
-/** The channel with its size. @throws AppError NOT_FOUND, and the refusals of `ledgerCall`. */
-export async function knownChannel(ledger: Pick<LossAdministration, 'channels'>, channel: string) {
-  const known = (await ledgerCall(ledger.channels())).find((row) => row.channel === channel);
-  if (known === undefined) throw noChannel();
-  return known;
+/** The number of records of a channel. @throws AppError NOT_FOUND, and the refusals of `ledgerCall`. */
+export async function knownChannel(ledger: Pick<LossAdministration, 'size'>, channel: string): Promise<number> {
+  const size = await ledgerCall(ledger.size(channel));
+  if (size === undefined) throw noChannel();
+  return size;
 }
 
 export const noChannel = (): AppError => new AppError('NOT_FOUND', 'There is no such channel.');

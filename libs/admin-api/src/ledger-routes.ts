@@ -66,7 +66,7 @@ function auditRoutes({ ledger, now, newId }: AdminLedgerPorts): Route<AdminCalle
     responses: { 202: { description: 'The audit is running.', schema: AuditRunRow } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'LEDGER_UNAVAILABLE', 'OVERLOADED'],
     async handler({ params: { channel } }) {
-      const { size } = await knownChannel(ledger, channel);
+      const size = await knownChannel(ledger, channel);
       return { status: 202, body: auditRunRow(runs.begin(channel, size)) };
     },
   });

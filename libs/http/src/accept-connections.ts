@@ -2,6 +2,13 @@ import { IncomingMessage, type RequestListener, type Server, type ServerResponse
 import type { Socket } from 'node:net';
 import { expireBody, markAwaitingContinue } from './read-body.ts';
 
+/**
+ * Requests of one connection that are served in one turn of the event loop; others wait for the next. Else a client
+ * whose requests are refused without I/O could send the next ones as fast as they are served, and libuv reads a
+ * connection up to 32 times in a turn: with a hundred such clients one turn took seconds.
+ */
+const SERVED_IN_TURN = 4;
+
 /** Requests of one connection that are unanswered, or whose answers the client has not read yet. */
 const MAX_UNREAD = 64;
 
@@ -58,11 +65,12 @@ export function acceptConnections(
 ): void {
   const refusal = (status: string) => `HTTP/1.1 ${status}\r\n${headerLines(constantHeaders)}\r\n`;
   const connections = new Connections();
-  const take = (request: IncomingMessage, response: ServerResponse) => {
-    if (!connections.accept(request, response)) return;
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (hasHost(request)) listener(request, response);
     else response.writeHead(400, [...constantHeaders, ...EMPTY_AND_CLOSE]).end();
   };
+  const take = (request: IncomingMessage, response: ServerResponse) =>
+    connections.take(request, response, () => serve(request, response));
   server.on('close', connections.watch(slowReaderMs));
   server.on('request', take);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -103,6 +111,9 @@ function hasHost({ headers, httpVersion }: IncomingMessage): boolean {
 /** State of one connection. */
 class Connection {
   unread = 0;
+  servedInTurn = 0;
+  /** Oldest first. */
+  waiting: (() => void)[] = [];
   unsentBytes = 0;
   checksUnchanged = 0;
 }
@@ -113,16 +124,44 @@ class Connection {
  */
 class Connections {
   readonly #connections = new Map<Socket, Connection>();
+  /** Those with requests in this turn of the event loop. */
+  #busy: Connection[] = [];
 
-  /** Counts a request until its answer is sent. False: its connection is closed, and nothing can be answered. */
-  accept({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    if (socket.destroyed) return false;
+  /**
+   * Counts a request until its answer is sent, and serves it, now or in a later turn. It is not served if its connection
+   * is closed meanwhile, because nothing can be answered.
+   */
+  take({ socket }: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#follow(socket);
     connection.unread += 1;
     response.on('close', () => (connection.unread -= 1));
     if (connection.unread > MAX_UNREAD) socket.destroy();
-    return !socket.destroyed;
+    if (socket.destroyed) return;
+    if (connection.servedInTurn === 0) this.#enter(connection);
+    if (connection.servedInTurn === SERVED_IN_TURN) {
+      connection.waiting.push(() => socket.destroyed || serve());
+      return;
+    }
+    connection.servedInTurn += 1;
+    serve();
   }
+
+  #enter(connection: Connection): void {
+    if (this.#busy.push(connection) === 1) setImmediate(this.#nextTurn);
+  }
+
+  readonly #nextTurn = (): void => {
+    const busy = this.#busy;
+    this.#busy = [];
+    for (const connection of busy) {
+      const next = connection.waiting.splice(0, SERVED_IN_TURN);
+      connection.servedInTurn = next.length;
+      if (next.length === 0) continue;
+      this.#enter(connection);
+      for (const serve of next) serve();
+    }
+  };
 
   /**
    * Checks for stalled clients ten times per `stallMs`; returns a function that stops it. Data in kernel buffers is not

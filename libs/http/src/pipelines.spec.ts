@@ -43,6 +43,20 @@ const heldRoute = testRoute({
   },
 });
 
+/** Answered at once, without waiting for anything. */
+let callsByTurn: number[] = [];
+const QUICK = 'GET /quick HTTP/1.1\r\nHost:t\r\n\r\n';
+const quick = testRoute({
+  ...plain,
+  operationId: 'quick',
+  method: 'get',
+  path: '/quick',
+  handler: () => {
+    callsByTurn[callsByTurn.length - 1]! += 1;
+    return { status: 200, body: 'q', contentType: 'text/plain' };
+  },
+});
+
 const LARGE_REQUEST = 'GET /large HTTP/1.1\r\nHost: t\r\n\r\n';
 const LARGE = Buffer.alloc(1_048_576, 'x');
 const large = testRoute({
@@ -67,7 +81,7 @@ describe('a client that pipelines', () => {
     [calls, largeCalls] = [0, 0];
     held = Promise.resolve();
     listening = await listen(
-      testSurface([echo, heldRoute, large], slowReaderMs === undefined ? {} : { slowReaderMs }).app,
+      testSurface([echo, heldRoute, quick, large], slowReaderMs === undefined ? {} : { slowReaderMs }).app,
     );
   };
   const open = async (): Promise<Socket> => {
@@ -92,6 +106,29 @@ describe('a client that pipelines', () => {
       .slice(1)
       .map((answer) => answer.slice(answer.indexOf('\r\n\r\n') + 4));
     expect(bodies).toEqual(numbers(64).map(String));
+  });
+
+  it('is served a few requests in a turn of the event loop: others are served in between', async () => {
+    await start();
+    callsByTurn = [0];
+    let isOver = false;
+    const countTurns = () => {
+      callsByTurn.push(0);
+      if (!isOver) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    const answers = numbers(3).map(async () => {
+      const socket = await open();
+      let text = '';
+      socket.on('data', (data) => (text += String(data)));
+      socket.write(QUICK.repeat(60));
+      await until(() => text.split('HTTP/1.1 200 OK').length === 61);
+    });
+    await Promise.all(answers);
+    isOver = true;
+    expect(callsByTurn.reduce((sum, calls) => sum + calls, 0)).toBe(180);
+    // Of each connection four, once where they are read and once where those that waited are served.
+    expect(Math.max(...callsByTurn)).toBeLessThanOrEqual(24);
   });
 
   it('may send any number of requests in one connection, sixty-four ahead of the answers it has read', async () => {
@@ -125,7 +162,7 @@ describe('a client that pipelines', () => {
     listening.server.on('request', () => (parsed += 1));
     excess.write(HELD.repeat(3000));
     await until(() => connections(listening).then((count) => count === 1));
-    expect([calls, parsed]).toEqual([128, 65]);
+    expect([calls, parsed]).toEqual([68, 65]);
     const answered = new Promise((resolve) => allowed.once('data', (data) => resolve(String(data))));
     open_();
     expect(await answered).toMatch(/^HTTP\/1.1 200/);

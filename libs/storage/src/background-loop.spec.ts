@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { backgroundLoop, type BackgroundLoopOptions } from './index.ts';
+import { clientSignal, forClient } from './looking.ts';
 
 /** A loop whose pauses and runs are ended by the test. */
 function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
@@ -36,6 +37,17 @@ function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
 }
 
 describe('a background loop', () => {
+  it('works for everybody, also if a client started it that has left', async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const work = () => Promise.resolve(signals.push(clientSignal()));
+    const loop = forClient(AbortSignal.abort(), () =>
+      backgroundLoop({ work, pauseMs: 500, onFailure: () => undefined }),
+    );
+    while (signals.length === 0) await nextTurn();
+    expect(signals).toEqual([undefined]);
+    await loop.stop();
+  });
+
   it('runs at once, then again a pause after each run has ended, never concurrently', async () => {
     const { runs, pauses, pass, end, loop } = loopOf();
     expect([runs.length, pauses.map(({ ms }) => ms)]).toEqual([0, [0]]);

@@ -1,3 +1,5 @@
+import { forEverybody } from './looking.ts';
+
 export interface BackgroundLoopOptions {
   /** `stopping` is aborted by `stop`, so that a run can end early. */
   readonly work: (stopping: AbortSignal) => Promise<unknown>;
@@ -31,7 +33,8 @@ export function backgroundLoop(options: BackgroundLoopOptions): BackgroundLoop {
   const run = async (): Promise<void> => {
     isWoken = false;
     try {
-      await work(signal);
+      // A loop may have been started or woken by a request, whose client may leave.
+      await forEverybody(() => work(signal));
       reported.clear();
     } catch (error) {
       reportOnce(error);

@@ -2,7 +2,7 @@ export { backgroundLoop, reasonOf, startTimer } from './background-loop.ts';
 export type { BackgroundLoop, BackgroundLoopOptions } from './background-loop.ts';
 export { byteaArray, ElementWriter, int4Array, int8Array, joinedArray, textArray } from './binary-array.ts';
 export { openDatabase } from './database.ts';
-export { openPools, poolSizes, type Pools } from './pools.ts';
+export { openLookPool, openPools, poolSizes, type Pools } from './pools.ts';
 export type { Database, DatabaseOptions } from './database.ts';
 export { databaseCheck } from './database-check.ts';
 export type { DatabaseCheck } from './database-check.ts';

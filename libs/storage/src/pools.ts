@@ -29,6 +29,10 @@ const LOOK_STATEMENT_MS = 1_000;
 /** With the wait for a connection. */
 const LOOK_DEADLINE_MS = 1_500;
 
+/** Opens a pool of those who look; see `openDatabase`. */
+export const openLookPool = (options: Omit<DatabaseOptions, 'deadlineMs' | 'looking'>): Database =>
+  openDatabase({ ...options, deadlineMs: LOOK_DEADLINE_MS, looking: { statementTimeoutMs: LOOK_STATEMENT_MS } });
+
 /** Opens the pools; see `openDatabase`. */
 export function openPools({
   maxConnections,
@@ -44,13 +48,7 @@ export function openPools({
   });
   // Each of them would tell the same news once more.
   const { onPooler: _told, onDisk: _tells, ...further } = { ...options, timelines: decide.timelines };
-  const look = openDatabase({
-    ...further,
-    applicationName: `${applicationName} look`,
-    maxConnections: sizes.look,
-    deadlineMs: LOOK_DEADLINE_MS,
-    looking: { statementTimeoutMs: LOOK_STATEMENT_MS },
-  });
+  const look = openLookPool({ ...further, applicationName: `${applicationName} look`, maxConnections: sizes.look });
   const background = openDatabase({
     ...further,
     applicationName: `${applicationName} background`,

@@ -63,6 +63,8 @@ export interface CallerLookupsOptions extends Pick<VerifyContext, 'macs' | 'seen
   readonly onCorrupt: (what: string) => void;
   /** Maximum entries in the queue. Past it only keys are looked up. */
   readonly maxEntries?: number;
+  /** Concurrent statements. */
+  readonly maxRunning?: number;
 }
 
 /** A key to look up, and the entries that are asked about with it. */
@@ -82,13 +84,10 @@ const MAX_WAITING = 4096;
  * of the event loop, keys and entries together, are batched into one statement.
  */
 export function callerLookups(options: CallerLookupsOptions): CallerLookups {
-  const { maxEntries = 2048 } = options;
+  const { maxEntries = 2048, maxRunning = 2 } = options;
   let waitingEntries = 0;
-  const batcher = new TickBatcher<Asked, Outcome>((asked) => ask(options, asked), {
-    maxBatch: MAX_AT_ONCE,
-    maxRunning: 2,
-    maxWaiting: MAX_WAITING,
-  });
+  const limits = { maxBatch: MAX_AT_ONCE, maxRunning, maxWaiting: MAX_WAITING };
+  const batcher = new TickBatcher<Asked, Outcome>((asked) => ask(options, asked), limits);
   return {
     find: (keyHash, entries, withinMs) =>
       new Promise((resolve, reject) => {

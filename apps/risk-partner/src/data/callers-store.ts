@@ -1,9 +1,9 @@
-import { callersByHash, type CallersByHash } from '@sealgate/api-keys';
+import { callersByHash, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import type { AccessToken } from '@sealgate/identity';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
-import type { Identity, IdentityStore, OpenInvitation, SignInPorts } from '../domain/identities.ts';
+import type { Identity, IdentityStore, OpenInvitation, SignedIn, SignInPorts } from '../domain/identities.ts';
 import { rolesOf } from '../domain/permissions.ts';
 import { insertRow } from './insert-row.ts';
 import { insertPerson, takeInvitation } from './people-store.ts';
@@ -120,18 +120,23 @@ function identityOf(row: IdentityRow): Identity {
 /** Where the identity is a person of the organisation already, invitations stay open. */
 const NO_PERSON = (orgId: string) => `NOT EXISTS (
      SELECT FROM risk.identities mine JOIN risk.people me ON me.person_id = mine.person_id AND me.removed_at IS NULL
-      WHERE mine.issuer = $1 AND mine.subject = $2 AND mine.org_id = ${orgId} AND mine.removed_at IS NULL)`;
+      WHERE mine.issuer = w.issuer AND mine.subject = w.subject AND mine.org_id = ${orgId} AND mine.removed_at IS NULL)`;
 
-const FIND = `SELECT i.identity_id AS id, NULL AS makes, ${CALLER_COLUMNS}
+/** Of each identity in arrays; `place` counts them from 1. */
+const FIND = `SELECT w.place::int, found.id, found.makes, found.person_id, found.org_id, found.roles, found.departments,
+       found.unrestricted, found.can_read_sensitive
+    FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY w (issuer, subject, email, place)
+    CROSS JOIN LATERAL (
+  SELECT i.identity_id AS id, NULL AS makes, ${CALLER_COLUMNS}
     FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
-   WHERE i.removed_at IS NULL AND i.issuer = $1 AND i.subject = $2
+   WHERE i.removed_at IS NULL AND i.issuer = w.issuer AND i.subject = w.subject
   UNION ALL
   SELECT i.identity_id, 'identity', ${CALLER_COLUMNS}
     FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
-   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = $3 AND i.expires_at > $4 AND ${NO_PERSON('i.org_id')}
+   WHERE i.removed_at IS NULL AND i.issuer IS NULL AND i.email = w.email AND i.expires_at > $4 AND ${NO_PERSON('i.org_id')}
   UNION ALL
   SELECT v.invitation_id, 'person', '', v.org_id, v.roles, v.departments, v.unrestricted, v.can_read_sensitive
-    FROM risk.invitations v WHERE v.email = $3 AND v.expires_at > $4 AND ${NO_PERSON('v.org_id')}`;
+    FROM risk.invitations v WHERE v.email = w.email AND v.expires_at > $4 AND ${NO_PERSON('v.org_id')}) found`;
 
 const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
    WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING person_id`;
@@ -142,31 +147,45 @@ interface AcceptPorts {
   readonly newId: (prefix: string) => string;
 }
 
-/** Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. */
+type SignInRow = CallerColumns & { place: number; id: string; makes: OpenInvitation['makes'] | null };
+
+interface Identified {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | null;
+}
+
+/**
+ * Identities, people, roles and scope are read on every request: a removal or a role change takes effect at once. As
+ * with keys, the requests of one turn of the event loop share a query: they come before the limits of their callers.
+ */
 export function signInStore(options: AcceptPorts & { readonly sql: Sql; readonly deadlineMs: number }): SignInPorts {
   const { sql, now, deadlineMs } = options;
   const detail = 'The store of people is unreachable.';
+  const lookUps = new TickBatcher(async (wanted: Identified[]): Promise<SignedIn[]> => {
+    const keys = wanted.map((one) => JSON.stringify([one.issuer, one.subject, one.email]));
+    const distinct = new Map(keys.map((key, at) => [key, wanted[at]!]));
+    const asked = [...distinct.values()];
+    const of = (member: keyof Identified) => asked.map((one) => one[member]);
+    const values = [of('issuer'), of('subject'), of('email'), new Date(now())];
+    const rows = await sql.query<SignInRow>({ name: 'risk people by identity', text: FIND, values }, { deadlineMs });
+    const found = Map.groupBy(rows, ({ place }) => place);
+    const results = new Map([...distinct.keys()].map((key, at) => [key, signedIn(found.get(at + 1) ?? [])]));
+    return keys.map((key) => results.get(key)!);
+  });
   return {
-    async find({ issuer, subject }, verifiedEmail) {
-      const values = [issuer, subject, verifiedEmail ?? null, new Date(now())];
-      const rows = await mapOutages(
-        () =>
-          sql.query<CallerColumns & { id: string; makes: OpenInvitation['makes'] | null }>(
-            { name: 'risk people by identity', text: FIND, values },
-            { deadlineMs },
-          ),
-        { detail },
-      );
-      return {
-        callers: rows.filter(({ makes }) => makes === null).map((row) => callerOf(row, { kind: 'token', id: row.id })),
-        invitations: rows.flatMap(({ id, org_id: orgId, makes }) => (makes === null ? [] : [{ id, orgId, makes }])),
-      };
-    },
+    find: ({ issuer, subject }, verifiedEmail) =>
+      mapOutages(() => lookUps.call({ issuer, subject, email: verifiedEmail ?? null }), { detail }),
     async accept(token, invitations) {
       for (const one of invitations) await mapOutages(() => accept(options, one, token), { detail });
     },
   };
 }
+
+const signedIn = (rows: readonly SignInRow[]): SignedIn => ({
+  callers: rows.filter(({ makes }) => makes === null).map((row) => callerOf(row, { kind: 'token', id: row.id })),
+  invitations: rows.flatMap(({ id, org_id: orgId, makes }) => (makes === null ? [] : [{ id, orgId, makes }])),
+});
 
 /** If the identity has become a person of the organisation meanwhile, that stays so and the invitation stays open. */
 async function accept(

@@ -25,6 +25,8 @@ CREATE TABLE channels (
   epoch          integer NOT NULL DEFAULT 0,                -- the newest declared loss, see epochs
   has_collisions boolean NOT NULL DEFAULT false             -- ids of the channel are in colliding_ids
 ) WITH (fillfactor = 50);
+-- The order of lists, which does not depend on the locale of the server.
+CREATE INDEX channels_by_name ON channels (channel COLLATE "C");
 
 -- data and extra are canonical JSON (RFC 8785) as text: jsonb rejects U+0000 and rewrites numbers. Partitioned by
 -- index, 1,048,576 records of a channel each, shared by all channels.
@@ -315,6 +317,27 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
   SELECT ARRAY(
     SELECT r FROM unnest(ARRAY['append', 'read', 'audit', 'erase', 'integrate']) r WHERE has_right(of_channel, r))
 $$;
+
+-- In which channels the caller has any right: all, those without an owner, and these.
+CREATE FUNCTION seen() RETURNS TABLE (all_channels boolean, unowned boolean, named text[])
+LANGUAGE sql STABLE ROWS 1 SET search_path = ledger, pg_temp AS $$
+  SELECT pg_has_role(session_user, current_user, 'MEMBER') OR coalesce(bool_or(g.channel = 'all'), false),
+         coalesce(bool_or(g.channel = 'unowned'), false), array_agg(g.channel)
+    FROM grants g LEFT JOIN pg_roles r ON r.rolname = g.role
+   WHERE g.rights <> '{}' AND (g.role = session_user::text OR pg_has_role(session_user, r.oid, 'USAGE'))
+$$;
+
+-- The channels in which the caller has any right. It is found once for all of them, and not by has_right for each of
+-- thousands. integrated: the number of entries of the current log that its checkpoint covers.
+CREATE VIEW seen_channels AS
+  SELECT c.channel_id, c.channel, c.size,
+         coalesce((SELECT k.size FROM checkpoints k
+                    WHERE k.channel_id = CASE WHEN c.epoch = 0 THEN c.channel_id
+                            ELSE (SELECT e.tree_id FROM epochs e
+                                   WHERE e.channel_id = c.channel_id AND e.epoch = c.epoch) END), 0) AS integrated
+    FROM channels c
+   WHERE (SELECT s.all_channels FROM seen() s) OR c.channel = ANY ((SELECT s.named FROM seen() s)::text[])
+      OR (SELECT s.unowned FROM seen() s) AND NOT EXISTS (SELECT 1 FROM grants o WHERE o.channel = c.channel AND o.owns);
 
 -- Every append reads and locks the head anyway, so the check of channels.appenders needs no lookup of its own. A change
 -- of grants clears it, and locks heads in the same order as appends: an append that holds a head has checked the grants
@@ -1052,11 +1075,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
 $$;
 
--- Only channels in which the caller has any right.
-CREATE FUNCTION channels() RETURNS TABLE (channel text, size bigint)
+-- Channels after a name, in code point order, in which the caller has any right.
+CREATE FUNCTION channels(after_channel text, at_most integer)
+RETURNS TABLE (channel text, size bigint, integrated bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_sort = off SET jit = off AS $$
+  SELECT s.channel, s.size, s.integrated FROM seen_channels s
+   WHERE s.channel COLLATE "C" > after_channel ORDER BY s.channel COLLATE "C" LIMIT at_most
+$$;
+
+-- The channel of this name, if the caller has any right in it.
+CREATE FUNCTION channel(of_channel text) RETURNS TABLE (channel text, size bigint, integrated bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
-  SELECT c.channel, c.size FROM channels c
-   WHERE has_right(c.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY c.channel
+  SELECT s.channel, s.size, s.integrated FROM seen_channels s WHERE s.channel = of_channel
 $$;
 
 -- Tree and integration. Logs are named: `acme.main`, `acme.main/e1`.
@@ -1368,7 +1398,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
          (SELECT written_before(h.channel_id, (o ->> 'lostFrom')::bigint + l.shift)
             FROM jsonb_array_elements(h.losses) o WHERE (o ->> 'epoch')::integer = l.epoch)
     FROM halts h JOIN logs l ON l.channel_id = h.channel_id AND NOT l.is_ended
-   WHERE has_right(l.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY l.channel
+   WHERE l.channel_id IN (SELECT s.channel_id FROM seen_channels s) ORDER BY l.channel
 $$;
 
 -- The current log of each channel, and its signed size. is_declared: the channel waits for this epoch.
@@ -1378,7 +1408,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
          l.epoch > 0 AND EXISTS (SELECT 1 FROM halts h WHERE h.channel_id = l.channel_id
                                     AND is_declared(h.channel_id, h.losses))
     FROM logs l LEFT JOIN checkpoints k ON k.channel_id = l.tree_id
-   WHERE NOT l.is_ended AND has_right(l.channel, 'append', 'read', 'audit', 'erase', 'integrate') ORDER BY l.channel
+   WHERE NOT l.is_ended AND l.channel_id IN (SELECT s.channel_id FROM seen_channels s) ORDER BY l.channel
 $$;
 
 -- Declares the loss of a halted channel, and opens its next epoch; the channel stays halted. The caller builds the
@@ -1443,9 +1473,8 @@ CREATE FUNCTION epochs(of_channels text[])
 RETURNS TABLE (channel text, epoch integer, first_index bigint, lost_until bigint, kept_at_ms bigint, statement text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT c.channel, e.epoch, e.first_index, e.lost_until, e.kept_at_ms, e.statement
-    FROM epochs e JOIN channels c USING (channel_id)
-   WHERE (of_channels IS NULL OR c.channel = ANY (of_channels))
-     AND has_right(c.channel, 'append', 'read', 'audit', 'erase', 'integrate')
+    FROM epochs e JOIN seen_channels c USING (channel_id)
+   WHERE of_channels IS NULL OR c.channel = ANY (of_channels)
    ORDER BY c.channel, e.epoch
 $$;
 

@@ -15,7 +15,7 @@ import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import { declareLoss, readLoss, type LossDeclaration, type LossState } from './loss/declare-loss.ts';
 import { Epochs } from './epochs.ts';
-import { ledgerExploration, type LedgerExploration } from './explore-ledger.ts';
+import { ledgerExploration, readSize, type LedgerExploration } from './explore-ledger.ts';
 import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
@@ -66,7 +66,8 @@ interface Eraser {
 export interface EmbeddedLedger extends Ledger, PublicLogReads {
   readonly exploration: LedgerExploration;
   openChannel(network: string, channel: string): Promise<void>;
-  channels(): Promise<readonly { readonly channel: string; readonly size: number }[]>;
+  /** Number of records of a channel; undefined if there is none of that name. */
+  size(channel: string): Promise<number | undefined>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   /** A record of a type that is not wanted is treated as absent: nothing is proved or waited for. */
   prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
@@ -136,7 +137,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };
   const looking = { ...prove, sql: options.look ?? sql };
-  const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel) });
+  const types = new SharedReads({ now, pauseMs: 0, read: (channel) => indexTypes(looking.sql, channel, now) });
   return {
     ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),
     exploration: ledgerExploration({ ...looking, ...signedBy(options) }),
@@ -154,14 +155,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     async openChannel(network, channel) {
       await readLedger(sql, { text: 'SELECT ledger.open_channel($1, $2)', values: [network, channel] }, READ_WITHIN_MS);
     },
-    async channels() {
-      const rows = await readLedger<{ channel: string; size: string }>(
-        looking.sql,
-        { text: 'SELECT channel, size FROM ledger.channels()' },
-        READ_WITHIN_MS,
-      );
-      return rows.map(({ channel, size }) => ({ channel, size: Number(size) }));
-    },
+    size: (channel) => readSize(looking.sql, channel, READ_WITHIN_MS),
     async read(channel, id) {
       const row = await findRecord(prove, { channel, id });
       return row === undefined ? undefined : storedRecord(row, await epochs.fresh());

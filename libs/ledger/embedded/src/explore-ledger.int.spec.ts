@@ -115,6 +115,67 @@ describe('exploring a ledger', () => {
   });
 });
 
+describe('a ledger of twenty thousand channels', () => {
+  let test: TestLedger;
+  beforeAll(async () => {
+    test = await openTestLedger();
+    const channels = `INSERT INTO ledger.channels (channel, network, size)
+      SELECT format('n%s.main', lpad(g::text, 5, '0')), 'n' || g, 3 FROM generate_series(1, 20000) g`;
+    const checkpoints = `INSERT INTO ledger.checkpoints (channel_id, size, root, note)
+      SELECT channel_id, 3, '', '' FROM ledger.channels`;
+    for (const text of [channels, checkpoints, 'VACUUM ANALYZE ledger.channels', 'ANALYZE ledger.checkpoints'])
+      await test.sql.query({ text }, { deadlineMs: 60_000 });
+  }, 120_000);
+  afterAll(() => test.close());
+
+  /** Rows of tables that a call of the ledger's functions reads. */
+  const rowsReadBy = (call: string) =>
+    test.sql.transaction(async (sql) => {
+      const readSoFar = async () => {
+        const text = `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS count
+                        FROM pg_stat_xact_user_tables WHERE schemaname = 'ledger'`;
+        return (await sql.query<{ count: number }>({ text }))[0]!.count;
+      };
+      const before = await readSoFar();
+      const rows = await sql.query({ text: `SELECT * FROM ledger.${call}` });
+      return { rows: rows.length, read: (await readSoFar()) - before };
+    });
+
+  it('reads one channel to show one, and a page to show a page', async () => {
+    const one = await rowsReadBy(`channel('n10000.main')`);
+    expect(one.rows).toBe(1);
+    expect(one.read).toBeLessThanOrEqual(3);
+    const page = await rowsReadBy(`channels('n10000.main', 200)`);
+    expect(page.rows).toBe(200);
+    expect(page.read).toBeLessThanOrEqual(401);
+    expect(await rowsReadBy(`channel('n1.none')`)).toMatchObject({ rows: 0 });
+  });
+
+  it('is listed for a role that may read a few of them', async () => {
+    class Undo extends Error {}
+    const seen = async (call: string) => {
+      let found: object[] = [];
+      const work = test.sql.transaction(async (sql) => {
+        const grants = `SELECT ledger.set_grants('few', 'test', '[{"channel": "n19999.main", "rights": ["read"]}]')`;
+        const may = ['USAGE ON SCHEMA', 'EXECUTE ON ALL FUNCTIONS IN SCHEMA'].map(
+          (what) => `GRANT ${what} ledger TO few`,
+        );
+        for (const text of ['CREATE ROLE few', grants, ...may, 'SET LOCAL SESSION AUTHORIZATION few'])
+          await sql.query({ text });
+        await sql.query({ text: 'SET LOCAL statement_timeout = 1000' });
+        found = await sql.query({ text: `SELECT channel FROM ledger.${call}` });
+        throw new Undo();
+      });
+      await expect(work).rejects.toThrow(Undo);
+      return found;
+    };
+    expect(await seen(`channels('', 10)`)).toEqual([{ channel: 'n19999.main' }]);
+    expect(await seen('logs()')).toEqual([{ channel: 'n19999.main' }]);
+    expect(await seen(`channel('n19999.main')`)).toEqual([{ channel: 'n19999.main' }]);
+    expect(await seen(`channel('n19998.main')`)).toEqual([]);
+  });
+});
+
 describe('exploring a channel that lost records', () => {
   let test: TestLedger;
   beforeEach(async () => {

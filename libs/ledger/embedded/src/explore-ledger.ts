@@ -113,17 +113,16 @@ interface OverviewRow {
   integrated: string;
 }
 
-const CHANNELS = `SELECT c.channel, c.size, l.integrated FROM ledger.channels() c JOIN ledger.logs() l USING (channel)`;
-
 const CHANNELS_ASKED = 100;
 
 async function readUnsigned({ sql, epochs, deadlineMs }: Ports): Promise<UnsignedRecords> {
-  const text = `${CHANNELS} WHERE l.size > l.integrated`;
+  // Size and signed size of the current logs.
+  const text = 'SELECT channel, size, integrated FROM ledger.logs() WHERE size > integrated';
   const rows = await readLedger<OverviewRow>(sql, { text }, deadlineMs);
   await epochs.fresh();
   const waiting = rows.map(({ channel, size, integrated }) => {
     const signed = signedOf(epochs, channel, Number(integrated));
-    return { channel, signed, count: Number(size) - signed };
+    return { channel, signed, count: signedOf(epochs, channel, Number(size)) - signed };
   });
   const asked = waiting.slice(0, CHANNELS_ASKED);
   const times = await readTimes(sql, asked, deadlineMs);
@@ -140,9 +139,9 @@ async function readUnsigned({ sql, epochs, deadlineMs }: Ports): Promise<Unsigne
 async function readOverview({ sql, epochs, deadlineMs }: Ports, wanted: ChannelsWanted): Promise<ChannelOverview[]> {
   const statement =
     'channel' in wanted
-      ? { text: `${CHANNELS} WHERE c.channel = $1`, values: [wanted.channel] }
+      ? { text: 'SELECT channel, size, integrated FROM ledger.channel($1)', values: [wanted.channel] }
       : {
-          text: `${CHANNELS} WHERE c.channel COLLATE "C" > $1 ORDER BY c.channel COLLATE "C" LIMIT $2`,
+          text: 'SELECT channel, size, integrated FROM ledger.channels($1, $2)',
           values: [wanted.after, wanted.limit],
         };
   const rows = await readLedger<OverviewRow>(sql, statement, deadlineMs);
@@ -158,6 +157,13 @@ async function readOverview({ sql, epochs, deadlineMs }: Ports, wanted: Channels
     signedUntil: times.get(`${one.signed - 1} ${one.channel}`),
     unsignedSince: times.get(`${one.signed} ${one.channel}`),
   }));
+}
+
+/** The number of records of a channel; undefined if there is none of that name. @throws as `readLedger` */
+export async function readSize(sql: Sql, channel: string, deadlineMs: number): Promise<number | undefined> {
+  const statement = { name: 'ledger channel', text: 'SELECT size FROM ledger.channel($1)', values: [channel] };
+  const [known] = await readLedger<{ size: string }>(sql, statement, deadlineMs);
+  return known && Number(known.size);
 }
 
 /** Converts a number of entries in the channel's current log to a number of records in the channel. */
@@ -205,11 +211,10 @@ async function listRecords(
   { sql, epochs, deadlineMs }: Ports,
   { channel, below, limit }: RecordsWanted,
 ): Promise<ListedRecord[] | undefined> {
-  const sizes = { text: 'SELECT size FROM ledger.channels() WHERE channel = $1', values: [channel] };
-  const [known] = await readLedger<{ size: string }>(sql, sizes, deadlineMs);
-  if (known === undefined) return undefined;
+  const size = await readSize(sql, channel, deadlineMs);
+  if (size === undefined) return undefined;
   // Positions have no gaps, so a page is a range of positions.
-  const end = Math.min(Number(known.size), below ?? Number.MAX_SAFE_INTEGER);
+  const end = Math.min(size, below ?? Number.MAX_SAFE_INTEGER);
   const from = Math.max(0, end - limit);
   const statement = {
     text: `SELECT r.id, r.type, r.owner, r.transaction_id, r.idx, r.at_ms, r.erased, r.archived_from IS NOT NULL AS archived
@@ -233,8 +238,7 @@ async function listRecords(
 
 async function readLogs(ports: Ports, channel: string): Promise<ChannelLog[]> {
   const { sql, epochs, deadlineMs, origin } = ports;
-  const statement = { text: 'SELECT 1 AS one FROM ledger.channels() WHERE channel = $1', values: [channel] };
-  if ((await readLedger(sql, statement, deadlineMs)).length === 0) return [];
+  if ((await readSize(sql, channel, deadlineMs)) === undefined) return [];
   await epochs.fresh();
   const first = { epoch: 0, origin: `${origin}/${channel}`, declaration: null };
   const later = epochs

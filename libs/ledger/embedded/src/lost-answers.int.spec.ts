@@ -45,8 +45,7 @@ const newUnit = (more: object = {}) => ({
   ...more,
 });
 
-const sizeOf = async (name: string) =>
-  (await test.ledger.channels()).find(({ channel }) => channel === name)?.size ?? 0;
+const sizeOf = async (name: string) => (await test.ledger.size(name)) ?? 0;
 
 describe('an append whose answer is lost', () => {
   it.each([

@@ -237,3 +237,20 @@ describe('the ledger of a surface', () => {
     await release();
   });
 });
+
+describe('the ledger for an operator', () => {
+  it('erases for an operator while others look at the ledger and are not answered', async () => {
+    const { opening, release } = open({ ledgerIntegrator: false, adminDatabaseUrl: test.url, adminPort: 1 });
+    const { administration, append } = await opening;
+    await append({ ...place, channel: 'acme.erased', records: [record] });
+    await test.sql.transaction(async (sql) => {
+      // Lists of channels wait for this table, erasures do not.
+      await sql.query({ text: 'LOCK TABLE ledger.checkpoints' });
+      const looks = Array.from({ length: 8 }, () => administration.exploration.overview({ after: '', limit: 200 }));
+      const looked = Promise.allSettled(looks);
+      expect(await administration.erase('acme.erased', 'a', 'asked for')).toBe(true);
+      for (const { status } of await looked) expect(status).toBe('rejected');
+    });
+    await release();
+  });
+});

@@ -1,5 +1,5 @@
 import { anyOf, noteSigner, noteVerifier, type NoteVerifier } from '@sealgate/merkle';
-import { backgroundLoop, openDatabase, reasonOf, type Database, type Sql } from '@sealgate/storage';
+import { backgroundLoop, openDatabase, openLookPool, reasonOf, type Database, type Sql } from '@sealgate/storage';
 import { countStored } from './append-group.ts';
 import { ArchiveFiles } from './archive/archive-files.ts';
 import { Archiver } from './archive/archiver.ts';
@@ -71,10 +71,10 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     await whenReady(() => startPublishing(background, witnessing));
     if (witnessing !== undefined) own('witnesses', keepCosigning(witnessing, log));
   }
-  const adminSql = openAdminDatabase(options);
-  const operator = { ...reading, sql: adminSql ?? sql, look: adminSql ?? look, declareSql: sql };
+  const admin = openAdminDatabase(options);
+  const operator = { ...reading, ...(admin ?? { sql, look }), declareSql: sql };
   const archiver = openArchiver({ ...options, now }, operator);
-  if (archiver === undefined && adminSql === undefined) return Object.assign(ledger, { administration: ledger });
+  if (archiver === undefined && admin === undefined) return Object.assign(ledger, { administration: ledger });
   const administration = embeddedLedger({ ...operator, ...(archiver === undefined ? {} : { archiver }) });
   return Object.assign(ledger, { administration });
 }
@@ -127,22 +127,32 @@ function openArchiver(
 
 const ADMIN_CONNECTIONS = 3;
 
-/** The operator's connection pool; undefined if only the role of the service is configured. */
-function openAdminDatabase({ config, log, own, sql: { timelines } }: OpenLedgerOptions): Database | undefined {
+/**
+ * The operator's connections: a third looks, so that nobody who reads keeps an erasure or an audit waiting. Undefined if
+ * only the role of the service is configured.
+ */
+function openAdminDatabase({ config, log, own, sql: { timelines } }: OpenLedgerOptions) {
   const { adminDatabaseUrl: url, adminPort, adminDatabasePoolSize, databasePreparedStatements } = config;
   if (url === undefined || adminPort === undefined) return undefined;
-  const sql = openDatabase({
+  const total = adminDatabasePoolSize ?? ADMIN_CONNECTIONS;
+  const looking = Math.max(1, Math.floor(total / 3));
+  const options = {
     url,
-    applicationName: 'sealgate admin',
-    maxConnections: adminDatabasePoolSize ?? ADMIN_CONNECTIONS,
     connectTimeoutMs: 5000,
-    deadlineMs: 2000,
     timelines,
     preparedStatements: databasePreparedStatements,
-    onIdleError: (error) => log.warn('database_connection_lost', { reason: error.message }),
-  });
+    onIdleError: (error: Error) => log.warn('database_connection_lost', { reason: error.message }),
+  };
+  const deciding = {
+    applicationName: 'sealgate admin',
+    maxConnections: Math.max(1, total - looking),
+    deadlineMs: 2000,
+  };
+  const sql = openDatabase({ ...options, ...deciding });
   own('admin database', () => sql.close());
-  return sql;
+  const look = openLookPool({ ...options, applicationName: 'sealgate admin look', maxConnections: looking });
+  own('admin database look', () => look.close());
+  return { sql, look };
 }
 
 /** Describes a missing right to append to one of these channels, if any; '' stands for channels not yet created. */

@@ -1,4 +1,4 @@
-import type { RecordQuery, StoredRecord } from '@sealgate/ledger-port';
+import { LedgerUnavailableError, type RecordQuery, type StoredRecord } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
@@ -18,7 +18,9 @@ export interface RecordPage {
 }
 
 const READ_WITHIN_MS = 2000;
-const INDEX_AT_ONCE = 20_000;
+/** A small part of what may be indexed within the time limit of a statement, also by a busy server. */
+const INDEX_AT_ONCE = 5_000;
+const INDEX_WITHIN_MS = 1500;
 /** Records of a page read from files at once, all held in memory. */
 const FILLED_AT_ONCE = 16;
 
@@ -75,9 +77,14 @@ export async function queryRecords(
   return rows.map((row) => storedRecord(row, epochs));
 }
 
-/** Extends the type index to the head. */
-export async function indexTypes(sql: Sql, channel: string): Promise<void> {
+/**
+ * Extends the type index to the head. @throws LedgerUnavailableError if that takes too long: what was indexed stays, and
+ * the next call continues.
+ */
+export async function indexTypes(sql: Sql, channel: string, now: () => number): Promise<void> {
+  const endsAtMs = now() + INDEX_WITHIN_MS;
   for (let done = false; !done;) {
+    if (now() >= endsAtMs) throw new LedgerUnavailableError(`The records of ${channel} are being indexed by type.`);
     const statement = { text: 'SELECT ledger.index_types($1, $2) AS done', values: [channel, INDEX_AT_ONCE] };
     const [row] = await readLedger<{ done: boolean }>(sql, statement, READ_WITHIN_MS);
     done = row?.done !== false;

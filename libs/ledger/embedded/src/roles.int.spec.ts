@@ -127,7 +127,7 @@ describe('the role of each surface', () => {
 
   it('sees only its own channels in the list', async () => {
     const seen = async (role: string) =>
-      (await of(role).query<{ channel: string }>({ text: 'SELECT channel FROM ledger.channels()' }))
+      (await of(role).query<{ channel: string }>({ text: `SELECT channel FROM ledger.channels('', 100)` }))
         .map(({ channel }) => channel)
         .join(' ');
     expect(await seen('risk')).toBe('demo.evidence');

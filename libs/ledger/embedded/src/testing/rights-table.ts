@@ -69,6 +69,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<(typeof ROLES)[nu
   unpublished: open,
   tiles: open,
   channels: open,
+  channel: open,
   rights: open,
 };
 
@@ -130,6 +131,7 @@ export const CALLS: Readonly<Record<string, string>> = {
   publish_signed: 'publish_signed()',
   unpublished: 'unpublished(10)',
   tiles: 'tiles($1, ARRAY[0::int2], ARRAY[0::int8])',
-  channels: 'channels()',
+  channels: `channels('', 10)`,
+  channel: 'channel($1)',
   rights: 'rights($1)',
 };
