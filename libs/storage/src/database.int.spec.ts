@@ -30,6 +30,23 @@ describe('a statement', () => {
     expect(await off.query(prepared)).toEqual([{ n: 0 }]);
   });
 
+  it('is answered after a table has changed under the plans of all connections', async () => {
+    const database = open({ url: server().url, deadlineMs: 10_000, connectTimeoutMs: 10_000 });
+    const asked = { name: 'all of t', text: 'SELECT * FROM t' };
+    const slow = { text: 'SELECT pg_sleep(0.1)' };
+    await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        database.transaction(async (sql) => {
+          await sql.query(asked);
+          await sql.query(slow);
+        }),
+      ),
+    );
+    expect(database.stats().total).toBe(4);
+    await database.query({ text: 'ALTER TABLE t ADD COLUMN more int' });
+    expect(await database.query(asked)).toEqual([]);
+  });
+
   it('rethrows a refusal of the server and keeps the connection', async () => {
     const database = open({ maxConnections: 1 });
     const insert = { name: 'insert', text: 'INSERT INTO t VALUES ($1)', values: [1] };

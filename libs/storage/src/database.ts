@@ -176,11 +176,14 @@ async function runStatement(
     client.release(!failure.reusable);
     if (isPreparedElsewhere(error)) connections.dropNames();
     const mayRetry = failure.neverSent || (failure.outOfStep === true && statement.name !== undefined);
-    if (mayRetry && retries > 0 && until.signal?.aborted !== true)
-      return runStatement(connections, statement, until, retries - 1);
-    throw failure.error;
+    if (!mayRetry || retries === 0 || until.signal?.aborted === true) throw failure.error;
+    // After a migration every connection may hold a plan that no longer fits: without a name there is none to hold.
+    const again = failure.outOfStep === true ? unnamed(statement) : statement;
+    return runStatement(connections, again, until, retries - 1);
   }
 }
+
+const unnamed = ({ name: _dropped, ...statement }: Statement): Statement => statement;
 
 const isUnfit = (error: unknown): boolean => error instanceof ServerUnfitError;
 
@@ -263,9 +266,7 @@ class ConnectionPool {
 
   /** The statement as it may be sent: without its name behind a pooler. */
   prepared(statement: Statement): Statement {
-    if (this.#named !== false) return statement;
-    const { name: _dropped, ...unnamed } = statement;
-    return unnamed;
+    return this.#named === false ? unnamed(statement) : statement;
   }
 
   /** A pooler was found: from now on statements go without names. */

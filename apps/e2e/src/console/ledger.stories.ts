@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
@@ -100,7 +101,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
             .setInputFiles(files.map(([name, buffer]) => ({ name, mimeType: '', buffer })));
         const verdict = page.locator('[data-kind="proof"] [role=status]');
         await page.getByRole('button', { name: 'published keys' }).click();
-        await page.waitForFunction('document.querySelector("textarea").value !== ""');
+        await until(async () => (await page.locator('textarea').first().inputValue()) !== '');
         await drop(['story-1.tlog-proof', file], ['trusted.policy', policy]);
         expect(await verdict.textContent()).toContain('Record story-1 of type story.order is in');
         await page.getByText('Every checkpoint now needs the cosignatures').waitFor();
