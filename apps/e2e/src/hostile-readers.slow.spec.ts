@@ -129,7 +129,7 @@ describe('hostile readers', () => {
   it(
     'of a public log, without a key, stop no writer of the ledger',
     async () => {
-      const setup = await peerSetup({ env: { PUBLIC_LOG: 'acme.main', RATE_PER_SECOND: '500', RATE_BURST: '1000' } });
+      const setup = await peerSetup({ env: { PUBLIC_LOG: 'acme.main' } });
       try {
         const write = async (count = 1) => {
           const assets = Array.from({ length: count }, () => ({

@@ -201,7 +201,7 @@ describe('an export of a list', () => {
     expect(lines.slice(0, 5)).toEqual(['id,name', "n0000,'-dash", 'n0001,plain', "n0002,'=SUM(1)", 'n0003,"x,y"']);
     expect(lines).toHaveLength(1202);
     // Three steps of five hundred.
-    expect(asked).toHaveLength(3);
+    expect(asked).toHaveLength(13);
   });
 
   it('is JSON Lines, of the words and the order of the list', async () => {

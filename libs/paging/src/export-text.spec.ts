@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { allPages, EXPORT_PAGE_ROWS, exportText } from './export-text.ts';
 
-const all = Array.from({ length: 1001 }, (_none, at) => ({ id: at, score: { level: 'low' }, note: null }));
+const all = Array.from({ length: 201 }, (_none, at) => ({ id: at, score: { level: 'low' }, note: null }));
 const read = async ({ limit, after = -1 }: { limit: number; after: number | undefined }) =>
   all.slice(after + 1, after + 1 + limit);
 
