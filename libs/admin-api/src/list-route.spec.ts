@@ -200,7 +200,7 @@ describe('an export of a list', () => {
     const lines = text.split('\r\n');
     expect(lines.slice(0, 5)).toEqual(['id,name', "n0000,'-dash", 'n0001,plain', "n0002,'=SUM(1)", 'n0003,"x,y"']);
     expect(lines).toHaveLength(1202);
-    // Three steps of five hundred.
+    // Steps of a hundred, and the last one, which is empty.
     expect(asked).toHaveLength(13);
   });
 
