@@ -2,15 +2,36 @@ import { describe, expect, it } from '@jest/globals';
 import { clientSignal, forClient, forEverybody, ResultTurns } from './looking.ts';
 
 describe('results of what looks', () => {
-  it('are handed over in order, each in a turn of its own, in which others go on', async () => {
+  it('are handed over in order, one a turn while each takes long, and others go on between', async () => {
     const turns = new ResultTurns();
     const seen: string[] = [];
     const turn = (): void => {
-      if (seen.push('other') < 20) setImmediate(turn);
+      if (seen.push('other') < 40) setImmediate(turn);
     };
     setImmediate(turn);
-    await Promise.all(['first', 'second', 'third'].map((name) => turns.next(name).then((it) => seen.push(it))));
-    expect(seen).toEqual(['other', 'first', 'other', 'second', 'other', 'third']);
+    const show = (name: string): void => {
+      const untilMs = performance.now() + 4;
+      while (performance.now() < untilMs);
+      seen.push(name);
+    };
+    await Promise.all(['first', 'second', 'third'].map((name) => turns.next(name).then(show)));
+    const shown = seen.flatMap((what, at) => (what === 'other' ? [] : [at]));
+    expect(seen.filter((what) => what !== 'other')).toEqual(['first', 'second', 'third']);
+    expect(shown.every((at, which) => which === 0 || at > shown[which - 1]! + 1)).toBe(true);
+  });
+
+  it('are handed over by the dozen where each takes little', async () => {
+    const turns = new ResultTurns();
+    let others = 0;
+    let isOver = false;
+    const turn = (): void => {
+      others += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await Promise.all(Array.from({ length: 200 }, (_none, at) => turns.next(at)));
+    isOver = true;
+    expect(others).toBeLessThan(100);
   });
 
   it('are handed over after a rest too', async () => {

@@ -41,22 +41,42 @@ export function giveUpWith(client: Pick<LeasedClient, 'giveUp'>, signal: AbortSi
   };
 }
 
+/** Work with results that takes no longer delays nobody much. */
+const TURN_MS = 2;
+const MAX_AT_ONCE = 16;
+
 /**
- * Hands results over one by one, each in a turn of the event loop of its own. To show a page takes milliseconds: were
- * several shown in one turn, a request that decides and came meanwhile would wait for all of them.
+ * Hands results over in turns of the event loop of their own, so many in one as take about two milliseconds to show: were
+ * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time.
  */
 export class ResultTurns {
   readonly #waiting: (() => void)[] = [];
+  #atOnce = 1;
+  #isHanding = false;
 
   next<Result>(result: Result): Promise<Result> {
     return new Promise((resolve) => {
-      if (this.#waiting.push(() => resolve(result)) === 1) setImmediate(this.#hand);
+      this.#waiting.push(() => resolve(result));
+      if (this.#isHanding) return;
+      this.#isHanding = true;
+      setImmediate(this.#hand);
     });
   }
 
   readonly #hand = (): void => {
-    this.#waiting[0]?.();
-    this.#waiting.shift();
-    if (this.#waiting.length > 0) setImmediate(this.#hand);
+    if (this.#waiting.length === 0) {
+      this.#isHanding = false;
+      return;
+    }
+    const startedAt = performance.now();
+    const handed = this.#waiting.splice(0, this.#atOnce);
+    for (const hand of handed) hand();
+    // What they are awaited by runs before this.
+    setImmediate(() => {
+      const isSlow = performance.now() - startedAt > TURN_MS;
+      if (isSlow) this.#atOnce = Math.max(1, this.#atOnce >> 1);
+      else if (handed.length === this.#atOnce) this.#atOnce = Math.min(MAX_AT_ONCE, this.#atOnce * 2);
+      this.#hand();
+    });
   };
 }

@@ -319,7 +319,7 @@ RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[hashtext('environment ' || environment), hashtext('subject ' || subject_ref), hashtext('venue ' || venue_id),
   hashtext('decision ' || decision), hashtext('reason ' || reason_code), hashtext('key ' || key_id)];
 CREATE INDEX gate_decisions_by_mark ON gate_decisions USING gin (
-  decision_marks(environment, subject_ref, venue_id, decision, reason_code, key_id)) WITH (gin_pending_list_limit = 512);
+  decision_marks(environment, subject_ref, venue_id, decision, reason_code, key_id)) WITH (gin_pending_list_limit = 4096);
 
 -- Declared ledger losses that were reviewed (subjects, keys, venues, policy versions and seals). Decides nothing:
 -- deleting a row repeats the review, and a forged one leaves the list incomplete.

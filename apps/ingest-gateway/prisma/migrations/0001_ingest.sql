@@ -121,7 +121,7 @@ RETURN ARRAY[hashtext('network ' || network_id), hashtext('key ' || key_id), has
        || ARRAY(SELECT hashtext('channel ' || (of ->> 'channel'))
                   FROM jsonb_array_elements(more || coalesce(records, '[]'::jsonb)) of);
 CREATE INDEX events_by_mark ON events USING gin (
-  event_marks(network_id, key_id, kind, status, channel, more, records), types) WITH (gin_pending_list_limit = 512);
+  event_marks(network_id, key_id, kind, status, channel, more, records), types) WITH (gin_pending_list_limit = 4096);
 
 -- Events of requests that were written by a single transaction, which is nearly all of them. Therefore compact:
 -- columns ordered without padding, and one index in their order. All others are in events. The other members of an event follow from

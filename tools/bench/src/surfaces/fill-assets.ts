@@ -22,9 +22,14 @@ export async function fillAssets(site: RiskSite, assets: number): Promise<void> 
             WHERE indrelid = 'risk.resources'::regclass AND NOT indisprimary`,
   });
   for (const { name } of indexes) await sql.query({ text: `DROP INDEX ${name}` });
+  const columns = await sql.query<{ name: string }>({
+    text: `SELECT attname AS name FROM pg_attribute
+            WHERE attrelid = 'risk.resources'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+  });
+  const text = copiesOf(columns.map(({ name }) => name));
   for (let from = 1; from < assets; from += atOnce) {
     const to = Math.min(from + atOnce, assets) - 1;
-    await sql.query({ text: copies, values: [orgId, first.id, first.createdAt, assets, from, to] });
+    await sql.query({ text, values: [orgId, first.id, first.createdAt, assets, from, to] });
   }
   for (const { definition } of indexes) await sql.query({ text: definition }, { deadlineMs: indexDeadlineMs });
   await sql.query({ text: 'VACUUM (ANALYZE) risk.resources' });
@@ -50,16 +55,26 @@ async function makeFirst({ surface, keys }: RiskSite): Promise<{ id: string; cre
   return JSON.parse(text);
 }
 
-/** $1 organisation, $2 id and $3 time of the first asset, also in its texts; $4 total, $5 to $6 these copies. */
-const copies = `
-  INSERT INTO risk.resources (org_id, kind, id, n, owner_id, department, sensitive, created_at, updated_at, valid_until,
-                              facets, counted, screened_by, screened_in, folded, title, ref_id, doc, item)
-  SELECT org_id, kind, c.id, n, owner_id, department, sensitive, c.at, c.at, valid_until, facets, counted, screened_by,
-         screened_in,
-         replace(replace(folded, '${firstNumber}', c.number), $2, c.id),
-         replace(title, '${firstNumber}', c.number), replace(ref_id, '${firstNumber}', c.number),
-         replace(replace(replace(doc, '${firstNumber}', c.number), $2, c.id), $3, c.moment),
-         replace(replace(replace(item, '${firstNumber}', c.number), $2, c.id), $3, c.moment)
+const numbered = (column: string): string => `replace(r.${column}, '${firstNumber}', c.number)`;
+/** What differs in a copy, by column. */
+const differing: Readonly<Record<string, string>> = {
+  id: 'c.id',
+  created_at: 'c.at',
+  updated_at: 'c.at',
+  folded: `replace(${numbered('folded')}, $2, c.id)`,
+  title: numbered('title'),
+  ref_id: numbered('ref_id'),
+  doc: `replace(replace(${numbered('doc')}, $2, c.id), $3, c.moment)`,
+  item: `replace(replace(${numbered('item')}, $2, c.id), $3, c.moment)`,
+};
+
+/**
+ * Copies of the columns that the table of this build has. $1 organisation, $2 id and $3 time of the first asset, also in
+ * its texts; $4 total, $5 to $6 these copies.
+ */
+const copiesOf = (columns: readonly string[]): string => `
+  INSERT INTO risk.resources (${columns.join(', ')})
+  SELECT ${columns.map((column) => differing[column] ?? `r.${column}`).join(', ')}
     FROM risk.resources r,
          LATERAL (SELECT 'ast_' || lpad(to_hex(number), 32, '0') AS id, lpad(number::text, 7, '0') AS number,
                          r.created_at - make_interval(secs => 1 + ($4::integer - number) / ${sharingAMoment}) AS at
