@@ -94,7 +94,7 @@ it('a request is found by its id, own or generated, with all of its events', asy
     const { items } = await setup.admin.ask('GET', `/events?requestId=${requestId}`);
     expect(items).toMatchObject([{ eventId: (answer.body as { eventId: string }).eventId, requestId }]);
     const none = await setup.admin.ask('GET', `/events?requestId=${requestId}&status=rejected`);
-    expect(none).toEqual({ items: [], nextCursor: null });
+    expect(none).toEqual({ items: [], nextCursor: null, total: 0 });
   }
   expectProblem(await setup.admin.get(`/events?requestId=`), 'INVALID_REQUEST');
   expectProblem(await setup.admin.get(`/events?kind=read`), 'INVALID_REQUEST');
