@@ -200,8 +200,12 @@ describe('an export of a list', () => {
     const lines = text.split('\r\n');
     expect(lines.slice(0, 5)).toEqual(['id,name', "n0000,'-dash", 'n0001,plain', "n0002,'=SUM(1)", 'n0003,"x,y"']);
     expect(lines).toHaveLength(1202);
-    // Steps of a hundred, and the last one, which is empty.
-    expect(asked).toHaveLength(13);
+    // Three steps of five hundred.
+    expect(asked).toHaveLength(3);
+  });
+
+  it('takes a place of those that may last', () => {
+    expect(exported.map(({ looks }) => looks)).toEqual([true, 'stream']);
   });
 
   it('is JSON Lines, of the words and the order of the list', async () => {

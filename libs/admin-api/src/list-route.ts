@@ -203,6 +203,7 @@ export function exportedList<
     summary: `Export what \`${list.operationId}\` lists, all of it`,
     description: 'The filters and the order of the list. Written to the audit trail before the first byte.',
     permit: OPERATORS_ONLY,
+    looks: 'stream',
     query: Type.Object(
       { format: formatParameter(EXPORT_FORMATS), ...parametersOf(list) },
       { additionalProperties: false },

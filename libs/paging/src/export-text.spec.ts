@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { allPages, EXPORT_PAGE_ROWS, exportText } from './export-text.ts';
+import { allPages, exportText, SHOWN_ROWS, STEP_ROWS } from './export-text.ts';
 
-const all = Array.from({ length: 201 }, (_none, at) => ({ id: at, score: { level: 'low' }, note: null }));
+const all = Array.from({ length: 1001 }, (_none, at) => ({ id: at, score: { level: 'low' }, note: null }));
 const read = async ({ limit, after = -1 }: { limit: number; after: number | undefined }) =>
   all.slice(after + 1, after + 1 + limit);
 
@@ -13,13 +13,14 @@ async function joined(chunks: AsyncIterable<string>): Promise<string[]> {
 
 describe('an export', () => {
   it('reads every row once, in steps', async () => {
-    const sizes: number[] = [];
-    const ids: number[] = [];
-    for await (const rows of allPages(read, ({ id }) => id)) {
-      sizes.push(rows.length);
-      ids.push(...rows.map(({ id }) => id));
+    const [sizes, ids, limits]: number[][] = [[], [], []];
+    const counting: typeof read = (page) => (limits!.push(page.limit), read(page));
+    for await (const rows of allPages(counting, ({ id }) => id)) {
+      sizes!.push(rows.length);
+      ids!.push(...rows.map(({ id }) => id));
     }
-    expect(sizes).toEqual([EXPORT_PAGE_ROWS, EXPORT_PAGE_ROWS, 1]);
+    expect(limits).toEqual([STEP_ROWS, STEP_ROWS, STEP_ROWS]);
+    expect(sizes).toEqual([...Array<number>(10).fill(SHOWN_ROWS), 1]);
     expect(ids).toEqual(all.map(({ id }) => id));
   });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { csvLine } from './csv.ts';
 
 /** The formats of an export: CSV (RFC 4180) with a header, and JSON Lines. */
@@ -9,23 +10,26 @@ export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
   jsonl: 'application/jsonl',
 };
 
-/**
- * Rows that an export reads at a time: so few that to show them delays nobody much. It holds no connection of the database
- * between two of them.
- */
-export const EXPORT_PAGE_ROWS = 100;
+/** Rows that a step reads. No connection of the database is held between two of them. */
+export const STEP_ROWS = 500;
+/** Rows of a step that are shown in one turn of the event loop, so few that they delay nobody much. */
+export const SHOWN_ROWS = 100;
 
-/** Reads a list page by page, in steps, until a page is not full. */
+/** Reads a list in steps, until one is not full, and gives its rows in pages, each in a turn of its own. */
 export async function* allPages<Row, Position>(
   read: (page: { readonly limit: number; readonly after: Position | undefined }) => Promise<readonly Row[]>,
   positionOf: (row: Row) => Position,
 ): AsyncGenerator<readonly Row[]> {
   let after: Position | undefined;
   for (;;) {
-    const rows = await read({ limit: EXPORT_PAGE_ROWS, after });
-    yield rows;
+    const rows = await read({ limit: STEP_ROWS, after });
+    yield rows.slice(0, SHOWN_ROWS);
+    for (let from = SHOWN_ROWS; from < rows.length; from += SHOWN_ROWS) {
+      await nextTurn();
+      yield rows.slice(from, from + SHOWN_ROWS);
+    }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < EXPORT_PAGE_ROWS) return;
+    if (last === undefined || rows.length < STEP_ROWS) return;
     after = positionOf(last);
   }
 }
