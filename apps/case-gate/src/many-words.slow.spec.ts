@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { searchOf, type ListPosition } from '@sealgate/paging';
 import { caseList } from './data/case-reads.ts';
-import { costLine, costsOf, emptyGate } from './testing/explained.ts';
+import { emptyGate, expectBounded } from './testing/explained.ts';
 import { fillCases, fillWords, LARGE } from './testing/million-rows.ts';
 
 const ROWS = Number(process.env['SEALGATE_ROWS'] ?? 300_000);
@@ -16,12 +16,8 @@ beforeAll(async () => {
 }, 230000);
 afterAll(() => gate.stop());
 
-async function explained(name: string, work: Parameters<typeof costsOf>[1]): Promise<void> {
-  for (const cost of await costsOf(gate.sql, work)) {
-    process.stdout.write(costLine(name, cost));
-    expect({ name, isBound: cost.rows <= MOST_ROWS || cost }).toEqual({ name, isBound: true });
-  }
-}
+const explained = (name: string, work: Parameters<typeof expectBounded>[2]): Promise<void> =>
+  expectBounded(gate.sql, { name, mostRows: MOST_ROWS }, work);
 
 const SMALL = 'small_7';
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { decisionsStore } from './data/decisions-store.ts';
 import { subjectList } from './data/eligibility-store.ts';
-import { costLine, costsOf, emptyGate } from './testing/explained.ts';
+import { emptyGate, expectBounded } from './testing/explained.ts';
 import { fillDecisions, fillSubjects, LARGE } from './testing/million-rows.ts';
 
 const ROWS = Number(process.env['SEALGATE_ROWS'] ?? 1_000_000);
@@ -17,12 +17,8 @@ beforeAll(async () => {
 }, 200000);
 afterAll(() => gate.stop());
 
-async function explained(name: string, work: Parameters<typeof costsOf>[1]): Promise<void> {
-  for (const cost of await costsOf(gate.sql, work)) {
-    process.stdout.write(costLine(name, cost));
-    expect({ name, isBound: cost.rows <= MOST_ROWS || cost }).toEqual({ name, isBound: true });
-  }
-}
+const explained = (name: string, work: Parameters<typeof expectBounded>[2]): Promise<void> =>
+  expectBounded(gate.sql, { name, mostRows: MOST_ROWS }, work);
 
 const FIRST = { limit: 51, after: undefined };
 const SMALL = 'small_7';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrate, openDatabase, type Database, type Statement } from '@sealgate/storage';
-import { costOf, preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { costLine, costOf, preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { deliveriesStore } from './data/deliveries-store.ts';
 import { eventsStore } from './data/events-store.ts';
 import type { EventFilter, EventStore } from './domain/read-events.ts';
@@ -34,9 +34,11 @@ async function explained(
   await work(eventsStore(noting), noting);
   for (const statement of asked.filter(({ text }) => !text.includes('ledger.'))) {
     const cost = await costOf(sql, statement);
-    const { ms, rows, entries, indexes } = cost;
-    process.stdout.write(`${name}: ${ms} ms, ${rows} rows, ${entries} entries, ${indexes.join(' ')}\n`);
-    expect({ name, isBound: rows <= MOST_ROWS || { ...cost, text: statement.text } }).toEqual({ name, isBound: true });
+    process.stdout.write(costLine(name, cost));
+    expect({ name, isBound: cost.rows <= MOST_ROWS || { ...cost, text: statement.text } }).toEqual({
+      name,
+      isBound: true,
+    });
   }
 }
 

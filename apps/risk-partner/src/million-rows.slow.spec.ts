@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sortingOf } from '@sealgate/paging';
 import type { Sql, Statement } from '@sealgate/storage';
+import { planNodes, rowsReadBy, wholeTablesOf, type PlanNode } from '@sealgate/testing';
 import { auditEvents } from './data/audit-reads.ts';
 import { dashboardSummaries } from './data/dashboard-reads.ts';
 import { countedPage, uncountedPage, type Wanted } from './data/find-rows.ts';
@@ -59,33 +60,19 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => service.stop());
 
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly Plan[];
-}
-
 /** Runs statements twice: once to explain them. */
 function explaining() {
   const read = { rows: 0, scans: [] as string[] };
-  const note = (plan: Plan): void => {
-    const { 'Relation Name': table, 'Actual Loops': loops } = plan;
+  const note = (plan: PlanNode): void => {
+    const scans = planNodes(plan).filter((node) => node['Relation Name'] !== undefined);
     // What an index alone tells costs a fraction of a row.
-    if (table !== undefined && plan['Node Type'] !== 'Index Only Scan') {
-      const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0);
-      read.rows += (plan['Actual Rows'] + removed) * loops;
-      if (plan['Node Type'] === 'Seq Scan' && LARGE.includes(table)) read.scans.push(table);
-    }
-    for (const below of plan.Plans ?? []) note(below);
+    for (const scan of scans) if (scan['Node Type'] !== 'Index Only Scan') read.rows += rowsReadBy(scan);
+    read.scans.push(...wholeTablesOf(scans).filter((table) => LARGE.includes(table)));
   };
   const sql: Sql = {
     async query<Row extends object>({ text, values = [] }: Statement): Promise<Row[]> {
       const explained = { text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values };
-      const [row] = await service.sql.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(explained, { deadlineMs: 60_000 });
+      const [row] = await service.sql.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(explained, { deadlineMs: 60_000 });
       note(row!['QUERY PLAN'][0].Plan);
       return service.sql.query<Row>({ text, values }, { deadlineMs: 60_000 });
     },

@@ -10,10 +10,11 @@ export { testExchange } from './test-exchange.ts';
 export { testIds } from './test-ids.ts';
 export { testIssuer } from './test-issuer.ts';
 export type { TestIssuer } from './test-issuer.ts';
+export { planNodes, rowsReadBy, wholeTablesOf, type PlanNode } from './plan-nodes.ts';
 export { pickPerson } from './pick-person.ts';
 export { postgresPair } from './postgres-pair.ts';
 export type { PostgresPair } from './postgres-pair.ts';
-export { costOf, type StatementCost } from './statement-cost.ts';
+export { costLine, costOf, type StatementCost } from './statement-cost.ts';
 export { scansOf, unboundedTimes } from './table-scans.ts';
 export {
   copyDatabase,

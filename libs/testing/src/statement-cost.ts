@@ -1,3 +1,5 @@
+import { planNodes, rowsReadBy, wholeTablesOf, type PlanNode } from './plan-nodes.ts';
+
 /** What a statement does. */
 export interface StatementCost {
   readonly ms: number;
@@ -10,24 +12,13 @@ export interface StatementCost {
   readonly indexes: readonly string[];
 }
 
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly Plan[];
-}
-
 interface Query {
   readonly text: string;
   readonly values?: readonly unknown[];
 }
 
 interface Explained {
-  readonly 'QUERY PLAN': [{ readonly Plan: Plan; readonly 'Execution Time': number }];
+  readonly 'QUERY PLAN': [{ readonly Plan: PlanNode; readonly 'Execution Time': number }];
 }
 
 /** Runs a statement and says what it did. */
@@ -37,22 +28,20 @@ export async function costOf(
 ): Promise<StatementCost> {
   const [answer] = await sql.query({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values });
   const [{ Plan: root, 'Execution Time': ms }] = (answer as Explained)['QUERY PLAN'];
-  const nodes = nodesOf(root);
+  const nodes = planNodes(root);
   const scans = nodes.filter(({ 'Relation Name': relation }) => relation !== undefined);
   const bitmaps = nodes.filter((node) => node['Node Type'] === 'Bitmap Index Scan');
   return {
     ms: Math.round(ms * 10) / 10,
-    rows: sum(scans.map(readBy)),
-    entries: sum(bitmaps.map(readBy)),
-    whole: scans.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']!),
+    rows: sum(scans.map(rowsReadBy)),
+    entries: sum(bitmaps.map(rowsReadBy)),
+    whole: wholeTablesOf(scans),
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].toSorted(),
   };
 }
 
-const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 const sum = (all: readonly number[]): number => Math.round(all.reduce((total, one) => total + one, 0));
 
-function readBy(node: Plan): number {
-  const dropped = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
-  return (node['Actual Rows'] + dropped) * node['Actual Loops'];
-}
+/** A cost as a line for people. */
+export const costLine = (name: string, { ms, rows, entries, indexes }: StatementCost): string =>
+  `${name}: ${ms} ms, ${rows} rows, ${entries} entries, ${indexes.join(' ')}\n`;

@@ -1,9 +1,4 @@
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly Plans?: readonly PlanNode[];
-}
+import { planNodes, wholeTablesOf, type PlanNode } from './plan-nodes.ts';
 
 interface Query {
   readonly text: string;
@@ -19,10 +14,9 @@ export async function scansOf(
 ): Promise<{ readonly whole: readonly string[]; readonly indexes: readonly string[] }> {
   const [row] = await sql.query({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [{ Plan: root }] = (row as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'];
-  const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
-  const all = nodes(root);
+  const all = planNodes(root);
   return {
-    whole: all.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+    whole: wholeTablesOf(all),
     indexes: all.flatMap((node) => node['Index Name'] ?? []),
   };
 }

@@ -1,5 +1,6 @@
+import { expect } from '@jest/globals';
 import { migrate, openDatabase, type Database, type Sql, type Statement } from '@sealgate/storage';
-import { costOf, preparedPostgres, type StatementCost } from '@sealgate/testing';
+import { costLine, costOf, preparedPostgres } from '@sealgate/testing';
 import { migrations } from '../gate-migrations.ts';
 
 /** A database of the gate, to be filled. */
@@ -14,16 +15,19 @@ export async function emptyGate(): Promise<{ readonly sql: Database; readonly st
   return { sql, stop };
 }
 
-/** Runs what a route does, and says what each of its statements costs. */
-export async function costsOf(sql: Sql, work: (noting: Database) => Promise<unknown>): Promise<StatementCost[]> {
+/** Runs what a route does, and asserts that none of its statements reads more rows. */
+export async function expectBounded(
+  sql: Sql,
+  { name, mostRows }: { readonly name: string; readonly mostRows: number },
+  work: (noting: Database) => Promise<unknown>,
+): Promise<void> {
   const asked: Statement[] = [];
   // Lists send statements and nothing else.
   const noting = { query: (statement: Statement) => (asked.push(statement), sql.query(statement)) } as Database;
   await work(noting);
-  const costs: StatementCost[] = [];
-  for (const statement of asked) costs.push(await costOf(sql, statement));
-  return costs;
+  for (const statement of asked) {
+    const cost = await costOf(sql, statement);
+    process.stdout.write(costLine(name, cost));
+    expect({ name, isBound: cost.rows <= mostRows || cost }).toEqual({ name, isBound: true });
+  }
 }
-
-export const costLine = (name: string, { ms, rows, entries, indexes }: StatementCost): string =>
-  `${name}: ${ms} ms, ${rows} rows, ${entries} entries, ${indexes.join(' ')}\n`;

@@ -1,4 +1,5 @@
 import { createReadStream, statSync } from 'node:fs';
+import { planNodes, rowsReadBy, wholeTablesOf, type PlanNode } from '@sealgate/testing';
 import pg from 'pg';
 
 /** Settings of a server that tells the plan of every statement, once `explained` asks for it. */
@@ -17,16 +18,6 @@ export const explainingSettings: Readonly<Record<string, string>> = {
   // As on a disk of today: by default pages in random order count as on a turning one.
   random_page_cost: '1.1',
 };
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows'?: number;
-  readonly 'Actual Loops'?: number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
 
 /** A statement that was run, at its most expensive. */
 export interface StatementCost {
@@ -94,26 +85,20 @@ function costOf(entry: string, isOurs: (applicationName: string) => boolean): St
     /^(?:@@)?(.*?)@@ LOG: {2}duration: ([\d.]+) ms {2}plan:\n(.*)$/s.exec(entry) ?? [];
   if (json === undefined || !isOurs(pool)) return undefined;
   const { 'Query Text': text, Plan: root } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
-  const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
-  const scans = nodes(root).filter(
-    (node) => node['Relation Name'] !== undefined && !/^(Insert|Update|Delete|ModifyTable)/.test(node['Node Type']),
-  );
-  const whole = scans.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? '');
+  const scans = planNodes(root).filter(isScan);
   return {
     text: text.replace(/\s+/g, ' ').trim(),
     pool,
     runs: 1,
     rowsRead: Math.round(scans.reduce((sum, node) => sum + rowsReadBy(node), 0)),
     tookMs: Number(tookMs),
-    wholeTables: [...new Set(whole)],
+    wholeTables: [...new Set(wholeTablesOf(scans))],
   };
 }
 
-function rowsReadBy(node: PlanNode): number {
-  const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 0 } = node;
-  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
-  return (rows + removed) * loops;
-}
+/** What a write changes is not looked at. */
+const isScan = (node: PlanNode): boolean =>
+  node['Relation Name'] !== undefined && !/^(Insert|Update|Delete|ModifyTable)/.test(node['Node Type']);
 
 const worse = (known: StatementCost | undefined, cost: StatementCost): StatementCost =>
   known === undefined
