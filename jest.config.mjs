@@ -12,7 +12,7 @@ const never = ['<rootDir>/.*/(node_modules|dist)/', '<rootDir>/(tmp|node_modules
  */
 const bare = {
   rootDir: import.meta.dirname,
-  runner: 'jest-light-runner/child-process',
+  runner: '<rootDir>/tools/dev/src/checks/light-runner.mjs',
   transform: {},
   setupFiles: ['<rootDir>/tools/dev/src/checks/bare-jest.mjs'],
   modulePathIgnorePatterns: ['<rootDir>/.*/dist/', '<rootDir>/tmp/'],
