@@ -8,13 +8,16 @@ import type { Surface } from './surface-process.ts';
 export const pageItems = 100;
 export const firstPage = `/api/v1/assets?limit=${pageItems}`;
 
-/** Surface A with one organisation, its owner, and a partner's machine identity. */
+/** One caller has eight requests that look under way, so this many together keep 64 connections busy. */
+const PARTNERS = 8;
+
+/** Surface A with one organisation, its owner, and the machine identities of partners. */
 export interface RiskSite extends Site {
   readonly surface: Surface;
   readonly orgId: string;
   /** Raw keys. */
   readonly keys: { readonly owner: string; readonly partner: string };
-  /** The load of a partner: these requests in random order, each answered with a full page. */
+  /** The load of all partners: these requests in random order, each answered with a full page. */
   readonly reads: (requests: readonly PlannedRequest[], headers?: Destination['headers']) => RowLoad;
 }
 
@@ -32,16 +35,20 @@ export async function prepareRiskSite(context: BenchContext, options: SiteOption
     return rawKey;
   };
   const owner = await keyOf('Owner', 'human', 'owner');
-  const partner = await keyOf('Partner', 'machine', 'partner_read');
+  const partners: string[] = [];
+  for (let number = 0; number < PARTNERS; number += 1)
+    partners.push(await keyOf(`Partner ${number}`, 'machine', 'partner_read'));
   return {
     ...site,
     surface,
     orgId,
-    keys: { owner, partner },
+    keys: { owner, partner: partners[0]! },
     reads: (requests, headers) => ({
-      destinations: [
-        { port: surface.port, path: firstPage, headers: { Authorization: `Bearer ${partner}`, ...headers } },
-      ],
+      destinations: partners.map((key) => ({
+        port: surface.port,
+        path: firstPage,
+        headers: { Authorization: `Bearer ${key}`, ...headers },
+      })),
       requests,
       mustSay: `"count":${pageItems}`,
     }),
