@@ -12,9 +12,10 @@ import {
   ServerUnfitError,
   statementFailure,
 } from './database-errors.ts';
+import { probeDisk } from './probe-disk.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
-import { clientSignal, giveUpWith, ResultTurns, type Looking } from './looking.ts';
+import { clientSignal, giveUpWith, restMsOf, ResultTurns, type Looking } from './looking.ts';
 import type { QueryOptions, Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -100,13 +101,14 @@ export interface DatabaseOptions {
 export function openDatabase(options: DatabaseOptions): Database {
   const connections = new ConnectionPool(options);
   const { pool } = connections;
-  const turns = options.looking && new ResultTurns();
+  const { looking } = options;
+  const turns = looking && new ResultTurns(looking.yields);
   const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
     runTransaction(connections, work, deadlineMs);
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) => {
-    const signal = options.looking === undefined ? undefined : clientSignal();
-    const found = runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal });
+    const signal = looking && clientSignal();
+    const found = runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal, looking });
     return turns === undefined ? found : found.then((rows) => turns.next(rows));
   };
 
@@ -114,7 +116,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     query,
     transaction,
     diskProblem: async (deadlineMs) => {
-      if (connections.diskProblem !== undefined) await probeDisk(connections, transaction, deadlineMs);
+      if (connections.diskProblem !== undefined)
+        await probeDisk(transaction, deadlineMs, () => connections.diskWorks());
       return connections.diskProblem;
     },
     ping: async (deadlineMs) => {
@@ -127,48 +130,25 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Thrown to roll back a probe that found space. */
-class HasSpace extends Error {}
-
-/** Temporary tables lie in the same place as the others unless `temp_tablespaces` says otherwise, and leave nothing. */
-async function probeDisk(
-  connections: ConnectionPool,
-  transaction: Database['transaction'],
-  deadlineMs: number,
-): Promise<void> {
-  const statements = [
-    'CREATE TEMPORARY TABLE sealgate_space (filling text) ON COMMIT DROP',
-    'ALTER TABLE sealgate_space ALTER filling SET STORAGE EXTERNAL',
-    `INSERT INTO sealgate_space SELECT repeat('x', 131072) FROM generate_series(1, 8)`,
-  ];
-  try {
-    await transaction(
-      async (sql) => {
-        for (const text of statements) await sql.query({ text });
-        throw new HasSpace();
-      },
-      { deadlineMs },
-    );
-  } catch (error) {
-    if (error instanceof HasSpace) return connections.diskWorks();
-    if (error instanceof DatabaseFullError || !(error instanceof DatabaseRefusedError)) return;
-    // A role that may make no temporary tables: the next write tells.
-    connections.diskWorks();
-  }
+interface Until {
+  readonly endsAt: number;
+  readonly signal: AbortSignal | undefined;
+  readonly looking: Looking | undefined;
 }
 
 async function runStatement(
   connections: ConnectionPool,
   statement: Statement,
-  until: { readonly endsAt: number; readonly signal: AbortSignal | undefined },
+  until: Until,
   retries = 1,
 ): Promise<never[]> {
   const client = await connections.lease(until.endsAt);
+  const startedAt = performance.now();
   const ended = until.signal === undefined ? undefined : giveUpWith(client, until.signal);
   try {
     const { rows } = await client.ask(connections.prepared(statement));
     ended?.();
-    client.release();
+    releaseAfter(client, startedAt, until);
     return rows as never[]; // The caller declares the row type.
   } catch (error) {
     ended?.();
@@ -181,6 +161,14 @@ async function runStatement(
     const again = failure.outOfStep === true ? unnamed(statement) : statement;
     return runStatement(connections, again, until, retries - 1);
   }
+}
+
+/** Gives the connection back, after a rest if it looks and somebody decides. */
+function releaseAfter(client: LeasedClient, startedAt: number, { endsAt, looking }: Until): void {
+  const now = performance.now();
+  const restMs = looking === undefined ? 0 : restMsOf(looking, { tookMs: now - startedAt, leftMs: endsAt - now - 50 });
+  if (restMs < 1) client.release();
+  else setTimeout(() => client.release(), restMs);
 }
 
 const unnamed = ({ name: _dropped, ...statement }: Statement): Statement => statement;

@@ -1,5 +1,7 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { clientSignal, forClient, forEverybody, ResultTurns } from './looking.ts';
+import type { Pool } from 'pg';
+import { clientSignal, forClient, forEverybody, leasesOf, restMsOf, ResultTurns } from './looking.ts';
 
 describe('results of what looks', () => {
   it('are handed over in order, one a turn while each takes long, and others go on between', async () => {
@@ -47,4 +49,47 @@ it('work for everybody has no client, also when one began it', async () => {
   const later = () => new Promise<void>((resolve) => setImmediate(resolve)).then(clientSignal);
   const seen = forClient(signal, () => [later(), forEverybody(later), later()]);
   expect(await Promise.all(seen)).toEqual([signal, undefined, signal]);
+});
+
+describe('while somebody decides', () => {
+  it('a connection that looked rests as long as it looked, within the end of its lease', () => {
+    const looking = { statementTimeoutMs: 1000, yields: () => true };
+    expect(restMsOf(looking, { tookMs: 7, leftMs: 500 })).toBe(7);
+    expect(restMsOf(looking, { tookMs: 900, leftMs: 500 })).toBe(200);
+    expect(restMsOf(looking, { tookMs: 900, leftMs: 30 })).toBe(30);
+    expect(restMsOf(looking, { tookMs: 900, leftMs: -5 })).toBe(0);
+    expect(restMsOf({ ...looking, yields: () => false }, { tookMs: 7, leftMs: 500 })).toBe(0);
+    expect(restMsOf({ statementTimeoutMs: 1000 }, { tookMs: 7, leftMs: 500 })).toBe(0);
+  });
+
+  it('is as long as a connection is leased, and 20 ms after', () => {
+    const events = new EventEmitter();
+    let nowMs = 1000;
+    const decides = leasesOf(events as unknown as Pick<Pool, 'on'>, () => nowMs);
+    expect(decides()).toBe(false);
+    events.emit('acquire');
+    events.emit('acquire');
+    events.emit('release');
+    nowMs += 500;
+    expect(decides()).toBe(true);
+    events.emit('release');
+    nowMs += 19;
+    expect(decides()).toBe(true);
+    nowMs += 1;
+    expect(decides()).toBe(false);
+  });
+
+  it('results are handed over after rests', async () => {
+    const turns = new ResultTurns(() => true);
+    const shownAt: number[] = [];
+    const show = (): void => {
+      const untilMs = performance.now() + 8;
+      while (performance.now() < untilMs);
+      shownAt.push(performance.now());
+    };
+    await Promise.all([1, 2, 3].map((result) => turns.next(result).then(show)));
+    const pauses = shownAt.slice(1).map((at, which) => at - shownAt[which]! - 8);
+    // Timers may be a millisecond early.
+    expect(pauses.every((ms) => ms >= 6)).toBe(true);
+  });
 });

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Pool } from 'pg';
 import type { LeasedClient } from './bounded-client.ts';
 
 /** What a pool of those who look does so that nobody else waits for them. */
@@ -8,6 +9,8 @@ export interface Looking {
    * belong to others too: there the deadline ends it, and costs the connection.
    */
   readonly statementTimeoutMs: number;
+  /** Whether somebody decides now: then what looks takes no more than half of the time. Default: nobody ever does. */
+  readonly yields?: (() => boolean) | undefined;
 }
 
 const wanted = new AsyncLocalStorage<AbortSignal | undefined>();
@@ -41,18 +44,52 @@ export function giveUpWith(client: Pick<LeasedClient, 'giveUp'>, signal: AbortSi
   };
 }
 
+/** Longest rest of a connection after a statement. */
+const MAX_REST_MS = 200;
+
+/**
+ * How long a connection rests that has looked for `tookMs`, and whose lease ends in `leftMs`: as long, while somebody
+ * decides. PostgreSQL divides its processors by backends, whatever they do.
+ */
+export function restMsOf({ yields }: Looking, { tookMs, leftMs }: { tookMs: number; leftMs: number }): number {
+  if (yields?.() !== true) return 0;
+  return Math.max(0, Math.min(tookMs, MAX_REST_MS, leftMs));
+}
+
+/** Somebody decides as long as a lease of the pool lasts, and a moment more, as requests come one after the other. */
+export function leasesOf(pool: Pick<Pool, 'on'>, nowMs: () => number = () => performance.now()): () => boolean {
+  let leases = 0;
+  let endedAtMs = -Infinity;
+  pool.on('acquire', () => (leases += 1));
+  pool.on('release', () => {
+    leases -= 1;
+    endedAtMs = nowMs();
+  });
+  return () => leases > 0 || nowMs() - endedAtMs < MOMENT_MS;
+}
+
+const MOMENT_MS = 20;
+
 /** Work with results that takes no longer delays nobody much. */
 const TURN_MS = 2;
 const MAX_AT_ONCE = 16;
+/** Longest rest between two turns. */
+const MAX_PAUSE_MS = 20;
 
 /**
  * Hands results over in turns of the event loop of their own, so many in one as take about two milliseconds to show: were
- * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time.
+ * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time. While somebody
+ * decides, each turn is followed by a rest as long as it was.
  */
 export class ResultTurns {
+  readonly #yields: () => boolean;
   readonly #waiting: (() => void)[] = [];
   #atOnce = 1;
   #isHanding = false;
+
+  constructor(yields: () => boolean = () => false) {
+    this.#yields = yields;
+  }
 
   next<Result>(result: Result): Promise<Result> {
     return new Promise((resolve) => {
@@ -73,10 +110,12 @@ export class ResultTurns {
     for (const hand of handed) hand();
     // What they are awaited by runs before this.
     setImmediate(() => {
-      const isSlow = performance.now() - startedAt > TURN_MS;
-      if (isSlow) this.#atOnce = Math.max(1, this.#atOnce >> 1);
+      const tookMs = performance.now() - startedAt;
+      if (tookMs > TURN_MS) this.#atOnce = Math.max(1, this.#atOnce >> 1);
       else if (handed.length === this.#atOnce) this.#atOnce = Math.min(MAX_AT_ONCE, this.#atOnce * 2);
-      this.#hand();
+      if (tookMs >= 1 && this.#waiting.length > 0 && this.#yields())
+        setTimeout(this.#hand, Math.min(tookMs, MAX_PAUSE_MS));
+      else this.#hand();
     });
   };
 }

@@ -59,6 +59,17 @@ describe('what looks', () => {
       expect(await look.query(one)).toEqual([{ n: 1 }]);
     }));
 
+  it('rests as long as it looked while somebody decides', () =>
+    withPools(async ({ decide, look }) => {
+      await look.query(one);
+      const whileDeciding = look.query(sleep(0.1));
+      const deciding = decide.query(sleep(0.3));
+      await whileDeciding;
+      expect(look.stats()).toEqual({ total: 1, idle: 0, waiting: 0 });
+      await until(() => look.stats().idle === 1);
+      await deciding;
+    }));
+
   it('may take no more time in what decides than before', () =>
     withPools(async ({ decide, background }) => {
       const setting = { text: `SELECT current_setting('statement_timeout') AS ms` };

@@ -1,4 +1,5 @@
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
+import { leasesOf, type Looking } from './looking.ts';
 
 /**
  * The three pools of a process on one database. Each has connections, a queue and deadlines of its own, so that nothing
@@ -30,8 +31,15 @@ const LOOK_STATEMENT_MS = 1_000;
 const LOOK_DEADLINE_MS = 1_500;
 
 /** Opens a pool of those who look; see `openDatabase`. */
-export const openLookPool = (options: Omit<DatabaseOptions, 'deadlineMs' | 'looking'>): Database =>
-  openDatabase({ ...options, deadlineMs: LOOK_DEADLINE_MS, looking: { statementTimeoutMs: LOOK_STATEMENT_MS } });
+export const openLookPool = (
+  options: Omit<DatabaseOptions, 'deadlineMs' | 'looking'>,
+  yields?: Looking['yields'],
+): Database =>
+  openDatabase({
+    ...options,
+    deadlineMs: LOOK_DEADLINE_MS,
+    looking: { statementTimeoutMs: LOOK_STATEMENT_MS, yields },
+  });
 
 /** Opens the pools; see `openDatabase`. */
 export function openPools({
@@ -48,7 +56,10 @@ export function openPools({
   });
   // Each of them would tell the same news once more.
   const { onPooler: _told, onDisk: _tells, ...further } = { ...options, timelines: decide.timelines };
-  const look = openLookPool({ ...further, applicationName: `${applicationName} look`, maxConnections: sizes.look });
+  const look = openLookPool(
+    { ...further, applicationName: `${applicationName} look`, maxConnections: sizes.look },
+    leasesOf(decide.pool),
+  );
   const background = openDatabase({
     ...further,
     applicationName: `${applicationName} background`,
