@@ -22,6 +22,7 @@ import { authzenRoutes } from './routes/authzen.ts';
 import { caseRoutes, type CasesPorts } from './routes/cases.ts';
 import { caseStepRoutes, type CaseStepsPorts } from './routes/case-steps.ts';
 import { gateRoutes, type GatePorts } from './routes/gate.ts';
+import { gateVenueRoutes, type GateVenuePorts } from './routes/gate-venue.ts';
 import { recordRoutes, type RecordsPorts } from './routes/records.ts';
 import { serviceRoutes, type ServicePorts } from './routes/service.ts';
 
@@ -31,11 +32,11 @@ export interface GateAppBase extends AppBase {
   readonly isReachable: () => Promise<boolean>;
 }
 
-export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & GatePorts & ServicePorts;
+export type PublicPorts = CasesPorts & CaseStepsPorts & RecordsPorts & GateVenuePorts & GatePorts & ServicePorts;
 
 /** Routes of the public listener whose handlers use the database. */
 export function storedRoutes(ports: PublicPorts): Route<GateCaller>[] {
-  return [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports)];
+  return [...caseRoutes(ports), ...caseStepRoutes(ports), ...recordRoutes(ports), ...gateVenueRoutes(ports)];
 }
 
 /**

@@ -115,6 +115,7 @@ function casePorts({ config, now, newId }: Basics, parts: Parts) {
     keepProof: worker.proofs.keepProof,
     signer: config.documentSigner,
     auditExport,
+    venues: parts.venues,
   };
 }
 

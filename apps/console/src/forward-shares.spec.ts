@@ -33,7 +33,18 @@ describe('a typed key', () => {
     ]);
   });
 
+  it("goes there for the door's own venue too", async () => {
+    const path = '/api/case-gate/v1/gate/venues/hall-1';
+    expect((await new Browser().ask(test.url, path, { headers: { 'x-api-key': key } })).status).toBe(200);
+    expect(test.seen.map(({ headers: seen }) => [seen.authorization, seen['x-api-key']])).toEqual([
+      [`Bearer ${key}`, undefined],
+    ]);
+  });
+
   it.each([
+    '/api/case-gate/v1/gate/venues',
+    '/api/case-gate/v1/gate/venues/hall-1/x',
+    '/api/case-gate/v1/gate/venues/%68all-1',
     '/api/ledger-peer/api/assets',
     '/api/risk-partner/api/risks',
     '/api/case-gate/v1/cases',

@@ -12,11 +12,11 @@ export interface ConsoleCaller {
 
 /** The form of keys: 47 characters for keys of the surfaces; operators may choose others. */
 const KEY_MAX_CHARACTERS = 512;
-/** The only path to which a key is forwarded: the question of a door to the gate. */
-const DOOR_PATH = '/api/case-gate/v1/gate/check';
+/** The only paths to which a key is forwarded: what a door asks the gate, about a person and about its own venue. */
+const DOOR_PATH = /^\/api\/case-gate\/v1\/gate\/(?:check|venues\/[A-Za-z0-9_-]{1,64})$/;
 
 /**
- * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's path
+ * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's paths
  * alone: it is forwarded and grants nothing here. The console has no permissions or limits of its own; the surfaces have.
  */
 export function sessionGuard({
@@ -30,7 +30,7 @@ export function sessionGuard({
   return {
     challenge: 'Bearer',
     async authenticate(request) {
-      const [key] = request.path === DOOR_PATH ? request.header('x-api-key') : [];
+      const [key] = DOOR_PATH.test(request.path) ? request.header('x-api-key') : [];
       // The session makes no difference to a key, so it is not looked up.
       if (key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS) return { session: undefined, key };
       const session = cookies.session(request.header('cookie'));

@@ -21,6 +21,7 @@ import { Icon } from './icons.tsx';
 import { partsOf, parts } from './parts.ts';
 import { ProblemView } from './problem-view.tsx';
 import { SignedOut, signInAddress } from './signed-out.tsx';
+import { isKiosk } from '../pages/door/use-kiosk.ts';
 import { useSession, useSignedOut, type Session } from './session.ts';
 import classes from './layout.module.css';
 
@@ -31,7 +32,7 @@ export function Layout(): ReactNode {
   const signedOut = useSignedOut();
   const [wasSignedIn, setWasSignedIn] = useState(false);
   if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
-  const { pathname } = useLocation();
+  const { pathname, search } = useLocation();
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   useEffect(() => {
@@ -43,6 +44,7 @@ export function Layout(): ReactNode {
   const open = parts.find(({ path }) => pathname.startsWith(`/${path}`))?.open ?? false;
   return (
     <AppShell
+      disabled={isKiosk(pathname, search)}
       header={{ height: 56 }}
       navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !menuOpen } }}
       padding={{ base: 'md', sm: 'xl' }}

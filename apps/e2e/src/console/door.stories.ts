@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import encodeQR from 'qr';
 import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
@@ -24,14 +25,19 @@ export function doorStories(stack: () => ConsoleStack): void {
   const venue = () => stack().dev.demo.venueId;
 
   /** Runs `work` on a tablet with a key entered. */
-  const onTablet = (work: (page: Page) => Promise<void>, key?: string): Promise<void> =>
+  const onTablet = (work: (page: Page) => Promise<void>): Promise<void> =>
     stack().visit(undefined, '/door', async (page) => {
-      await page.getByLabel('Venue').fill(venue());
-      await page.getByLabel('Gate key').fill(key ?? stack().dev.demo.keys['gate']!);
-      await page.keyboard.press('Enter');
+      await enter(page, {});
       await page.getByLabel('Subject').waitFor();
       await work(page);
     });
+
+  /** Fills in the form of a tablet and sends it. */
+  async function enter(page: Page, { key = stack().dev.demo.keys['gate']!, at = venue() }): Promise<void> {
+    await page.getByLabel('Venue').fill(at);
+    await page.getByLabel('Gate key').fill(key);
+    await page.keyboard.press('Enter');
+  }
 
   /** Enters a subject and returns the verdict on the page. */
   async function verdict(page: Page, subject = 'subj_story'): Promise<string> {
@@ -132,12 +138,134 @@ export function doorStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('shows DENY for an invalid key, and for a code that names no subject', async () => {
-      const noKey = `gk_${'x'.repeat(43)}`;
+    it('shows DENY for a code that names no subject, and for a key that has ended meanwhile', async () => {
       await onTablet(async (page) => {
+        const text = await verdict(page, 'somebody');
+        expect(text).toContain('NOT_A_SUBJECT');
+        // Which code it is about.
+        expect(text).toContain('somebody');
+        await page.route(GATE, (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHENTICATED' } }));
         expect(await verdict(page)).toContain('KEY_REFUSED');
-        expect(await verdict(page, 'somebody')).toContain('NOT_A_SUBJECT');
-      }, noKey);
+      });
+    }, 60_000);
+
+    it('tries key and venue before it opens', async () => {
+      await stack().visit(undefined, '/door', async (page) => {
+        await enter(page, { key: `gk_${'x'.repeat(43)}` });
+        await page.getByText('The gate does not know this key, or the key has ended.').waitFor();
+        await enter(page, { at: 'no-such-hall' });
+        await page.getByText('There is no such venue in the environment of this key.').waitFor();
+        await page.route('**/v1/gate/venues/*', (route) => route.abort('internetdisconnected'));
+        await enter(page, {});
+        await page.getByText('The service cannot be reached.').waitFor();
+        expect(await looksOf(page, stack(), 'door-refused')).toEqual([]);
+        await page.unroute('**/v1/gate/venues/*');
+        await enter(page, {});
+        await page.getByLabel('Subject').waitFor();
+      });
+    }, 60_000);
+
+    it('keeps key and venue for a reload only if that is wanted, until they are forgotten', async () => {
+      await stack().visit(undefined, '/door', async (page) => {
+        await page.getByLabel('Keep both until this tab is closed').check();
+        await enter(page, {});
+        await page.getByLabel('Subject').waitFor();
+        await page.reload();
+        await page.getByLabel('Subject').waitFor();
+        await page.getByRole('button', { name: 'Forget the key' }).click();
+        await page.getByLabel('Gate key').waitFor();
+        await page.reload();
+        await page.getByLabel('Gate key').waitFor();
+        expect(await page.evaluate('sessionStorage.length')).toBe(0);
+      });
+    }, 60_000);
+
+    it('is a kiosk without menu, and a reload keeps it', async () => {
+      await stack().visit(undefined, '/door', async (page) => {
+        await page.getByLabel('Keep both until this tab is closed').check();
+        await enter(page, {});
+        const menu = page.getByRole('navigation', { name: 'Parts of the console' });
+        expect(await menu.count()).toBe(1);
+        await page.getByRole('button', { name: 'Full screen' }).click();
+        await page.getByRole('button', { name: 'Show the menu' }).waitFor();
+        expect(await menu.count()).toBe(0);
+        await page.reload();
+        await page.getByRole('button', { name: 'Show the menu' }).click();
+        await page.getByRole('button', { name: 'Full screen' }).waitFor();
+        expect(await menu.count()).toBe(1);
+        await page.getByRole('button', { name: 'Forget the key' }).click();
+      });
+    }, 60_000);
+
+    it('keeps the verdict within its panel on every screen, either way round', async () => {
+      await onTablet(async (page) => {
+        await page.route(GATE, (route) => route.fulfill({ json: allow('subj_story', venue()) }));
+        for (const [width, height] of SCREENS) {
+          await page.setViewportSize({ width, height });
+          await verdict(page);
+          expect([width, height, await page.evaluate(FAULTS_OF_VERDICT)]).toEqual([width, height, []]);
+        }
+      });
+    }, 90_000);
+
+    it('reads a code with the camera where the browser has no detector of its own', async () => {
+      await stack().visit(undefined, '/door', async (page) => {
+        await page.addInitScript(cameraThatShows('subj_scanned'));
+        await page.reload();
+        await enter(page, {});
+        await page.getByRole('button', { name: 'Scan a code' }).click();
+        const panel = page.locator('[data-verdict="deny"]');
+        await panel.waitFor();
+        expect(await panel.textContent()).toContain('subj_scanned');
+        expect(await page.evaluate('document.activeElement.placeholder')).toBe('subj_…');
+      });
     }, 60_000);
   });
 }
+
+const SCREENS = [
+  [320, 568],
+  [568, 320],
+  [390, 844],
+  [768, 1024],
+  [820, 1180],
+  [1024, 768],
+  [1180, 820],
+  [1440, 900],
+  [1920, 1080],
+] as const;
+
+/** What of the verdict is outside its panel, or beside the window. */
+const FAULTS_OF_VERDICT = `(() => {
+  const panel = document.querySelector('[data-verdict]');
+  const box = panel.getBoundingClientRect();
+  const outside = [...panel.children].filter((child) => {
+    const range = document.createRange();
+    range.selectNodeContents(child);
+    const { left, right } = range.getBoundingClientRect();
+    return left < box.left || right > box.right;
+  });
+  const isWide = document.documentElement.scrollWidth > innerWidth;
+  return [...outside.map(({ textContent }) => textContent), ...(isWide ? ['the page scrolls sideways'] : [])];
+})()`;
+
+/** A script that gives pages a camera whose image is a QR code, and no detector. */
+const cameraThatShows = (text: string): string => `{
+  delete globalThis.BarcodeDetector;
+  const rows = ${JSON.stringify(encodeQR(text, 'raw', { border: 4 }))};
+  navigator.mediaDevices.getUserMedia = async () => {
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = 480;
+    const context = canvas.getContext('2d');
+    const size = 480 / rows.length;
+    const draw = () => {
+      context.fillStyle = '#ddd';
+      context.fillRect(0, 0, 480, 480);
+      context.fillStyle = '#222';
+      rows.forEach((row, y) => row.forEach((dark, x) => dark && context.fillRect(x * size, y * size, size + 1, size + 1)));
+      requestAnimationFrame(draw);
+    };
+    draw();
+    return canvas.captureStream(10);
+  };
+}`;

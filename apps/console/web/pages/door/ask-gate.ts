@@ -3,7 +3,7 @@ import { deny, judgeAnswer, type Question, type Verdict } from './judge-answer.t
 /** Timeout from the request to the last byte of the response; then it is a denial. */
 export const DOOR_DEADLINE_MS = 2000;
 
-interface GatePorts {
+export interface GatePorts {
   readonly fetch: typeof fetch;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;

@@ -1,0 +1,67 @@
+import { Alert, Button, Checkbox, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import classes from './door.module.css';
+import { forgetPost, keepPost } from './kept-post.ts';
+import { testPost, type Post, type PostFault } from './test-post.ts';
+
+/** Asks for venue and key, and tries both at the gate before the first person comes. */
+export function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): ReactNode {
+  const [fault, setFault] = useState<PostFault>();
+  const [isTesting, setTesting] = useState(false);
+  const start = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const post = { key: String(form.get('gate-key')).trim(), venueId: String(form.get('venue')).trim() };
+    setTesting(true);
+    const found = await testPost({ fetch: window.fetch.bind(window) }, post);
+    setTesting(false);
+    setFault(found);
+    if (found !== undefined) return;
+    if (form.get('keep') === null) forgetPost();
+    else keepPost(post);
+    onStart(post);
+  };
+  return (
+    <form className={classes['post']} onSubmit={(event) => void start(event)} autoComplete="off" noValidate>
+      <Stack gap="md">
+        <Title order={1}>Door</Title>
+        <Text>This page asks the gate whether somebody may enter.</Text>
+        <TextInput
+          name="venue"
+          label="Venue"
+          description="The venue id of this tablet."
+          size="lg"
+          required
+          maxLength={64}
+          autoCapitalize="none"
+          spellCheck={false}
+          error={fault?.at === 'venue' && fault.says}
+        />
+        <PasswordInput
+          name="gate-key"
+          label="Gate key"
+          description="With the scope gate:check. It is tried at the gate before the door opens."
+          size="lg"
+          required
+          maxLength={100}
+          autoComplete="off"
+          error={fault?.at === 'key' && fault.says}
+        />
+        <Checkbox
+          name="keep"
+          size="md"
+          label="Keep both until this tab is closed"
+          description="Else they stay in the memory of this page, and a reload forgets them."
+        />
+        {fault?.at === 'service' && (
+          <Alert color="red" role="alert" title="The door cannot be opened yet">
+            {fault.says}
+          </Alert>
+        )}
+        <Button type="submit" size="lg" loading={isTesting}>
+          Open the door page
+        </Button>
+      </Stack>
+    </form>
+  );
+}

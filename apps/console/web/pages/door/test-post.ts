@@ -1,0 +1,51 @@
+import { DOOR_DEADLINE_MS, type GatePorts } from './ask-gate.ts';
+
+/** The settings of a tablet. */
+export interface Post {
+  readonly key: string;
+  readonly venueId: string;
+}
+
+/** Why a post cannot be used, by the field that must change; `service` if neither is known to be wrong. */
+export type PostFault = { readonly at: 'key' | 'venue' | 'service'; readonly says: string };
+
+const UNREACHED: PostFault = {
+  at: 'service',
+  says: 'The service cannot be reached. Check the network of this tablet, then try again.',
+};
+
+const FAULTS: Readonly<Record<number, PostFault>> = {
+  401: { at: 'key', says: 'The gate does not know this key, or the key has ended.' },
+  403: { at: 'key', says: 'This key may not ask the gate: it lacks the scope gate:check.' },
+  404: { at: 'venue', says: 'There is no such venue in the environment of this key.' },
+  429: { at: 'service', says: 'Too many requests at once. Wait a moment, then try again.' },
+};
+
+/** Whether the gate knows the key, and the key's environment has the venue. Asks about no subject. Never throws. */
+export async function testPost({ fetch }: Pick<GatePorts, 'fetch'>, post: Post): Promise<PostFault | undefined> {
+  const form = formFault(post);
+  if (form !== undefined) return form;
+  try {
+    const response = await fetch(`/api/case-gate/v1/gate/venues/${post.venueId}`, {
+      headers: { 'X-Api-Key': post.key },
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      signal: AbortSignal.timeout(DOOR_DEADLINE_MS),
+    });
+    if (response.status !== 200) return FAULTS[response.status] ?? UNREACHED;
+    const { venue_id: venueId, active } = (await response.json()) as { venue_id?: unknown; active?: unknown };
+    if (venueId !== post.venueId) return UNREACHED;
+    return active === true ? undefined : { at: 'venue', says: 'This venue is closed: nobody may enter.' };
+  } catch {
+    return UNREACHED;
+  }
+}
+
+function formFault({ key, venueId }: Post): PostFault | undefined {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(venueId))
+    return { at: 'venue', says: 'Letters, digits, hyphens and underscores only.' };
+  if (!/^gk_[A-Za-z0-9_-]{43}$/.test(key))
+    return { at: 'key', says: 'A gate key starts with gk_ and has 46 characters.' };
+  return undefined;
+}

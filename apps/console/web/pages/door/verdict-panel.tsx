@@ -1,0 +1,49 @@
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import classes from './door.module.css';
+import type { Verdict } from './judge-answer.ts';
+
+/** What the door shows: `about` is the code that was asked about, as it was typed or scanned. */
+export type Shown =
+  | { readonly state: 'ready' }
+  | { readonly state: 'asking'; readonly about: string }
+  | { readonly state: 'told'; readonly about: string; readonly verdict: Verdict };
+
+/** Longer texts are no subject, and their beginning tells which code it was. */
+const MAX_ABOUT = 70;
+
+export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonly onNext: () => void }): ReactNode {
+  const verdict = shown.state === 'told' ? shown.verdict : undefined;
+  return (
+    <section
+      className={classes['verdict']}
+      aria-label="Verdict"
+      aria-live="assertive"
+      aria-atomic
+      data-verdict={verdict?.decision ?? shown.state}
+    >
+      {verdict === undefined ? (
+        <p className={classes['waiting']}>
+          {shown.state === 'asking' ? 'Asking the gate…' : 'Ready for the next person.'}
+        </p>
+      ) : (
+        <>
+          <p className={classes['word']}>
+            <span aria-hidden>{verdict.decision === 'allow' ? '✓' : '✕'}</span>{' '}
+            {verdict.decision === 'allow' ? 'ALLOW' : 'DENY'}
+          </p>
+          <p className={classes['about']}>{shown.state === 'told' && shown.about.slice(0, MAX_ABOUT)}</p>
+          <p className={classes['reason']}>{verdict.reason}</p>
+          {verdict.advice !== undefined && <p className={classes['advice']}>{verdict.advice}</p>}
+          <p className={classes['code']}>
+            {verdict.code}
+            {verdict.decisionId !== undefined && ` · ${verdict.decisionId}`}
+          </p>
+          <Button variant="white" color="dark" size="lg" onClick={onNext}>
+            Next person
+          </Button>
+        </>
+      )}
+    </section>
+  );
+}
