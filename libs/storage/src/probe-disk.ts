@@ -1,18 +1,16 @@
-import type { Database } from './database.ts';
 import { DatabaseFullError, DatabaseRefusedError } from './database-errors.ts';
+import type { QueryOptions, Sql } from './sql.ts';
 
 /** Thrown to roll back a probe that found space. */
 class HasSpace extends Error {}
+
+type InTransaction = (work: (sql: Sql) => Promise<void>, options: QueryOptions) => Promise<void>;
 
 /**
  * Writes a mebibyte and undoes it; calls `works` if there was space, or if this role cannot tell. Never rejects. Temporary
  * tables lie in the same place as the others unless `temp_tablespaces` says otherwise, and leave nothing.
  */
-export async function probeDisk(
-  transaction: Database['transaction'],
-  deadlineMs: number,
-  works: () => void,
-): Promise<void> {
+export async function probeDisk(transaction: InTransaction, deadlineMs: number, works: () => void): Promise<void> {
   const statements = [
     'CREATE TEMPORARY TABLE sealgate_space (filling text) ON COMMIT DROP',
     'ALTER TABLE sealgate_space ALTER filling SET STORAGE EXTERNAL',
