@@ -123,19 +123,20 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
 
 function adminAppOf(
   { now, newId, appBase }: Basics,
-  { sql, look, audit, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
+  { sql, look, audit, auditChange, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
 ): App {
   const openPrisma = openPrismaOnce(sql.pool);
   const write = writeEntry(audit);
   const runAudited = runAuditedIn(sql, write);
   return administration(appBase, adminAccess, {
-    orgs: orgsStore(sql, runAudited),
+    orgs: orgsStore(sql, runAudited, look),
     people: peopleStore({ sql, look, runAudited, now }),
-    identities: identitiesStore(sql, runAudited),
+    identities: identitiesStore(look, runAudited),
     unlinked: unlinkedStore({ sql: look, now }),
-    frameworks: frameworksStore(openPrisma, { now, write }),
+    frameworks: frameworksStore(openPrisma, { look, now, write }),
     keys,
     cursors,
+    auditChange,
     runAudited,
     newId,
     now,

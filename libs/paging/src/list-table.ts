@@ -76,6 +76,8 @@ interface ListStatement {
 interface PlacedRow {
   readonly list_value: string | null;
   readonly list_id: string;
+  /** Of a page that is cut out of all rows. */
+  readonly list_order?: unknown;
 }
 
 /** Reads a table as a list. */
@@ -101,7 +103,7 @@ export function tableList<Filter, Row, const Field extends string, Columns exten
     },
     async rows(wanted) {
       const found = await sql.query<Columns & PlacedRow>(pageOf(table, { ...whereOf(wanted), ...wanted }));
-      return found.map(({ list_value: value, list_id: id, ...columns }) => ({
+      return found.map(({ list_value: value, list_id: id, list_order: _order, ...columns }) => ({
         row: read(columns as unknown as Columns),
         position: [value, id],
       }));

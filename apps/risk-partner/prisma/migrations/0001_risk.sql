@@ -3,6 +3,14 @@
 -- Rows that no reader could show are refused throughout, so that one of them cannot make a list of the others fail: a time
 -- that is none or beyond what RFC 3339 can say, and a text that is no JSON.
 
+-- The words of a row, for the index of a list: every sequence of one to three code points in a word of `folded`, which is
+-- made of the texts that `q` searches (see libs/paging), and who owns the row.
+CREATE FUNCTION grams(folded text, scope text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY(SELECT substr(word, at, length)
+               FROM string_to_table(folded, ' ') word, generate_series(1, 3) length,
+                    generate_series(1, char_length(word) - length + 1) at)
+       || ARRAY(SELECT '=' || owner FROM unnest(scope) owner);
+
 -- An organisation. `revision` counts the changes of its data; a snapshot is one revision.
 CREATE TABLE orgs (
   org_id     text PRIMARY KEY COLLATE "C",
@@ -10,9 +18,15 @@ CREATE TABLE orgs (
   created_at timestamptz(3) NOT NULL,
   revision   bigint         NOT NULL DEFAULT 1 CHECK (revision > 0),
   revised_at timestamptz(3) NOT NULL,
+  -- Id and name, folded, for searches.
+  folded      text          NOT NULL DEFAULT '' COLLATE "C",
+  -- The beginning of the name, folded, by which lists are sorted.
+  sorted_name text          NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT orgs_times CHECK (
     least(created_at, revised_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, revised_at) < '10000-01-01 00:00:00+00')
 );
+CREATE INDEX orgs_by_name ON orgs (sorted_name, org_id);
+CREATE INDEX orgs_by_gram ON orgs USING gin (grams(folded, '{}'));
 
 -- A person is a membership: somebody, human or machine, in one organisation. Removal keeps the row, so that the id is
 -- never reused.
@@ -27,10 +41,15 @@ CREATE TABLE people (
   can_read_sensitive boolean        NOT NULL DEFAULT false,
   created_at         timestamptz(3) NOT NULL,
   removed_at         timestamptz(3),
+  -- As those of organisations.
+  folded             text           NOT NULL DEFAULT '' COLLATE "C",
+  sorted_name        text           NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT people_times CHECK (
     least(created_at, removed_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, removed_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX people_by_org ON people (org_id, person_id) WHERE removed_at IS NULL;
+CREATE INDEX people_by_name ON people (org_id, sorted_name, person_id) WHERE removed_at IS NULL;
+CREATE INDEX people_by_gram ON people USING gin (grams(folded, ARRAY[org_id])) WHERE removed_at IS NULL;
 -- Whether an organisation has another owner, without reading its other people.
 CREATE INDEX people_owners ON people (org_id, person_id) WHERE removed_at IS NULL AND roles @> ARRAY['owner'];
 
@@ -46,6 +65,8 @@ CREATE TABLE identities (
   created_at  timestamptz(3) NOT NULL,
   expires_at  timestamptz(3),
   removed_at  timestamptz(3),
+  -- Id, issuer, subject and e-mail address, folded, for searches among the few of a person.
+  folded      text           NOT NULL DEFAULT '' COLLATE "C",
   CHECK ((issuer IS NULL) = (subject IS NULL) AND (issuer IS NULL) = (expires_at IS NOT NULL)),
   CHECK (issuer IS NOT NULL OR email IS NOT NULL),
   CONSTRAINT identities_times CHECK (
@@ -89,6 +110,8 @@ CREATE TABLE unlinked_identities (
   email          text           COLLATE "C",
   email_verified boolean        NOT NULL,
   last_seen_at   timestamptz(3) NOT NULL,
+  -- Issuer, subject and e-mail address, folded, for searches.
+  folded         text           NOT NULL DEFAULT '' COLLATE "C",
   PRIMARY KEY (issuer, subject),
   CONSTRAINT unlinked_identities_times CHECK (last_seen_at >= 'epoch' AND last_seen_at < '10000-01-01 00:00:00+00')
 );
@@ -208,6 +231,9 @@ CREATE TABLE frameworks (
   version      text           NOT NULL,
   created_at   timestamptz(3) NOT NULL,
   item         text           NOT NULL,
+  -- Id, name and version, and the beginning of the name, folded: an organisation has few, so without an index.
+  folded       text           NOT NULL DEFAULT '' COLLATE "C",
+  sorted_name  text           NOT NULL DEFAULT '' COLLATE "C",
   UNIQUE (org_id, name, version),
   CONSTRAINT frameworks_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00'),
   CONSTRAINT frameworks_json CHECK (item::json IS NOT NULL)

@@ -1,5 +1,6 @@
 import { callersByHash, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import type { AccessToken } from '@sealgate/identity';
+import { searchText, tableList } from '@sealgate/paging';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
@@ -67,24 +68,32 @@ interface IdentityRow {
 const IDENTITY_COLUMNS = 'identity_id, issuer, subject, email, created_at, expires_at';
 
 /** Identities and invitations in PostgreSQL. Identities of removed people are free again. */
-export function identitiesStore(database: Sql, runAudited: RunAudited): IdentityStore {
+export function identitiesStore(look: Sql, runAudited: RunAudited): IdentityStore {
   return {
     insert: ({ orgId, personId }, { id, issuer, subject, email, createdAt, expiresAt }, entry) =>
       runAudited(orgId, async (sql, record) => {
         await sql.query({ text: FREE, values: [issuer, subject, orgId, createdAt] });
-        const values = [id, issuer, subject, email, createdAt, expiresAt, orgId, personId];
+        const folded = searchText([id, issuer, subject, email]);
+        const values = [id, issuer, subject, email, createdAt, expiresAt, orgId, personId, folded];
         const isNew = (await sql.query({ text: INSERT, values })).length > 0;
         if (isNew) await record(entry);
         return isNew;
       }),
-    async list(personId, { limit, after }) {
-      const rows = await database.query<IdentityRow>({
-        text: `SELECT ${IDENTITY_COLUMNS} FROM risk.identities WHERE person_id = $1 AND identity_id > $2 AND removed_at IS NULL
-                ORDER BY identity_id LIMIT $3`,
-        values: [personId, after, limit],
-      });
-      return rows.map(identityOf);
-    },
+    list: tableList(look, {
+      from: 'risk.identities l',
+      columns: IDENTITY_COLUMNS,
+      id: 'l.identity_id',
+      orders: {
+        // Ids begin with their time.
+        createdAt: { by: 'l.identity_id', type: 'text' },
+        email: { by: 'left(l.email, 40)', type: 'text', nullable: true },
+        expiresAt: { by: 'l.expires_at', type: 'timestamptz', nullable: true },
+      },
+      whereOf: ({ personId }: { readonly personId: string }) => ({
+        conditions: [['l.removed_at IS NULL AND l.person_id = $', personId]],
+      }),
+      read: identityOf,
+    }),
     remove: ({ orgId, personId }, { id, at }, entry) =>
       runAudited(orgId, async (sql, record) => {
         const [row] = await sql.query<{ was_removed: boolean }>({ text: REMOVE, values: [personId, id, at] });
@@ -101,7 +110,8 @@ const FREE = `UPDATE risk.identities i SET removed_at = $4 FROM risk.people p
    WHERE i.issuer = $1 AND i.subject = $2 AND i.org_id = $3 AND i.removed_at IS NULL
      AND p.person_id = i.person_id AND p.removed_at IS NOT NULL`;
 
-const INSERT = `INSERT INTO risk.identities (${IDENTITY_COLUMNS}, org_id, person_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+const INSERT = `INSERT INTO risk.identities (${IDENTITY_COLUMNS}, org_id, person_id, folded)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    ON CONFLICT (issuer, subject, org_id) WHERE removed_at IS NULL DO NOTHING RETURNING 1`;
 
 const REMOVE = `WITH found AS (
@@ -138,7 +148,7 @@ const FIND = `SELECT w.place::int, found.id, found.makes, found.person_id, found
   SELECT v.invitation_id, 'person', '', v.org_id, v.roles, v.departments, v.unrestricted, v.can_read_sensitive
     FROM risk.invitations v WHERE v.email = w.email AND v.expires_at > $4 AND ${NO_PERSON('v.org_id')}) found`;
 
-const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL
+const ACCEPT = `UPDATE risk.identities SET issuer = $2, subject = $3, expires_at = NULL, folded = folded || ' ' || $5
    WHERE identity_id = $1 AND issuer IS NULL AND removed_at IS NULL AND expires_at > $4 RETURNING person_id`;
 
 interface AcceptPorts {
@@ -199,7 +209,8 @@ async function accept(
     await runAudited(orgId, async (sql, record) => {
       await sql.query({ text: FREE, values: [issuer, subject, orgId, at] });
       if (makes === 'identity') {
-        const [taken] = await sql.query<{ person_id: string }>({ text: ACCEPT, values: [id, issuer, subject, at] });
+        const values = [id, issuer, subject, at, searchText([issuer, subject])];
+        const [taken] = await sql.query<{ person_id: string }>({ text: ACCEPT, values });
         if (taken === undefined) return;
         const entry = { action: 'identity.accept', resource: 'identity', resourceId: id, requestId };
         return record({ ...entry, actorId: taken.person_id });
@@ -210,8 +221,10 @@ async function accept(
       const personId = newId('per_');
       const createdAt = at.toISOString();
       await insertPerson(sql, { id: personId, orgId, name: email, kind: 'human', roles, scope, createdAt });
-      const identity = { identity_id: newId('idn_'), org_id: orgId, person_id: personId, issuer, subject, email };
-      await sql.query(insertRow('identities', { ...identity, created_at: createdAt }));
+      const identityId = newId('idn_');
+      const identity = { identity_id: identityId, org_id: orgId, person_id: personId, issuer, subject, email };
+      const folded = searchText([identityId, issuer, subject, email]);
+      await sql.query(insertRow('identities', { ...identity, created_at: createdAt, folded }));
       const by = { actorId: personId, requestId };
       await record({ ...by, action: 'invitation.accept', resource: 'invitation', resourceId: id });
       await record({ ...by, action: 'member.create', resource: 'member', resourceId: personId });

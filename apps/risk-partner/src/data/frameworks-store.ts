@@ -1,3 +1,5 @@
+import { searchText, sortText, tableList } from '@sealgate/paging';
+import type { Sql } from '@sealgate/storage';
 import type { FrameworkStore } from '../domain/manage-frameworks.ts';
 import type { Framework as FrameworkRow } from '../generated/prisma/client.ts';
 import { sqlOf, type OpenPrisma } from './orgs-store.ts';
@@ -7,7 +9,7 @@ import type { WriteEntry } from '../audited-changes.ts';
 /** Frameworks and their requirements in PostgreSQL. */
 export function frameworksStore(
   openPrisma: OpenPrisma,
-  { now, write }: { readonly now: () => number; readonly write: WriteEntry },
+  { look, now, write }: { readonly look: Sql; readonly now: () => number; readonly write: WriteEntry },
 ): FrameworkStore {
   return {
     insert: async (orgId, { at, entry }) =>
@@ -20,7 +22,10 @@ export function frameworksStore(
           const same = await transaction.framework.count({ where: { orgId, name, version } });
           if (same > 0) throw new SameFramework();
           const createdAt = new Date(nowMs);
-          await transaction.framework.create({ data: { frameworkId, orgId, name, version, createdAt, item } });
+          const texts = { folded: searchText([frameworkId, name, version]), sortedName: sortText(name) };
+          await transaction.framework.create({
+            data: { frameworkId, orgId, name, version, createdAt, item, ...texts },
+          });
           await transaction.requirement.createMany({
             data: requirements.map(({ id: requirementId, title }, index) => ({
               coverageId: coverageIds[index]!,
@@ -52,12 +57,15 @@ export function frameworksStore(
       const shown = requirements.map(({ requirementId: id, title }) => ({ id, title }));
       return { ...frameworkOf(row), requirements: shown };
     },
-    async list(orgId, { limit, after }) {
-      const where = { orgId, frameworkId: { gt: after } };
-      const prisma = await openPrisma();
-      const rows = await prisma.framework.findMany({ where, orderBy: { frameworkId: 'asc' }, take: limit });
-      return rows.map(frameworkOf);
-    },
+    list: tableList(look, {
+      from: 'risk.frameworks l',
+      columns: 'l.framework_id AS "frameworkId", l.name, l.version, l.created_at AS "createdAt"',
+      id: 'l.framework_id',
+      // Ids begin with their time.
+      orders: { createdAt: { by: 'l.framework_id', type: 'text' }, name: { by: 'l.sorted_name', type: 'text' } },
+      whereOf: ({ orgId }: { readonly orgId: string }) => ({ conditions: [['l.org_id = $', orgId]] }),
+      read: frameworkOf,
+    }),
   };
 }
 
@@ -66,6 +74,11 @@ export function frameworksStore(
  */
 class SameFramework extends Error {}
 
-function frameworkOf({ frameworkId: id, name, version, createdAt }: FrameworkRow) {
+function frameworkOf({
+  frameworkId: id,
+  name,
+  version,
+  createdAt,
+}: Pick<FrameworkRow, 'frameworkId' | 'name' | 'version' | 'createdAt'>) {
   return { id, name, version, createdAt: createdAt.toISOString() };
 }

@@ -1,3 +1,4 @@
+import { searchText, sortText, tableList } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { Org, OrgStore } from '../domain/manage-orgs.ts';
 import type { Prisma, PrismaClient } from '../generated/prisma/client.ts';
@@ -9,13 +10,13 @@ import { addOpenChange } from './revisions.ts';
 const ORG_COLUMNS = 'org_id AS id, name, created_at';
 
 /** Organisations in PostgreSQL. By SQL alone, as every change of an organisation's data writes its row (`nextRevision`). */
-export function orgsStore(database: Database, runAudited: RunAudited): OrgStore {
+export function orgsStore(database: Database, runAudited: RunAudited, look: Sql): OrgStore {
   return {
     insert: (org, entry) =>
       runAudited(org.id, async (sql, record) => {
         const { id, name, createdAt } = org;
         const row = { org_id: id, name, created_at: createdAt, revised_at: createdAt };
-        await sql.query(insertRow('orgs', row));
+        await sql.query(insertRow('orgs', { ...row, folded: searchText([id, name]), sorted_name: sortText(name) }));
         await sql.query(insertRow('revisions', { org_id: id, revision: 1, created_at: createdAt }));
         await addOpenChange({ sql, orgId: id, revision: 1 }, 'org', 0);
         await record(entry);
@@ -25,11 +26,16 @@ export function orgsStore(database: Database, runAudited: RunAudited): OrgStore 
       const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id = $1`;
       return (await database.query<OrgRow>({ text, values: [id] })).map(orgOf)[0];
     },
-    async list({ limit, after }) {
-      // Ids begin with their time, so the lowest is the oldest.
-      const text = `SELECT ${ORG_COLUMNS} FROM risk.orgs WHERE org_id > $1 ORDER BY org_id LIMIT $2`;
-      return (await database.query<OrgRow>({ text, values: [after, limit] })).map(orgOf);
-    },
+    list: tableList(look, {
+      from: 'risk.orgs l',
+      columns: 'l.org_id AS id, l.name, l.created_at',
+      id: 'l.org_id',
+      // Ids begin with their time.
+      orders: { createdAt: { by: 'l.org_id', type: 'text' }, name: { by: 'l.sorted_name', type: 'text' } },
+      searched: `risk.grams(l.folded, '{}') @> $grams AND l.folded LIKE ALL ($patterns)`,
+      whereOf: () => ({ conditions: [] }),
+      read: orgOf,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { searchText, sortText, tableList } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
 import type { Invitation, InvitationReads, InvitationsChange } from '../domain/invitation.ts';
@@ -47,12 +48,19 @@ export function peopleStore({
 }): PeopleStore {
   return {
     find: (orgId, personId) => findPerson(sql, orgId, personId),
-    async list(orgId, { limit, after }) {
-      const text = `SELECT ${PERSON_COLUMNS} FROM risk.people
-        WHERE org_id = $1 AND removed_at IS NULL AND person_id > $2 ORDER BY person_id LIMIT $3`;
-      // Planned for its organisation each time: one plan for all might walk the people of every other one.
-      return (await look.query<PersonRow>({ text, values: [orgId, after, limit] })).map(personOf);
-    },
+    list: tableList(look, {
+      from: 'risk.people l',
+      columns: `l.person_id AS id, l.org_id, l.name, l.kind, l.created_at, ${GRANT_COLUMNS}`,
+      id: 'l.person_id',
+      // Ids begin with their time.
+      orders: { createdAt: { by: 'l.person_id', type: 'text' }, name: { by: 'l.sorted_name', type: 'text' } },
+      searched: 'risk.grams(l.folded, ARRAY[l.org_id]) @> $grams AND l.folded LIKE ALL ($patterns)',
+      whereOf: ({ orgId }: { readonly orgId: string }) => ({
+        conditions: [['l.removed_at IS NULL AND l.org_id = $', orgId]],
+        scope: [orgId],
+      }),
+      read: personOf,
+    }),
     change: (orgId, work) =>
       runAudited(orgId, async (transaction, record) => {
         // Locked until the end, so that two concurrent removals cannot take the last two owners.
@@ -100,7 +108,8 @@ function peopleChange(sql: Sql, orgId: string): Omit<PeopleChange, 'record' | 'i
 /** Also for somebody who accepts an invitation. */
 export async function insertPerson(sql: Sql, { id, orgId, name, kind, createdAt, ...grant }: Person): Promise<void> {
   const row = { person_id: id, org_id: orgId, name, kind, created_at: createdAt };
-  await sql.query(insertRow('people', { ...row, ...columnsOf(grant) }));
+  const texts = { folded: searchText([id, name]), sorted_name: sortText(name) };
+  await sql.query(insertRow('people', { ...row, ...texts, ...columnsOf(grant) }));
 }
 
 /** Those that wait. */

@@ -1,3 +1,4 @@
+import { searchText, tableList } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { MAX_UNLINKED, type UnlinkedIdentity, type UnlinkedStore } from '../domain/unlinked-identities.ts';
 
@@ -12,11 +13,13 @@ interface Row {
 }
 
 /** In the order of the primary key, so that two replicas cannot deadlock. */
-const WRITE = `INSERT INTO risk.unlinked_identities AS u (issuer, subject, email, email_verified, last_seen_at)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) AS seen (issuer, subject)
+const WRITE = `INSERT INTO risk.unlinked_identities AS u (issuer, subject, email, email_verified, last_seen_at, folded)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[], $6::text[])
+    AS seen (issuer, subject)
    ORDER BY issuer COLLATE "C", subject COLLATE "C"
   ON CONFLICT (issuer, subject) DO UPDATE
-     SET email = EXCLUDED.email, email_verified = EXCLUDED.email_verified, last_seen_at = EXCLUDED.last_seen_at
+     SET email = EXCLUDED.email, email_verified = EXCLUDED.email_verified, last_seen_at = EXCLUDED.last_seen_at,
+         folded = EXCLUDED.folded
    WHERE u.last_seen_at < EXCLUDED.last_seen_at`;
 
 /** Rows that another replica is writing are left to it. */
@@ -29,15 +32,15 @@ const PRUNE = `DELETE FROM risk.unlinked_identities u USING (
     SELECT ctid FROM risk.unlinked_identities l WHERE l.issuer = old.issuer AND l.subject = old.subject
        FOR UPDATE SKIP LOCKED)`;
 
-/** Linked since: a person of any organisation has the identity. */
-const LIST = `SELECT issuer, subject, email, email_verified, last_seen_at FROM (
-    SELECT * FROM risk.unlinked_identities u
-     WHERE u.last_seen_at > $1 AND NOT EXISTS (
+/** The newest, without those that a person of any organisation has by now. */
+const NEWEST = `(SELECT * FROM risk.unlinked_identities u
+     WHERE NOT EXISTS (
        SELECT FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
         WHERE i.issuer = u.issuer AND i.subject = u.subject AND i.removed_at IS NULL)
-     ORDER BY last_seen_at DESC, issuer, subject LIMIT ${MAX_UNLINKED}) newest
-   WHERE $2::timestamptz IS NULL OR last_seen_at < $2 OR (last_seen_at = $2 AND (issuer, subject) > ($3, $4))
-   ORDER BY last_seen_at DESC, issuer, subject LIMIT $5`;
+     ORDER BY last_seen_at DESC, issuer, subject LIMIT ${MAX_UNLINKED}) l`;
+
+/** Issuer and subject in a text that fits into a cursor. */
+const ID = `encode(sha256(convert_to(json_build_array(l.issuer, l.subject)::text, 'UTF8')), 'hex') COLLATE "C"`;
 
 /** Identities that belong to nobody, in PostgreSQL for all replicas: the newest of the last 24 hours. */
 export function unlinkedStore({ sql, now }: { readonly sql: Sql; readonly now: () => number }): UnlinkedStore {
@@ -51,17 +54,26 @@ export function unlinkedStore({ sql, now }: { readonly sql: Sql; readonly now: (
         column(({ email }) => email),
         column(({ emailVerified }) => emailVerified),
         column(({ lastSeenAt }) => lastSeenAt),
+        column(({ issuer, subject, email }) => searchText([issuer, subject, email])),
       ];
       await sql.query({ text: WRITE, values });
       await sql.query({ text: PRUNE, values: [since()] });
     },
-    async list({ limit, after: [at, issuer, subject] = [null, null, null] }) {
-      const rows = await sql.query<Row>({ text: LIST, values: [since(), at, issuer, subject, limit] });
-      return rows.map(({ email_verified: emailVerified, last_seen_at: lastSeenAt, ...row }) => ({
+    list: tableList(sql, {
+      from: NEWEST,
+      columns: 'l.issuer, l.subject, l.email, l.email_verified, l.last_seen_at',
+      id: ID,
+      orders: {
+        lastSeenAt: { by: 'l.last_seen_at', type: 'timestamptz' },
+        email: { by: 'left(l.email, 40)', type: 'text', nullable: true },
+        subject: { by: 'left(l.subject, 40)', type: 'text' },
+      },
+      whereOf: () => ({ conditions: [['l.last_seen_at > $', since()]] }),
+      read: ({ email_verified: emailVerified, last_seen_at: lastSeenAt, ...row }: Row) => ({
         ...row,
         emailVerified,
         lastSeenAt: lastSeenAt.toISOString(),
-      }));
-    },
+      }),
+    }),
   };
 }

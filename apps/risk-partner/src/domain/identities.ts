@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import type { AccessToken, TokenRefusal } from '@sealgate/identity';
+import type { TableList } from '@sealgate/paging';
 import { closedObject, lineOfText, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Optional, OrNull, Text, Time } from '../schemas.ts';
@@ -33,11 +34,14 @@ export const Identity = named(
 );
 export type Identity = Static<typeof Identity>;
 
+export const IDENTITY_ORDERS = ['createdAt', 'email', 'expiresAt'] as const;
+export type IdentityOrder = (typeof IDENTITY_ORDERS)[number];
+
 /** Writes each change with its audit event. */
 export interface IdentityStore {
   /** False, without writing: the identity is already a person of this organisation. */
   insert(of: PersonRef, identity: Identity, entry: AuditEntry): Promise<boolean>;
-  list(personId: string, page: { readonly limit: number; readonly after: string }): Promise<Identity[]>;
+  readonly list: TableList<{ readonly personId: string }, Identity, IdentityOrder>;
   /** Writes the entry only if something was removed. */
   remove(
     of: PersonRef,

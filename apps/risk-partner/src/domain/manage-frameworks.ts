@@ -1,9 +1,10 @@
 import { AppError } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
+import type { TableList } from '@sealgate/paging';
 import { closedObject, lineOfText, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Short, Text, Time, Title } from '../schemas.ts';
-import { adminEntry, noSuchOrg, type AdminContext, type OrgPorts } from './manage-orgs.ts';
+import { adminEntry, noSuchOrg, type AdminContext, type NamedOrder, type OrgPorts } from './manage-orgs.ts';
 import { newOf, shown } from './model.ts';
 import { refusePersonalData } from './personal-data.ts';
 import type { AuditEntry } from './resource-ports.ts';
@@ -27,7 +28,7 @@ export interface FrameworkStore {
   /** False if the organisation has a framework of that name and version. `item` is what partners see. */
   insert(orgId: string, framework: StoredFramework): Promise<boolean>;
   find(orgId: string, id: string): Promise<Framework | undefined>;
-  list(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<ListedFramework[]>;
+  readonly list: TableList<{ readonly orgId: string }, ListedFramework, NamedOrder>;
 }
 
 /** A framework to write; `at` builds it with the time of its transaction. */

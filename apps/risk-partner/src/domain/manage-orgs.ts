@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import type { TableList } from '@sealgate/paging';
 import { enumOf, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Text, Time, Title } from '../schemas.ts';
@@ -40,8 +41,12 @@ export interface OrgStore {
   /** Writes the organisation with its first revision and the audit event. */
   insert(org: Org, entry: AuditEntry): Promise<Org>;
   find(id: string): Promise<Org | undefined>;
-  list(page: { readonly limit: number; readonly after: string }): Promise<Org[]>;
+  readonly list: TableList<object, Org, NamedOrder>;
 }
+
+/** What lists of things with a name can be sorted by. */
+export const NAMED_ORDERS = ['createdAt', 'name'] as const;
+export type NamedOrder = (typeof NAMED_ORDERS)[number];
 
 /** The people of a locked organisation: no concurrent change is possible. */
 export interface PeopleChange {
@@ -59,7 +64,8 @@ export interface PeopleChange {
 
 export interface PeopleStore {
   find(orgId: string, personId: string): Promise<Person | undefined>;
-  list(orgId: string, page: { readonly limit: number; readonly after: string }): Promise<Person[]>;
+  /** Those who were not removed. */
+  readonly list: TableList<{ readonly orgId: string }, Person, NamedOrder>;
   /** Runs one transaction that locks the organisation. @throws AppError NOT_FOUND if there is none. */
   change<Result>(orgId: string, work: (people: PeopleChange) => Promise<Result>): Promise<Result>;
 }

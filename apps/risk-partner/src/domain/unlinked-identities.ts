@@ -1,4 +1,5 @@
 import type { AccessToken } from '@sealgate/identity';
+import type { TableList } from '@sealgate/paging';
 import { named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import { Flag, OrNull, Text, Time } from '../schemas.ts';
@@ -22,12 +23,12 @@ export type UnlinkedIdentity = Static<typeof UnlinkedIdentity>;
 export interface UnlinkedStore {
   /** Writes these rows, and removes all but the newest of all replicas. */
   write(seen: readonly UnlinkedIdentity[]): Promise<void>;
-  /** The newest of those that nobody is linked to, newest first. */
-  list(page: { readonly limit: number; readonly after: UnlinkedPosition | undefined }): Promise<UnlinkedIdentity[]>;
+  /** The newest of those that nobody is linked to. */
+  readonly list: TableList<object, UnlinkedIdentity, UnlinkedOrder>;
 }
 
-/** Of the last row of a page. */
-export type UnlinkedPosition = [lastSeenAt: string, issuer: string, subject: string];
+export const UNLINKED_ORDERS = ['lastSeenAt', 'email', 'subject'] as const;
+export type UnlinkedOrder = (typeof UNLINKED_ORDERS)[number];
 
 /** The most that are kept, here and in the database. */
 export const MAX_UNLINKED = 1000;

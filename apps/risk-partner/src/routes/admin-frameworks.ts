@@ -1,7 +1,6 @@
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import { AppError } from '@sealgate/errors';
 import type { Route } from '@sealgate/http';
-import type { CursorCodec } from '@sealgate/paging';
 import {
   createFramework,
   Framework,
@@ -11,6 +10,7 @@ import {
 } from '../domain/manage-frameworks.ts';
 import { findOrg } from '../domain/manage-orgs.ts';
 import { IdText } from '../schemas.ts';
+import { namedOrders, type AdminListPorts } from './admin-orgs.ts';
 
 const { creating, listing, reading } = resourceRoutes({
   name: 'Framework',
@@ -22,12 +22,10 @@ const { creating, listing, reading } = resourceRoutes({
   idSchema: IdText,
 });
 
-export interface AdminFrameworksPorts extends FrameworkPorts {
-  readonly cursors: CursorCodec;
-}
+export type AdminFrameworksPorts = FrameworkPorts & AdminListPorts;
 
 export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCaller>[] {
-  const { orgs, frameworks, cursors } = ports;
+  const { orgs, frameworks, cursors, auditChange } = ports;
   const { created, found } = rowAnswers((framework: Framework) => framework);
   return [
     adminRoute({
@@ -40,14 +38,15 @@ export function adminFrameworkRoutes(ports: AdminFrameworksPorts): Route<AdminCa
         return created(await createFramework(ports, context.params.orgId, { body: context.body, by: context }));
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
-      summary: 'List the frameworks of an organisation, oldest first',
+      ...namedOrders,
+      summary: 'List the frameworks of an organisation, oldest first unless sorted',
       boundTo: ['orgId'],
       holder: ({ orgId }) => findOrg(orgs, orgId),
-      rows: ({ orgId, limit, after = '' }) => frameworks.list(orgId, { limit, after }),
-      positionOf: ({ id }: { readonly id: string }) => id,
+      ...rowsOf(() => frameworks.list),
       row: ListedFramework,
+      exported: { resource: 'framework', of: 'orgId', auditChange },
       cursors,
     }),
     adminRoute({

@@ -1,21 +1,28 @@
 import {
   adminRoute,
-  listRoute,
+  exportedList,
   OPERATORS_ONLY,
   resourceRoutes,
   rowAnswers,
+  rowsOf,
   type AdminCaller,
 } from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
-import type { CursorCodec } from '@sealgate/paging';
-import { addIdentity, Identity, NewIdentity, removeIdentity, type IdentityPorts } from '../domain/identities.ts';
+import {
+  addIdentity,
+  Identity,
+  IDENTITY_ORDERS,
+  NewIdentity,
+  removeIdentity,
+  type IdentityPorts,
+} from '../domain/identities.ts';
 import { findPerson } from '../domain/manage-orgs.ts';
-import { UnlinkedIdentity, type UnlinkedPosition, type UnlinkedStore } from '../domain/unlinked-identities.ts';
+import { UNLINKED_ORDERS, UnlinkedIdentity, type UnlinkedStore } from '../domain/unlinked-identities.ts';
 import { IdText } from '../schemas.ts';
+import type { AdminListPorts } from './admin-orgs.ts';
 
-export interface AdminIdentityPorts extends IdentityPorts {
+export interface AdminIdentityPorts extends IdentityPorts, AdminListPorts {
   readonly unlinked: Pick<UnlinkedStore, 'list'>;
-  readonly cursors: CursorCodec;
 }
 
 const { creating, listing, deleting } = resourceRoutes({
@@ -31,10 +38,10 @@ const { creating, listing, deleting } = resourceRoutes({
 
 /** Identities of people at identity providers. */
 export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCaller>[] {
-  const { people, identities, cursors } = ports;
+  const { people, identities, cursors, auditChange } = ports;
   const { created } = rowAnswers((identity: Identity) => identity);
   return [
-    unlinkedRoute(ports),
+    ...unlinkedRoutes(ports),
     adminRoute({
       ...creating,
       operationId: 'addIdentity',
@@ -47,13 +54,15 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
         return created(await addIdentity(ports, context.params, { identity: context.body, by: context }));
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
-      summary: 'List the identities and invitations of a person, oldest first',
+      summary: 'List the identities and invitations of a person, oldest first unless sorted',
       boundTo: ['personId'],
+      search: true,
+      sorts: { fields: IDENTITY_ORDERS, default: 'createdAt' },
       holder: ({ orgId, personId }) => findPerson(people, orgId, personId),
-      rows: ({ personId, limit, after = '' }) => identities.list(personId, { limit, after }),
-      positionOf: ({ id }: Identity) => id,
+      ...rowsOf(() => identities.list),
+      exported: { resource: 'identity', of: 'personId', auditChange },
       cursors,
     }),
     adminRoute({
@@ -71,18 +80,20 @@ export function adminIdentityRoutes(ports: AdminIdentityPorts): Route<AdminCalle
   ];
 }
 
-function unlinkedRoute({ unlinked, cursors }: Pick<AdminIdentityPorts, 'unlinked' | 'cursors'>): Route<AdminCaller> {
-  return listRoute({
+function unlinkedRoutes({ unlinked, cursors, auditChange }: AdminIdentityPorts): Route<AdminCaller>[] {
+  return exportedList({
     permit: OPERATORS_ONLY,
     path: '/admin/v1/identities/unlinked',
     operationId: 'listUnlinkedIdentities',
-    summary: 'List identities with valid tokens that belong to nobody, newest first; for operators only',
+    summary: 'List identities with valid tokens that belong to nobody, newest first unless sorted; for operators only',
     description:
       'One row for each issuer and subject whose access token was valid on the public listener in the last 24 hours, the newest 1,000. A row appears within seconds and disappears when the identity is linked, by its issuer and subject; the e-mail address is only for display.',
     name: 'unlinked identities',
     boundTo: [],
-    rows: (page) => unlinked.list(page),
-    positionOf: ({ lastSeenAt, issuer, subject }: UnlinkedIdentity): UnlinkedPosition => [lastSeenAt, issuer, subject],
+    search: true,
+    sorts: { fields: UNLINKED_ORDERS, default: '-lastSeenAt' },
+    ...rowsOf(() => unlinked.list),
+    exported: { resource: 'unlinkedIdentity', auditChange },
     row: UnlinkedIdentity,
     cursors,
   });

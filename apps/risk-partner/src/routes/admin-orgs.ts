@@ -1,7 +1,15 @@
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import {
+  adminRoute,
+  exportedList,
+  resourceRoutes,
+  rowAnswers,
+  rowsOf,
+  type AdminCaller,
+  type AuditLedgerChange,
+} from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
 import type { CursorCodec } from '@sealgate/paging';
-import { adminEntry, findOrg, NewOrg, Org, type OrgPorts } from '../domain/manage-orgs.ts';
+import { adminEntry, findOrg, NAMED_ORDERS, NewOrg, Org, type OrgPorts } from '../domain/manage-orgs.ts';
 import { timeText } from '../domain/resource.ts';
 import { IdText } from '../schemas.ts';
 
@@ -14,11 +22,18 @@ const { creating, listing, reading } = resourceRoutes({
   idSchema: IdText,
 });
 
-export interface AdminOrgsPorts extends OrgPorts {
+export interface AdminListPorts {
   readonly cursors: CursorCodec;
+  /** Writes the audit event of an export. */
+  readonly auditChange: AuditLedgerChange;
 }
 
-export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): Route<AdminCaller>[] {
+/** Of a list of what has a name. */
+export const namedOrders = { search: true, sorts: { fields: NAMED_ORDERS, default: 'createdAt' } } as const;
+
+export type AdminOrgsPorts = OrgPorts & AdminListPorts;
+
+export function adminOrgRoutes({ orgs, cursors, auditChange, newId, now }: AdminOrgsPorts): Route<AdminCaller>[] {
   const { created, found } = rowAnswers((org: Org) => org);
   return [
     adminRoute({
@@ -32,12 +47,13 @@ export function adminOrgRoutes({ orgs, cursors, newId, now }: AdminOrgsPorts): R
         return created(await orgs.insert({ id, name: body.name, createdAt: timeText(now()) }, entry));
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
-      summary: 'List organisations, oldest first',
+      ...namedOrders,
+      summary: 'List organisations, oldest first unless sorted',
       boundTo: [],
-      rows: ({ limit, after = '' }) => orgs.list({ limit, after }),
-      positionOf: ({ id }: Org) => id,
+      ...rowsOf(() => orgs.list),
+      exported: { resource: 'org', auditChange },
       cursors,
     }),
     adminRoute({

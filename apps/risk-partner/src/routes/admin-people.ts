@@ -1,13 +1,14 @@
-import { adminRoute, listRoute, resourceRoutes, rowAnswers, type AdminCaller } from '@sealgate/admin-api';
+import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, type Route } from '@sealgate/http';
 import { NewScope, scopeOf } from '../domain/caller.ts';
 import { findOrg, findPerson, NewPerson, Person, type OrgPorts, type PeoplePorts } from '../domain/manage-orgs.ts';
 import { addPerson, removePerson, setRoles, setScope } from '../domain/manage-people.ts';
 import { Roles } from '../domain/permissions.ts';
 import { IdText } from '../schemas.ts';
+import { namedOrders, type AdminListPorts } from './admin-orgs.ts';
 import { personKeyRoutes, type KeysPorts } from './keys.ts';
 
-export type AdminPeoplePorts = OrgPorts & PeoplePorts & KeysPorts;
+export type AdminPeoplePorts = OrgPorts & PeoplePorts & KeysPorts & AdminListPorts;
 
 const { creating, listing, reading, changing, deleting } = resourceRoutes({
   name: 'Person',
@@ -21,7 +22,7 @@ const { creating, listing, reading, changing, deleting } = resourceRoutes({
 });
 
 export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[] {
-  const { orgs, people, cursors } = ports;
+  const { orgs, people, cursors, auditChange } = ports;
   const { created, found } = rowAnswers((person: Person) => person);
   return [
     adminRoute({
@@ -36,13 +37,14 @@ export function adminPeopleRoutes(ports: AdminPeoplePorts): Route<AdminCaller>[]
         return created(await addPerson(ports, context.params.orgId, { person: context.body, by: context }));
       },
     }),
-    listRoute({
+    ...exportedList({
       ...listing,
-      summary: 'List the people of an organisation, oldest first',
+      ...namedOrders,
+      summary: 'List the people of an organisation, oldest first unless sorted',
       boundTo: ['orgId'],
       holder: ({ orgId }) => findOrg(orgs, orgId),
-      rows: ({ orgId, limit, after = '' }) => people.list(orgId, { limit, after }),
-      positionOf: ({ id }: Person) => id,
+      ...rowsOf(() => people.list),
+      exported: { resource: 'person', of: 'orgId', auditChange },
       cursors,
     }),
     adminRoute({

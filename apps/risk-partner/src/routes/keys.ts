@@ -1,10 +1,10 @@
 import {
   adminRoute,
   describedTerms,
+  exportedList,
   keyPosition,
   keyRoutes as routesOf,
   keyView,
-  listRoute,
   rotationTerms,
   type AdminCaller,
 } from '@sealgate/admin-api';
@@ -19,6 +19,7 @@ import { adminEntry, findPerson, type AdminContext, type PeoplePorts } from '../
 import { auditEntry, noSuchRow } from '../domain/manage-resources.ts';
 import { IdText, ofId, Optional, Text, Time } from '../schemas.ts';
 import type { RunAudited } from '../audited-changes.ts';
+import type { AdminListPorts } from './admin-orgs.ts';
 import { barePage, barePageOf } from './bare-page.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
 
@@ -114,7 +115,12 @@ export function keyRoutes({ runAudited, ...ports }: KeysPorts): Route<RiskCaller
 }
 
 /** The keys of a person, for operators. */
-export function personKeyRoutes({ runAudited, people, ...ports }: KeysPorts & PeoplePorts): Route<AdminCaller>[] {
+export function personKeyRoutes({
+  runAudited,
+  people,
+  auditChange,
+  ...ports
+}: KeysPorts & PeoplePorts & AdminListPorts): Route<AdminCaller>[] {
   const of = routesOf({
     ...ports,
     path: '/admin/v1/orgs/:orgId/people/:personId/keys',
@@ -140,11 +146,12 @@ export function personKeyRoutes({ runAudited, people, ...ports }: KeysPorts & Pe
         return of.mint(context, { ...context.body, label, ownerId: personId, grants: {} });
       },
     }),
-    listRoute({
+    ...exportedList({
       ...of.listing('personId'),
       operationId: 'listPersonKeys',
-      summary: 'List the keys of a person, newest first',
+      summary: 'List the keys of a person, newest first unless sorted',
       holder: ({ orgId, personId }) => findPerson(people, orgId, personId),
+      exported: { resource: 'apiKey', of: 'personId', auditChange },
     }),
   ];
 }

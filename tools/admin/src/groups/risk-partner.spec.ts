@@ -47,6 +47,25 @@ const sent = () => {
   return { method, path, ...(body === '' ? {} : { body: JSON.parse(body) as unknown }) };
 };
 
+describe('lists', () => {
+  it.each([
+    ["orgs list --search 'acme ltd' --sort -name", '/admin/v1/orgs?q=acme+ltd&sort=-name'],
+    ['orgs list --csv --sort name', '/admin/v1/orgs/export?sort=name&format=csv'],
+    ['people list org_01 --csv --search ada', '/admin/v1/orgs/org_01/people/export?q=ada&format=csv'],
+    ['people keys org_01 per_01 --csv', '/admin/v1/orgs/org_01/people/per_01/keys/export?format=csv'],
+    [
+      'people identities list org_01 per_01 --sort -expiresAt',
+      '/admin/v1/orgs/org_01/people/per_01/identities?sort=-expiresAt',
+    ],
+    ['people identities unlinked --csv --sort email', '/admin/v1/identities/unlinked/export?sort=email&format=csv'],
+    ['frameworks list org_01 --search iso', '/admin/v1/orgs/org_01/frameworks?q=iso'],
+  ])('%s', async (line, path) => {
+    api.answer(() => ({ status: 200, body: line.includes('--csv') ? 'id\r\n' : { items: [], nextCursor: null } }));
+    expect((await run(line)).code).toBe(0);
+    expect(sent()).toEqual({ method: 'GET', path });
+  });
+});
+
 describe('orgs', () => {
   it.each([
     ["orgs create --name 'Acme'", { method: 'POST', path: '/admin/v1/orgs', body: { name: 'Acme' } }],
