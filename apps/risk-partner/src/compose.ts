@@ -10,8 +10,7 @@ import { dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { openPrismaOnce, orgsStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
-import { peopleDirectory } from './data/people-directory.ts';
-import { invitationReads, peopleStore } from './data/people-store.ts';
+import { invitationReads, peopleStore, personNames } from './data/people-store.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { exportRecorder, runAuditedIn, writeEntry } from './audited-changes.ts';
@@ -66,8 +65,8 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     reads: resourceReads(sql),
     lists: resourceReads(look),
     recordExport: exportRecorder(sql, audit),
+    personNames: (orgId, ids) => personNames(look, orgId, ids),
     summaries: dashboardSummaries(look),
-    directory: peopleDirectory(look),
     manage: { writes: resourceWrites({ sql, audit, now, newId, onAnchor: () => anchoring.wake() }), newId },
     audit: auditEvents(look, audit),
     keys,

@@ -73,6 +73,18 @@ export function peopleStore({
   };
 }
 
+/** The names of these people of the organisation, without removed ones. */
+export async function personNames(
+  sql: Sql,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const text = `SELECT person_id AS id, name FROM risk.people
+    WHERE person_id = ANY ($1::text[]) AND org_id = $2 AND removed_at IS NULL`;
+  const rows = await sql.query<{ id: string; name: string }>({ text, values: [ids, orgId] });
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 async function findPerson(sql: Sql, orgId: string, personId: string): Promise<Person | undefined> {
   const text = `SELECT ${PERSON_COLUMNS} FROM risk.people WHERE person_id = $1 AND org_id = $2 AND removed_at IS NULL`;
   return (await sql.query<PersonRow>({ text, values: [personId, orgId] })).map(personOf)[0];

@@ -29,7 +29,7 @@ const PERMISSION_TABLE = {
   snapshot: ['r', 'r', 'r', 'r', 'r', 'r', '-'],
   apiKey: ['crd', 'crd', 'crd', 'crd', 'crd', 'crd', '-'],
   audit: ['r', 'r', '-', 'r', '-', '-', '-'],
-  member: ['crud', 'cru', '-', 'r', '-', '-', '-'],
+  member: ['crude', 'crue', '-', 're', '-', '-', '-'],
   partner: ['-', '-', '-', '-', '-', '-', 'r'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

@@ -8,6 +8,7 @@ import type { Cursors } from '../domain/read-partner.ts';
 import { IdText, Text, Time } from '../schemas.ts';
 import { barePage, countedPageOf } from './bare-page.ts';
 import { exporting, exportQuery, sendExport, type ExportQuery, type RecordExport } from './exports.ts';
+import { withPersonNames, type PersonNames } from './person-names.ts';
 
 const route = routeFor<RiskCaller>();
 const PATH = '/api/audit';
@@ -40,9 +41,10 @@ interface AuditPorts {
   readonly audit: AuditReads;
   readonly cursors: Cursors;
   readonly recordExport: RecordExport;
+  readonly personNames: PersonNames;
 }
 
-export function auditRoutes({ audit, cursors, recordExport }: AuditPorts): Route<RiskCaller>[] {
+export function auditRoutes({ audit, cursors, recordExport, personNames }: AuditPorts): Route<RiskCaller>[] {
   const list = route({
     method: 'get',
     looks: true,
@@ -87,8 +89,7 @@ export function auditRoutes({ audit, cursors, recordExport }: AuditPorts): Route
       await sendExport(context, {
         fileName: 'audit',
         format: query.format,
-        columns: columnsOf(AuditRow),
-        pages: pages(),
+        ...withPersonNames({ columns: columnsOf(AuditRow), pages: pages() }, caller, personNames),
         async begin() {
           if (method === 'GET')
             await recordExport({ caller, requestId }, { resource: 'audit', collection: 'audit', query });

@@ -1,5 +1,13 @@
-import { closedObject, listQuery, routeFor, searchParameter, sortParameter, type Route } from '@sealgate/http';
-import { sortingOf, sortValues } from '@sealgate/paging';
+import {
+  closedObject,
+  columnsOf,
+  listQuery,
+  routeFor,
+  searchParameter,
+  sortParameter,
+  type Route,
+} from '@sealgate/http';
+import { allPages, type ListPosition, searchOf, sortingOf, sortValues } from '@sealgate/paging';
 import { NewScope, scopeOf, type RiskCaller } from '../domain/caller.ts';
 import {
   MadeInvitation,
@@ -8,7 +16,14 @@ import {
   type Invitation,
   type InvitationReads,
 } from '../domain/invitation.ts';
-import { Member, type PeoplePorts, type Person } from '../domain/manage-orgs.ts';
+import {
+  Member,
+  type NamedOrder,
+  NAMED_ORDERS,
+  type PeoplePorts,
+  type PeopleStore,
+  type Person,
+} from '../domain/manage-orgs.ts';
 import {
   findInvitation,
   invitePerson,
@@ -19,18 +34,18 @@ import {
 } from '../domain/manage-people.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
 import { Roles } from '../domain/permissions.ts';
-import { PEOPLE_SORTS, type PeopleDirectory } from '../domain/people-directory.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { barePage, barePageOf, countedPageOf } from './bare-page.ts';
 import { BODY_MAX_BYTES } from './dashboard.ts';
+import { exporting, exportQuery, sendExport, type ExportQuery, type RecordExport } from './exports.ts';
 
 const route = routeFor<RiskCaller>();
 
 export interface PeopleRoutePorts extends PeoplePorts {
   readonly invitations: InvitationReads;
-  readonly directory: PeopleDirectory;
   readonly cursors: Cursors;
+  readonly recordExport: RecordExport;
   /** Where people sign in; links are relative without one. */
   readonly signInUrl: string | undefined;
 }
@@ -50,7 +65,18 @@ export const peopleRoutes = (ports: PeopleRoutePorts): Route<RiskCaller>[] => [
   ...invitationRoutes(ports),
 ];
 
-function memberRoutes({ people, directory, cursors }: PeopleRoutePorts): Route<RiskCaller>[] {
+const ASKING = {
+  q: searchParameter,
+  sort: sortParameter(sortValues(NAMED_ORDERS), { name: 'PeopleSort', byDefault: 'createdAt' }),
+};
+
+/** What a valid query asks for; without `sort`, the oldest first. */
+function askedBy(orgId: string, { q, sort = 'createdAt' }: Readonly<Record<string, string | undefined>>) {
+  const sorting = sortingOf(sort as NamedOrder | `-${NamedOrder}`);
+  return { orgId, search: q === undefined ? undefined : searchOf(q), sorting };
+}
+
+function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Route<RiskCaller>[] {
   const list = route({
     ...base,
     looks: true,
@@ -59,21 +85,41 @@ function memberRoutes({ people, directory, cursors }: PeopleRoutePorts): Route<R
     permit: 'member:read',
     operationId: 'dashboard_list_people',
     summary: 'List the members of the organisation, with roles and scope',
-    query: listQuery(LIST_RANGE, {
-      q: searchParameter,
-      sort: sortParameter(sortValues(PEOPLE_SORTS), { name: 'PeopleSort', byDefault: 'createdAt' }),
-    }),
+    query: listQuery(LIST_RANGE, ASKING),
     responses: countedPageOf(Member),
     async handler({ caller, query }) {
-      const binding = ['dashboard.people.v1', caller.orgId, caller.personId];
+      const binding = ['dashboard.people.v2', caller.orgId, caller.personId];
       const page = barePage(cursors, { path: PATH, binding, query, range: LIST_RANGE });
-      const from = page.after as [string, string] | undefined; // As `position` below makes it.
-      const after = from && { value: from[0], id: from[1] };
-      const { q, sort = 'createdAt' } = query;
-      const asked = { limit: page.take, after, q, sorting: sortingOf(sort) };
-      const { found, counted } = await directory.list(caller.orgId, asked);
-      const { rows, next } = page.answer(found, ({ place }) => [place.value, place.id], counted);
-      return { status: 200, body: rows.flatMap(({ member }) => member ?? []), ...next };
+      const after = page.after as ListPosition | undefined; // As `position` below makes it.
+      const asked = askedBy(caller.orgId, page.filters);
+      const counted = await people.list.count(asked);
+      const found = await people.list.rows({ ...asked, counted, limit: page.take, after });
+      const { rows, next } = page.answer(found, ({ position }) => position, counted);
+      return { status: 200, body: rows.map(({ row }) => memberOf(row)), ...next };
+    },
+  });
+  const all = route({
+    ...exporting,
+    tags: base.tags,
+    path: `${PATH}/export`,
+    permit: 'member:export',
+    operationId: 'dashboard_export_people',
+    summary: 'Export the members of the organisation, with roles and scope',
+    query: exportQuery(ASKING),
+    errors: [],
+    async handler(context) {
+      const { caller, requestId, method } = context;
+      const query = context.query as ExportQuery; // By its schema.
+      await sendExport(context, {
+        fileName: 'people',
+        format: query.format,
+        columns: columnsOf(Member),
+        pages: membersOf(people, askedBy(caller.orgId, query)),
+        async begin() {
+          if (method === 'GET')
+            await recordExport({ caller, requestId }, { resource: 'member', collection: 'people', query });
+        },
+      });
     },
   });
   const get = route({
@@ -90,7 +136,19 @@ function memberRoutes({ people, directory, cursors }: PeopleRoutePorts): Route<R
       return { status: 200, body: memberOf(person) };
     },
   });
-  return [list, get];
+  // The export before the person whose id would be `export`.
+  return [list, all, get];
+}
+
+/** All members that are asked for, in steps. */
+async function* membersOf({ list }: Pick<PeopleStore, 'list'>, asked: ReturnType<typeof askedBy>) {
+  const counted = await list.count(asked);
+  const pages = allPages(
+    (page: { readonly limit: number; readonly after: ListPosition | undefined }) =>
+      list.rows({ ...asked, counted, ...page }),
+    ({ position }) => position,
+  );
+  for await (const rows of pages) yield rows.map(({ row }) => memberOf(row));
 }
 
 function changeRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {

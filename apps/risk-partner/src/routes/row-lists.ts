@@ -10,6 +10,7 @@ import { IdText } from '../schemas.ts';
 import { barePage, countedPageOf } from './bare-page.ts';
 import { exporting, exportQuery, sendExport, type ExportQuery, type RecordExport } from './exports.ts';
 import { CATALOGUE } from './partner-schemas.ts';
+import { withPersonNames, type PersonNames } from './person-names.ts';
 
 const route = routeFor<RiskCaller>();
 const LIST_RANGE = { default: 50, max: 200 } as const;
@@ -21,6 +22,7 @@ export interface RowListPorts {
   /** To refuse filters that name no row. */
   readonly partner: Pick<PartnerPorts, 'rows'>;
   readonly recordExport: RecordExport;
+  readonly personNames: PersonNames;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -81,7 +83,7 @@ function listRoute<D extends Doc, New, Change>(
 
 function exportRoute<D extends Doc, New, Change>(
   { kind, view }: RowList<D, New, Change>,
-  { lists, partner, recordExport, now }: RowListPorts,
+  { lists, partner, recordExport, personNames, now }: RowListPorts,
 ): Route<RiskCaller> {
   const { name, collection } = kind;
   return route({
@@ -105,8 +107,7 @@ function exportRoute<D extends Doc, New, Change>(
       await sendExport(context, {
         fileName: collection,
         format,
-        columns: columnsOf(inLists(view)),
-        pages: pages(),
+        ...withPersonNames({ columns: columnsOf(inLists(view)), pages: pages() }, caller, personNames),
         async begin(isEmpty) {
           if (isEmpty) await requireNamedRows(partner.rows, scope, asked.filters);
           if (context.method === 'GET')

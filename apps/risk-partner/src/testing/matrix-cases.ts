@@ -186,6 +186,11 @@ function peopleCases(options: CaseOptions): Case[] {
   const invitations = `${path}/invitations`;
   return [
     { what: `list ${path}`, status: may('r') ? 200 : 403, call: sent('GET', path) },
+    {
+      what: `export ${path}`,
+      status: may('e') ? 200 : 403,
+      call: sent('HEAD', `${path}/export?format=csv`),
+    },
     ...people,
     { what: `list ${invitations}`, status: may('r') ? 200 : 403, call: sent('GET', invitations) },
     { what: 'invite', status: may('c') ? 400 : 403, call: sent('POST', invitations, { body: { unknown: true } }) },

@@ -6,14 +6,14 @@ const COLUMNS = ['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'vi
 const TABLE = `
 risk            crude crude crue re ru   r   -
 evidence        crude crude crue re cru  r   -
-asset           crud  crud  cru  r  r    r   -
-control         crud  crud  cru  r  r    r   -
-policy          crud  crud  r    r  r    -   -
+asset           crude crude crue re r    r   -
+control         crude crude crue re r    r   -
+policy          crude crude re   re r    -   -
 policyMetadata  r     r     r    r  r    r   -
 v1              r     r     r    r  r    r   r
 apiKey          crd   crd   crd  crd crd crd -
 audit           r     r     -    r  -    -   -
-member          crud  cru   -    r  -    -   -
+member          crude crue  -    re -    -   -
 `;
 
 const GRANTS = new Map(
@@ -32,7 +32,7 @@ export interface MatrixCaller {
   readonly canReadSensitive: boolean;
 }
 
-/** `letter` is c, r, u or d. */
+/** `letter` is c, r, u, d or e. */
 export function isGranted(caller: MatrixCaller, resource: string, letter: string): boolean {
   return caller.roles.some((role) => {
     const column = COLUMNS.findIndex((name) => name === role);
