@@ -96,7 +96,25 @@ it('a request is found by its id, own or generated, with all of its events', asy
     const none = await setup.admin.ask('GET', `/events?requestId=${requestId}&status=rejected`);
     expect(none).toEqual({ items: [], nextCursor: null, total: 0 });
   }
-  expectProblem(await setup.admin.get(`/events?requestId=`), 'INVALID_REQUEST');
+  const eventOf = ({ body }: typeof named) => (body as { eventId: string }).eventId;
+  for (const query of [
+    `eventId=${eventOf(named)}`,
+    `recordId=a&networkId=${networkId}`,
+    `recordId=a&requestId=of-the-shop-7&kind=write`,
+  ])
+    expect(await setup.admin.ask('GET', `/events?${query}`)).toMatchObject({
+      items: [{ eventId: eventOf(named) }],
+      total: 1,
+    });
+  for (const query of [
+    `recordId=a&eventId=${eventOf(ours)}`,
+    `recordId=nosuch`,
+    `deliveryId=nosuch`,
+    `eventId=evt_nosuch`,
+  ])
+    expect(await setup.admin.ask('GET', `/events?${query}`)).toEqual({ items: [], nextCursor: null, total: 0 });
+  for (const name of ['requestId', 'eventId', 'recordId', 'deliveryId'])
+    expectProblem(await setup.admin.get(`/events?${name}=`), 'INVALID_REQUEST');
   expectProblem(await setup.admin.get(`/events?kind=read`), 'INVALID_REQUEST');
   const { items } = await setup.admin.ask('GET', `/events?channel=${networkId}.main&kind=write`);
   expect(items).toHaveLength(2);

@@ -85,6 +85,8 @@ CREATE TABLE events (
   at              timestamptz NOT NULL,
   -- What was written where the ledger has no places: [{id, channel, transactionId}]. Null on the embedded ledger.
   records         jsonb,
+  -- The sender's id of a delivery; else empty.
+  delivery_id     text        NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT events_times CHECK (at >= '0001-01-01 00:00:00+00' AND at < '10000-01-01 00:00:00+00'),
   CONSTRAINT events_state CHECK (kind IN ('write', 'ping') AND status IN ('committed', 'rejected', 'unknown')),
   CONSTRAINT events_lists CHECK (jsonb_typeof(types) = 'array' AND jsonb_typeof(more) = 'array'),
@@ -110,16 +112,19 @@ CREATE INDEX events_by_source ON events (key_id, event_id) WHERE starts_with(key
 -- Generated request ids contain their time, as those of events do, so they are searched among the events of the minutes
 -- after it and need no index entry: nearly every write has such an id. Only ids chosen by a sender are indexed.
 CREATE INDEX events_by_request ON events (request_id, event_id) WHERE request_id !~ '^req_[0-9a-f]{32}$';
+CREATE INDEX events_by_delivery ON events (delivery_id, event_id) WHERE delivery_id <> '';
 
 -- What the list filters by, as hashes: one index for every combination of filters, whose elements also say whose the row
--- is. On Fabric each record names its channel.
+-- is. On Fabric each record names its channel and is found by its id; those of the embedded ledger are in its index.
 CREATE FUNCTION event_marks(
   network_id text, key_id text, kind text, status text, channel text, more jsonb, records jsonb)
 RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[hashtext('network ' || network_id), hashtext('key ' || key_id), hashtext('kind ' || kind),
          hashtext('status ' || status), hashtext('channel ' || channel)]
        || ARRAY(SELECT hashtext('channel ' || (of ->> 'channel'))
-                  FROM jsonb_array_elements(more || coalesce(records, '[]'::jsonb)) of);
+                  FROM jsonb_array_elements(more || coalesce(records, '[]'::jsonb)) of)
+       || ARRAY(SELECT hashtext('record ' || (of ->> 'id'))
+                  FROM jsonb_array_elements('[]'::jsonb || coalesce(records, '[]'::jsonb)) of);
 CREATE INDEX events_by_mark ON events USING gin (
   event_marks(network_id, key_id, kind, status, channel, more, records), types) WITH (gin_pending_list_limit = 4096);
 
@@ -137,6 +142,7 @@ CREATE TABLE writes (
   key_id          bytea   NOT NULL,
   request_id      bytea   NOT NULL,
   types           text    NOT NULL COLLATE "C",
+  delivery_id     text    NOT NULL DEFAULT '' COLLATE "C",
   PRIMARY KEY (network_id, event_id),
   -- The view of these rows converts types, key_id and request_id; what cannot be converted fails every query.
   CONSTRAINT writes_places CHECK (record_count BETWEEN 0 AND 1000 AND first_index BETWEEN 0 AND 9007199254740991),
@@ -148,6 +154,7 @@ CREATE TABLE writes (
 -- As for events. The id of a source starts differently from that of a key: key_ and 32 digits are packed.
 CREATE INDEX writes_by_source ON writes (key_id, event_id) WHERE substr(key_id, 1, 4) = '\x7372635f';
 CREATE INDEX writes_by_request ON writes (request_id, event_id) WHERE substr(request_id, 1, 1) <> '\x00'::bytea;
+CREATE INDEX writes_by_delivery ON writes (delivery_id, event_id) WHERE delivery_id <> '';
 
 -- As for events. New entries wait in a list that is merged into the index when it is full, so a write pays little more
 -- than for their bytes.
@@ -263,7 +270,8 @@ END $$;
 
 -- ledger.append, with the event of each unit in the same transaction; see there for the parameters up to
 -- record_leaf_hash. The others have one element per unit: the event's id, how many transactions its request has, how
--- many fields were stripped, the ids of key (or source) and request, the types as a JSON array, and a guard.
+-- many fields were stripped, the ids of key (or source) and request, the types as a JSON array, the id of a delivery
+-- (else empty), and a guard.
 --
 -- The guards of the units that a call writes are confirmed in a statement of its own after the head locks are taken. So
 -- it sees everything committed before the call was sent, or while it waited. The caller must confirm replays and reuses
@@ -277,7 +285,7 @@ CREATE FUNCTION append(
   unit_at bigint[], unit_records integer[], record_unit integer[], record_id text[], record_type text[],
   record_owner text[], record_data text[], record_extra text[], record_salt bytea[], record_leaf_hash bytea[],
   unit_event text[], unit_of integer[], unit_stripped integer[], unit_key text[], unit_request text[],
-  unit_types text[], unit_guard text[])
+  unit_types text[], unit_delivery text[], unit_guard text[])
 RETURNS TABLE (outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -294,12 +302,13 @@ BEGIN
   IF base IS NOT NULL THEN
     PERFORM confirm_guards(unit_guard);
     INSERT INTO writes (event_id, first_index, record_count, stripped_fields, network_id, channel_name, key_id,
-                        request_id, types)
+                        request_id, types, delivery_id)
       SELECT substr(u.event, 5)::uuid, base + u.behind - u.records, u.records, u.stripped, of_network,
-             substr(of_channel, length(of_network) + 2), packed_id(u.key, 'key_'), packed_id(u.request, 'req_'), u.types
+             substr(of_channel, length(of_network) + 2), packed_id(u.key, 'key_'), packed_id(u.request, 'req_'), u.types,
+             u.delivery
         FROM (SELECT n.*, sum(n.records) OVER (ORDER BY n.ordinal ROWS UNBOUNDED PRECEDING) AS behind
-                FROM unnest(unit_records, unit_event, unit_stripped, unit_key, unit_request, unit_types)
-                     WITH ORDINALITY n (records, event, stripped, key, request, types, ordinal)) u;
+                FROM unnest(unit_records, unit_event, unit_stripped, unit_key, unit_request, unit_types, unit_delivery)
+                     WITH ORDINALITY n (records, event, stripped, key, request, types, delivery, ordinal)) u;
     RETURN QUERY SELECT 'all written'::text, base, NULL::json;
     RETURN;
   END IF;
@@ -308,7 +317,7 @@ BEGIN
       FROM append_many(array_fill(of_channel, units), array_fill(of_network, units),
              unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at, unit_records, record_unit,
              record_id, record_type, record_owner, record_data, record_extra, record_salt, record_leaf_hash,
-             unit_event, unit_of, unit_stripped, unit_key, unit_request, unit_types, unit_guard) m;
+             unit_event, unit_of, unit_stripped, unit_key, unit_request, unit_types, unit_delivery, unit_guard) m;
 END $$;
 
 -- Units of several channels, or with duplicates. Out: one row per unit, in order. Until all transactions of a request
@@ -319,7 +328,7 @@ CREATE FUNCTION append_many(
   unit_at bigint[], unit_records integer[], record_unit integer[], record_id text[], record_type text[],
   record_owner text[], record_data text[], record_extra text[], record_salt bytea[], record_leaf_hash bytea[],
   unit_event text[], unit_of integer[], unit_stripped integer[], unit_key text[], unit_request text[],
-  unit_types text[], unit_guard text[])
+  unit_types text[], unit_delivery text[], unit_guard text[])
 RETURNS TABLE (outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SET search_path = ingest, pg_temp SET jit = off
   SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -336,18 +345,18 @@ BEGIN
            unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at, unit_records, record_unit,
            record_id, record_type, record_owner, record_data, record_extra, record_salt, record_leaf_hash) a;
   INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, transaction_id, first_index,
-                      record_count, indexes, request_id, stripped_fields, at)
+                      record_count, indexes, request_id, stripped_fields, at, delivery_id)
     SELECT u.event, u.network, u.key, 'write',
            CASE WHEN u.outcome = 'conflict' THEN 'rejected'
                 WHEN u.transactions <> 1 THEN 'unknown' ELSE 'committed' END,
            u.types::jsonb, CASE WHEN u.outcome <> 'conflict' THEN u.channel END, u.transaction_id, u.first_index,
            CASE WHEN u.outcome = 'conflict' THEN 0 ELSE u.records END,
            CASE WHEN u.detail IS NOT NULL THEN jsonb_path_query_array(u.detail::jsonb, '$.records[*].index') END,
-           u.request, u.stripped, to_timestamp(u.at_ms / 1000.0)
+           u.request, u.stripped, to_timestamp(u.at_ms / 1000.0), u.delivery
       FROM unnest(unit_network, unit_channel, unit_transaction, unit_at, unit_records, outcomes, firsts, details,
-                  unit_event, unit_of, unit_stripped, unit_key, unit_request, unit_types)
+                  unit_event, unit_of, unit_stripped, unit_key, unit_request, unit_types, unit_delivery)
            u (network, channel, transaction_id, at_ms, records, outcome, first_index, detail,
-              event, transactions, stripped, key, request, types)
+              event, transactions, stripped, key, request, types, delivery)
      WHERE u.outcome IN ('written', 'existing', 'conflict')
        -- A call that is sent again finds the event of its first time.
        AND NOT EXISTS (SELECT FROM writes w WHERE w.network_id = u.network AND w.event_id = substr(u.event, 5)::uuid)

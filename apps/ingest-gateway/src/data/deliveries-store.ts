@@ -21,10 +21,13 @@ export interface ListedDelivery {
 }
 
 export interface DeliveriesStore {
-  /** Newest first, after the position `before`. */
-  list(sourceId: string, page: { limit: number; before?: string | undefined }): Promise<ListedDelivery[]>;
+  /** Newest first, after the position `before`. With an id, only deliveries to which their sender gave it. */
+  list(
+    sourceId: string,
+    page: { limit: number; before?: string | undefined; deliveryId?: string | undefined },
+  ): Promise<ListedDelivery[]>;
   /** How many rows `list` has, COUNT_LIMIT at most. */
-  count(sourceId: string): Promise<number>;
+  count(sourceId: string, deliveryId?: string): Promise<number>;
 }
 
 interface CountRow {
@@ -48,16 +51,20 @@ const OUTCOMES = { committed: 'written', rejected: 'conflict', unknown: 'unknown
 /** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
 export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
   return {
-    async list(sourceId, { limit, before = 'g' }) {
+    async list(sourceId, { limit, before = 'g', deliveryId }) {
       const [listed, counts] = await Promise.all([
-        listEvents(sql, events, { sourceId, limit, before }),
-        listCounts(sql, { sourceId, limit, before }),
+        listEvents(sql, events, { sourceId, limit, before, deliveryId }),
+        // What is counted has no ids.
+        deliveryId === undefined ? listCounts(sql, { sourceId, limit, before }) : [],
       ]);
       const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
     },
-    async count(sourceId) {
-      const [row] = await sql.query<{ n: number }>({ text: COUNT, values: [sourceId] });
+    async count(sourceId, deliveryId) {
+      const ofId = { text: COUNT_BY_ID, values: [sourceId, deliveryId] };
+      const [row] = await sql.query<{ n: number }>(
+        deliveryId === undefined ? { text: COUNT, values: [sourceId] } : ofId,
+      );
       return row?.n ?? 0;
     },
   };
@@ -72,6 +79,15 @@ const COUNT = `SELECT count(*)::int AS n FROM (
       LIMIT ${COUNT_LIMIT})
     UNION ALL
     (SELECT 1 FROM ingest.delivery_counts WHERE source_id = $1 AND outcome <> '${CONFLICT}' LIMIT ${COUNT_LIMIT})
+    LIMIT ${COUNT_LIMIT}) counted`;
+
+/** By the indexes on the ids of deliveries. */
+const COUNT_BY_ID = `SELECT count(*)::int AS n FROM (
+    (SELECT 1 FROM ingest.events WHERE delivery_id = $2 AND delivery_id <> '' AND key_id = $1
+        AND event_id ~ '^evt_[0-9a-f]{32}$' LIMIT ${COUNT_LIMIT})
+    UNION ALL
+    (SELECT 1 FROM ingest.writes WHERE delivery_id = $2 AND delivery_id <> '' AND key_id = convert_to($1, 'UTF8')
+      LIMIT ${COUNT_LIMIT})
     LIMIT ${COUNT_LIMIT}) counted`;
 
 interface PageOf {
@@ -102,18 +118,22 @@ function listCounts(sql: Sql, { sourceId, limit, before }: PageOf): Promise<Coun
 async function listEvents(
   sql: Sql,
   events: EventStore,
-  { sourceId, limit, before }: PageOf,
+  { sourceId, limit, before, deliveryId }: PageOf & { readonly deliveryId: string | undefined },
 ): Promise<ListedDelivery[]> {
+  const ofId = deliveryId === undefined ? '' : `AND delivery_id = $5 AND delivery_id <> ''`;
   const rows = await sql.query<{ id: string }>({
     text: `(SELECT event_id AS id FROM ingest.events
-             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2
+             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2 ${ofId}
                AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id DESC LIMIT $3)
            UNION ALL
            (SELECT 'evt_' || encode(uuid_send(event_id), 'hex') FROM ingest.writes
              WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'
-               AND event_id < $4::uuid ORDER BY event_id DESC LIMIT $3)
+               AND event_id < $4::uuid ${ofId} ORDER BY event_id DESC LIMIT $3)
            ORDER BY id DESC LIMIT $3`,
-    values: [sourceId, before, limit, before === 'g' ? 'f'.repeat(32) : before],
+    values: [
+      ...[sourceId, before, limit, before === 'g' ? 'f'.repeat(32) : before],
+      ...(deliveryId === undefined ? [] : [deliveryId]),
+    ],
   });
   const found = (await Promise.all(rows.map(({ id }) => events.find(id)))).filter((event) => event !== undefined);
   const reasonOf = await conflictReasons(sql, sourceId, found);

@@ -1,10 +1,9 @@
 import type { Sql } from '@sealgate/storage';
 import { placesOf, readableOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
 import { countEvents, EVENT_COLUMNS, pageOf, type WriteRow } from './event-pages.ts';
+import { deliveryEvents, recordEvents, requestEvents } from './find-events.ts';
 import {
   digitsOf,
-  firstDigits,
-  timeOfDigits,
   type EventFilter,
   type EventPage,
   type EventStore,
@@ -28,7 +27,11 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
  * ledger. Events on Fabric, which has no places, hold the ids themselves. `onUnreadable` is told of each row of which not
  * everything can be shown; it must not throw.
  */
-export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => void = () => undefined): EventStore {
+export function eventsStore(
+  sql: Sql,
+  onUnreadable: (unreadable: Unreadable) => void = () => undefined,
+  isEmbedded = true,
+): EventStore {
   const ofEvent = (row: EventRow): StoredEvent => storedOf(readableOf(row, onUnreadable));
   /** Merges both tables. */
   const merged = async (filter: EventFilter, page: EventPage): Promise<StoredEvent[]> => {
@@ -46,6 +49,8 @@ export function eventsStore(sql: Sql, onUnreadable: (unreadable: Unreadable) => 
       return { seen, unknown: await eventsOf(sql, unknown) };
     },
     ofRequest: (requestId, from) => requestEvents(sql, requestId, from),
+    ofDelivery: (deliveryId) => deliveryEvents(sql, deliveryId),
+    ofRecord: (recordId, { networkId }) => recordEvents(sql, recordId, { networkId, isEmbedded }),
     async find(eventId) {
       const [row] = await sql.query<EventRow>({
         text: `SELECT ${EVENT_COLUMNS} FROM ingest.events WHERE event_id = $1`,
@@ -110,57 +115,4 @@ async function receiptsOf(
     values: [channel, [...new Set(units.flatMap(placesOf))]],
   });
   return new Map(rows.map((row) => [row.idx, row]));
-}
-
-/** Maximum per table. A request leaves one event, plus one for each repeat under the same request id. */
-const MOST = 500;
-
-/** Upper bound of the time between a request id and its event: body, queue and write together. */
-const MADE_WITHIN_MS = 120_000;
-
-const OURS = /^req_([0-9a-f]{32})$/;
-
-/**
- * The ids of the events of a request, from a moment on. Request ids chosen by a sender are found by the indexes
- * `events_by_request` and `writes_by_request`. Our own contain their time: events are searched in the two minutes after
- * it. Later events under the same id, from a caller that forwarded it, are not found.
- */
-export async function requestEvents(sql: Sql, requestId: string, from: Date): Promise<string[]> {
-  const digits = OURS.exec(requestId)?.[1];
-  const rows = await sql.query<{ event_id: string }>(
-    digits === undefined ? chosenBySender(requestId, from) : madeByUs(requestId, { digits, from }),
-  );
-  return rows.map((row) => row.event_id);
-}
-
-const WRITE_ID = `'evt_' || encode(uuid_send(w.event_id), 'hex')`;
-
-function chosenBySender(requestId: string, from: Date) {
-  const first = firstDigits(from);
-  return {
-    text: `(SELECT e.event_id FROM ingest.events e
-             WHERE e.request_id = $1 AND e.request_id !~ '^req_[0-9a-f]{32}$' AND e.event_id >= $2
-             ORDER BY e.event_id DESC LIMIT ${MOST})
-           UNION ALL
-           (SELECT ${WRITE_ID} FROM ingest.writes w
-             WHERE w.request_id = $3 AND substr(w.request_id, 1, 1) <> '\\x00'::bytea AND w.event_id >= $4
-             ORDER BY w.event_id DESC LIMIT ${MOST})`,
-    values: [requestId, `evt_${first}`, Buffer.from(requestId), first],
-  };
-}
-
-function madeByUs(requestId: string, { digits, from }: { readonly digits: string; readonly from: Date }) {
-  const madeAt = timeOfDigits(digits);
-  const first = firstDigits(new Date(Math.max(madeAt.getTime(), from.getTime())));
-  const end = firstDigits(new Date(madeAt.getTime() + MADE_WITHIN_MS));
-  return {
-    text: `(SELECT e.event_id FROM ingest.events e
-             WHERE e.event_id >= $2 AND e.event_id < $3 AND e.request_id = $1 LIMIT ${MOST})
-           UNION ALL
-           (SELECT o.event_id FROM ingest.networks n CROSS JOIN LATERAL (
-              SELECT ${WRITE_ID} AS event_id FROM ingest.writes w
-               WHERE w.network_id = n.network_id AND w.event_id >= $4 AND w.event_id < $5 AND w.request_id = $6
-               LIMIT ${MOST}) o LIMIT ${MOST})`,
-    values: [requestId, `evt_${first}`, `evt_${end}`, first, end, Buffer.from(`00${digits}`, 'hex')],
-  };
 }

@@ -31,7 +31,7 @@ const tables = async (): Promise<string[]> =>
     })
   ).map(({ name }) => name);
 
-it('a record of 127 bytes that is sent alone under an Idempotency-Key takes about 920 bytes', async () => {
+it('a record of 127 bytes that is sent alone under an Idempotency-Key takes about 930 bytes', async () => {
   const answer = at.newProcess();
   const write = (n: number) => {
     const data = JSON.stringify({ n, text: 'x'.repeat(111 - String(n).length) });
@@ -47,11 +47,11 @@ it('a record of 127 bytes that is sent alone under an Idempotency-Key takes abou
     'ledger.records': 385,
     'ledger.ids': 98,
     'ledger.claims': 218,
-    'ingest.writes': 188,
+    'ingest.writes': 196,
     'ledger.tiles': 65,
   };
   expect(Object.keys(bytes).sort()).toEqual(Object.keys(most).sort());
   for (const [table, limit] of Object.entries(most)) expect([table, bytes[table]! <= limit]).toEqual([table, true]);
-  // 923 was seen: how full those indexes are differs from run to run.
-  expect(Object.values(bytes).reduce((sum, of) => sum + of)).toBeLessThanOrEqual(932);
+  // 931 was seen: how full those indexes are differs from run to run.
+  expect(Object.values(bytes).reduce((sum, of) => sum + of)).toBeLessThanOrEqual(940);
 }, 180_000);

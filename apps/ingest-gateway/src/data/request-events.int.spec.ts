@@ -4,7 +4,7 @@ import type { Statement } from '@sealgate/storage';
 import { scansOf } from '@sealgate/testing';
 import { eventIdOf, KEY, openTestEvents, record, START_MS, type TestEvents } from '../testing/test-events.ts';
 import { pingEvents } from './write-events.ts';
-import { requestEvents } from './events-store.ts';
+import { requestEvents } from './find-events.ts';
 
 let test: TestEvents;
 let ledger: EmbeddedLedger;

@@ -227,7 +227,7 @@ describe('the deliveries of a source', () => {
   const eventAt = (ms: number) => `evt_${(START_MS + ms).toString(16).padStart(12, '0')}${'0'.repeat(20)}`;
   const rejectedAt = (ms: number, requestId: string) => {
     const event = { eventId: eventAt(ms), networkId: 'acme', sourceId: 'src_order', requestId, types: ['a'] };
-    return writeRejectedDelivery(sql, { ...event, strippedFields: 0 }, START_MS + ms + 700);
+    return writeRejectedDelivery(sql, { ...event, strippedFields: 0, deliveryId: requestId }, START_MS + ms + 700);
   };
 
   it('are newest first by the time that is shown, on every page, counts and events together', async () => {
@@ -246,6 +246,21 @@ describe('the deliveries of a source', () => {
       const times = (await list('src_order', pageSize)).map(({ at }) => at.getTime() - START_MS);
       expect(times).toEqual([62_000, 61_000, 3500, 3000, 2000, 1501, 1500, 1000]);
     }
+  });
+
+  it('are found by the id that their sender gave them, without counts', async () => {
+    await rejectedAt(90_000, 'msg_7');
+    await rejectedAt(91_000, 'msg_7');
+    await rejectedAt(92_000, 'msg_8');
+    const store = deliveriesStore(sql, test.events);
+    const found = async (sourceId: string, deliveryId: string, before?: string) =>
+      (await store.list(sourceId, { limit: 1, deliveryId, before })).map(({ eventId }) => eventId);
+    expect(await found('src_order', 'msg_7')).toEqual([eventAt(91_000)]);
+    expect(await found('src_order', 'msg_7', eventAt(91_000).slice(4))).toEqual([eventAt(90_000)]);
+    expect(await found('src_other', 'msg_7')).toEqual([]);
+    expect(await found('src_order', 'msg')).toEqual([]);
+    expect(await Promise.all(['msg_7', 'msg_8', 'msg'].map((id) => store.count('src_order', id)))).toEqual([2, 1, 0]);
+    expect(await store.count('src_other', 'msg_7')).toBe(0);
   });
 
   it('that are conflicts have code and reason, and are counted as refused, but listed once', async () => {

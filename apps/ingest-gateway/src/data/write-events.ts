@@ -53,11 +53,21 @@ async function insertPings(sql: Sql, batch: readonly PingEvent[]): Promise<void>
 
 /** Writes the event of a delivery that was rejected as a conflict, unless the ledger already did. */
 export async function writeRejectedDelivery(sql: Sql, event: RejectedDelivery, atMs: number): Promise<void> {
-  const { eventId, networkId, sourceId, requestId, types, strippedFields } = event;
+  const { eventId, networkId, sourceId, requestId, types, strippedFields, deliveryId } = event;
   await sql.query({
-    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at)
-           VALUES ($1, $2, $3, 'write', 'rejected', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-    values: [eventId, networkId, sourceId, JSON.stringify(types), requestId, strippedFields, new Date(atMs)],
+    text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, request_id, stripped_fields, at,
+                                      delivery_id)
+           VALUES ($1, $2, $3, 'write', 'rejected', $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+    values: [
+      eventId,
+      networkId,
+      sourceId,
+      JSON.stringify(types),
+      requestId,
+      strippedFields,
+      new Date(atMs),
+      deliveryId,
+    ],
   });
 }
 
@@ -87,13 +97,13 @@ export async function writeLateEvent(sql: Sql, unit: AppendUnit, result: UnitRes
 }
 
 async function insertLate(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: number): Promise<void> {
-  const { eventId, strippedFields, keyId, requestId, types } = eventOf(unit);
+  const { eventId, strippedFields, keyId, requestId, types, deliveryId = '' } = eventOf(unit);
   const written = 'records' in result ? result : undefined;
   await sql.query({
     text: `INSERT INTO ingest.events (event_id, network_id, key_id, kind, status, types, channel, record_count, records,
-                                      request_id, stripped_fields, at)
+                                      request_id, stripped_fields, at, delivery_id)
            SELECT $1::text, $2::text, $3, 'write', $4, $5::jsonb, $6, $7::integer, $8::jsonb, $9, $10::integer,
-                  to_timestamp($11::bigint / 1000.0)
+                  to_timestamp($11::bigint / 1000.0), $12
             WHERE NOT EXISTS (SELECT FROM ingest.writes WHERE network_id = $2 AND event_id = right($1, 32)::uuid)
            ON CONFLICT DO NOTHING`,
     values: [
@@ -113,6 +123,7 @@ async function insertLate(sql: Sql, unit: AppendUnit, result: UnitResult, atMs: 
       requestId,
       strippedFields,
       atMs,
+      deliveryId,
     ],
   });
 }
@@ -127,14 +138,14 @@ export async function writeFabricEvent(
   result: UnitResult,
   atMs: number,
 ): Promise<void> {
-  const { eventId, strippedFields, units, keyId, requestId, types } = eventOf(unit);
+  const { eventId, strippedFields, units, keyId, requestId, types, deliveryId = '' } = eventOf(unit);
   const written = 'records' in result ? result.records : [];
   const status = 'records' in result ? (units === 1 ? 'committed' : 'unknown') : 'rejected';
   const records = written.map(({ id, transactionId }) => ({ id, channel: unit.channel, transactionId }));
   await sql.query({
     text: `INSERT INTO ingest.events AS known (event_id, network_id, key_id, kind, status, types, channel, record_count,
-                                               records, request_id, stripped_fields, at)
-           VALUES ($1, $2, $3, 'write', $4, $5, $6, $7, $8, $9, $10, to_timestamp($11 / 1000.0))
+                                               records, request_id, stripped_fields, at, delivery_id)
+           VALUES ($1, $2, $3, 'write', $4, $5, $6, $7, $8, $9, $10, to_timestamp($11 / 1000.0), $13)
            ON CONFLICT (event_id) DO UPDATE
               SET records = known.records || EXCLUDED.records,
                   record_count = known.record_count + EXCLUDED.record_count,
@@ -156,6 +167,7 @@ export async function writeFabricEvent(
       strippedFields,
       atMs,
       units,
+      deliveryId,
     ],
   });
 }

@@ -56,6 +56,13 @@ export interface EventStore {
   find(eventId: string): Promise<IngestEvent | undefined>;
   /** The ids of the events of a request, from a moment on; at most a few hundred. See `requestEvents`. */
   ofRequest(requestId: string, from: Date): Promise<string[]>;
+  /** The ids of the events of deliveries with this id, newest first, at most a few hundred. */
+  ofDelivery(deliveryId: string): Promise<string[]>;
+  /**
+   * The ids of the events that wrote a record, in the channels of a network, or of a limited number of networks. See
+   * `recordEvents`.
+   */
+  ofRecord(recordId: string, of: { readonly networkId?: string | undefined }): Promise<string[]>;
   /** The newest events from a moment on, newest first; those for which `isKnown` is false in full. */
   recent(from: Date, limit: number, isKnown: (event: SeenEvent) => boolean): Promise<RecentEvents>;
 }

@@ -60,6 +60,7 @@ export interface RejectedDelivery {
   readonly requestId: string;
   readonly types: readonly string[];
   readonly strippedFields: number;
+  readonly deliveryId: string;
 }
 
 interface TakeDeliveryPorts {
@@ -341,6 +342,7 @@ async function write(
       requestId,
       eventId,
       strippedFields,
+      deliveryId,
       claim,
       guard,
       records: [record],
@@ -355,7 +357,7 @@ async function write(
     if (!isConflict(error)) throw error;
     const types = [record.type];
     await request.confirmCaller();
-    await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields });
+    await ports.recordRejected({ eventId, networkId, sourceId, requestId, types, strippedFields, deliveryId });
     const reason = reasonOf(error.code)!;
     const detail = CONFLICTS[reason] ?? error.message;
     const about = { ...aboutOf(ports, request, error), reason, isAuthentic: true, deliveryId, eventId, detail };

@@ -35,6 +35,8 @@ export interface WriteOrder {
   /** The ids that other server secrets of this process would have derived. */
   readonly otherIds?: () => readonly RecordIds[];
   readonly claim: UnitClaim | undefined;
+  /** The sender's id of a delivery. */
+  readonly deliveryId?: string | undefined;
   /** What the first transaction that writes must confirm; absent where the caller was looked up for this request. */
   readonly guard?: UnitGuard | undefined;
 }
@@ -69,8 +71,8 @@ export async function writeRecords(ledger: LedgerAppender, order: WriteOrder): P
   let records = nameRecords(order, order.ids);
   const channels = channelsOf(records);
   const types = [...new Set(records.map((record) => record.type))];
-  const { eventId, keyId, requestId, strippedFields } = order;
-  const ours: UnitEvent = { eventId, strippedFields, units: channels.length, keyId, requestId, types };
+  const { eventId, keyId, requestId, strippedFields, deliveryId } = order;
+  const ours: UnitEvent = { eventId, strippedFields, units: channels.length, keyId, requestId, types, deliveryId };
   const unitsOf = (named: readonly NamedRecord[]) =>
     channels.map((channel, position) => {
       const inChannel = channels.length === 1 ? named : named.filter((record) => record.channels.includes(channel));

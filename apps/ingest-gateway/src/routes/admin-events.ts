@@ -54,6 +54,20 @@ const listFilters = {
   }),
 };
 
+/** Filters by what people know of an event; each is looked up first. */
+const searches = {
+  eventId: Type.Optional({ ...IdText, description: 'Only this event.' }),
+  recordId: Type.Optional({
+    ...lineOfText({ min: 1, max: 256 }),
+    description:
+      'Only the events that wrote the record with this id. Without `networkId`, it is looked for in at most 1,000 channels. Not for archived records.',
+  }),
+  deliveryId: Type.Optional({
+    ...lineOfText({ min: 1, max: 256 }),
+    description: 'Only the deliveries to which their sender gave this id: the newest 500.',
+  }),
+};
+
 const TailQuery = Type.Object(
   {
     ...filters,
@@ -73,7 +87,12 @@ const MOST_WAITING_BYTES = 1_048_576;
 /** A stream ends after this time, so that a client that comes back is authenticated again. */
 const TAIL_FOR_MS = 600_000;
 
-type Asked = EventFilter & { readonly requestId?: string };
+type Asked = Omit<EventFilter, 'eventIds'> & {
+  readonly requestId?: string;
+  readonly eventId?: string;
+  readonly recordId?: string;
+  readonly deliveryId?: string;
+};
 
 export interface AdminEventsPorts {
   readonly auditChange: AuditLedgerChange;
@@ -86,18 +105,29 @@ export interface AdminEventsPorts {
 
 export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] {
   const { events, cursors, now } = ports;
-  const filterOf = async ({ requestId, ...filter }: Asked): Promise<EventFilter> => {
-    if (requestId === undefined) return filter;
-    return { ...filter, eventIds: await events.ofRequest(requestId, new Date(now() - REQUESTS_WITHIN_MS)) };
+  /** The events that have all that is named, if anything is. */
+  const filterOf = async ({ requestId, eventId, recordId, deliveryId, ...filter }: Asked): Promise<EventFilter> => {
+    const since = new Date(now() - REQUESTS_WITHIN_MS);
+    const found = await Promise.all([
+      ...(requestId === undefined ? [] : [events.ofRequest(requestId, since)]),
+      ...(recordId === undefined ? [] : [events.ofRecord(recordId, filter)]),
+      ...(deliveryId === undefined ? [] : [events.ofDelivery(deliveryId)]),
+    ]);
+    const [first, ...others] = eventId === undefined ? found : [[eventId], ...found];
+    if (first === undefined) return filter;
+    return { ...filter, eventIds: first.filter((id) => others.every((ids) => ids.includes(id))) };
   };
   const list = exportedList({
     path: '/admin/v1/events',
     operationId: 'listEvents',
     summary: 'List events, newest first',
-    filters: listFilters,
+    filters: { ...listFilters, ...searches },
     sorts: { fields: ['at'], default: '-at' },
     name: 'events',
-    boundTo: ['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId', 'keyId'],
+    boundTo: [
+      ...(['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId', 'keyId'] as const),
+      ...(['eventId', 'recordId', 'deliveryId'] as const),
+    ],
     count: async ({ search: _, sorting: __, ...asked }) => events.count(await filterOf(asked)),
     async rows({ search: _, sorting, limit, after, counted, ...asked }) {
       const page = { limit, after, counted, oldestFirst: !sorting.descending };

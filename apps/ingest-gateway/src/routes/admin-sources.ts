@@ -7,7 +7,7 @@ import {
   type AdminCaller,
   type AuditLedgerChange,
 } from '@sealgate/admin-api';
-import { closedObject, enumOf, named, type Route } from '@sealgate/http';
+import { closedObject, enumOf, lineOfText, named, type Route } from '@sealgate/http';
 import { defined } from '@sealgate/json';
 import type { AuditChange } from '@sealgate/audit';
 import type { CursorCodec } from '@sealgate/paging';
@@ -188,10 +188,17 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     operationId: 'listSourceDeliveries',
     summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
     name: 'deliveries',
-    boundTo: ['sourceId'],
+    filters: {
+      deliveryId: Type.Optional({
+        ...lineOfText({ min: 1, max: 256 }),
+        description: 'Only deliveries that were written or in conflict and to which their sender gave this id.',
+      }),
+    },
+    boundTo: ['sourceId', 'deliveryId'],
     holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
-    count: ({ sourceId }) => ports.deliveries.count(sourceId),
-    rows: ({ sourceId, limit, after: before }) => ports.deliveries.list(sourceId, { limit, before }),
+    count: ({ sourceId, deliveryId }) => ports.deliveries.count(sourceId, deliveryId),
+    rows: ({ sourceId, deliveryId, limit, after: before }) =>
+      ports.deliveries.list(sourceId, { limit, before, deliveryId }),
     exported: { resource: 'source', of: 'sourceId', auditChange: ports.auditChange },
     positionOf: ({ position }: ListedDelivery) => position,
     row: DeliveryRow,

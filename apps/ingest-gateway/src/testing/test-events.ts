@@ -27,6 +27,7 @@ interface Write {
   readonly units?: number;
   readonly requestId?: string;
   readonly eventId?: string;
+  readonly deliveryId?: string;
 }
 
 export const eventIdOf = ({ event }: { event: UnitEvent }) => event.eventId;
@@ -48,9 +49,11 @@ export async function openTestEvents() {
   /** A unit of a request, one second after the previous one. */
   const unitOf = (write: Write) => {
     const { network = 'acme', channel = 'main', records, units = 1, requestId = newId('req_'), eventId } = write;
+    const { deliveryId } = write;
     clock.nowMs += eventId === undefined ? 1000 : 0;
     const types = [...new Set(records.map(({ type }) => type))];
-    const event = { eventId: eventId ?? newId('evt_'), units, strippedFields: 3, keyId: KEY, requestId, types };
+    const of = { keyId: KEY, requestId, types, deliveryId };
+    const event = { eventId: eventId ?? newId('evt_'), units, strippedFields: 3, ...of };
     return { network, channel: `${network}.${channel}`, note: writeNote(event), event, records };
   };
   return {

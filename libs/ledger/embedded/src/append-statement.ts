@@ -259,6 +259,7 @@ function eventColumns(units: readonly PreparedUnit[]): unknown[] {
     textArray(events.map(({ keyId }) => keyId)),
     textArray(events.map(({ requestId }) => requestId)),
     textArray(events.map(({ types }) => JSON.stringify(types))),
+    textArray(events.map(({ deliveryId = '' }) => deliveryId)),
   ];
 }
 

@@ -77,6 +77,8 @@ export interface UnitEvent {
   readonly keyId: string;
   readonly requestId: string;
   readonly types: readonly string[];
+  /** The id that the sender of a webhook gave the delivery. */
+  readonly deliveryId?: string | undefined;
 }
 
 /** One transaction: all of it is written, or nothing. */

@@ -12,7 +12,10 @@ import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { type IngestEvent, useLiveTail } from './live-tail.ts';
 
 const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good', rejected: 'bad', unknown: 'wait' };
-const filterNames = ['networkId', 'channel', 'type', 'status', 'kind', 'from', 'to', 'requestId', 'live'] as const;
+const filterNames = [
+  ...(['networkId', 'channel', 'type', 'status', 'kind', 'from', 'to', 'requestId'] as const),
+  ...(['recordId', 'deliveryId', 'live'] as const),
+] as const;
 type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 /** The outcome of a write, as word and shape; `unknown` is no failure. */
@@ -111,7 +114,14 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
 }
 
 function LiveList({ filters }: { filters: Filters }): ReactNode {
-  const { from: _from, to: _to, requestId: _requestId, ...tailed } = queryOf(filters);
+  const {
+    from: _from,
+    to: _to,
+    requestId: _requestId,
+    recordId: _recordId,
+    deliveryId: _deliveryId,
+    ...tailed
+  } = queryOf(filters);
   const { events, state, missed, again } = useLiveTail(tailed);
   return (
     <>
@@ -162,6 +172,8 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
         type: null,
         status: null,
         kind: null,
+        recordId: null,
+        deliveryId: null,
         from: null,
         to: null,
         live: null,
@@ -208,6 +220,8 @@ const FilterFields = ({ filters, onChange }: { filters: Filters; onChange: SetFi
     <FilterText label="Network" name="networkId" filters={filters} onChange={onChange} />
     <FilterText label="Channel (network.name)" name="channel" filters={filters} onChange={onChange} />
     <FilterText label="Type" name="type" filters={filters} onChange={onChange} />
+    <FilterText label="Record id" name="recordId" filters={filters} onChange={onChange} />
+    <FilterText label="Delivery id of the sender" name="deliveryId" filters={filters} onChange={onChange} />
     <NativeSelect
       label="State"
       data={[{ value: '', label: 'Any' }, 'committed', 'rejected', 'unknown']}
@@ -237,7 +251,7 @@ const FilterFields = ({ filters, onChange }: { filters: Filters; onChange: SetFi
 
 interface FilterTextProps {
   readonly label: string;
-  readonly name: 'networkId' | 'channel' | 'type';
+  readonly name: 'networkId' | 'channel' | 'type' | 'recordId' | 'deliveryId';
   readonly filters: Filters;
   readonly onChange: SetFilters;
 }
