@@ -12,7 +12,7 @@ import { fillOrganisation, withoutIndexes } from './testing/million-rows.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
 /** More rows change nothing but the time that it takes to make them: what is asserted does not depend on them. */
-const ROWS = Number(process.env['RISK_ROWS'] ?? 150_000);
+const ROWS = Number(process.env['SEALGATE_ROWS'] ?? 150_000);
 /** What a list may read: a walk that is given up, and what is found then. */
 const MAX_ROWS_READ = 125_000;
 /** What an aggregate may read. */

@@ -173,7 +173,14 @@ export async function filledRisk(
   });
   const { url } = postgres;
   await copyRows(url, { table: 'risk.orgs', count: SMALL, set: { org_id: `'org_small_' || (g - 1)` } });
+  await copyRows(url, { table: 'risk.orgs', count: Math.floor(count / 10), set: { org_id: `t.org_id || g` } });
   const orgs = owner('t.org_id', 'org_small_');
+  await copyRows(url, {
+    table: 'risk.people',
+    count: Math.floor(count / 10),
+    set: { person_id: `t.person_id || lpad(g::text, 8, '0')`, org_id: orgs },
+    from: `person_id = '${partner.id}'`,
+  });
   const department = `CASE WHEN g % 1000 = 0 THEN 'legal' ELSE ${oneOf(['sales', 'billing', 'support'])} END`;
   for (const [kind, prefix, { id }] of [
     ['risk', 'rsk_', risk],
