@@ -3,7 +3,7 @@ import { COUNT_LIMIT, isFound, sortingOf, sortText } from '@sealgate/paging';
 import fc from 'fast-check';
 import { canonical } from '@sealgate/json';
 import { dashboardSummaries } from './data/dashboard-reads.ts';
-import { countedPage, pageOfMany, uncountedPage } from './data/find-rows.ts';
+import { allPlaces, countedPage, pageOfMany, uncountedPage } from './data/find-rows.ts';
 import { insertRow } from './data/insert-row.ts';
 import { columnsOf } from './data/resource-writes.ts';
 import type { RowScope } from './domain/caller.ts';
@@ -143,13 +143,53 @@ it('a list is what filtering and sorting its rows in memory gives, however its r
           });
           const many = await walk((after) => pageOfMany(service.sql, wanted, { ...page, after }, list.walked));
           const uncounted = await walk((after) => uncountedPage(service.sql, wanted, { ...page, after }, list.walked));
-          expect({ few, many, uncounted }).toEqual({ few: expected, many: expected, uncounted: expected });
+          const all = await idsOf(allPlaces(service.sql, wanted, sorting));
+          expect({ few, many, uncounted, all }).toEqual({
+            ...{ few: expected, many: expected },
+            ...{ uncounted: expected, all: expected },
+          });
         }
       },
     ),
     { numRuns: 60 },
   );
 }, 120_000);
+
+async function idsOf(pages: AsyncIterable<readonly Place[]>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const places of pages) ids.push(...places.map(({ id }) => id));
+  return ids;
+}
+
+it('an export of few rows finds and counts them once; one of all rows counts none', async () => {
+  const orgId = 'org_exported';
+  await service.sql.query(insertRow('orgs', { org_id: orgId, name: 'x', created_at: at(0), revised_at: at(0) }));
+  const [made] = fc.sample(row, 1);
+  await insert(orgId, { ...docOf(made!, 0), ownerId: 'me', department: 'ops', sensitive: false });
+  await service.sql.query({
+    text: `INSERT INTO risk.resources SELECT (jsonb_populate_record(r, jsonb_build_object('id', r.id || g))).*
+             FROM risk.resources r, generate_series(1, 1199) g WHERE r.org_id = $1`,
+    values: [orgId],
+  });
+  const asked: string[] = [];
+  const sql = {
+    query: <Answer extends object>(statement: { readonly text: string; readonly values?: readonly unknown[] }) => {
+      asked.push(statement.text);
+      return service.sql.query<Answer>(statement);
+    },
+  };
+  const all = { orgId, ownerId: 'me', departments: [], unrestricted: true, canReadSensitive: true };
+  for (const [seen, statements, counts] of [
+    [{ ...all, canReadSensitive: false }, 1, 1],
+    [all, 3, 0],
+  ] as const) {
+    asked.length = 0;
+    const wanted = { kind: 'evidence', scope: seen, filters: {}, q: undefined, nowMs: NOW_MS } as const;
+    const ids = await idsOf(allPlaces(sql, wanted, sortingOf('-createdAt')));
+    expect([ids.length, new Set(ids).size]).toEqual([1200, 1200]);
+    expect([asked.length, asked.filter((text) => text.includes('count(')).length]).toEqual([statements, counts]);
+  }
+});
 
 it('aggregates count what a list of the caller would show, after rows were added, changed and removed', async () => {
   let rounds = 0;

@@ -1,4 +1,3 @@
-import { allPages, COUNT_LIMIT } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import {
@@ -12,8 +11,9 @@ import { KIND_OF } from '../domain/kinds.ts';
 import type { ListedRows, Place, ResourceReads, Row, RowPage, RowsAsked } from '../domain/resource-ports.ts';
 import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
-import { countedPage, pageOfMany, type Wanted } from './find-rows.ts';
+import { allPlaces, countedPage } from './find-rows.ts';
 import { countCondition, prepared, rowCondition } from './row-condition.ts';
+import type { Wanted } from './wanted-rows.ts';
 
 interface StoredRow {
   n: number;
@@ -36,17 +36,8 @@ async function listRows(sql: Sql, wanted: Wanted, page: RowPage): Promise<Listed
   return { found: rows.map((place) => ({ place, row: docs.get(place.id) })), counted };
 }
 
-/** An export counts its rows once, to know how its pages are found. */
 async function* allRows(sql: Sql, wanted: Wanted, { sorting }: RowsAsked): AsyncGenerator<Row[]> {
-  let counted: number | undefined;
-  const read = async ({ limit, after }: { readonly limit: number; readonly after: Place | undefined }) => {
-    const page = { sorting, limit, after };
-    if (counted === COUNT_LIMIT) return pageOfMany(sql, wanted, page);
-    const found = await countedPage(sql, wanted, page);
-    counted ??= found.counted;
-    return found.rows;
-  };
-  for await (const places of allPages(read, (place) => place)) {
+  for await (const places of allPlaces(sql, wanted, sorting)) {
     const docs = await rowsAt(sql, wanted, places);
     yield places.flatMap(({ id }) => docs.get(id) ?? []);
   }

@@ -15,7 +15,7 @@ import { findRow, rowsOf, visibleIds } from './dashboard-reads.ts';
 import { insertRow, type Columns } from './insert-row.ts';
 import { nextRevision, recordChanges, type RevisionChange } from './revisions.ts';
 import { attributeColumns, attributesOf } from './row-condition.ts';
-import { termsOf } from './find-rows.ts';
+import { termsOf } from './rows-by-term.ts';
 
 interface ResourceWritesOptions {
   readonly sql: Database;
