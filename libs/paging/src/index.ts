@@ -11,6 +11,7 @@ export {
   type TableList,
 } from './list-table.ts';
 export { parseLimit } from './parse-limit.ts';
+export type { ListShards } from './sharded-page.ts';
 export { foldText, isFound, searchOf, searchText, type Search } from './search.ts';
 export { sortingOf, sortText, sortValues, type Sorting } from './sorting.ts';
 export { COUNT_LIMIT, totalOf, type Total } from './totals.ts';

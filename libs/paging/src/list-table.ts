@@ -1,4 +1,5 @@
 import { COUNT_LIMIT } from './totals.ts';
+import { shardedPage, type ListShards } from './sharded-page.ts';
 import type { Search } from './search.ts';
 import type { Sorting } from './sorting.ts';
 
@@ -36,6 +37,8 @@ export interface ListWhere {
   readonly indexed?: readonly ListCondition[];
   /** Elements that the index of sequences has besides them: who owns the rows. */
   readonly scope?: readonly string[];
+  /** By field of an order: how the first rows are found where no index has the rows of the conditions in that order. */
+  readonly shards?: Readonly<Record<string, ListShards>>;
 }
 
 /** The place of a row in its list: the value that orders it, as text, and its id. */
@@ -175,6 +178,15 @@ function pageOf<Field extends string>(
     };
   }
   const rest = restOf(by, table.id);
+  const shards = wanted.search === undefined ? wanted.shards?.[sorting.field] : undefined;
+  if (shards !== undefined) {
+    const text = shardedPage({
+      ...{ ...table, columns, by, limit: place(limit), where: joined(where, rest) },
+      shards: shards.select(place),
+      ...{ isOfShard: shards.isOfShard, ordered },
+    });
+    return { text, values };
+  }
   return {
     text: `SELECT ${columns} FROM ${table.from}${joined(where, rest)} ${ordered(by, table.id)} LIMIT ${place(limit)}`,
     values,

@@ -101,6 +101,10 @@ CREATE INDEX cases_by_status ON cases (environment, status, created_at, case_id)
 CREATE INDEX cases_by_subject ON cases (environment, subject_ref, created_at, case_id);
 CREATE INDEX cases_by_change ON cases (environment, updated_at, case_id);
 CREATE INDEX cases_by_status_and_change ON cases (environment, status, updated_at, case_id);
+-- For the cases of a period by their last change: those of each state and day of creation are in that order. With the time
+-- of creation, so that the rows beside the period on its first and last day are told from the index.
+CREATE INDEX cases_by_day_and_change ON cases (
+  environment, status, ((created_at AT TIME ZONE 'UTC')::date), updated_at, case_id) INCLUDE (created_at);
 CREATE INDEX cases_by_decision ON cases (environment, decided_at, case_id) WHERE decided_at IS NOT NULL;
 
 -- How many cases are in each state, kept in the transaction of the case. A transaction adds to a shard that no other one
@@ -312,12 +316,14 @@ CREATE INDEX gate_decisions_by_environment ON gate_decisions (environment, evalu
 -- For their removal. Not by the column itself: a list of one environment must not be read in the order of all.
 CREATE INDEX gate_decisions_by_age ON gate_decisions ((evaluated_at AT TIME ZONE 'UTC'));
 -- What the list filters by, as hashes: one index for all filters and every combination of them. An index of its own for
--- each would double the cost of a decision; this one adds less than a tenth.
+-- each would double the cost of a decision; this one adds less than a tenth. The environment is in each hash, so that no
+-- statement reads the entries of all its decisions to find those of one venue.
 CREATE FUNCTION decision_marks(
   environment text, subject_ref text, venue_id text, decision text, reason_code text, key_id text)
 RETURNS integer[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY[hashtext('environment ' || environment), hashtext('subject ' || subject_ref), hashtext('venue ' || venue_id),
-  hashtext('decision ' || decision), hashtext('reason ' || reason_code), hashtext('key ' || key_id)];
+RETURN ARRAY[hashtext(environment || ' subject ' || subject_ref), hashtext(environment || ' venue ' || venue_id),
+  hashtext(environment || ' decision ' || decision), hashtext(environment || ' reason ' || reason_code),
+  hashtext(environment || ' key ' || key_id)];
 CREATE INDEX gate_decisions_by_mark ON gate_decisions USING gin (
   decision_marks(environment, subject_ref, venue_id, decision, reason_code, key_id)) WITH (gin_pending_list_limit = 4096);
 

@@ -1,8 +1,8 @@
-import { COUNT_LIMIT, tableList, type ListCondition } from '@sealgate/paging';
+import { COUNT_LIMIT, tableList, type ListCondition, type ListShards } from '@sealgate/paging';
 import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
 import type { CaseRecord, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
-import type { CaseStatus } from '../domain/case-states.ts';
+import { CASE_STATUSES, type CaseStatus } from '../domain/case-states.ts';
 import { factsOf } from '../domain/case-facts.ts';
 import type { DecidedCase } from '../domain/manage-policies.ts';
 import {
@@ -106,13 +106,38 @@ export const caseList = (sql: Sql) =>
         ['l.created_at < $', created_to],
       ] as const;
       const conditions: ListCondition[] = [['l.environment = $', environment]];
+      const isPeriod = subject_ref === undefined && (created_from !== undefined || created_to !== undefined);
       return {
         conditions: [...conditions, ...given.filter(([, value]) => value !== undefined)],
         scope: [environment, 'case'],
+        ...(isPeriod && { shards: { updated_at: daysOf(environment, status, [created_from, created_to]) } }),
       };
     },
     read: (row: Row) => caseOf(row),
   });
+
+/** The days of a period in which cases were created, each once for every state: an index has their cases by last change. */
+function daysOf(
+  environment: string,
+  status: CaseStatus | undefined,
+  period: readonly [from: Date | undefined, to: Date | undefined],
+): ListShards {
+  return {
+    select(place) {
+      const ofEnvironment = `FROM gate.cases c WHERE c.environment = ${place(environment)}`;
+      const end = (order: string) => `(SELECT c.created_at ${ofEnvironment} ORDER BY c.created_at ${order} LIMIT 1)`;
+      const day = (time: string) => `(${time} AT TIME ZONE 'UTC')::date`;
+      const time = (value: Date | undefined) => `${place(value ?? null)}::timestamptz`;
+      const first = day(`greatest(${time(period[0])}, ${end('ASC')})`);
+      const last = day(`least(${time(period[1])} - interval '1 millisecond', ${end('DESC')})`);
+      const statuses = place(status === undefined ? CASE_STATUSES : [status]);
+      return `SELECT e.status, d.first + n.number AS day FROM (SELECT ${first} AS first, ${last} AS last) d
+               CROSS JOIN LATERAL generate_series(0, d.last - d.first) n (number)
+               CROSS JOIN unnest(${statuses}::text[]) e (status)`;
+    },
+    isOfShard: `l.status = s.status AND (l.created_at AT TIME ZONE 'UTC')::date = s.day`,
+  };
+}
 
 export interface StatusCount {
   readonly status: CaseStatus;

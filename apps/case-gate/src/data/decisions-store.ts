@@ -88,7 +88,7 @@ const decisionList = (sql: Sql) =>
     whereOf({ environment, from, to, ...filter }: DecisionFilter) {
       const names = Object.keys(MARKS) as (keyof typeof MARKS)[];
       const equal = names.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]] as const]));
-      const marks = [`environment ${environment}`, ...equal.map(([name, value]) => `${MARKS[name]} ${value}`)];
+      const marks = equal.map(([name, value]) => `${environment} ${MARKS[name]} ${value}`);
       const times: ListCondition[] = [
         ['l.evaluated_at >= $', from],
         ['l.evaluated_at < $', to],
