@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sortingOf } from '@sealgate/paging';
 import type { Sql, Statement } from '@sealgate/storage';
@@ -18,6 +20,8 @@ const ROWS = Number(process.env['SEALGATE_ROWS'] ?? 150_000);
 const MAX_ROWS_READ = 125_000;
 /** What an aggregate may read. */
 const MAX_COUNTS_READ = 20_000;
+/** An export that kept 150 bytes of each row would exceed it. */
+const MAX_GROWTH_BYTES = 20 * 2 ** 20;
 const NOW_MS = Date.UTC(2026, 5, 1);
 
 let service: TestInstallation;
@@ -117,6 +121,8 @@ const LISTS: readonly (Partial<Wanted> & { readonly sort?: string })[] = [
   { filters: { status: 'identified' } },
   { filters: { status: 'archived' } },
   { filters: { level: 'critical' }, sort: 'currentScore' },
+  { filters: { status: 'closed' }, sort: '-currentScore' },
+  { q: 'supplier', sort: 'title' },
   { filters: { level: 'low', category: 'category 3' }, q: 'fraud' },
   { filters: { updatedSince: '2026-01-01T01:00:00Z' } },
   { filters: { updatedSince: '2030-01-01T00:00:00Z' }, q: 'outage' },
@@ -185,4 +191,36 @@ describe('in an organisation of very many rows', () => {
         expect([filters, read.scans, read.rows <= MAX_ROWS_READ]).toEqual([filters, [], true]);
       }
   });
+
+  it('an export takes no more memory the more rows it has sent', async () => {
+    // The first one brings the heap to its size.
+    await residentBytesWhile('/api/risks/export?format=csv');
+    const { rows, early, late } = await residentBytesWhile('/api/risks/export?format=csv');
+    expect(rows).toBe(ROWS);
+    process.stdout.write(`export of ${rows} rows: ${late - early} bytes more in its second half\n`);
+    expect(late - early).toBeLessThanOrEqual(MAX_GROWTH_BYTES);
+  }, 300_000);
 });
+
+const COLLECTED_EVERY_ROWS = 5_000;
+
+/** Reads an export as fast as it comes, and tells the most memory that the process took in each half of it. */
+async function residentBytesWhile(path: string): Promise<{ rows: number; early: number; late: number }> {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const answer = await fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${owner.key}` } });
+  expect(answer.status).toBe(200);
+  let lines = 0;
+  let collectedAt = 0;
+  const most = { early: 0, late: 0 };
+  for await (const chunk of answer.body!) {
+    lines += Buffer.from(chunk).toString('latin1').split('\n').length - 1;
+    if (lines < collectedAt + COLLECTED_EVERY_ROWS) continue;
+    // What the collector has not come to yet is no growth.
+    collectGarbage();
+    collectedAt = lines;
+    const half = lines < ROWS / 2 ? 'early' : 'late';
+    most[half] = Math.max(most[half], process.memoryUsage.rss());
+  }
+  return { rows: lines - 1, ...most };
+}

@@ -1,10 +1,11 @@
 import { allPages, COUNT_LIMIT } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { Place } from '../domain/resource-ports.ts';
+import { pageOfChanged } from './changed-rows.ts';
 import { rowCondition } from './row-condition.ts';
 import { orderText, stretchesAfter } from './row-order.ts';
 import { foundText } from './rows-by-term.ts';
-import { judgedRanges, rangesOf, WALKED_ROWS, wideText, withinRange } from './rows-of-a-range.ts';
+import { judgedRanges, rangesOf, wideText, withinRange } from './rows-of-a-range.ts';
 import { walk } from './walk-rows.ts';
 import { placesOf, wantsAll, type PageWanted, type StoredRow, type Wanted } from './wanted-rows.ts';
 
@@ -26,6 +27,8 @@ export async function countedPage(
   return { rows: await pageOfMany(sql, wanted, page), counted: few.counted };
 }
 
+/** How many rows a walk reads before it is given up: what fits is then in few places of the order. */
+const WALKED_ROWS = 20_000;
 /** How many rows a walk tries before anything is counted. */
 const TRIED_ROWS = 2_000;
 
@@ -51,6 +54,8 @@ export async function pageOfMany(
 ): Promise<Place[]> {
   const { rows, isGivenUp } = await walk(sql, wanted, page, walkedRows);
   if (!isGivenUp) return rows;
+  const changed = await pageOfChanged(sql, wanted, page, { cut, walkedRows });
+  if (changed !== undefined) return changed;
   const values: unknown[] = [];
   const { field } = page.sorting;
   const [range] = rangesOf(wanted);

@@ -1,4 +1,5 @@
 import { instantOf } from '@sealgate/json';
+import type { KindName, SortField } from '../domain/resource.ts';
 
 /** The facet name of a filter, if it differs from the filter's name. */
 const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
@@ -44,3 +45,27 @@ export const VALIDITY = {
 };
 
 const isPeriod = (state: string): state is keyof typeof VALIDITY => Object.hasOwn(VALIDITY, state);
+
+const SCORES: Readonly<Record<string, readonly [number, number]>> = {
+  low: [1, 4],
+  medium: [5, 9],
+  high: [10, 16],
+  critical: [17, 25],
+};
+
+/** Conditions of filters that decide the value of the field, or have it in an index of their own. */
+export function settled(
+  { kind, filters }: { readonly kind: KindName; readonly filters: Readonly<Record<string, string>> },
+  field: SortField,
+  values: unknown[],
+): string[] {
+  const { state, status, level } = filters;
+  if (field === 'validUntil' && kind === 'evidence' && state !== undefined)
+    return [`r.facets[1] = $${values.push(wantedFacets({ state })[0])}::text`];
+  if (field !== 'currentScore') return [];
+  const [from, to] = SCORES[level ?? ''] ?? [];
+  return [
+    ...(status === undefined ? [] : [`r.facets[1] = $${values.push(wantedFacets({ status })[0])}::text`]),
+    ...(from === undefined ? [] : [`r.value BETWEEN ${from} AND ${to}`]),
+  ];
+}

@@ -7,8 +7,8 @@ import { VALIDITY } from './row-filters.ts';
 import { SORT_COLUMNS } from './row-order.ts';
 import { columnsFor, wantedCondition, type Wanted } from './wanted-rows.ts';
 
-/** How many rows a walk reads before it is given up: what fits is then in few places of the order. */
-export const WALKED_ROWS = 50_000;
+/** A range of so many rows is not read to be counted. */
+const RANGE_ROWS = 50_000;
 
 /** A range of times that few rows may be in. */
 interface Range {
@@ -38,7 +38,7 @@ export async function judgedRanges(
     const values: unknown[] = [];
     const text = `SELECT count(*)::integer AS counted FROM (${rangeText(wanted, range, { columns: ['id'], values })}) r`;
     const [row] = await sql.query<{ counted: number }>({ text, values });
-    if (row!.counted < WALKED_ROWS) return { narrow: range };
+    if (row!.counted < RANGE_ROWS) return { narrow: range };
     const [wide] = await sql.query<{ counted: number }>(countWithin(wanted, range));
     if (wide!.counted === COUNT_LIMIT) return { areMany: true };
   }
@@ -59,7 +59,7 @@ function rangeText(
 ): string {
   const ofOrg = rowCondition('r', scope, values, false);
   return `SELECT ${columns.map((name) => `r.${name}`).join(', ')} FROM risk.resources r
-    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${WALKED_ROWS}`;
+    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${RANGE_ROWS}`;
 }
 
 /** The wanted rows among the first of a range, as `foundText` has them. */

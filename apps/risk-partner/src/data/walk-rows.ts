@@ -1,9 +1,7 @@
-import type { Sorting } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import type { Place } from '../domain/resource-ports.ts';
-import type { SortField } from '../domain/resource.ts';
 import { rowCondition } from './row-condition.ts';
-import { wantedFacets } from './row-filters.ts';
+import { settled } from './row-filters.ts';
 import { SORT_COLUMNS, stretchesAfter, type Stretch } from './row-order.ts';
 import {
   columnsFor,
@@ -77,24 +75,8 @@ function stretchText(
     `r.kind = '${wanted.kind}'`,
     ofOrg,
     stretch.condition('r', values),
-    ...settled(wanted, sorting, values),
+    ...settled(wanted, sorting.field, values),
   ];
   return `SELECT ${columns.map((name) => `r.${name}`).join(', ')}
     FROM (SELECT ${from}, w.${column} AS value FROM risk.resources w) r WHERE ${conditions.join(' AND ')}`;
-}
-
-const SCORES: Readonly<Record<string, readonly [number, number]>> = {
-  low: [1, 4],
-  medium: [5, 9],
-  high: [10, 16],
-  critical: [17, 25],
-};
-
-/** Conditions of filters that decide the value of the field, or have it in an index of their own. */
-function settled({ kind, filters }: Wanted, { field }: Sorting<SortField>, values: unknown[]): string[] {
-  const { state, level } = filters;
-  if (field === 'validUntil' && kind === 'evidence' && state !== undefined)
-    return [`r.facets[1] = $${values.push(wantedFacets({ state })[0])}::text`];
-  const [from, to] = (field === 'currentScore' && SCORES[level ?? '']) || [];
-  return from === undefined ? [] : [`r.value BETWEEN ${from} AND ${to}`];
 }
