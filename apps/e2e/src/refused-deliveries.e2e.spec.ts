@@ -138,6 +138,58 @@ describe('a refused delivery', () => {
     expect(await refusedBy(github, 2)).toMatchObject([{ outcome: 'UNAUTHENTICATED' }, { outcome: expect.any(String) }]);
   });
 
+  it('that was kept is shown to operators without sensitive members and credentials, and each look is audited', async () => {
+    const github = await githubSource(setup, { keepRefusedHours: 1, allowedTypes: [] });
+    const headers = { 'X-Other-Token': 'geheim' };
+    await github.send({ body: JSON.stringify({ a: [{ PassWord: 'geheim' }], b: 1 }), deliveryId: 'kept', headers });
+    const [kept] = await refusedBy(github, 1);
+    const path = `${github.source.adminPath}/refused/${kept!.refusedId}`;
+    expect(await setup.admin.ask('GET', path)).toEqual(kept);
+    const shown = await setup.admin.ask('GET', `${path}/kept`);
+    expect(shown).toMatchObject({ body: '{"a":[{}],"b":1}', strippedFields: 1, whyHidden: null });
+    expect(shown['headers']).toContainEqual({ name: 'x-github-delivery', value: 'kept' });
+    expect(shown['headers']).toContainEqual({ name: 'x-other-token', value: null });
+    expect(JSON.stringify(shown)).not.toContain('geheim');
+    const audit = await setup.admin.ask('GET', `/audit?resource=source&resourceId=${github.source.sourceId}`);
+    expect(audit['items']).toContainEqual(
+      expect.objectContaining({ action: 'source.look', detail: { refusedId: kept!.refusedId } }),
+    );
+    await setup.admin.ask('PATCH', github.source.adminPath, { keepRefusedHours: 0 });
+    expectProblem(await setup.admin.send('GET', `${path}/kept`), 'INVALID_STATE_TRANSITION');
+    expectProblem(await setup.admin.send('GET', `${path}x`), 'NOT_FOUND');
+  });
+
+  it('is listed among those of all sources, grouped with them, and counted in the hour', async () => {
+    const github = await githubSource(setup, { allowedTypes: ['push'] });
+    const { sourceId, adminPath } = github.source;
+    await github.send({ event: 'fork', deliveryId: 'of-all' });
+    await github.send({ event: 'fork', deliveryId: 'of-all' });
+    await github.send({ event: 'push' });
+    const rows = await refusedBy(github, 2);
+    const everywhere = await setup.admin.ask('GET', `/refused?sourceId=${sourceId}&deliveryId=of-all`);
+    const [networkId] = github.channel.split('.');
+    expect(everywhere['items']).toMatchObject(rows.map((row) => ({ ...row, networkId, sourceId })));
+    expect(everywhere['total']).toBe(2);
+    const groupsOf = async () => (await setup.admin.ask('GET', `/refused/groups?sourceId=${sourceId}`))['items'];
+    await until(async () => ((await groupsOf()) as object[]).length > 0, { timeoutMs: 10_000 });
+    expect(await groupsOf()).toMatchObject([
+      { code: 'ASSET_TYPE_NOT_ALLOWED', reason: 'type-not-allowed', deliveries: 2, exampleId: rows[0]!.refusedId },
+    ]);
+    const hours = async () =>
+      (await setup.admin.ask('GET', `${adminPath}/activity`))['items'] as { accepted: number; refused: number }[];
+    const sum = (all: { accepted: number; refused: number }[], kind: 'accepted' | 'refused') =>
+      all.reduce((total, hour) => total + hour[kind], 0);
+    await until(async () => sum(await hours(), 'refused') === 2, { timeoutMs: 10_000 });
+    const all = await hours();
+    expect([all.length, sum(all, 'accepted')]).toEqual([24, 1]);
+    const days = (await setup.admin.ask('GET', `${adminPath}/activity?per=day`))['items'] as { refused: number }[];
+    expect([days.length, days.at(-1)!.refused + days.at(-2)!.refused]).toEqual([14, 2]);
+    const unknown = { ...github.source, adminPath: adminPath.replace(sourceId, `src_${'A'.repeat(22)}`) };
+    expectProblem(await setup.admin.send('GET', `${unknown.adminPath}/activity`), 'NOT_FOUND');
+    const refusedOnly = await setup.admin.ask('GET', `${adminPath}/deliveries?outcome=refused`);
+    expect(refusedOnly).toMatchObject({ items: [{ outcome: 'refused', deliveries: 2 }], total: 1 });
+  });
+
   it('that its sender repeated is not written again under an id that is configured later', async () => {
     const github = await githubSource(setup, { keepRefusedHours: 1, allowedTypes: [] });
     const body = JSON.stringify({ a: 1, other: 'id' });

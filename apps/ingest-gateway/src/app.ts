@@ -11,6 +11,7 @@ import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import type { EventTail } from './domain/event-tail.ts';
 import type { IngestGuard } from './ingest-guard.ts';
+import { adminDeliveryRoutes, type AdminDeliveriesPorts } from './routes/admin-deliveries.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
@@ -48,6 +49,7 @@ export function administration(
     AdminEventsPorts &
     AdminSourcesPorts &
     AdminRefusedPorts &
+    AdminDeliveriesPorts &
     AdminStatePorts &
     Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
       /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
@@ -61,6 +63,7 @@ export function administration(
     ...adminEventRoutes(ports),
     ...adminSourceRoutes(ports),
     ...adminRefusedRoutes(ports),
+    ...adminDeliveryRoutes(ports),
     ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
     ...adminStateRoutes(ports),
   ];

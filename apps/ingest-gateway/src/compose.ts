@@ -14,6 +14,7 @@ import { answerWrite, freshUuids } from './domain/answer-write.ts';
 import type { IngestCaller } from './domain/caller.ts';
 import { EventTail } from './domain/event-tail.ts';
 import { MOST_BYTES } from './domain/body-budget.ts';
+import { showKept } from './domain/show-kept.ts';
 import { processAgain, testDelivery } from './domain/test-delivery.ts';
 import { formOf } from './routes/hooks.ts';
 import { ingestGuard, type IngestGuard } from './ingest-guard.ts';
@@ -120,7 +121,14 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     countSources: (networkId, transaction) => countLiveSources(transaction, networkId),
     keys,
     events,
-    tail: new EventTail({ events, now, mostListeners: MOST_TAILS, mostOfOne: MOST_TAILS_OF_ONE, begin }),
+    tail: new EventTail({
+      events,
+      refused: sources.refusedEverywhere,
+      now,
+      mostListeners: MOST_TAILS,
+      mostOfOne: MOST_TAILS_OF_ONE,
+      begin,
+    }),
     startTimer,
     sources: sources.store,
     channelsOf: async (networkId) => (await networks.find(networkId))?.channels,
@@ -130,6 +138,9 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     deliveries: sources.deliveries,
     mostBytes: sources.mostBytes,
     refused: sources.refused,
+    refusedEverywhere: sources.refusedEverywhere,
+    activity: sources.activity,
+    showKept: showKept({ read: parts.read, formOf }),
     testDelivery: (about) => testDelivery(testing, about),
     holdBody: sources.budget.open,
     processAgain: (about) => processAgain(testing, { ...about, formOf }),

@@ -100,6 +100,10 @@ describe('events at a million rows', () => {
       const deliveries = deliveriesStore(noting, events);
       await deliveries.count(SOURCE);
       await deliveries.list(SOURCE, { limit: 51 });
+      for (const outcome of ['written', 'conflict', 'refused'] as const) {
+        await deliveries.count(SOURCE, { outcome, from: new Date('2030-01-02') });
+        await deliveries.list(SOURCE, { outcome, from: new Date('2030-01-02'), limit: 51 });
+      }
     });
   });
 });

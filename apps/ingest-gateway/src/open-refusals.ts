@@ -2,6 +2,7 @@ import type { Surface } from '@sealgate/audit';
 import type { BodyRequest, BodyShare } from '@sealgate/http';
 import type { Basics as HostBasics, Own } from '@sealgate/service-host';
 import { CONFLICT, type deliveryCounts } from './data/deliveries-store.ts';
+import { refusedEverywhere } from './data/refused-everywhere.ts';
 import { refusalWriter, refusedStore } from './data/refused-store.ts';
 import {
   BODY_BOUNDS,
@@ -66,6 +67,7 @@ export function openRefusals(
   });
   return {
     refused,
+    refusedEverywhere: refusedEverywhere({ look, now }),
     budget,
     mostBytes,
     readMaxBytes: (source: LiveSource) => readMaxBytes(source, mostBytes),

@@ -5,6 +5,7 @@ import { InFlight } from '@sealgate/idempotency';
 import { StaleGuardError, type LedgerAppender } from '@sealgate/ledger-port';
 import type { Own } from '@sealgate/service-host';
 import { deliveriesStore, deliveryCounts } from './data/deliveries-store.ts';
+import { activityCounts, readActivity } from './data/source-activity.ts';
 import { liveSources } from './data/live-callers.ts';
 import { acceptingSources, resealSecrets, sourcesStore } from './data/sources-store.ts';
 import { writeRejectedDelivery } from './data/write-events.ts';
@@ -21,6 +22,8 @@ import { type Basics, openRefusals } from './open-refusals.ts';
 /** How long a concurrent repeat of a delivery waits for the first one: a sender would take a 409 for a failure. */
 const IN_FLIGHT_WAIT_MS = 5000;
 const SEAL_AGAIN_EVERY_MS = 60_000;
+/** How the outcomes that are counted by the minute are counted by the hour. */
+const KINDS = { replayed: 'replayed', refused: 'refused', conflict: 'conflicts' } as const;
 
 /** Opens what deliveries to sources need: look-up, verification, counts, and the store of sources. */
 export function openSources(
@@ -34,7 +37,7 @@ export function openSources(
       readonly own: Own;
     },
 ) {
-  const { config, sql, look, background, now, log, counters, newId, own } = options;
+  const { config, sql, look, background, now, log, counters, newId } = options;
   const { serverSecrets } = config;
   const box: SecretBox = serverSecrets.sealing('source secrets');
   const live = liveSources({
@@ -45,15 +48,16 @@ export function openSources(
     publicUrl: config.publicUrl,
     onSealed: (sourceId, reason) => log.error('source_secret_sealed', { sourceId, reason }),
   });
-  const counts = deliveryCounts(background, (error) => log.warn('delivery_counts_failed', { reason: String(error) }));
-  own('delivery counts', () => counts.close());
+  const { counts, activity } = openCounts(options);
   const failing = watchFailing(options);
   const onEnd = ({ source, requestId, end, code }: DeliveryReport): void => {
     counters.delivered(source.scheme, end);
+    const { sourceId } = source;
+    if (end === 'written' || end === 'answered') activity.add({ sourceId, kind: 'accepted', atMs: now() });
     const outcome = end === 'replayed' ? 'replayed' : code === undefined ? undefined : 'refused';
     // Refusals with a reason are counted where they are noted.
     if (outcome === undefined || (end !== 'flooded' && isNoted(code))) return;
-    counts.add({ sourceId: source.sourceId, outcome, code, requestId, atMs: now() });
+    counts.add({ sourceId, outcome, code, requestId, atMs: now() });
   };
   const refusals = openRefusals({ ...options, counts });
   const take = takeDelivery({
@@ -92,9 +96,31 @@ export function openSources(
     },
     ...refusals,
     deliveries: deliveriesStore(look, options.events),
+    activity: (sourceId: string, from: Date) => readActivity(look, sourceId, from),
     store: sourcesStore(sql, look),
     seal: (value: string, sourceId: string) => box.seal(value, sourceId),
   };
+}
+
+/** What became of deliveries, counted by the minute for lists and by the hour for charts. */
+function openCounts({
+  background,
+  log,
+  own,
+}: Pick<Basics, 'log'> & Pick<Surface, 'background'> & { readonly own: Own }) {
+  const onFailure = (error: unknown) => log.warn('delivery_counts_failed', { reason: String(error) });
+  const minutes = deliveryCounts(background, onFailure);
+  own('delivery counts', () => minutes.close());
+  const activity = activityCounts(background, onFailure);
+  own('activity of sources', () => activity.close());
+  const counts: Pick<typeof minutes, 'add'> = {
+    add(count) {
+      minutes.add(count);
+      const { sourceId, outcome, atMs } = count;
+      activity.add({ sourceId, kind: KINDS[outcome], atMs });
+    },
+  };
+  return { counts, activity };
 }
 
 /** Knows the sources of which each recent signature failed, tells of them in the log, and counts them in a metric. */

@@ -3,6 +3,7 @@ import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { MOST_BYTES } from './domain/body-budget.ts';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';
+import { adminDeliveryRoutes } from './routes/admin-deliveries.ts';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
@@ -39,6 +40,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminEventRoutes(noPorts()),
       ...adminSourceRoutes(noPorts()),
       ...adminRefusedRoutes(noPorts()),
+      ...adminDeliveryRoutes(noPorts()),
       ...adminLedgerRoutes(noPorts()),
       ...adminStateRoutes(noPorts()),
     ]),

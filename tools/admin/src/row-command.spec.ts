@@ -42,7 +42,7 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('the same', 'decideCaseByOperator', 'sealCaseByOperator', 'getCasePack', 'explainCase'),
   ...because('sent by --csv of the list', 'exportDecisions', 'exportEvents', 'exportKeys', 'exportNetworks'),
   ...because('the same', 'exportPolicies', 'exportRefusedDeliveries', 'exportSourceDeliveries', 'exportSources'),
-  ...because('the same', 'exportSubjects', 'exportVenues'),
+  ...because('the same', 'exportAllRefusedDeliveries', 'exportSubjects', 'exportVenues'),
   ...because('cases are exported in the console', 'exportCases'),
   ...because('drafts are tried in the console', 'tryPolicy'),
   ...because(

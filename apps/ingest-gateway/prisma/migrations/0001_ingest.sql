@@ -202,6 +202,20 @@ CREATE TABLE delivery_counts (
 );
 CREATE INDEX delivery_counts_by_position ON delivery_counts (position);
 
+-- What became of the deliveries of a source, by hour: a chart reads a row an hour, whatever was delivered. It is counted
+-- off the request path; a process that dies loses its last second.
+CREATE TABLE source_activity (
+  source_id text           NOT NULL COLLATE "C",
+  hour      timestamptz(3) NOT NULL,
+  accepted  bigint         NOT NULL,
+  replayed  bigint         NOT NULL,
+  conflicts bigint         NOT NULL,
+  refused   bigint         NOT NULL,
+  PRIMARY KEY (source_id, hour),
+  CONSTRAINT source_activity_times CHECK (hour >= '0001-01-01 00:00:00+00' AND hour < '10000-01-01 00:00:00+00')
+);
+CREATE INDEX source_activity_by_hour ON source_activity (hour);
+
 -- Deliveries that were refused, for the operator of their source; nothing of their bodies. refused_id starts with its
 -- time, as event ids do. Of those that are not authentic, only the newest of a source are kept. header, skew_seconds
 -- and pointer say more about the reason. outcome is that of processing it again.
@@ -227,6 +241,10 @@ CREATE TABLE refused_deliveries (
     least(at, processed_at) >= 'epoch' AND greatest(at, processed_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX refused_deliveries_by_source ON refused_deliveries (source_id, is_authentic, refused_id);
+-- The newest example of a reason, and the list of all sources by reason or by the id that the sender gave.
+CREATE INDEX refused_deliveries_by_example ON refused_deliveries (source_id, reason, refused_id);
+CREATE INDEX refused_deliveries_by_reason ON refused_deliveries (reason, refused_id);
+CREATE INDEX refused_deliveries_by_delivery ON refused_deliveries (delivery_id, refused_id) WHERE delivery_id IS NOT NULL;
 
 -- Bodies and headers of refused deliveries, encrypted with a key derived from SERVER_SECRETS (secret_id names it). The
 -- only content that is stored unstripped, for at most three days, and never shown. bytes is what a row takes.

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { COUNT_LIMIT } from '@sealgate/paging';
 import { writeBehind, type Sql } from '@sealgate/storage';
-import { timeOfDigits, type EventStore, type IngestEvent } from '../domain/read-events.ts';
+import { defined } from '@sealgate/json';
+import { timeOfDigits, type EventFilter, type EventStore, type IngestEvent } from '../domain/read-events.ts';
 
 /** An event of a source, or the count of one minute's deliveries that left no event. */
 export interface ListedDelivery {
@@ -20,14 +21,25 @@ export interface ListedDelivery {
   readonly records: readonly { id: string; channel: string; transactionId: string }[];
 }
 
+/** Which deliveries of a source to list. */
+export interface DeliveryFilter {
+  readonly outcome?: ListedDelivery['outcome'] | undefined;
+  /** The id that its sender gave it; what is counted has none. */
+  readonly deliveryId?: string | undefined;
+  /** Inclusive. */
+  readonly from?: Date | undefined;
+  /** Exclusive. */
+  readonly to?: Date | undefined;
+}
+
 export interface DeliveriesStore {
-  /** Newest first, after the position `before`. With an id, only deliveries to which their sender gave it. */
+  /** Newest first, after the position `before`. */
   list(
     sourceId: string,
-    page: { limit: number; before?: string | undefined; deliveryId?: string | undefined },
+    page: DeliveryFilter & { limit: number; before?: string | undefined },
   ): Promise<ListedDelivery[]>;
   /** How many rows `list` has, COUNT_LIMIT at most. */
-  count(sourceId: string, deliveryId?: string): Promise<number>;
+  count(sourceId: string, filter?: DeliveryFilter): Promise<number>;
 }
 
 interface CountRow {
@@ -47,53 +59,102 @@ export const CONFLICT = 'conflict';
 const SHOWN_AT = `lpad(to_hex(floor(extract(epoch FROM last_at) * 1000)::bigint), 12, '0') || substr(c.position, 13)`;
 
 const OUTCOMES = { committed: 'written', rejected: 'conflict', unknown: 'unknown' } as const;
+const STATUSES = { written: 'committed', conflict: 'rejected', unknown: 'unknown' } as const;
+
+const TIME_DIGITS = 12;
+const POSITION_DIGITS = 32;
+/** Above every position. */
+const END = 'g';
+
+const digitsAt = (atMs: number): string => Math.max(0, Math.floor(atMs)).toString(16).padStart(TIME_DIGITS, '0');
+
+/** The outcome that counts have, or null where the filter means none of them; undefined means all. */
+function countedOutcome({ outcome, deliveryId }: DeliveryFilter): 'replayed' | 'refused' | null | undefined {
+  if (deliveryId !== undefined) return null;
+  if (outcome === undefined || isCounted(outcome)) return outcome;
+  return null;
+}
+
+const isCounted = (outcome: ListedDelivery['outcome'] | undefined): outcome is 'replayed' | 'refused' =>
+  outcome === 'replayed' || outcome === 'refused';
+
+/** The filter by which the data view lists these events; undefined where they are read by their source. */
+async function eventFilter(
+  events: EventStore,
+  sourceId: string,
+  { outcome, deliveryId, from, to }: DeliveryFilter,
+): Promise<EventFilter | undefined> {
+  if (isCounted(outcome) || (outcome === undefined && deliveryId === undefined)) return undefined;
+  return {
+    keyId: sourceId,
+    ...(outcome === undefined ? {} : { status: STATUSES[outcome] }),
+    ...(deliveryId === undefined ? {} : { eventIds: await events.ofDelivery(deliveryId) }),
+    ...defined({ from, to }),
+  };
+}
 
 /** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
 export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
   return {
-    async list(sourceId, { limit, before = 'g', deliveryId }) {
+    async list(sourceId, { limit, before, ...filter }) {
+      const counted = countedOutcome(filter);
+      const end = filter.to === undefined ? END : digitsAt(filter.to.getTime());
+      const page = {
+        sourceId,
+        limit,
+        before: before !== undefined && before < end ? before : end,
+        first: filter.from === undefined ? '' : digitsAt(filter.from.getTime()),
+      };
       const [listed, counts] = await Promise.all([
-        listEvents(sql, events, { sourceId, limit, before, deliveryId }),
-        // What is counted has no ids.
-        deliveryId === undefined ? listCounts(sql, { sourceId, limit, before }) : [],
+        listEvents(sql, events, { ...page, filter, after: before }),
+        counted === null ? [] : listCounts(sql, { ...page, outcome: counted }),
       ]);
       const all = [...listed, ...counts.map(ofCount)];
       return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
     },
-    async count(sourceId, deliveryId) {
-      const ofId = { text: COUNT_BY_ID, values: [sourceId, deliveryId] };
+    async count(sourceId, filter = {}) {
+      const ofEvents = await eventFilter(events, sourceId, filter);
+      if (ofEvents !== undefined) return events.count(ofEvents);
+      const { outcome, deliveryId, from, to } = filter;
+      if (deliveryId !== undefined) return 0;
+      const first = from === undefined ? '' : digitsAt(from.getTime());
+      const end = to === undefined ? END : digitsAt(to.getTime());
       const [row] = await sql.query<{ n: number }>(
-        deliveryId === undefined ? { text: COUNT, values: [sourceId] } : ofId,
+        outcome === undefined
+          ? { text: COUNT, values: [sourceId, first, end, asId(first), asId(end)] }
+          : { text: COUNT_OF_ONE, values: [sourceId, first, end, outcome] },
       );
       return row?.n ?? 0;
     },
   };
 }
 
-/** Each part by its index on the source. */
+/** Digits of a position as an id of `writes`: the lowest that has them. */
+const asId = (digits: string): string =>
+  digits === END ? 'f'.repeat(POSITION_DIGITS) : digits.padEnd(POSITION_DIGITS, '0');
+
+/** Each part by its index on the source. A count is placed by its minute, so its time is compared as well. */
+const COUNTED = `SELECT 1 FROM ingest.delivery_counts c
+      WHERE source_id = $1 AND outcome <> '${CONFLICT}' AND c.position >= $2 AND ${SHOWN_AT} >= $2 AND ${SHOWN_AT} < $3`;
+
 const COUNT = `SELECT count(*)::int AS n FROM (
     (SELECT 1 FROM ingest.events WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id ~ '^evt_[0-9a-f]{32}$'
-      LIMIT ${COUNT_LIMIT})
+        AND event_id >= 'evt_' || $2::text AND event_id < 'evt_' || $3::text LIMIT ${COUNT_LIMIT})
     UNION ALL
     (SELECT 1 FROM ingest.writes WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'
-      LIMIT ${COUNT_LIMIT})
+        AND event_id >= $4::uuid AND event_id < $5::uuid LIMIT ${COUNT_LIMIT})
     UNION ALL
-    (SELECT 1 FROM ingest.delivery_counts WHERE source_id = $1 AND outcome <> '${CONFLICT}' LIMIT ${COUNT_LIMIT})
+    (${COUNTED} LIMIT ${COUNT_LIMIT})
     LIMIT ${COUNT_LIMIT}) counted`;
 
-/** By the indexes on the ids of deliveries. */
-const COUNT_BY_ID = `SELECT count(*)::int AS n FROM (
-    (SELECT 1 FROM ingest.events WHERE delivery_id = $2 AND delivery_id <> '' AND key_id = $1
-        AND event_id ~ '^evt_[0-9a-f]{32}$' LIMIT ${COUNT_LIMIT})
-    UNION ALL
-    (SELECT 1 FROM ingest.writes WHERE delivery_id = $2 AND delivery_id <> '' AND key_id = convert_to($1, 'UTF8')
-      LIMIT ${COUNT_LIMIT})
-    LIMIT ${COUNT_LIMIT}) counted`;
+const COUNT_OF_ONE = `SELECT count(*)::int AS n FROM (${COUNTED} AND outcome = $4 LIMIT ${COUNT_LIMIT}) counted`;
 
 interface PageOf {
   readonly sourceId: string;
   readonly limit: number;
+  /** Positions below this one, and from this one on. */
   readonly before: string;
+  readonly first: string;
 }
 
 /** A source has fewer counts in one minute: they differ in outcome, code and reason. */
@@ -103,39 +164,54 @@ const MOST_PER_MINUTE = 100;
  * Counts by the time of their last delivery, as they are shown. The index orders them by minute only, so the counts of
  * one minute more than asked for are read.
  */
-function listCounts(sql: Sql, { sourceId, limit, before }: PageOf): Promise<CountRow[]> {
-  const minuteOf = before === 'g' ? 'g' : endOfMinute(timeOfDigits(before).getTime());
+function listCounts(
+  sql: Sql,
+  { sourceId, limit, before, first, outcome }: PageOf & { readonly outcome: 'replayed' | 'refused' | undefined },
+): Promise<CountRow[]> {
+  const minuteOf = before === END ? END : endOfMinute(timeOfDigits(before).getTime());
   return sql.query<CountRow>({
     text: `SELECT ${SHOWN_AT} AS position, outcome, code, reason, deliveries, request_id, last_at
              FROM ingest.delivery_counts c
             WHERE source_id = $1 AND c.position < $2 || 'g' AND ${SHOWN_AT} < $3 AND outcome <> '${CONFLICT}'
+              AND c.position >= $5 AND ${SHOWN_AT} >= $5${outcome === undefined ? '' : ' AND outcome = $6'}
             ORDER BY c.position DESC LIMIT $4`,
-    values: [sourceId, minuteOf, before, limit + MOST_PER_MINUTE],
+    values: [sourceId, minuteOf, before, limit + MOST_PER_MINUTE, first, ...(outcome === undefined ? [] : [outcome])],
   });
 }
 
-/** Finds the ids by each table's index on the source, then reads the events as every other list does. */
-async function listEvents(
-  sql: Sql,
-  events: EventStore,
-  { sourceId, limit, before, deliveryId }: PageOf & { readonly deliveryId: string | undefined },
-): Promise<ListedDelivery[]> {
-  const ofId = deliveryId === undefined ? '' : `AND delivery_id = $5 AND delivery_id <> ''`;
+interface EventsOf extends PageOf {
+  readonly filter: DeliveryFilter;
+  /** The position after which the page begins. */
+  readonly after: string | undefined;
+}
+
+/** The events of a page: of one outcome as the data view finds them, of any by the ids of the source. */
+async function foundEvents(sql: Sql, events: EventStore, page: EventsOf): Promise<IngestEvent[]> {
+  const { sourceId, limit, before, first, filter, after } = page;
+  if (isCounted(filter.outcome)) return [];
+  const ofEvents = await eventFilter(events, sourceId, filter);
+  if (ofEvents !== undefined) {
+    // A position of a count is no id of an event, but is compared as one.
+    return events.list(ofEvents, { limit, after: after === undefined ? undefined : `evt_${after}` });
+  }
+  // Each table has an index on the source.
   const rows = await sql.query<{ id: string }>({
     text: `(SELECT event_id AS id FROM ingest.events
-             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2 ${ofId}
-               AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id DESC LIMIT $3)
+             WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2::text
+               AND event_id >= 'evt_' || $5::text AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id DESC LIMIT $3)
            UNION ALL
            (SELECT 'evt_' || encode(uuid_send(event_id), 'hex') FROM ingest.writes
              WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'
-               AND event_id < $4::uuid ${ofId} ORDER BY event_id DESC LIMIT $3)
+               AND event_id < $4::uuid AND event_id >= $6::uuid ORDER BY event_id DESC LIMIT $3)
            ORDER BY id DESC LIMIT $3`,
-    values: [
-      ...[sourceId, before, limit, before === 'g' ? 'f'.repeat(32) : before],
-      ...(deliveryId === undefined ? [] : [deliveryId]),
-    ],
+    values: [sourceId, before, limit, asId(before), first, asId(first)],
   });
-  const found = (await Promise.all(rows.map(({ id }) => events.find(id)))).filter((event) => event !== undefined);
+  return (await Promise.all(rows.map(({ id }) => events.find(id)))).filter((event) => event !== undefined);
+}
+
+async function listEvents(sql: Sql, events: EventStore, page: EventsOf): Promise<ListedDelivery[]> {
+  const found = await foundEvents(sql, events, page);
+  const { sourceId } = page;
   const reasonOf = await conflictReasons(sql, sourceId, found);
   return found.map((event) => {
     const position = event.eventId.slice('evt_'.length);
@@ -211,7 +287,7 @@ function ofCount(row: CountRow): ListedDelivery {
 /** Deliveries of one source, minute and outcome that left no event, and conflicts. */
 interface DeliveryCount {
   readonly sourceId: string;
-  readonly outcome: string;
+  readonly outcome: 'replayed' | 'refused' | typeof CONFLICT;
   /** Set for refusals. */
   readonly code: string | undefined;
   readonly reason?: string;
@@ -227,8 +303,6 @@ interface Waiting extends DeliveryCount {
 const MOST_WAITING = 10_000;
 const FLUSH_EVERY_MS = 1000;
 const MINUTE_MS = 60_000;
-const TIME_DIGITS = 12;
-const POSITION_DIGITS = 32;
 
 /**
  * Counts deliveries that leave no event. The counts are written once a second, off the request path: a flooded source

@@ -32,7 +32,16 @@ function oldDeliveryCounts(days: number, nowMs: number): Removal {
   return { table: 'ingest.delivery_counts', condition: 'position < $1', orderBy: 'position', values };
 }
 
-/** The removal steps by name: events, events of writes, counts of deliveries, refused deliveries, and claims. */
+/** Selects hours of sources older than `days`. */
+function oldActivity(days: number, nowMs: number): Removal {
+  const values = [new Date(nowMs - days * DAY_MS)];
+  return { table: 'ingest.source_activity', condition: 'hour < $1', orderBy: 'hour', values };
+}
+
+/**
+ * The removal steps by name: events, events of writes, counts of deliveries, hours of sources, refused deliveries, and
+ * claims.
+ */
 export function ingestRemovals(
   sql: Sql,
   {
@@ -51,11 +60,13 @@ export function ingestRemovals(
     return row?.gone ?? 0;
   };
   const deliveries = removalStep(sql, () => oldDeliveryCounts(eventDays, now()));
+  const activity = removalStep(sql, () => oldActivity(eventDays, now()));
   const refused = removalStep(sql, () => refusedBefore(eventDays, now()));
   return {
     events,
     writes,
     deliveries,
+    activity,
     refused,
     ...(claimDays === undefined ? {} : { claims: claimRemoval(sql, claimDays) }),
   };

@@ -4,18 +4,13 @@ import { tableList, type ListCondition } from '@sealgate/paging';
 import { writeBehind, type Database, type Sql, type Statement } from '@sealgate/storage';
 import { CONFLICT } from './deliveries-store.ts';
 import { packed, packedBytes, unpacked } from './packed-delivery.ts';
-import { DONE_OUTCOMES, type KeptDelivery, type Refusal, type RefusalReason } from '../domain/refusals.ts';
-
-/** A refused delivery of the list. */
-export interface ListedRefusal extends Omit<Refusal, 'atMs'> {
-  readonly refusedId: string;
-  readonly at: Date;
-  /** Until when it can be processed again; undefined where its body is not kept. */
-  readonly keptUntil?: Date | undefined;
-  readonly processedAt?: Date | undefined;
-  /** Of processing it again: that of a delivery, or the code of the refusal. */
-  readonly outcome?: string | undefined;
-}
+import {
+  DONE_OUTCOMES,
+  type KeptDelivery,
+  type ListedRefusal,
+  type Refusal,
+  type RefusalReason,
+} from '../domain/refusals.ts';
 
 interface RefusalFilter {
   readonly code?: string | undefined;
@@ -35,7 +30,7 @@ interface RefusalCount {
   readonly lastSkewSeconds: number | null;
 }
 
-interface RefusedRow {
+export interface RefusedRow {
   refused_id: string;
   source_id: string;
   is_authentic: boolean;
@@ -149,9 +144,10 @@ export function refusedStore({ sql, look = sql, box, now }: RefusedParts) {
   };
 }
 
-const positionAt = (ms: number): string => Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+export const positionAt = (ms: number): string => Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
 
-function refusalOf(row: RefusedRow): ListedRefusal {
+/** A row as it is listed. */
+export function refusalOf(row: RefusedRow): ListedRefusal {
   return {
     refusedId: row.refused_id,
     sourceId: row.source_id,

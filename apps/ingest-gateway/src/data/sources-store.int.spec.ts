@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ServerSecrets } from '@sealgate/auth';
 import { createSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
 import { openTestEvents, START_MS, type TestEvents } from '../testing/test-events.ts';
-import { CONFLICT, deliveriesStore, deliveryCounts } from './deliveries-store.ts';
+import { CONFLICT, deliveriesStore, deliveryCounts, type DeliveryFilter } from './deliveries-store.ts';
 import { ingestRemovals } from './event-retention.ts';
 import { liveSources } from './live-callers.ts';
 import { refusalWriter, refusedStore } from './refused-store.ts';
@@ -185,8 +185,8 @@ describe('counts of deliveries', () => {
     const [one, two] = [1, 2].map(() => deliveryCounts(sql, (error) => expect(error).toBeUndefined()));
     const count = {
       sourceId: 'src_a',
-      outcome: 'refused',
-      code: 'UNAUTHENTICATED',
+      outcome: 'refused' as const,
+      code: 'UNAUTHENTICATED' as const,
       requestId: 'r1',
       atMs: START_MS + 1,
     };
@@ -232,7 +232,7 @@ describe('the deliveries of a source', () => {
 
   it('are newest first by the time that is shown, on every page, counts and events together', async () => {
     const counts = deliveryCounts(sql, (error) => expect(error).toBeUndefined());
-    const count = { sourceId: 'src_order', outcome: 'refused', requestId: 'r' };
+    const count = { sourceId: 'src_order', outcome: 'refused' as const, requestId: 'r' };
     for (const [code, ms] of [
       ['INVALID_JSON', 1000],
       ['RATE_LIMITED', 3000],
@@ -248,6 +248,34 @@ describe('the deliveries of a source', () => {
     }
   });
 
+  it('are filtered by outcome and time, on every page, and counted so', async () => {
+    const store = deliveriesStore(sql, test.events);
+    const at = (ms: number) => new Date(START_MS + ms);
+    const times = async (filter: DeliveryFilter) => {
+      const all: number[] = [];
+      for (let before: string | undefined; ;) {
+        const page = await store.list('src_order', {
+          limit: 2,
+          ...(before === undefined ? {} : { before }),
+          ...filter,
+        });
+        all.push(...page.map((row) => row.at.getTime() - START_MS));
+        before = page.at(-1)?.position;
+        if (page.length < 2) break;
+      }
+      expect(await store.count('src_order', filter)).toBe(all.length);
+      return all;
+    };
+    expect(await times({ outcome: 'refused' })).toEqual([61_000, 3000, 1000]);
+    expect(await times({ outcome: 'replayed' })).toEqual([2000]);
+    expect(await times({ outcome: 'conflict' })).toEqual([62_000, 3500, 1501, 1500]);
+    expect(await times({ outcome: 'written' })).toEqual([]);
+    expect(await times({ from: at(1501), to: at(3500) })).toEqual([3000, 2000, 1501]);
+    expect(await times({ from: at(2000), to: at(61_000), outcome: 'refused' })).toEqual([3000]);
+    // Those of one outcome by the time of the event, as in the data view.
+    expect(await times({ from: at(2201), to: at(62_000), outcome: 'conflict' })).toEqual([3500, 1501]);
+  });
+
   it('are found by the id that their sender gave them, without counts', async () => {
     await rejectedAt(90_000, 'msg_7');
     await rejectedAt(91_000, 'msg_7');
@@ -259,8 +287,10 @@ describe('the deliveries of a source', () => {
     expect(await found('src_order', 'msg_7', eventAt(91_000).slice(4))).toEqual([eventAt(90_000)]);
     expect(await found('src_other', 'msg_7')).toEqual([]);
     expect(await found('src_order', 'msg')).toEqual([]);
-    expect(await Promise.all(['msg_7', 'msg_8', 'msg'].map((id) => store.count('src_order', id)))).toEqual([2, 1, 0]);
-    expect(await store.count('src_other', 'msg_7')).toBe(0);
+    expect(
+      await Promise.all(['msg_7', 'msg_8', 'msg'].map((id) => store.count('src_order', { deliveryId: id }))),
+    ).toEqual([2, 1, 0]);
+    expect(await store.count('src_other', { deliveryId: 'msg_7' })).toBe(0);
   });
 
   it('that are conflicts have code and reason, and are counted as refused, but listed once', async () => {

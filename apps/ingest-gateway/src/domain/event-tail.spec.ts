@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { EventTail, type TailFilter } from './event-tail.ts';
+import type { RefusalOfSource } from './refusals.ts';
 import type { EventFilter, IngestEvent, SeenEvent } from './read-events.ts';
 
 const START_MS = Date.UTC(2026, 5, 1);
@@ -12,8 +13,10 @@ let fault: Error | undefined;
 let looks: number;
 let work: (() => Promise<void>) | undefined;
 let tail: EventTail;
+let refused: RefusalOfSource[];
 beforeEach(() => {
   [nowMs, stored, asked, fault, looks, work] = [START_MS, [], [], undefined, 0, undefined];
+  refused = [];
   tail = new EventTail({
     now: () => nowMs,
     mostListeners: 3,
@@ -22,6 +25,7 @@ beforeEach(() => {
       work = given;
       return () => (work = undefined);
     },
+    refused: { recent: async (from) => refused.filter(({ at }) => at >= from).toReversed() },
     events: {
       async recent(from, limit, isKnown) {
         looks += 1;
@@ -65,7 +69,40 @@ function write(more: Partial<IngestEvent> = {}, madeAtMs = nowMs): string {
   return eventId;
 }
 
+function refuse(refusedId: string, networkId = 'acme', atMs = nowMs): void {
+  refused.push({
+    refusedId,
+    networkId,
+    sourceId: 'src_a',
+    sourceName: 'GitHub',
+    code: 'INVALID_JSON',
+    reason: 'not-json',
+    isAuthentic: true,
+    detail: 'd',
+    requestId: 'req_1',
+    at: new Date(atMs),
+  });
+}
+
 let watchers = 0;
+function watchRefused(filter: TailFilter = {}) {
+  const ids: string[] = [];
+  const person = `admin:${(watchers += 1)}`;
+  const nothing = () => undefined;
+  const leave = tail.listen(
+    {
+      person,
+      filter,
+      onEvent: nothing,
+      onRefused: ({ refusedId }) => ids.push(refusedId),
+      onGap: nothing,
+      onEnd: nothing,
+    },
+    undefined,
+  );
+  return { ids, leave };
+}
+
 function watch(filter: TailFilter = {}, after?: string, person = `admin:${(watchers += 1)}`) {
   const events: string[] = [];
   const leave = tail.listen(
@@ -225,5 +262,27 @@ describe('events as they are written', () => {
       ['end: the process stops'],
     ]);
     expect([work, tail.size]).toEqual([undefined, 0]);
+  });
+});
+
+describe('refused deliveries as they are refused', () => {
+  it('are sent once each to who asked for them, oldest first, and no earlier ones', async () => {
+    refuse('rfd_before', 'acme', nowMs - 1);
+    const { ids } = watchRefused();
+    const { events } = watch();
+    refuse('rfd_1');
+    refuse('rfd_2', 'acme', nowMs + 1);
+    await look();
+    await look();
+    expect(ids).toEqual(['rfd_1', 'rfd_2']);
+    expect(events).toEqual([]);
+  });
+
+  it('are of a network, and of no type, status, kind or channel', async () => {
+    const filters: TailFilter[] = [{ networkId: 'acme' }, { networkId: 'demo' }, { status: 'rejected' }];
+    const all = filters.map(watchRefused);
+    refuse('rfd_1');
+    await look();
+    expect(all.map(({ ids }) => ids)).toEqual([['rfd_1'], [], []]);
   });
 });

@@ -1,4 +1,5 @@
 import { AppError } from '@sealgate/errors';
+import type { RefusalOfSource } from './refusals.ts';
 import {
   digitsOf,
   timeOfDigits,
@@ -17,6 +18,8 @@ interface TailListener {
   readonly filter: TailFilter;
   /** Called in the order in which events were seen; called again for an event whose status has changed. */
   onEvent(event: IngestEvent): void;
+  /** Called once for each refused delivery; without it there are none. */
+  readonly onRefused?: ((refused: RefusalOfSource) => void) | undefined;
   /** Called when events were skipped. */
   onGap(reason: string): void;
   onEnd(reason: string): void;
@@ -24,6 +27,8 @@ interface TailListener {
 
 interface EventTailPorts {
   readonly events: Pick<EventStore, 'list' | 'recent'>;
+  /** Refused deliveries from a moment on, newest first. */
+  readonly refused: { recent(from: Date, limit: number): Promise<readonly RefusalOfSource[]> };
   readonly now: () => number;
   /** Runs `work` at once and then a second after each run has ended, until the returned function is called. */
   readonly begin: (work: () => Promise<void>) => () => void;
@@ -40,6 +45,9 @@ const RESUME_WITHIN_MS = 900_000;
 /** On resume, events around the last one seen are repeated, because events may be written out of order. */
 const OVERLAP_MS = 5000;
 const RETRY_AFTER_SECONDS = 30;
+/** A refused delivery is written seconds after its id was made. */
+const REFUSED_LOOK_BACK_MS = 15_000;
+const MOST_REFUSED = 200;
 
 /** Events as they are written, for all clients of the stream: one poll of the store per second serves all of them. */
 export class EventTail {
@@ -47,6 +55,8 @@ export class EventTail {
   readonly #listeners = new Map<TailListener, { readonly sinceMs: number }>();
   /** The events of the previous poll by id; undefined before the first poll. */
   #seen: ReadonlyMap<string, SeenEvent> | undefined;
+  /** The ids of the refused deliveries of the previous poll. */
+  #seenRefused: ReadonlySet<string> = new Set();
   #stop: (() => void) | undefined;
 
   constructor(ports: EventTailPorts) {
@@ -87,9 +97,29 @@ export class EventTail {
     this.#stop?.();
     this.#stop = undefined;
     this.#seen = undefined;
+    this.#seenRefused = new Set();
+  }
+
+  async #lookAtRefused(): Promise<void> {
+    const wanting = () => [...this.#listeners].filter(([{ onRefused }]) => onRefused !== undefined);
+    if (wanting().length === 0) return;
+    const before = this.#seenRefused;
+    const rows = await this.#ports.refused.recent(new Date(this.#ports.now() - REFUSED_LOOK_BACK_MS), MOST_REFUSED);
+    if (this.#listeners.size === 0) return;
+    this.#seenRefused = new Set(rows.map(({ refusedId }) => refusedId));
+    const fresh = rows.filter(({ refusedId }) => !before.has(refusedId));
+    for (const [{ onRefused, onGap, filter }, { sinceMs }] of wanting()) {
+      if (before.size > 0 && fresh.length === MOST_REFUSED) onGap('more refused deliveries than can be shown at once');
+      for (const refused of fresh.toReversed())
+        if (refused.at.getTime() >= sinceMs && fitsRefused(refused, filter)) onRefused?.(refused);
+    }
   }
 
   async #look(): Promise<void> {
+    await Promise.all([this.#lookAtEvents(), this.#lookAtRefused()]);
+  }
+
+  async #lookAtEvents(): Promise<void> {
     const before = this.#seen;
     const isKnown = ({ eventId, status }: SeenEvent) => before?.get(eventId)?.status === status;
     const from = new Date(this.#ports.now() - LOOK_BACK_MS);
@@ -137,4 +167,10 @@ function fits(event: IngestEvent, { networkId, type, status, kind, channel }: Ta
     (kind === undefined || event.kind === kind) &&
     (channel === undefined || event.records.some((record) => record.channel === channel))
   );
+}
+
+/** A refused delivery has no record: a filter of events other than the network means none. */
+function fitsRefused(refused: RefusalOfSource, { networkId, type, status, kind, channel }: TailFilter): boolean {
+  const isOfEvents = [type, status, kind, channel].some((filter) => filter !== undefined);
+  return !isOfEvents && (networkId === undefined || refused.networkId === networkId);
 }

@@ -71,6 +71,23 @@ export interface Refusal {
   readonly atMs: number;
 }
 
+/** A refused delivery of the list. */
+export interface ListedRefusal extends Omit<Refusal, 'atMs'> {
+  readonly refusedId: string;
+  readonly at: Date;
+  /** Until when it can be processed again; undefined where its body is not kept. */
+  readonly keptUntil?: Date | undefined;
+  readonly processedAt?: Date | undefined;
+  /** Of processing it again: that of a delivery, or the code of the refusal. */
+  readonly outcome?: string | undefined;
+}
+
+/** A refused delivery, with the network and name of its source, which may be deleted since. */
+export interface RefusalOfSource extends ListedRefusal {
+  readonly networkId: string;
+  readonly sourceName: string;
+}
+
 /** Outcomes of processing a delivery again after which there is nothing left to process. */
 export const DONE_OUTCOMES = ['written', 'replayed', 'answered'] as const;
 type DoneOutcome = (typeof DONE_OUTCOMES)[number];

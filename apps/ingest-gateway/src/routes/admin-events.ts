@@ -12,6 +12,7 @@ import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { EventFilter, EventStore, IngestEvent } from '../domain/read-events.ts';
 import type { EventTail } from '../domain/event-tail.ts';
+import { refusedOfSourceRow } from './admin-deliveries.ts';
 import { AssetType, IdText, Text, Time } from '../schemas.ts';
 
 const Status = enumOf('EventStatus', ['committed', 'rejected', 'unknown']);
@@ -75,6 +76,12 @@ const TailQuery = Type.Object(
       Type.String({
         pattern: '^evt_[0-9a-f]{32}$',
         description: 'Replaces Last-Event-ID, for clients that cannot send it.',
+      }),
+    ),
+    refused: Type.Optional(
+      enumOf('TailRefused', ['true', 'false'], {
+        description:
+          'Whether refused deliveries of sources are messages, too: `refused`. They are of a network and of no type, status, kind or channel.',
       }),
     ),
   },
@@ -165,7 +172,7 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
     operationId: 'tailEvents',
     summary: 'Events as they are written, as server-sent events',
     description:
-      'Messages: `event` (an event; again when its status changes), `gap` (some were skipped: read the list) and `end`, ' +
+      'Messages: `event` (an event; again when its status changes), `refused` (where asked for), `gap` (some were skipped: read the list) and `end`, ' +
       'with the reason, after ten minutes or when the process stops: reconnect then. A comment every ten seconds.',
     query: TailQuery,
     requestHeaders: { 'Last-Event-ID': 'The id of the last message received: later events are sent first.' },
@@ -175,7 +182,7 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
     },
     errors: ['OVERLOADED'],
     handler(context) {
-      const { lastEventId, ...filter } = context.query;
+      const { lastEventId, refused, ...filter } = context.query;
       const after = context.header('last-event-id') ?? lastEventId;
       let isBehind = false;
       const tell = (event: string, data: object, id?: string) => {
@@ -188,6 +195,7 @@ function tailRoute({ tail, startTimer }: AdminEventsPorts): Route<AdminCaller> {
           person: context.caller.actor,
           filter,
           onEvent: (event) => tell('event', rowOf(event), event.eventId),
+          onRefused: refused === 'true' ? (row) => tell('refused', refusedOfSourceRow(row)) : undefined,
           onGap: (reason) => tell('gap', { reason }),
           onEnd: (reason) => stream.end({ event: 'end', data: { reason } }),
         },

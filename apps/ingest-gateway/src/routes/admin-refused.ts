@@ -15,16 +15,22 @@ import type { AuditChange } from '@sealgate/audit';
 import { instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
-import type { ListedRefusal, RefusedStore } from '../data/refused-store.ts';
+import type { RefusedStore } from '../data/refused-store.ts';
 import { findSource, type ManageSourcesPorts } from '../domain/manage-sources.ts';
 import type { HeldBody } from '../domain/body-budget.ts';
-import { doneOutcomeOf, REFUSAL_REASONS, whyNotKept, type KeptDelivery } from '../domain/refusals.ts';
+import {
+  doneOutcomeOf,
+  REFUSAL_REASONS,
+  whyNotKept,
+  type KeptDelivery,
+  type ListedRefusal,
+} from '../domain/refusals.ts';
 import type { TestOutcome } from '../domain/test-delivery.ts';
 import { IdText, OrNull, Text, Time } from '../schemas.ts';
 
-const Reason = enumOf('RefusalReason', REFUSAL_REASONS);
+export const Reason = enumOf('RefusalReason', REFUSAL_REASONS);
 
-const RefusedRow = named(
+export const RefusedRow = named(
   'RefusedDelivery',
   Type.Object({
     refusedId: Text,
@@ -54,6 +60,19 @@ const RefusedRow = named(
     ),
   }),
 );
+
+/** Filters of refused deliveries, of one source or of all. */
+export const refusalFilters = {
+  reason: Type.Optional(Reason),
+  deliveryId: Type.Optional({
+    ...lineOfText({ min: 1, max: 512 }),
+    description: 'Only with this delivery id of the sender.',
+  }),
+  requestId: Type.Optional({
+    ...lineOfText({ min: 1, max: 128 }),
+    description: 'Only with this X-Request-Id of its answer.',
+  }),
+};
 
 const CountRow = named(
   'RefusalCount',
@@ -112,15 +131,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
         ...lineOfText({ min: 1, max: 64 }),
         description: 'Only with this problem code, such as PAYLOAD_TOO_LARGE.',
       }),
-      reason: Type.Optional(Reason),
-      deliveryId: Type.Optional({
-        ...lineOfText({ min: 1, max: 512 }),
-        description: 'Only with this delivery id of the sender.',
-      }),
-      requestId: Type.Optional({
-        ...lineOfText({ min: 1, max: 128 }),
-        description: 'Only with this X-Request-Id of its answer.',
-      }),
+      ...refusalFilters,
       ...period,
     },
     errors: ['NOT_FOUND'],
@@ -208,7 +219,8 @@ function timesOf({ from, to }: { readonly from?: string; readonly to?: string })
   return { from: from === undefined ? undefined : instantOf(from), to: to === undefined ? undefined : instantOf(to) };
 }
 
-function rowOf({
+/** A refused delivery as the API returns it. */
+export function rowOf({
   sourceId: _,
   isAuthentic,
   at,

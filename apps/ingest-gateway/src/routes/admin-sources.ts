@@ -1,6 +1,7 @@
 import {
   adminRoute,
   exportedList,
+  period,
   resourceRoutes,
   rowAnswers,
   rowsOf,
@@ -28,13 +29,15 @@ import type { Source } from '../domain/source.ts';
 import { IdText, OrNull, RecordReceipt, Text, Time } from '../schemas.ts';
 import { lowerCased, NewSourceBody, SourceChangeBody, SourceRow, sourceRowOf } from './source-schemas.ts';
 
+const Outcome = enumOf('DeliveryOutcome', ['written', 'conflict', 'unknown', 'replayed', 'refused'], {
+  description: '`conflict`: answered 200, wrote nothing. `unknown`: not settled yet.',
+});
+
 const DeliveryRow = named(
   'SourceDelivery',
   Type.Object({
     at: Time,
-    outcome: enumOf('DeliveryOutcome', ['written', 'conflict', 'unknown', 'replayed', 'refused'], {
-      description: '`conflict`: answered 200, wrote nothing. `unknown`: not settled yet.',
-    }),
+    outcome: Outcome,
     code: OrNull(Type.String({ description: 'The problem code of a refusal or conflict.' })),
     reason: OrNull(
       Type.String({ description: 'Why it was refused or a conflict: see the list of refused deliveries.' }),
@@ -189,16 +192,17 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
     name: 'deliveries',
     filters: {
+      outcome: Type.Optional(Outcome),
       deliveryId: Type.Optional({
         ...lineOfText({ min: 1, max: 256 }),
         description: 'Only deliveries that were written or in conflict and to which their sender gave this id.',
       }),
+      ...period,
     },
-    boundTo: ['sourceId', 'deliveryId'],
+    boundTo: ['sourceId', 'outcome', 'deliveryId', 'from', 'to'],
     holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
-    count: ({ sourceId, deliveryId }) => ports.deliveries.count(sourceId, deliveryId),
-    rows: ({ sourceId, deliveryId, limit, after: before }) =>
-      ports.deliveries.list(sourceId, { limit, before, deliveryId }),
+    count: ({ sourceId, ...filter }) => ports.deliveries.count(sourceId, filter),
+    rows: ({ sourceId, after: before, ...page }) => ports.deliveries.list(sourceId, { before, ...page }),
     exported: { resource: 'source', of: 'sourceId', auditChange: ports.auditChange },
     positionOf: ({ position }: ListedDelivery) => position,
     row: DeliveryRow,

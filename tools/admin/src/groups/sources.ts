@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { isObject, type JsonObject, readJsonFile, textOf } from '../json-object.ts';
 import type { JsonMembers, OptionRows } from '../option-rows.ts';
 import type { GroupRows, Row } from '../row-command.ts';
-import { cellText, type Format, grantText, printable, rowFields } from '../row-table.ts';
+import { cellText, type Format, grantText, printable, printableLines, rowFields } from '../row-table.ts';
 import type { Session } from '../session.ts';
 import { secretFrom, withOthers } from './source-signature.ts';
 
@@ -153,6 +153,14 @@ function idsOf(source: JsonObject): { id: string }[] {
   return Array.isArray(secrets) ? secrets.filter(isObject).map((one) => ({ id: textOf(one['id']) })) : [];
 }
 
+/** Headers one a line, an empty line, and the body or why it is not shown. */
+function keptText({ headers, body, whyHidden }: JsonObject): string {
+  const lines = (Array.isArray(headers) ? headers.filter(isObject) : []).map(
+    ({ name, value }) => `${textOf(name)}: ${value === null ? '(not shown)' : textOf(value)}`,
+  );
+  return `${printableLines([...lines, '', textOf(body ?? whyHidden)].join('\n'))}\n`;
+}
+
 /** The outcome of a delivery that was processed. */
 const isRefused: Row['exit'] = ({ status }) => (status === 200 ? undefined : 1);
 
@@ -195,6 +203,32 @@ export const sources: GroupRows = {
       operation: 'countRefusedDeliveries',
       examples: ['sealgate sources refused-counts acme src_AAAAAAAAAAAAAAAAAAAAAA --from 2030-01-01T00:00:00Z'],
       columns: 'CODE code, REASON reason, DELIVERIES deliveries, LAST lastAt, SKEW lastSkewSeconds',
+      none: 'There are no refusals.',
+    },
+    'refused-get <networkId> <sourceId> <refusedId>': { operation: 'getRefusedDelivery', text: rowFields },
+    'kept <networkId> <sourceId> <refusedId>': {
+      operation: 'readKeptDelivery',
+      text: keptText,
+      examples: ['sealgate sources kept acme src_AAAAAAAAAAAAAAAAAAAAAA rfd_0190b6a7c0de7000800000000000000a'],
+    },
+    'activity <networkId> <sourceId>': {
+      operation: 'readSourceActivity',
+      examples: ['sealgate sources activity acme src_AAAAAAAAAAAAAAAAAAAAAA --per day'],
+      columns: 'FROM from, ACCEPTED accepted, REPLAYED replayed, CONFLICTS conflicts, REFUSED refused',
+      none: 'There is no activity.',
+    },
+    'all-refused': {
+      operation: 'listAllRefusedDeliveries',
+      examples: ['sealgate sources all-refused --reason clock-skew'],
+      columns:
+        'REFUSED refusedId, AT at, NETWORK networkId, SOURCE sourceName, REASON reason, DETAIL detail, DELIVERY deliveryId, OUTCOME outcome',
+      none: 'There are no matching refusals.',
+    },
+    'refused-groups': {
+      operation: 'groupRefusedDeliveries',
+      examples: ['sealgate sources refused-groups --from 2030-01-01T00:00:00Z'],
+      columns:
+        'NETWORK networkId, SOURCE sourceName, CODE code, REASON reason, DELIVERIES deliveries, FIRST firstAt, LAST lastAt, EXAMPLE exampleId',
       none: 'There are no refusals.',
     },
     'process <networkId> <sourceId> <refusedId>': {
