@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Stack, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { isKeyValid, keyStateOf, type KeyEnd } from '@sealgate/auth/key-state';
 import { StateBadge } from '../shell/state-badge.tsx';
 import { Time } from '../shell/time.tsx';
@@ -19,19 +19,19 @@ export function KeyState({ times }: { readonly times: KeyEnd }): ReactNode {
   const { tone, word } = BADGES[keyStateOf(times, Date.now())];
   const { endsAt: end } = times;
   return (
-    <Stack gap={2} align="flex-start">
+    <Group gap={6}>
       <StateBadge tone={tone}>{word}</StateBadge>
       {end !== null && (
         <Text size="xs" c="dimmed">
           {isValid(times) ? (
             <>
-              until <Time value={end} />
+              ends <Time value={end} form="ago" />
             </>
           ) : (
             <Time value={end} form="ago" />
           )}
         </Text>
       )}
-    </Stack>
+    </Group>
   );
 }

@@ -8,7 +8,7 @@ export function PartTabs({
   tabs,
 }: {
   readonly label: string;
-  readonly tabs: readonly { readonly to: string; readonly title: string }[];
+  readonly tabs: readonly { readonly to: string; readonly title: string; readonly end?: boolean }[];
 }): ReactNode {
   const row = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
@@ -20,8 +20,8 @@ export function PartTabs({
   }, [pathname]);
   return (
     <nav aria-label={label} className={classes['tabs']} ref={row}>
-      {tabs.map(({ to, title }) => (
-        <NavLink key={to} to={to} className={classes['tab'] ?? ''}>
+      {tabs.map(({ to, title, end = false }) => (
+        <NavLink key={to} to={to} end={end} className={classes['tab'] ?? ''}>
           {title}
         </NavLink>
       ))}

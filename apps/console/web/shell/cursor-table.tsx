@@ -10,6 +10,8 @@ import classes from './cursor-table.module.css';
 export interface ListPage<Row> {
   readonly items: readonly Row[];
   readonly nextCursor?: string | null | undefined;
+  /** How many rows the list has: a number, or a text such as `10000+`. */
+  readonly total?: number | string | undefined;
 }
 
 export interface Column<Row> {
@@ -34,6 +36,8 @@ interface CursorTableProps<Row> {
   readonly cursorName?: string;
   /** Refetch interval of the shown page. */
   readonly refetchMs?: number;
+  /** Low rows, for lists that people scan. */
+  readonly isDense?: boolean;
 }
 
 /** A paginated list; the cursor of the current page is in the URL. On narrow screens each row is a card. */
@@ -61,14 +65,21 @@ export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
       <LoadingOverlay visible={page.isPlaceholderData} zIndex={1} overlayProps={{ backgroundOpacity: 0.35 }} />
       {page.isError && <ListError error={page.error} onRetry={() => void page.refetch()} />}
       {page.data.items.length === 0 && cursor === undefined ? props.empty : <Rows {...props} rows={page.data.items} />}
-      <Pager cursorName={cursorName} cursor={cursor} nextCursor={page.data.nextCursor ?? undefined} />
+      <Pager
+        cursorName={cursorName}
+        cursor={cursor}
+        nextCursor={page.data.nextCursor ?? undefined}
+        total={page.data.total}
+      />
     </Paper>
   );
 }
 
 /** A short list without pagination (roles, channels of a network), in the same style. */
 export function PlainTable<Row>(
-  props: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty'> & { readonly rows: readonly Row[] },
+  props: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty' | 'isDense'> & {
+    readonly rows: readonly Row[];
+  },
 ): ReactNode {
   return (
     <Paper p={0} className={classes['frame'] ?? ''}>
@@ -82,9 +93,17 @@ function Rows<Row>({
   columns,
   rowKey,
   rows,
-}: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey'> & { readonly rows: readonly Row[] }): ReactNode {
+  isDense = false,
+}: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'isDense'> & {
+  readonly rows: readonly Row[];
+}): ReactNode {
   return (
-    <Table className={classes['table'] ?? ''} verticalSpacing="sm" horizontalSpacing="md" aria-label={label}>
+    <Table
+      className={classes['table'] ?? ''}
+      verticalSpacing={isDense ? 5 : 'sm'}
+      horizontalSpacing="md"
+      aria-label={label}
+    >
       <Table.Thead>
         <Table.Tr>
           {columns.map(({ title, align = 'left', width }) => (
@@ -113,9 +132,10 @@ interface PagerProps {
   readonly cursorName: string;
   readonly cursor: string | undefined;
   readonly nextCursor: string | undefined;
+  readonly total: number | string | undefined;
 }
 
-function Pager({ cursorName, cursor, nextCursor }: PagerProps): ReactNode {
+function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode {
   const [, setSearch] = useSearchParams();
   const navigate = useNavigate();
   const location = useLocation();
@@ -123,7 +143,14 @@ function Pager({ cursorName, cursor, nextCursor }: PagerProps): ReactNode {
   useEffect(() => {
     if (cursor !== undefined) top.current?.parentElement?.scrollIntoView({ block: 'start' });
   }, [cursor]);
-  if (cursor === undefined && nextCursor === undefined) return null;
+  if (cursor === undefined && nextCursor === undefined) {
+    if (total === undefined || total === 0) return null;
+    return (
+      <Text size="sm" c="dimmed" px="md" py="xs" className={classes['pager'] ?? ''}>
+        {total.toLocaleString()} in total
+      </Text>
+    );
+  }
   const turnTo = (value: string | undefined): void =>
     setSearch(
       (before) => {
@@ -139,6 +166,7 @@ function Pager({ cursorName, cursor, nextCursor }: PagerProps): ReactNode {
     <Group justify="space-between" px="md" py="sm" className={classes['pager'] ?? ''} ref={top}>
       <Text size="sm" c="dimmed">
         {cursor === undefined ? 'First page' : 'A later page'}
+        {total !== undefined && ` of ${total.toLocaleString()} rows`}
       </Text>
       <Group gap="xs">
         {cursor !== undefined && (

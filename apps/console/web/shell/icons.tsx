@@ -24,6 +24,7 @@ const shapes = {
   search: <path d="M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5" />,
   empty: <path d="M4 13l3-8h10l3 8v6H4zM4 13h5l1.5 2.5h3L15 13h5" />,
   file: <path d="M6 3h8l4 4v14H6zM14 3v4h4" />,
+  more: <path d="M12 4.8v1M12 11.5v1M12 18.2v1" />,
   live: <path d="M12 11.5h.01M8.5 15a5 5 0 0 1 0-7M15.5 8a5 5 0 0 1 0 7M5.5 18a9 9 0 0 1 0-13M18.5 5a9 9 0 0 1 0 13" />,
 } satisfies Record<string, ReactNode>;
 

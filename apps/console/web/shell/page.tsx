@@ -22,7 +22,7 @@ export function Page({ title, intro, above = [], actions, children }: PageProps)
       <Group justify="space-between" align="flex-start" gap="md">
         <Stack gap={4} miw={0} flex="1 1 18rem">
           {above.length > 0 && (
-            <Breadcrumbs separatorMargin={6} fz="sm">
+            <Breadcrumbs separatorMargin={6} fz="sm" style={{ rowGap: 12 }}>
               {above.map((page) => (
                 <Anchor key={page.to} component={Link} to={page.to} size="sm">
                   {page.title}

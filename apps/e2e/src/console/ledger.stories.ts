@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { askedBy, looksOf } from './page-looks.ts';
+import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 /** A witness of C2SP's examples, which has cosigned nothing here. */
@@ -129,14 +130,13 @@ export function ledgerStories(stack: () => ConsoleStack): void {
             { name: 'Own system', scheme: 'hmac', deliveryIdFrom: '/id', signature: { header: 'x-own-signature' } },
           ],
         });
-        await page.getByRole('button', { name: 'Test', exact: true }).click();
+        const sources = page.getByRole('table', { name: 'Sources of webhooks' });
+        await rowAction(sources.getByRole('row').filter({ hasText: 'Own system' }), 'Test');
         await page.getByRole('button', { name: 'Send a test delivery' }).click();
         await page.getByText('The test delivery was written').waitFor();
-        await page.getByRole('button', { name: 'Deliveries' }).click();
-        await page
-          .getByRole('dialog', { name: /^Deliveries/ })
-          .getByText('written')
-          .waitFor();
+        await sources.getByRole('link', { name: 'Deliveries of “Own system”' }).click();
+        await page.getByText('All outcomes').click();
+        await page.getByRole('table', { name: 'Deliveries', exact: true }).getByText('written').waitFor();
       });
     }, 120_000);
 
@@ -145,7 +145,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       const old = await mint(networkId, 'Old');
       await stack().visit('operator', `/networks/${networkId}`, async (page) => {
         const row = page.getByRole('row').filter({ hasText: 'Old' }).first();
-        await row.getByRole('button', { name: 'Rotate' }).click();
+        await rowAction(row, 'Rotate');
         await page.getByRole('dialog').getByLabel('Label').fill('New');
         await page.getByRole('button', { name: 'Mint the key' }).click();
         const shown = page.getByRole('dialog', { name: /^Key/ }).locator('code', { hasText: /^ingest_/ });
@@ -155,7 +155,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         expect([(await write(networkId, old, 'r-1')).status, (await write(networkId, fresh, 'r-2')).status]).toEqual([
           200, 200,
         ]);
-        await row.getByRole('button', { name: 'Revoke' }).click();
+        await rowAction(row, 'Revoke');
         await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click();
         await page.getByRole('dialog').waitFor({ state: 'detached' });
         await row.getByText('Revoked').waitFor();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { askedBy, looksOf } from './page-looks.ts';
+import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 interface Risk {
@@ -159,7 +160,7 @@ export function risksStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'I have copied it' }).click();
         expect(await window.getByText(key ?? '').count()).toBe(0);
         const row = window.getByRole('row').filter({ hasText: 'story key' }).first();
-        await row.getByRole('button', { name: 'Revoke' }).click();
+        await rowAction(row, 'Revoke');
         await window.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
         await window.getByRole('dialog').waitFor({ state: 'detached' });
         expect((await askedBy(key ?? '', `${risks()}?limit=1`)).status).toBe(401);

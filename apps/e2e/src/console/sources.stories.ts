@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { sign } from '@octokit/webhooks-methods';
 import { until } from '@sealgate/testing';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
+import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 /** Sources of webhooks from creation to deletion, with deliveries signed by GitHub's library. */
@@ -14,16 +15,40 @@ export function sourcesStories(stack: () => ConsoleStack): void {
     askedBy(stack().dev.adminToken, `${gateway().adminUrl}/admin/v1${path}`, init);
   const [oldSecret, newSecret] = ['the-secret-of-before-at-github', 'the-secret-from-now-on-at-github'];
 
-  async function deliver(path: string, secret: string): Promise<number> {
-    const body = JSON.stringify({ ref: 'refs/heads/main' });
+  async function deliver(
+    path: string,
+    secret: string,
+    { event = 'push', deliveryId = randomUUID(), body = JSON.stringify({ ref: 'refs/heads/main' }) } = {},
+  ): Promise<Response> {
     const headers = {
       'content-type': 'application/json',
-      'x-github-event': 'push',
-      'x-github-delivery': randomUUID(),
+      'x-github-event': event,
+      'x-github-delivery': deliveryId,
       'x-hub-signature-256': await sign(secret, body),
     };
     const signal = AbortSignal.timeout(20_000);
-    return (await fetch(`${gateway().url}${path}`, { method: 'POST', headers, body, signal })).status;
+    return fetch(`${gateway().url}${path}`, { method: 'POST', headers, body, signal });
+  }
+
+  async function newSource(
+    members: object,
+  ): Promise<{ readonly path: string; readonly admin: string; readonly page: string }> {
+    await admin('/networks', { method: 'POST', body: JSON.stringify({ networkId }) }); // It may exist.
+    const secrets = [{ id: 'k1', value: oldSecret }];
+    const body = JSON.stringify({ scheme: 'github', secrets, ...members });
+    const made = await admin(`/networks/${networkId}/sources`, { method: 'POST', body });
+    expect(made.status).toBe(201);
+    const { sourceId, path } = made.json as { sourceId: string; path: string };
+    const page = `/networks/${networkId}/sources/${sourceId}`;
+    return { path, admin: page, page: `${page}/deliveries` };
+  }
+
+  type Row = Readonly<Record<string, unknown>> & { readonly refusedId: string };
+  /** They are written once a second. */
+  async function refusedOf(source: { readonly admin: string }, count = 1): Promise<Row[]> {
+    const rows = async () => ((await admin(`${source.admin}/refused`)).json as { items: Row[] }).items;
+    await until(async () => (await rows()).length >= count, { timeoutMs: 60_000 });
+    return rows();
   }
 
   const within = (role: string, work: (page: Page) => Promise<void>): Promise<void> =>
@@ -35,17 +60,17 @@ export function sourcesStories(stack: () => ConsoleStack): void {
       await within('operator', async (page) => {
         const dialog = page.getByRole('dialog');
         const table = page.getByRole('table', { name: 'Sources of webhooks' });
-        const open = (action: string) => table.getByRole('button', { name: action, exact: true }).click();
+        const open = (action: string) => rowAction(table, action);
         await page.getByRole('button', { name: 'New source' }).first().click();
         await dialog.getByLabel('Name').fill('GitHub of acme');
         await dialog.getByLabel('Signing secret').fill(oldSecret);
         expect(await looksOf(page, stack(), 'source-new')).toEqual([]);
         await dialog.getByRole('button', { name: 'Create source' }).click();
         await dialog.waitFor({ state: 'detached' });
-        const address = (await table.locator('code').first().textContent()) ?? '';
-        const path = /\/hooks\/src_[\w-]{22}/.exec(address)?.[0] ?? '';
-        expect(address).toContain(`${gateway().url}${path}`);
-        expect(await deliver(path, oldSecret)).toBe(200);
+        const address = await table.getByRole('link', { name: 'Deliveries of “GitHub of acme”' }).getAttribute('href');
+        const path = `/hooks/${/src_[\w-]{22}/.exec(address ?? '')?.[0] ?? ''}`;
+        expect((await table.locator('code').first().textContent()) ?? '').toContain(gateway().url);
+        expect((await deliver(path, oldSecret)).status).toBe(200);
 
         await open('Test');
         await dialog.getByRole('button', { name: 'Send a test delivery' }).click();
@@ -53,18 +78,24 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.waitFor({ state: 'detached' });
 
         await open('Secrets');
-        expect(await dialog.getByRole('button', { name: 'End it' }).isDisabled()).toBe(true);
+        expect(await dialog.getByRole('button', { name: 'End the secret first' }).isDisabled()).toBe(true);
         await dialog.getByLabel('Name of the new secret').fill('second');
         await dialog.getByLabel('New signing secret').fill(newSecret);
         await dialog.getByRole('button', { name: 'Add the secret' }).click();
         await dialog.waitFor({ state: 'detached' });
-        for (const secret of [oldSecret, newSecret]) expect(await deliver(path, secret)).toBe(200);
+        for (const secret of [oldSecret, newSecret]) expect((await deliver(path, secret)).status).toBe(200);
         await open('Secrets');
         await dialog.getByText('second', { exact: true }).waitFor();
         expect(await looksOf(page, stack(), 'source-secrets')).toEqual([]);
-        await dialog.getByRole('button', { name: 'End it' }).first().click();
+        await dialog.getByRole('button', { name: 'End the secret first' }).click();
+        const confirm = dialog.getByRole('button', { name: 'End the secret', exact: true });
+        expect(await confirm.isDisabled()).toBe(true);
+        await dialog.getByLabel('The sender signs with another secret').check();
+        await confirm.click();
+        await confirm.waitFor({ state: 'detached' });
+        await dialog.getByRole('button', { name: 'Cancel' }).click();
         await dialog.waitFor({ state: 'detached' });
-        expect([await deliver(path, oldSecret), await deliver(path, newSecret)]).toEqual([401, 200]);
+        expect([(await deliver(path, oldSecret)).status, (await deliver(path, newSecret)).status]).toEqual([401, 200]);
         const [, sourceId = ''] = path.split('/hooks/');
         expect((await admin(`/networks/${networkId}/sources/${sourceId}`)).json).toMatchObject({
           secrets: [{ id: 'second' }],
@@ -77,16 +108,30 @@ export function sourcesStories(stack: () => ConsoleStack): void {
             JSON.stringify((await admin(`/networks/${networkId}/sources/${sourceId}/${list}`)).json);
           await until(async () => (await rows()).includes('UNAUTHENTICATED'), { timeoutMs: 60_000 });
         }
-        await open('Deliveries');
-        const listed = dialog.getByRole('table', { name: 'Deliveries', exact: true });
-        for (const list of [listed, dialog.getByRole('table', { name: 'Refused deliveries' })])
-          await list.getByText('UNAUTHENTICATED').first().waitFor();
+        await table.getByRole('link', { name: 'Deliveries of “GitHub of acme”' }).click();
+        await page
+          .getByRole('table', { name: 'Refused deliveries' })
+          .getByText('Signature of another secret')
+          .waitFor();
+        await page.getByText('All outcomes').click();
+        const listed = page.getByRole('table', { name: 'Deliveries', exact: true });
+        await listed.getByText('refused').first().waitFor();
         const rows = await listed.getByRole('row').allTextContents();
         expect(rows.filter((text) => text.includes('written'))).toHaveLength(5);
-        expect(await looksOf(page, stack(), 'source-deliveries')).toEqual([]);
-        await dialog.getByRole('button', { name: 'Close' }).click();
-        await dialog.waitFor({ state: 'detached' });
+        expect(await looksOf(page, stack(), 'source-outcomes')).toEqual([]);
 
+        await page.getByRole('button', { name: 'More actions' }).click();
+        await page.getByRole('menuitem', { name: 'Pause' }).click();
+        await dialog.getByRole('button', { name: 'Pause the source' }).click();
+        await page.getByText('Paused').first().waitFor();
+        expect((await deliver(path, newSecret)).status).toBe(404);
+        await page.getByRole('button', { name: 'More actions' }).click();
+        await page.getByRole('menuitem', { name: 'Resume' }).click();
+        await dialog.getByRole('button', { name: 'Resume the source' }).click();
+        await page.getByText('Enabled').first().waitFor();
+        expect((await deliver(path, newSecret)).status).toBe(200);
+
+        await page.goto(`/networks/${networkId}`);
         await open('Delete');
         const remove = page.getByRole('dialog').filter({ hasText: 'Delete the source' });
         const action = remove.getByRole('button', { name: 'Delete the source' });
@@ -94,22 +139,146 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await remove.getByLabel('Type GitHub of acme to confirm').fill('GitHub of acme');
         await action.click();
         await page.getByText('No source yet').waitFor();
-        expect(await deliver(path, newSecret)).toBe(404);
+        expect((await deliver(path, newSecret)).status).toBe(404);
       });
     }, 240_000);
 
+    it('that refuses a delivery tells why, is edited, and takes it again: in seven clicks from the first page', async () => {
+      const source = await newSource({ name: 'Releases only', allowedTypes: ['release'], keepRefusedHours: 24 });
+      const deliveryId = randomUUID();
+      const body = JSON.stringify({ ref: 'refs/heads/main', password: 'geheim' });
+      const again = () => deliver(source.path, oldSecret, { deliveryId, body });
+      expect([(await again()).status, (await again()).status]).toEqual([403, 403]);
+      await refusedOf(source, 2);
+      let clicks = 0;
+      await stack().visit('operator', '/home', async (page) => {
+        const click = async (what: Locator) => {
+          clicks += 1;
+          await what.click();
+        };
+        await click(
+          page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link', { name: 'Data view' }),
+        );
+        await click(page.getByRole('link', { name: 'Refused deliveries' }));
+        const row = page.getByRole('row').filter({ hasText: 'Releases only' }).first();
+        await row.waitFor();
+        expect(await looksOf(page, stack(), 'refused-all')).toEqual([]);
+        await click(row.getByRole('link', { name: 'Type not allowed' }));
+        await page.getByRole('heading', { level: 1, name: 'Type not allowed' }).waitFor();
+        await page.getByText('Its type is not among those that this source may deliver.').waitFor();
+        await page.getByText(deliveryId).waitFor();
+        expect(await looksOf(page, stack(), 'refused-one')).toEqual([]);
+        await click(page.getByRole('button', { name: 'Edit the source' }));
+        const dialog = page.getByRole('dialog');
+        await click(dialog.getByLabel('It may deliver every type'));
+        expect(await looksOf(page, stack(), 'source-edit')).toEqual([]);
+        await click(dialog.getByRole('button', { name: 'Save' }));
+        await dialog.waitFor({ state: 'detached' });
+        await click(page.getByRole('button', { name: 'Process again' }));
+        await page.getByText('The delivery was written').waitFor();
+        await page.getByText('mended').waitFor();
+        expect(clicks).toBe(7);
+        await page.getByRole('link', { name: 'Its event (committed)' }).click();
+        await page.getByRole('table', { name: 'Records' }).getByRole('link').first().waitFor();
+        await page.goto(source.page);
+        await page
+          .getByRole('img', { name: /^Deliveries of the last 24 hours: Accepted 1/ })
+          .waitFor({ timeout: 70_000 });
+        await page.getByText('Same failures').click();
+        const groups = page.getByRole('table', { name: 'The same failures' });
+        await groups.getByText('Type not allowed').waitFor();
+        expect(await groups.getByRole('cell').nth(1).textContent()).toBe('2');
+        expect(await looksOf(page, stack(), 'source-same')).toEqual([]);
+        await page.getByText('14 days').click();
+        await page.getByRole('img', { name: /^Deliveries of the last 14 days/ }).waitFor();
+        await page.reload();
+        await page.getByRole('table', { name: 'The same failures' }).waitFor();
+        await page.goto(`${source.page}?reason=type-not-allowed&deliveryId=${deliveryId}`);
+        await page.getByText('2 in total').waitFor();
+        expect(await looksOf(page, stack(), 'source-refused')).toEqual([]);
+      });
+      const [second, first] = await refusedOf(source, 2);
+      const mended = [first, second].find((one) => one!['outcome'] === 'written')!;
+      const event = await admin(`/events/${String(mended['eventId'])}`);
+      expect(event.json).toMatchObject({ status: 'committed', types: ['push'] });
+      const [record] = (event.json as { records: { id: string; channel: string }[] }).records;
+      const written = await admin(`/ledger/channels/${record!.channel}/records/${record!.id}`);
+      expect(written.json).toMatchObject({ data: { ref: 'refs/heads/main' } });
+      expect(JSON.stringify(written.json)).not.toContain('geheim');
+      const repeated = await again();
+      expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    }, 240_000);
+
+    it('whose clock is off tells by how much and what is tolerated, and shows what is kept without secrets', async () => {
+      const source = await newSource({
+        name: 'Skewed',
+        scheme: 'hmac',
+        signature: { header: 'x-signature', signed: '{timestamp}.{body}', timestampHeader: 'x-timestamp' },
+        keepRefusedHours: 1,
+      });
+      const timestamp = Math.floor(Date.now() / 1000) - 412;
+      const body = JSON.stringify({ a: 1, password: 'geheim' });
+      const headers = {
+        'content-type': 'application/json',
+        'x-timestamp': String(timestamp),
+        'x-signature': createHmac('sha256', oldSecret).update(`${timestamp}.${body}`).digest('hex'),
+        'x-other-token': 'geheim',
+      };
+      const sent = await fetch(`${gateway().url}${source.path}`, { method: 'POST', headers, body });
+      expect(sent.status).toBe(401);
+      const [{ refusedId }] = (await refusedOf(source)) as [Row];
+      await stack().visit('operator', `${source.page}/${refusedId}`, async (page) => {
+        await page.getByText(/its timestamp is 41\d s behind our clock\. This source tolerates 300 s\./).waitFor();
+        await page.getByRole('button', { name: 'Show headers and body' }).click();
+        await page.getByText('Sensitive members that were removed: 1').waitFor();
+        expect(await page.content()).not.toContain('geheim');
+        expect(await looksOf(page, stack(), 'refused-kept')).toEqual([]);
+        await page.getByRole('button', { name: 'Edit the source' }).click();
+        await page.getByRole('dialog').getByLabel('Clock tolerance (s)').fill('900');
+        await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        await page.getByRole('button', { name: 'Process again' }).click();
+        await page.getByText('mended').waitFor();
+      });
+      expect((await admin(source.admin)).json).toMatchObject({
+        toleranceSeconds: 900,
+        name: 'Skewed',
+        keepRefusedHours: 1,
+      });
+      expect(await refusedOf(source)).toMatchObject([{ outcome: 'written' }]);
+    }, 120_000);
+
+    it('has its refused deliveries in the live tail of the data view', async () => {
+      const source = await newSource({ name: 'Watched' });
+      await stack().visit('operator', `/events?live=1&networkId=${networkId}`, async (page) => {
+        await page.getByText('Watching').waitFor();
+        expect((await deliver(source.path, newSecret)).status).toBe(401);
+        const row = page.getByRole('row').filter({ hasText: 'Signature of another secret' });
+        await row.getByText('of Watched').waitFor({ timeout: 30_000 });
+        expect(await looksOf(page, stack(), 'events-live-refused')).toEqual([]);
+        await row.getByRole('link').click();
+        await page.getByRole('heading', { level: 1, name: 'Signature of another secret' }).waitFor();
+      });
+    }, 90_000);
+
     it('offers a viewer its deliveries and no change', async () => {
-      const secrets = [{ id: 'k1', value: oldSecret }];
-      const body = JSON.stringify({ name: 'Looked at', scheme: 'github', secrets });
-      expect((await admin(`/networks/${networkId}/sources`, { method: 'POST', body })).status).toBe(201);
+      const source = await newSource({ name: 'Looked at', keepRefusedHours: 1 });
+      await deliver(source.path, newSecret);
+      const [{ refusedId }] = (await refusedOf(source)) as [Row];
       await within('viewer', async (page) => {
         const table = page.getByRole('table', { name: 'Sources of webhooks' });
         await table.getByText('Looked at').waitFor();
-        expect(await table.getByRole('button').allTextContents()).not.toContain('Secrets');
-        for (const change of ['New source', 'Test', 'Secrets', 'Delete'])
-          expect(await page.getByRole('button', { name: change, exact: true }).count()).toBe(0);
-        await table.getByRole('button', { name: 'Deliveries' }).first().click();
-        await page.getByRole('dialog').getByRole('heading').first().waitFor();
+        for (const change of ['New source', /^Actions of/])
+          expect(await page.getByRole('button', { name: change }).count()).toBe(0);
+        await table.getByRole('link', { name: 'Deliveries of “Looked at”' }).click();
+        await page.getByRole('table', { name: 'Refused deliveries' }).getByRole('link').first().click();
+        await page.getByText('Compare the secret at both ends').waitFor();
+        for (const change of ['Edit the source', 'Secrets', 'Process again', 'Show headers and body'])
+          expect(await page.getByRole('button', { name: change }).count()).toBe(0);
+        for (const path of [`/refused/${refusedId}/kept`, `/refused/export?format=csv`]) {
+          const address = `/admin/ingest-gateway/admin/v1${source.admin}${path}`;
+          expect((await page.request.get(address)).status()).toBe(403);
+        }
       });
     }, 90_000);
   });

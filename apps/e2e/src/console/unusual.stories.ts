@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
+import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 const LONG = 'W'.repeat(10_000);
@@ -129,7 +130,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
         await page.getByRole('table', { name: 'Keys' }).getByText(HEBREW).waitFor();
         expect(await looksOf(page, stack(), 'words-network')).toEqual([]);
         const row = page.getByRole('table', { name: 'Keys' }).getByRole('row').filter({ hasText: TURNED });
-        await row.getByRole('button', { name: 'Revoke' }).click();
+        await rowAction(row, 'Revoke');
         await page.getByRole('dialog').getByRole('heading').first().waitFor();
         // The closing quotation mark stays after the name.
         const [last, first] = await page.evaluate<[number, number]>(`(() => {
@@ -147,7 +148,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
         expect(last).toBeGreaterThan(first);
         await page.getByRole('button', { name: 'Cancel' }).click();
         const wide = page.getByRole('table', { name: 'Keys' }).getByRole('row').filter({ hasText: long });
-        await wide.getByRole('button', { name: 'Revoke' }).click();
+        await rowAction(wide, 'Revoke');
         expect(await looksOf(page, stack(), 'words-dialog')).toEqual([]);
       });
     }, 180_000);

@@ -1,16 +1,11 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, MultiSelect, Text, TextInput } from '@mantine/core';
+import { MultiSelect, Text, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useMutation } from '@tanstack/react-query';
 import { getJson, sendJson } from '../../shell/console-fetch.ts';
-import { CursorTable } from '../../shell/cursor-table.tsx';
-import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { Time } from '../../shell/time.tsx';
-import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import { KeyShown } from '../key-shown.tsx';
-import { KeyState, isValid } from '../key-state.tsx';
+import { useKeysPanel } from '../keys-panel.tsx';
 import { adminPath, type Page as PageOf } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
@@ -28,95 +23,39 @@ const SCOPES = [
   'case:export',
 ];
 
-type Open =
-  | { readonly what: 'mint' }
-  | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
-  | { readonly what: 'shown'; readonly minted: MintedKey };
-
 /** Keys of this environment: for tablets at venues, and for programs that manage cases. */
 export function GateKeysPage(): ReactNode {
-  const { name, isOperator, read, reload } = useEnvironment();
-  const [open, setOpen] = useState<Open>();
-  const close = () => setOpen(undefined);
-  const minted = (key: MintedKey) => {
-    setOpen({ what: 'shown', minted: key });
-    reload();
-  };
+  const { name, isOperator, read } = useEnvironment();
+  const { button, panel } = useKeysPanel<Key, MintedKey>({
+    label: 'Gate keys',
+    queryKey: ['cases', name, 'keys'],
+    load: (cursor) => read<PageOf<Key>>('/keys', { cursor, limit: '50' }),
+    rights: {
+      title: 'Scopes',
+      cell: ({ scopes }) =>
+        SCOPES.every((one) => scopes.some((scope) => scope === one)) ? 'everything' : scopes.join(', '),
+    },
+    may: { mint: isOperator, revoke: isOperator },
+    mintTitle: 'New key',
+    emptyText: 'A venue and each program have a key of their own.',
+    dialog: (props) => <MintDialog {...props} />,
+    curlOf,
+    revoke: ({ id }) => getJson(adminPath(`/keys/${id}`, { environment: name }), { method: 'DELETE' }),
+    revokedText: 'A tablet that uses it shows DENY from now on.',
+  });
   return (
     <Page
       title="Gate keys"
       intro="A tablet at a door needs a key with the scope gate:check and nothing else."
-      actions={isOperator && <Button onClick={() => setOpen({ what: 'mint' })}>New key</Button>}
+      actions={button}
     >
-      <CursorTable
-        label="Gate keys"
-        queryKey={['cases', name, 'keys']}
-        load={(cursor) => read<PageOf<Key>>('/keys', { cursor, limit: '50' })}
-        rowKey={({ id }) => id}
-        columns={[
-          { title: 'Label', cell: ({ label }) => <strong>{label}</strong> },
-          { title: 'Begins with', width: '10rem', cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-          { title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
-          {
-            title: 'State',
-            width: '7rem',
-            cell: (key) => <KeyState times={key} />,
-          },
-          {
-            title: 'Last used',
-            width: '9rem',
-            cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time value={lastUsedAt} form="ago" />),
-          },
-          {
-            title: 'Actions',
-            width: '11rem',
-            cell: (key) => isOperator && isValid(key) && <KeyActions onOpen={(what) => setOpen({ what, key })} />,
-          },
-        ]}
-        empty={
-          <ListEmpty title="No key yet" icon="networks">
-            A venue and each program have a key of their own.
-          </ListEmpty>
-        }
-      />
-      {(open?.what === 'mint' || open?.what === 'rotate') && (
-        <MintDialog replaced={open.what === 'rotate' ? open.key : undefined} onMinted={minted} onClose={close} />
-      )}
-      {open?.what === 'shown' && <KeyShown {...open.minted} onClose={close} curl={curlOf(open.minted.rawKey)} />}
-      {open?.what === 'revoke' && (
-        <ConfirmDialog
-          title="Revoke this key?"
-          action="Revoke"
-          tone="danger"
-          onClose={close}
-          run={() => getJson(adminPath(`/keys/${open.key.id}`, { environment: name }), { method: 'DELETE' })}
-          onDone={() => {
-            close();
-            reload();
-          }}
-        >
-          <Text size="sm" className="wrap">
-            {open.key.label}: <code>{open.key.keyPrefix}</code>. A tablet that uses it shows DENY from now on.
-          </Text>
-        </ConfirmDialog>
-      )}
+      {panel}
     </Page>
   );
 }
 
 const curlOf = (key: string): string =>
   `curl "$CASE_GATE_URL/v1/gate/check" -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{"subject_ref":"subj_ada","venue_id":"hall"}'`;
-
-const KeyActions = ({ onOpen }: { readonly onOpen: (what: 'rotate' | 'revoke') => void }): ReactNode => (
-  <Group gap={6}>
-    <Button size="compact-sm" variant="default" onClick={() => onOpen('rotate')}>
-      Rotate
-    </Button>
-    <Button size="compact-sm" variant="default" onClick={() => onOpen('revoke')}>
-      Revoke
-    </Button>
-  </Group>
-);
 
 /** How long a rotated key stays valid. */
 const OVERLAP_SECONDS = 86_400;

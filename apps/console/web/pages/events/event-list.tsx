@@ -9,7 +9,11 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { type IngestEvent, useLiveTail } from './live-tail.ts';
+import { useNetworkName } from '../networks/network-names.ts';
+import { titleOf } from '../networks/refusal-words.ts';
+import { pathOfRefused, RefusedState } from '../networks/refused-table.tsx';
+import { DataViewTabs } from './data-view-tabs.tsx';
+import { idOf, type IngestEvent, isRefused, type TailRow, useLiveTail } from './live-tail.ts';
 
 const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good', rejected: 'bad', unknown: 'wait' };
 const filterNames = [
@@ -25,31 +29,39 @@ export const EventState = ({ status }: { status: IngestEvent['status'] }): React
 
 const SHOWN_RECORDS = 3;
 
-const columns: readonly Column<IngestEvent>[] = [
-  {
-    title: 'Event',
-    cell: ({ eventId, at }) => (
-      <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
-        <Time value={at} />
-      </Anchor>
-    ),
-  },
-  { title: 'State', width: '8.5rem', cell: ({ status }) => <EventState status={status} /> },
-  { title: 'Network', cell: ({ networkId }) => networkId },
-  { title: 'Types', cell: ({ types, kind }) => (kind === 'ping' ? 'ping' : types.slice(0, SHOWN_RECORDS).join(', ')) },
-  {
-    title: 'Records',
-    cell: ({ records }) => (
-      <>
-        {records
-          .slice(0, SHOWN_RECORDS)
-          .map(({ id }) => id)
-          .join(', ')}
-        {records.length > SHOWN_RECORDS && ` and ${records.length - SHOWN_RECORDS} more`}
-      </>
-    ),
-  },
-];
+function columnsOf(nameOf: (networkId: string) => string): readonly Column<TailRow>[] {
+  return [
+    {
+      title: 'Event',
+      cell: (row) => (
+        <Anchor
+          component={Link}
+          to={isRefused(row) ? pathOfRefused(row) : `/events/${encodeURIComponent(row.eventId)}`}
+          size="sm"
+        >
+          <Time value={row.at} />
+        </Anchor>
+      ),
+    },
+    {
+      title: 'State',
+      width: '8.5rem',
+      cell: (row) => (isRefused(row) ? <RefusedState {...row} /> : <EventState status={row.status} />),
+    },
+    { title: 'Network', cell: ({ networkId }) => nameOf(networkId) },
+    { title: 'Types', cell: (row) => (isRefused(row) ? titleOf(row.reason, row.code) : typesIn(row)) },
+    { title: 'Records', cell: (row) => (isRefused(row) ? `of ${row.sourceName}` : recordsIn(row)) },
+  ];
+}
+
+const typesIn = ({ types, kind }: IngestEvent): string =>
+  kind === 'ping' ? 'ping' : types.slice(0, SHOWN_RECORDS).join(', ');
+
+function recordsIn({ records }: IngestEvent): string {
+  const shown = records.slice(0, SHOWN_RECORDS).map(({ id }) => id);
+  const more = records.length > SHOWN_RECORDS ? ` and ${records.length - SHOWN_RECORDS} more` : '';
+  return `${shown.join(', ')}${more}`;
+}
 
 /** Events, newest first; with `live` they are streamed. */
 export function EventList(): ReactNode {
@@ -58,7 +70,7 @@ export function EventList(): ReactNode {
   return (
     <Page
       title="Data view"
-      intro="Each write and each ping, with its outcome in the ledger; without the content."
+      intro="Each write and each ping, with its outcome in the ledger; without the content. Live shows refused deliveries, too."
       actions={
         <Switch
           label="Live"
@@ -67,6 +79,7 @@ export function EventList(): ReactNode {
         />
       }
     >
+      <DataViewTabs />
       <Search filters={filters} onChange={setFilters} />
       {isLive ? <LiveList filters={filters} /> : <PagedList filters={filters} />}
     </Page>
@@ -88,9 +101,11 @@ function queryOf({ live: _live, from, to, ...rest }: Filters): Record<string, st
 
 function PagedList({ filters }: { filters: Filters }): ReactNode {
   const query = queryOf(filters);
+  const nameOf = useNetworkName();
   return (
-    <CursorTable
+    <CursorTable<TailRow>
       label="Events"
+      isDense
       queryKey={['events', query]}
       load={(cursor, signal) =>
         dataOf(
@@ -100,8 +115,8 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
           }),
         )
       }
-      rowKey={({ eventId }) => eventId}
-      columns={columns}
+      rowKey={idOf}
+      columns={columnsOf(nameOf)}
       empty={
         <ListEmpty title="No such event" icon="events">
           {Object.keys(query).length === 0
@@ -123,6 +138,7 @@ function LiveList({ filters }: { filters: Filters }): ReactNode {
     ...tailed
   } = queryOf(filters);
   const { events, state, missed, again } = useLiveTail(tailed);
+  const nameOf = useNetworkName();
   return (
     <>
       <Group gap="xs" role="status">
@@ -143,8 +159,9 @@ function LiveList({ filters }: { filters: Filters }): ReactNode {
       <PlainTable
         label="Events as they are written"
         rows={events}
-        rowKey={({ eventId }) => eventId}
-        columns={columns}
+        isDense
+        rowKey={idOf}
+        columns={columnsOf(nameOf)}
         empty={
           <ListEmpty title="Waiting for the next event" icon="live">
             What is written from now on appears here by itself.

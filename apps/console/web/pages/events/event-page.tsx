@@ -9,6 +9,7 @@ import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
+import { useNetworkName } from '../networks/network-names.ts';
 import { EventState } from './event-list.tsx';
 import type { IngestEvent } from './live-tail.ts';
 
@@ -30,69 +31,80 @@ export function EventPage(): ReactNode {
   );
 }
 
-const Shown = ({ event }: { event: IngestEvent }): ReactNode => (
-  <>
-    {event.status === 'unknown' && (
-      <Text size="sm">
-        It is not known whether it was written. It is no failure: sending the same request again with the same
-        Idempotency-Key resolves it.
-      </Text>
-    )}
-    <Paper>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-        <Fact label="State">
-          <EventState status={event.status} />
-        </Fact>
-        <Fact label="When">
-          <Time value={event.at} />
-        </Fact>
-        <Fact label="Kind">{event.kind}</Fact>
-        <Fact label="Network">
-          <Anchor component={Link} to={`/networks/${event.networkId}`} size="sm">
-            {event.networkId}
-          </Anchor>
-        </Fact>
-        <Fact label="Key">
-          <CodeText value={event.keyId} label="the id of the key" />
-        </Fact>
-        <Fact label="Request">
-          <CodeText value={event.requestId} label="the request id" />
-        </Fact>
-        <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
-        <Fact label="Sensitive members removed">{event.strippedFields.toLocaleString()}</Fact>
-      </SimpleGrid>
-    </Paper>
-    <Stack gap="sm" component="section" aria-label="Records">
-      <Title order={2}>Records</Title>
-      <PlainTable
-        label="Records"
-        rows={event.records}
-        rowKey={({ id, channel }) => `${channel} ${id}`}
-        columns={[
-          {
-            title: 'Record',
-            cell: ({ id, channel }) => (
-              <Anchor
-                component={Link}
-                to={`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=ingest-gateway`}
-                size="sm"
-              >
-                {id}
+function Shown({ event }: { event: IngestEvent }): ReactNode {
+  const nameOf = useNetworkName();
+  return (
+    <>
+      {event.status === 'unknown' && (
+        <Text size="sm">
+          It is not known whether it was written. It is no failure: sending the same request again with the same
+          Idempotency-Key resolves it.
+        </Text>
+      )}
+      <Paper>
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+          <Fact label="State">
+            <EventState status={event.status} />
+          </Fact>
+          <Fact label="When">
+            <Time value={event.at} />
+          </Fact>
+          <Fact label="Kind">{event.kind}</Fact>
+          <Fact label="Network">
+            <Anchor component={Link} to={`/networks/${event.networkId}`} size="sm">
+              {nameOf(event.networkId)}
+            </Anchor>
+          </Fact>
+          {event.keyId.startsWith('src_') ? (
+            <Fact label="Source">
+              <Anchor component={Link} to={`/networks/${event.networkId}/sources/${event.keyId}/deliveries`} size="sm">
+                Its deliveries
               </Anchor>
-            ),
-          },
-          { title: 'Channel', cell: ({ channel }) => channel },
-          {
-            title: 'Transaction',
-            cell: ({ transactionId }) => <CodeText value={transactionId} label="the transaction id" />,
-          },
-        ]}
-        empty={
-          <Text p="md" size="sm" c="dimmed">
-            {event.kind === 'ping' ? 'A ping writes nothing.' : 'Nothing was written.'}
-          </Text>
-        }
-      />
-    </Stack>
-  </>
-);
+            </Fact>
+          ) : (
+            <Fact label="Key">
+              <CodeText value={event.keyId} label="the id of the key" />
+            </Fact>
+          )}
+          <Fact label="Request">
+            <CodeText value={event.requestId} label="the request id" />
+          </Fact>
+          <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
+          <Fact label="Sensitive members removed">{event.strippedFields.toLocaleString()}</Fact>
+        </SimpleGrid>
+      </Paper>
+      <Stack gap="sm" component="section" aria-label="Records">
+        <Title order={2}>Records</Title>
+        <PlainTable
+          label="Records"
+          rows={event.records}
+          rowKey={({ id, channel }) => `${channel} ${id}`}
+          columns={[
+            {
+              title: 'Record',
+              cell: ({ id, channel }) => (
+                <Anchor
+                  component={Link}
+                  to={`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=ingest-gateway`}
+                  size="sm"
+                >
+                  {id}
+                </Anchor>
+              ),
+            },
+            { title: 'Channel', cell: ({ channel }) => channel },
+            {
+              title: 'Transaction',
+              cell: ({ transactionId }) => <CodeText value={transactionId} label="the transaction id" />,
+            },
+          ]}
+          empty={
+            <Text p="md" size="sm" c="dimmed">
+              {event.kind === 'ping' ? 'A ping writes nothing.' : 'Nothing was written.'}
+            </Text>
+          }
+        />
+      </Stack>
+    </>
+  );
+}

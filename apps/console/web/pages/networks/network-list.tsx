@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Code } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -22,10 +23,18 @@ export function NetworkList(): ReactNode {
     <Page
       title="Networks and keys"
       intro="A network has channels, keys that may write into them, and rate limits. A key belongs to one network."
-      actions={make}
+      actions={
+        <>
+          <Button variant="default" component={Link} to="/events/refused">
+            Refused deliveries
+          </Button>
+          {make}
+        </>
+      }
     >
       <CursorTable
         label="Networks"
+        isDense
         queryKey={['networks']}
         load={(cursor, signal) =>
           dataOf(
@@ -39,13 +48,13 @@ export function NetworkList(): ReactNode {
         columns={[
           {
             title: 'Network',
-            cell: ({ networkId }) => (
+            cell: ({ networkId, name }) => (
               <Anchor component={Link} to={`/networks/${networkId}`} fw={600} size="sm">
-                {networkId}
+                {name ?? networkId}
               </Anchor>
             ),
           },
-          { title: 'Name', cell: ({ name }) => name ?? '' },
+          { title: 'Id', cell: ({ networkId }) => <CodeText value={networkId} label="the id of the network" /> },
           { title: 'Channels', cell: ({ channels }) => <Channels names={channels} /> },
           { title: 'Limit', cell: ({ limits }) => `${limits.ratePerSecond.toLocaleString()} records/s` },
           { title: 'Made', width: '9rem', cell: ({ createdAt }) => <Time value={createdAt} form="day" /> },

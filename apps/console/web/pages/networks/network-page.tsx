@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
@@ -60,7 +61,9 @@ function Shown({ network }: { network: Network }): ReactNode {
     >
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-          <Fact label="Id">{networkId}</Fact>
+          <Fact label="Id">
+            <CodeText value={networkId} label="the id of the network" />
+          </Fact>
           <Fact label="Channels">
             <Channels names={network.channels} />
           </Fact>
@@ -74,6 +77,9 @@ function Shown({ network }: { network: Network }): ReactNode {
         <Group gap="md" mt="md">
           <Anchor component={Link} to={`/events?networkId=${networkId}`} size="sm">
             Its events
+          </Anchor>
+          <Anchor component={Link} to={`/events/refused?networkId=${networkId}`} size="sm">
+            Its refused deliveries
           </Anchor>
           {network.channels.map((name) => (
             <Anchor key={name} component={Link} to={`/ledger/${networkId}.${name}`} size="sm">

@@ -1,16 +1,11 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, PasswordInput, Select, Text, TextInput } from '@mantine/core';
+import { NumberInput, PasswordInput, Select, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { ProblemView } from '../../shell/problem-view.tsx';
-import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { commonSignature, HmacFields, isPublicKey, sentSignature } from './hmac-fields.tsx';
 import { presets, secretHint, type Preset } from './source-presets.ts';
-import type { Schemas } from '@sealgate/client';
-
-export type Source = Schemas['ingestGatewayAdmin']['Source'];
 
 /** The sender says how it signs, or where its token is; nothing is known of its delivery ids. */
 const isOwn = (preset: Preset): boolean => preset === 'hmac' || preset === 'token';
@@ -88,6 +83,7 @@ export function SourceForm({
   const [preset, setPreset] = useState<Preset>('github');
   const [secret, setSecret] = useState('');
   const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
+  const [keptHours, setKeptHours] = useState<string | number>(0);
   const [choices, setChoices] = useState(commonChoices);
   const making = useMutation({
     mutationFn: () =>
@@ -99,6 +95,7 @@ export function SourceForm({
             preset,
             secrets: [{ id: 'first', value: secret }],
             ...(channel !== null && { channels: [channel] }),
+            ...(Number(keptHours) > 0 && { keepRefusedHours: Number(keptHours) }),
             ...sentChoices(preset, choices),
           },
         }),
@@ -138,68 +135,13 @@ export function SourceForm({
         onChange={(event) => setSecret(event.currentTarget.value)}
       />
       <Select label="Channel" data={[...channels]} value={channel} onChange={setChannel} />
-    </FormDialog>
-  );
-}
-
-/** Adds a second secret, or removes those before the newest: a rotation in two steps. */
-export function SecretForm({ source, onDone, onClose }: FormProps & { readonly source: Source }): ReactNode {
-  const { networkId, sourceId, secrets } = source;
-  const [id, setId] = useState('');
-  const [value, setValue] = useState('');
-  const change = (next: { id: string; value?: string }[]) =>
-    dataOf(
-      ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-        params: { path: { networkId, sourceId } },
-        body: { secrets: next },
-      }),
-    );
-  const kept = secrets.map((secret) => ({ id: secret.id }));
-  const adding = useMutation({ mutationFn: () => change([...kept, { id, value }]), onSuccess: onDone });
-  const ending = useMutation({
-    mutationFn: (old: string) => change(kept.filter((each) => each.id !== old)),
-    onSuccess: onDone,
-  });
-  return (
-    <FormDialog
-      title={`Secrets of ${quoted(source.name)}`}
-      action="Add the secret"
-      doing={adding}
-      onSubmit={() => adding.mutate()}
-      onClose={onClose}
-    >
-      <Text size="sm">
-        A delivery may be signed with any of them: add the new one, change it at the sender, then remove the old one.
-      </Text>
-      {secrets.map((secret) => (
-        <Group key={secret.id} justify="space-between">
-          <Text size="sm" className="wrap">
-            {secret.id}
-          </Text>
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={secrets.length === 1}
-            loading={ending.isPending}
-            onClick={() => ending.mutate(secret.id)}
-          >
-            End it
-          </Button>
-        </Group>
-      ))}
-      {ending.isError && <ProblemView error={ending.error} />}
-      <TextInput
-        label="Name of the new secret"
-        required
-        value={id}
-        onChange={(event) => setId(event.currentTarget.value)}
-      />
-      <PasswordInput
-        label="New signing secret"
-        required
-        autoComplete="off"
-        value={value}
-        onChange={(event) => setValue(event.currentTarget.value)}
+      <NumberInput
+        label="Keep refused deliveries (hours)"
+        description="Encrypted, to look at and to process again. 0: not at all; at most 72."
+        min={0}
+        max={72}
+        value={keptHours}
+        onChange={setKeptHours}
       />
     </FormDialog>
   );

@@ -1,5 +1,6 @@
 import type { Schemas } from '@sealgate/client';
 
+export type Source = Schemas['ingestGatewayAdmin']['Source'];
 export type Preset = Schemas['ingestGatewayAdmin']['SourcePreset'];
 
 const LABELS: Readonly<Record<Preset, string>> = {

@@ -1,19 +1,20 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable } from '../../shell/cursor-table.tsx';
+import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { quoted } from '../../shell/quoted.ts';
-import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
-import { ConfirmDialog } from '../confirm-dialog.tsx';
-import { FormDialog } from '../form-dialog.tsx';
+import { Time } from '../../shell/time.tsx';
+import { RowMenu } from '../row-menu.tsx';
 import { useGatewayAddress } from './curl-line.ts';
-import { SourceDeliveries } from './source-deliveries.tsx';
-import { SecretForm, type Source, SourceForm } from './source-form.tsx';
+import { SourceState } from './deliveries-page.tsx';
+import { sourceActions, useSourceDialogs, type SourceAction } from './source-dialogs.tsx';
+import type { Source } from './source-presets.ts';
+import { SourceForm } from './source-form.tsx';
 
 interface SourceTableProps {
   readonly networkId: string;
@@ -21,20 +22,13 @@ interface SourceTableProps {
   readonly mayChange: boolean;
 }
 
-type Open =
-  { readonly do: 'make' } | { readonly do: 'secrets' | 'deliveries' | 'delete' | 'test'; readonly source: Source };
-
 /** Sources accept signed webhooks and write each delivery as a record. */
 export function SourceTable({ networkId, channels, mayChange }: SourceTableProps): ReactNode {
-  const [open, setOpen] = useState<Open>();
+  const [making, setMaking] = useState(false);
+  const { open, dialog } = useSourceDialogs();
   const queries = useQueryClient();
   const address = useGatewayAddress();
-  const close = (): void => setOpen(undefined);
-  const done = (): void => {
-    close();
-    void queries.invalidateQueries({ queryKey: ['sources', networkId] });
-  };
-  const make = mayChange && <Button onClick={() => setOpen({ do: 'make' })}>New source</Button>;
+  const make = mayChange && <Button onClick={() => setMaking(true)}>New source</Button>;
   return (
     <Stack gap="sm" component="section" aria-label="Sources of webhooks">
       <Group justify="space-between">
@@ -43,6 +37,7 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
       </Group>
       <CursorTable
         label="Sources of webhooks"
+        isDense
         cursorName="sources"
         queryKey={['sources', networkId]}
         load={(cursor, signal) =>
@@ -54,126 +49,87 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
           )
         }
         rowKey={({ sourceId }) => sourceId}
-        columns={[
-          { title: 'Name', cell: ({ name }) => name },
-          { title: 'Scheme', cell: ({ scheme }) => scheme },
-          { title: 'Address', cell: ({ path }) => <CodeText value={`${address}${path}`} label="the address" /> },
-          {
-            title: 'State',
-            width: '7rem',
-            cell: ({ enabled }) =>
-              enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Disabled</StateBadge>,
-          },
-          {
-            title: 'Actions',
-            cell: (source) => <SourceActions mayChange={mayChange} onOpen={(what) => setOpen({ do: what, source })} />,
-          },
-        ]}
+        columns={columnsOf({ networkId, address, ...(mayChange && { open }) })}
         empty={
           <ListEmpty title="No source yet" icon="live" action={make}>
             A source accepts signed webhooks of GitHub, Stripe and others; no key is needed.
           </ListEmpty>
         }
       />
-      {open !== undefined && (
-        <SourceDialog networkId={networkId} channels={channels} open={open} onDone={done} onClose={close} />
+      {making && (
+        <SourceForm
+          networkId={networkId}
+          channels={channels}
+          onDone={() => {
+            setMaking(false);
+            void queries.invalidateQueries({ queryKey: ['sources', networkId] });
+          }}
+          onClose={() => setMaking(false)}
+        />
       )}
+      {dialog}
     </Stack>
   );
 }
 
-type Action = 'secrets' | 'deliveries' | 'delete' | 'test';
+const ADDRESS_CHARACTERS = 44;
 
-const changes = [
-  ['test', 'Test'],
-  ['secrets', 'Secrets'],
-  ['delete', 'Delete'],
-] as const;
-
-function SourceActions({ mayChange, onOpen }: { mayChange: boolean; onOpen: (what: Action) => void }): ReactNode {
-  const actions: readonly (readonly [Action, string])[] = [['deliveries', 'Deliveries'], ...(mayChange ? changes : [])];
-  return (
-    <Group gap={4}>
-      {actions.map(([what, label]) => (
-        <Button key={what} size="compact-sm" variant="default" onClick={() => onOpen(what)}>
-          {label}
-        </Button>
-      ))}
-    </Group>
-  );
-}
-
-interface SourceDialogProps {
+interface ShownColumns {
   readonly networkId: string;
-  readonly channels: readonly string[];
-  readonly open: Open;
-  readonly onDone: () => void;
-  readonly onClose: () => void;
+  /** Of the gateway, for sources that do not know it. */
+  readonly address: string;
+  /** Absent for those who may not change sources. */
+  readonly open?: (action: SourceAction, source: Source) => void;
 }
 
-function SourceDialog({ networkId, channels, open, onDone, onClose }: SourceDialogProps): ReactNode {
-  if (open.do === 'make') {
-    return <SourceForm networkId={networkId} channels={channels} onDone={onDone} onClose={onClose} />;
-  }
-  const { source } = open;
-  const { sourceId, name } = source;
-  if (open.do === 'secrets') return <SecretForm source={source} onDone={onDone} onClose={onClose} />;
-  if (open.do === 'deliveries') return <SourceDeliveries source={source} onClose={onClose} />;
-  if (open.do === 'test') return <TestDelivery source={source} onClose={onClose} />;
-  return (
-    <ConfirmDialog
-      title={`Delete ${quoted(name)}`}
-      action="Delete the source"
-      tone="danger"
-      typed={name}
-      run={() =>
-        dataOf(
-          ingestAdmin.DELETE('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-            params: { path: { networkId, sourceId } },
-          }),
-        )
-      }
-      onDone={onDone}
-      onClose={onClose}
-    >
-      <Text size="sm">All further deliveries are refused. Its records stay in the ledger.</Text>
-    </ConfirmDialog>
-  );
-}
-
-/** The test is signed as by the sender, so it tests the whole path; it is written as a normal record. */
-function TestDelivery({ source, onClose }: { source: Source; onClose: () => void }): ReactNode {
-  const { networkId, sourceId, name } = source;
-  const queries = useQueryClient();
-  const test = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/test', {
-          params: { path: { networkId, sourceId } },
-          body: {},
-        }),
+function columnsOf({ networkId, address, open }: ShownColumns): readonly Column<Source>[] {
+  const shown: readonly Column<Source>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, sourceId }) => (
+        <Anchor
+          component={Link}
+          to={`/networks/${networkId}/sources/${sourceId}/deliveries`}
+          size="sm"
+          fw={600}
+          aria-label={`Deliveries of ${quoted(name)}`}
+        >
+          {name}
+        </Anchor>
       ),
-    onSuccess: ({ code, outcome, status }) => {
-      void queries.invalidateQueries({ queryKey: ['deliveries', sourceId] });
-      notifications.show({
-        color: code === null ? 'green' : 'red',
-        title: code === null ? `The test delivery was ${outcome ?? 'answered'}` : 'The test delivery was refused',
-        message: `Its sender would have been answered ${status}${code === null ? '' : ` ${code}`}.`,
-      });
-      onClose();
     },
-  });
-  return (
-    <FormDialog
-      title={`Test ${quoted(name)}`}
-      action="Send a test delivery"
-      doing={test}
-      onSubmit={() => test.mutate()}
-      onClose={onClose}
-    >
-      <Text size="sm">
-        A sample is signed with the newest secret and processed like any delivery. Its record stays.
-      </Text>
-    </FormDialog>
-  );
+    { title: 'Scheme', cell: ({ scheme }) => scheme },
+    {
+      title: 'Address',
+      cell: ({ path, url }) => (
+        <CodeText value={url ?? `${address}${path}`} label="the address" short={ADDRESS_CHARACTERS} />
+      ),
+    },
+    { title: 'State', width: '7rem', cell: (source) => <SourceState source={source} /> },
+    { title: 'Changed', width: '9rem', cell: ({ changedAt }) => <Time value={changedAt} form="ago" /> },
+  ];
+  if (open === undefined) return shown;
+  const actions: Column<Source> = {
+    title: 'Actions',
+    width: '5rem',
+    cell: (source) => <SourceMenu source={source} open={open} />,
+  };
+  return [...shown, actions];
 }
+
+const SourceMenu = ({
+  source,
+  open,
+}: {
+  readonly source: Source;
+  readonly open: (action: SourceAction, source: Source) => void;
+}): ReactNode => (
+  <RowMenu
+    label={`Actions of ${quoted(source.name)}`}
+    actions={sourceActions(source).map(([action, title]) => ({
+      title,
+      onClick: () => open(action, source),
+      ...(action === 'delete' && { tone: 'danger' }),
+    }))}
+  />
+);

@@ -1,24 +1,14 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Select, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Select, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { PlainTable } from '../../shell/cursor-table.tsx';
-import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { Time } from '../../shell/time.tsx';
-import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import { KeyShown } from '../key-shown.tsx';
-import { KeyState, isValid } from '../key-state.tsx';
+import { useKeysPanel } from '../keys-panel.tsx';
 import { useOrganization } from './organization.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
 type Key = RiskSchemas['Key'];
-
-type Open =
-  | { readonly what: 'mint' }
-  | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
-  | { readonly what: 'shown'; readonly minted: RiskSchemas['MintedKey'] };
 
 /** How long a rotated key stays valid. */
 const OVERLAPS = [
@@ -31,99 +21,26 @@ const OVERLAPS = [
 /** The person's own keys: mint, rotate, revoke. */
 export function KeysPage(): ReactNode {
   const { id: orgId, client, may } = useOrganization();
-  const queries = useQueryClient();
-  const [open, setOpen] = useState<Open>();
-  const found = useQuery({ queryKey: ['risks', orgId, 'keys'], queryFn: () => dataOf(client.GET('/api/api-keys')) });
-  const reload = () => queries.invalidateQueries({ queryKey: ['risks', orgId, 'keys'] });
-  const close = () => setOpen(undefined);
+  const { button, panel } = useKeysPanel<Key, RiskSchemas['MintedKey']>({
+    label: 'My keys',
+    queryKey: ['risks', orgId, 'keys'],
+    load: async () => ({ items: await dataOf(client.GET('/api/api-keys')) }),
+    may: { mint: may('apiKey:create'), revoke: may('apiKey:delete') },
+    mintTitle: 'New key',
+    emptyText: 'Make one for a program that acts for you.',
+    dialog: (props) => <MintDialog {...props} />,
+    curlOf: (key) => `curl -H "Authorization: Bearer ${key}" "$RISK_PARTNER_URL/api/risks?limit=5"`,
+    revoke: ({ id }) => dataOf(client.DELETE('/api/api-keys/{id}', { params: { path: { id } } })),
+    revokedText: 'Whatever uses it is refused from the next request on.',
+  });
   return (
     <Page
       title="My keys"
       intro="A key may do what you may in this organisation, by REST and by tools. It is shown once, when it is made."
-      actions={may('apiKey:create') && <Button onClick={() => setOpen({ what: 'mint' })}>New key</Button>}
+      actions={button}
     >
-      <Unread read={found} />
-      {found.data !== undefined && <KeyTable keys={found.data} onOpen={setOpen} />}
-      {(open?.what === 'mint' || open?.what === 'rotate') && (
-        <MintDialog
-          replaced={open.what === 'rotate' ? open.key : undefined}
-          onClose={close}
-          onMinted={(minted) => {
-            setOpen({ what: 'shown', minted });
-            void reload();
-          }}
-        />
-      )}
-      {open?.what === 'shown' && (
-        <KeyShown
-          {...open.minted}
-          onClose={close}
-          curl={`curl -H "Authorization: Bearer ${open.minted.rawKey}" "$RISK_PARTNER_URL/api/risks?limit=5"`}
-        />
-      )}
-      {open?.what === 'revoke' && (
-        <ConfirmDialog
-          title="Revoke this key?"
-          action="Revoke"
-          tone="danger"
-          onClose={close}
-          run={() => dataOf(client.DELETE('/api/api-keys/{id}', { params: { path: { id: open.key.id } } }))}
-          onDone={() => {
-            close();
-            void reload();
-          }}
-        >
-          <Text size="sm" className="wrap">
-            {open.key.label}: <code>{open.key.keyPrefix}</code>. Whatever uses it is refused from the next request on.
-          </Text>
-        </ConfirmDialog>
-      )}
+      {panel}
     </Page>
-  );
-}
-
-function KeyTable({
-  keys,
-  onOpen,
-}: {
-  readonly keys: readonly Key[];
-  readonly onOpen: (open: Open) => void;
-}): ReactNode {
-  const { may } = useOrganization();
-  const actions = (key: Key): ReactNode =>
-    isValid(key) && (
-      <Group gap={6}>
-        {may('apiKey:create') && (
-          <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'rotate', key })}>
-            Rotate
-          </Button>
-        )}
-        {may('apiKey:delete') && (
-          <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'revoke', key })}>
-            Revoke
-          </Button>
-        )}
-      </Group>
-    );
-  return (
-    <PlainTable
-      label="My keys"
-      rows={keys}
-      rowKey={({ id }) => id}
-      columns={[
-        { title: 'Label', cell: ({ label }) => <strong>{label}</strong> },
-        { title: 'Begins with', width: '12rem', cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-        { title: 'State', width: '7rem', cell: (key) => <KeyState times={key} /> },
-        { title: 'Made', width: '9rem', cell: ({ createdAt }) => <Time value={createdAt} form="ago" /> },
-        {
-          title: 'Last used',
-          width: '9rem',
-          cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time value={lastUsedAt} form="ago" />),
-        },
-        { title: 'Actions', width: '12rem', cell: actions },
-      ]}
-      empty={<ListEmpty title="No key yet">Make one for a program that acts for you.</ListEmpty>}
-    />
   );
 }
 

@@ -1,0 +1,189 @@
+import { useState, type ReactNode } from 'react';
+import { Button, Text } from '@mantine/core';
+import type { KeyEnd } from '@sealgate/auth/key-state';
+import { useQueryClient } from '@tanstack/react-query';
+import { CursorTable, type Column, type ListPage } from '../shell/cursor-table.tsx';
+import { ListEmpty } from '../shell/list-states.tsx';
+import { quoted } from '../shell/quoted.ts';
+import { Time } from '../shell/time.tsx';
+import { ConfirmDialog } from './confirm-dialog.tsx';
+import { KeyShown } from './key-shown.tsx';
+import { KeyState, isValid } from './key-state.tsx';
+import { RowMenu } from './row-menu.tsx';
+
+/** What every surface says of a key. */
+interface ListedKey extends KeyEnd {
+  readonly id: string;
+  readonly label: string;
+  readonly keyPrefix: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+/** A new key, whole: it is shown once. */
+interface NewKey {
+  readonly label: string;
+  readonly rawKey: string;
+}
+
+interface MintProps<Key, Minted> {
+  /** The key to replace: its label and rights are those of the new one. */
+  readonly replaced: Key | undefined;
+  readonly onMinted: (minted: Minted) => void;
+  readonly onClose: () => void;
+}
+
+interface KeysPanelProps<Key extends ListedKey, Minted extends NewKey> {
+  /** Accessible name of the table. */
+  readonly label: string;
+  readonly queryKey: readonly unknown[];
+  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Key>>;
+  readonly cursorName?: string;
+  /** What keys of this surface may do. */
+  readonly rights?: Column<Key>;
+  readonly may: { readonly mint: boolean; readonly revoke: boolean };
+  readonly mintTitle: string;
+  readonly emptyText: string;
+  readonly dialog: (props: MintProps<Key, Minted>) => ReactNode;
+  readonly curlOf: (rawKey: string) => string;
+  readonly revoke: (key: Key) => Promise<unknown>;
+  /** What happens to who uses a key that is revoked. */
+  readonly revokedText: string;
+}
+
+type Open<Key, Minted> =
+  | { readonly what: 'mint' }
+  | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
+  | { readonly what: 'shown'; readonly minted: Minted };
+
+/**
+ * The keys of a surface, live and recently ended: minted, shown once, rotated and revoked. `button` mints one, and is to
+ * be shown with the heading.
+ */
+export function useKeysPanel<Key extends ListedKey, Minted extends NewKey>(
+  props: KeysPanelProps<Key, Minted>,
+): { readonly button: ReactNode; readonly panel: ReactNode } {
+  const { may, mintTitle, label, queryKey, load, cursorName, rights, emptyText } = props;
+  const [open, setOpen] = useState<Open<Key, Minted>>();
+  const button = may.mint && <Button onClick={() => setOpen({ what: 'mint' })}>{mintTitle}</Button>;
+  const panel = (
+    <>
+      <CursorTable
+        label={label}
+        isDense
+        queryKey={queryKey}
+        load={load}
+        {...(cursorName !== undefined && { cursorName })}
+        rowKey={({ id }) => id}
+        columns={columnsOf(rights, (key) => (
+          <KeyActions keyView={key} may={may} onOpen={(what) => setOpen({ what, key })} />
+        ))}
+        empty={
+          <ListEmpty title="No key yet" icon="networks" action={button}>
+            {emptyText}
+          </ListEmpty>
+        }
+      />
+      {open !== undefined && <Dialog {...props} open={open} onOpen={setOpen} />}
+    </>
+  );
+  return { button, panel };
+}
+
+function columnsOf<Key extends ListedKey>(
+  rights: Column<Key> | undefined,
+  actions: (key: Key) => ReactNode,
+): readonly Column<Key>[] {
+  return [
+    {
+      title: 'Label',
+      cell: ({ label, keyPrefix }) => (
+        <div>
+          <strong className="wrap">{label}</strong>{' '}
+          <Text span size="xs" c="dimmed" ff="monospace">
+            {keyPrefix}…
+          </Text>
+        </div>
+      ),
+    },
+    ...(rights === undefined ? [] : [rights]),
+    { title: 'State', width: '14rem', cell: (key) => <KeyState times={key} /> },
+    { title: 'Made', width: '9.5rem', cell: ({ createdAt }) => <Time value={createdAt} form="ago" /> },
+    {
+      title: 'Last used',
+      width: '9.5rem',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time value={lastUsedAt} form="ago" />),
+    },
+    { title: 'Actions', width: '5rem', cell: actions },
+  ];
+}
+
+function KeyActions<Key extends ListedKey>({
+  keyView,
+  may,
+  onOpen,
+}: {
+  readonly keyView: Key;
+  readonly may: { readonly mint: boolean; readonly revoke: boolean };
+  readonly onOpen: (what: 'rotate' | 'revoke') => void;
+}): ReactNode {
+  if (!isValid(keyView)) return null;
+  return (
+    <RowMenu
+      label={`Actions of ${quoted(keyView.label)}`}
+      actions={[
+        ...(may.mint ? [{ title: 'Rotate', onClick: () => onOpen('rotate') }] : []),
+        ...(may.revoke ? [{ title: 'Revoke', tone: 'danger' as const, onClick: () => onOpen('revoke') }] : []),
+      ]}
+    />
+  );
+}
+
+function Dialog<Key extends ListedKey, Minted extends NewKey>({
+  open,
+  onOpen,
+  queryKey,
+  dialog,
+  curlOf,
+  revoke,
+  revokedText,
+}: KeysPanelProps<Key, Minted> & {
+  readonly open: Open<Key, Minted>;
+  readonly onOpen: (next: Open<Key, Minted> | undefined) => void;
+}): ReactNode {
+  const queries = useQueryClient();
+  const reload = (): void => void queries.invalidateQueries({ queryKey });
+  const close = (): void => onOpen(undefined);
+  if (open.what === 'shown') {
+    const { label, rawKey } = open.minted;
+    return <KeyShown label={label} rawKey={rawKey} curl={curlOf(rawKey)} onClose={close} />;
+  }
+  if (open.what !== 'revoke') {
+    return dialog({
+      replaced: open.what === 'rotate' ? open.key : undefined,
+      onClose: close,
+      onMinted(minted) {
+        onOpen({ what: 'shown', minted });
+        reload();
+      },
+    });
+  }
+  const { key } = open;
+  return (
+    <ConfirmDialog
+      title={`Revoke ${quoted(key.label)}`}
+      action="Revoke the key"
+      tone="danger"
+      run={() => revoke(key)}
+      onDone={() => {
+        close();
+        reload();
+      }}
+      onClose={close}
+    >
+      <Text size="sm" className="wrap">
+        <code>{key.keyPrefix}…</code>: {revokedText}
+      </Text>
+    </ConfirmDialog>
+  );
+}

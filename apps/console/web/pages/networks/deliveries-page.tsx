@@ -1,0 +1,272 @@
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, NativeSelect, Paper, SegmentedControl, SimpleGrid, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { Link, useNavigate, useParams } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { Fact, Page } from '../../shell/page.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { RowMenu } from '../row-menu.tsx';
+import { ActivityChart } from './activity-chart.tsx';
+import { useGatewayAddress } from './curl-line.ts';
+import { useNetworkName } from './network-names.ts';
+import {
+  FailureGroups,
+  instantOf,
+  PeriodFilter,
+  RefusedFilterFields,
+  refusedFilterNames,
+  RefusedTable,
+  setOnly,
+} from './refused-table.tsx';
+import { titleOf } from './refusal-words.ts';
+import { sourceActions, useSourceDialogs } from './source-dialogs.tsx';
+import type { Source } from './source-presets.ts';
+
+type Delivery = Schemas['ingestGatewayAdmin']['SourceDelivery'];
+
+/** A source as the pages below `/networks/:networkId/sources/:sourceId` show it. */
+export const useSource = (networkId: string, sourceId: string) =>
+  useQuery({
+    queryKey: ['source', sourceId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}', {
+          params: { path: { networkId, sourceId } },
+          signal,
+        }),
+      ),
+  });
+
+const filterNames = ['show', 'per', 'outcome', ...refusedFilterNames] as const;
+type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
+
+const SHOWN = [
+  { value: 'refused', label: 'Refused' },
+  { value: 'all', label: 'All outcomes' },
+  { value: 'same', label: 'Same failures' },
+];
+
+/** The deliveries of one source: what was refused and why, every outcome, and the same failures in groups. */
+export function DeliveriesPage(): ReactNode {
+  const { networkId = '', sourceId = '' } = useParams();
+  const source = useSource(networkId, sourceId);
+  const nameOf = useNetworkName();
+  const above = [
+    { title: 'Networks and keys', to: '/networks' },
+    { title: nameOf(networkId), to: `/networks/${networkId}` },
+  ];
+  if (source.data === undefined) {
+    return (
+      <Page title="Deliveries" above={above}>
+        <Unread read={source} />
+      </Page>
+    );
+  }
+  return <Shown source={source.data} above={above} />;
+}
+
+function Shown({
+  source,
+  above,
+}: {
+  readonly source: Source;
+  readonly above: readonly { readonly title: string; readonly to: string }[];
+}): ReactNode {
+  const { networkId, sourceId } = source;
+  const [filters, setFilters] = useUrlFilters(filterNames);
+  const { show = 'refused', per, outcome: _, ...refused } = filters;
+  const of = { networkId, sourceId };
+  return (
+    <Page title={source.name} above={above} actions={<Actions source={source} />}>
+      <About source={source} />
+      <ActivityChart {...of} per={per === 'day' ? 'day' : 'hour'} onPer={(next) => setFilters({ per: next })} />
+      <SegmentedControl
+        aria-label="What to list"
+        data={SHOWN}
+        value={SHOWN.some(({ value }) => value === show) ? show : 'refused'}
+        onChange={(value) => setFilters({ show: value, sort: null })}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      {show === 'all' && <Outcomes of={of} filters={filters} onChange={setFilters} />}
+      {show === 'same' && (
+        <>
+          <Group gap="sm">
+            <PeriodFilter from={filters.from} to={filters.to} onChange={setFilters} />
+          </Group>
+          <FailureGroups of={of} from={filters.from} to={filters.to} />
+        </>
+      )}
+      {show !== 'all' && show !== 'same' && (
+        <>
+          <RefusedFilterFields of={of} filters={refused} onChange={setFilters} />
+          <RefusedTable of={of} filters={refused} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Actions({ source }: { readonly source: Source }): ReactNode {
+  const navigate = useNavigate();
+  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const { open, dialog } = useSourceDialogs(() => void navigate(`/networks/${source.networkId}`));
+  if (!mayChange) return null;
+  const [edit, secrets, ...rest] = sourceActions(source);
+  return (
+    <>
+      {[edit, secrets].map(
+        (action) =>
+          action && (
+            <Button key={action[0]} variant="default" onClick={() => open(action[0], source)}>
+              {action[1]}
+            </Button>
+          ),
+      )}
+      <RowMenu
+        label="More actions"
+        actions={rest.map(([action, title]) => ({
+          title,
+          onClick: () => open(action, source),
+          ...(action === 'delete' && { tone: 'danger' }),
+        }))}
+      />
+      {dialog}
+    </>
+  );
+}
+
+function About({ source }: { readonly source: Source }): ReactNode {
+  const address = useGatewayAddress();
+  return (
+    <Paper>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+        <Fact label="State">
+          <SourceState source={source} />
+        </Fact>
+        <Fact label="Scheme">{source.scheme}</Fact>
+        <Fact label="Address for the sender">
+          <CodeText value={source.url ?? `${address}${source.path}`} label="the address" short={30} />
+        </Fact>
+        <Fact label="Refused deliveries are kept">
+          {source.keepRefusedHours === 0 ? 'not at all' : `${source.keepRefusedHours} hours`}
+        </Fact>
+      </SimpleGrid>
+    </Paper>
+  );
+}
+
+export const SourceState = ({ source: { enabled } }: { readonly source: Pick<Source, 'enabled'> }): ReactNode =>
+  enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Paused</StateBadge>;
+
+const TONES: Readonly<Record<Delivery['outcome'], Tone>> = {
+  written: 'good',
+  replayed: 'plain',
+  unknown: 'wait',
+  conflict: 'bad',
+  refused: 'bad',
+};
+
+function Outcomes({
+  of,
+  filters,
+  onChange,
+}: {
+  readonly of: { readonly networkId: string; readonly sourceId: string };
+  readonly filters: Filters;
+  readonly onChange: (changes: Partial<Record<(typeof filterNames)[number], string | null>>) => void;
+}): ReactNode {
+  const { outcome, from, to } = filters;
+  const query = setOnly({ outcome, from: instantOf(from), to: instantOf(to) });
+  return (
+    <>
+      <Group gap="sm" align="flex-end">
+        <NativeSelect
+          label="Outcome"
+          data={[{ value: '', label: 'Any' }, ...Object.keys(TONES)]}
+          value={outcome ?? ''}
+          onChange={(event) => onChange({ outcome: event.currentTarget.value })}
+        />
+        <PeriodFilter from={from} to={to} onChange={onChange} />
+      </Group>
+      <CursorTable
+        label="Deliveries"
+        isDense
+        queryKey={['deliveries', of.sourceId, query]}
+        load={(cursor, signal) =>
+          dataOf(
+            ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/deliveries', {
+              params: { path: of, query: { limit: 50, ...query, ...(cursor && { cursor }) } },
+              signal,
+            }),
+          )
+        }
+        rowKey={({ at, requestId, outcome: end }) => `${at} ${requestId} ${end}`}
+        columns={[
+          { title: 'When', width: '9rem', cell: ({ at }) => <Time value={at} form="ago" /> },
+          {
+            title: 'Outcome',
+            width: '8.5rem',
+            cell: ({ outcome: end }) => <StateBadge tone={TONES[end]}>{end}</StateBadge>,
+          },
+          { title: 'Why', cell: ({ reason, code }) => titleOf(reason, code) },
+          { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => deliveries.toLocaleString() },
+          { title: 'Types', cell: ({ types }) => types.join(', ') },
+          { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
+          {
+            title: 'Event or request',
+            width: '12rem',
+            cell: ({ eventId, requestId }) =>
+              eventId === null ? (
+                <CodeText value={requestId} label="the request id" short={14} />
+              ) : (
+                <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
+                  Event
+                </Anchor>
+              ),
+          },
+        ]}
+        empty={
+          <ListEmpty
+            title={Object.keys(query).length === 0 ? 'Nothing was delivered yet' : 'No such delivery'}
+            icon="live"
+          />
+        }
+      />
+    </>
+  );
+}
+
+const SHOWN_CHARACTERS = 18;
+
+/** Links to the proofs of records. */
+export const RecordLinks = ({ records }: { readonly records: Delivery['records'] }): ReactNode =>
+  records.length > 0 && (
+    <span>
+      {records.map(({ id, channel }) => (
+        <Anchor
+          key={`${channel} ${id}`}
+          component={Link}
+          to={`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=ingest-gateway`}
+          size="sm"
+          mr={6}
+          title={id}
+        >
+          {id.length > SHOWN_CHARACTERS ? `${id.slice(0, SHOWN_CHARACTERS)}…` : id}
+        </Anchor>
+      ))}
+    </span>
+  );
+
+export const Quiet = ({ children }: { readonly children: ReactNode }): ReactNode => (
+  <Text size="sm" c="dimmed">
+    {children}
+  </Text>
+);

@@ -1,0 +1,273 @@
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import type { Schemas } from '@sealgate/client';
+import { Link } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { useAdminRole } from '../../shell/session.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { TextFilter } from '../text-filter.tsx';
+import { reasonChoices, titleOf, wordsOf } from './refusal-words.ts';
+import { useNetworkName } from './network-names.ts';
+import { useQuery } from '@tanstack/react-query';
+
+export type RefusedOfSource = Schemas['ingestGatewayAdmin']['RefusedDeliveryOfSource'];
+
+export const refusedFilterNames = ['reason', 'deliveryId', 'requestId', 'from', 'to', 'sort'] as const;
+export type RefusedFilters = Readonly<Partial<Record<(typeof refusedFilterNames)[number], string>>>;
+type SetFilters = (changes: Partial<Record<(typeof refusedFilterNames)[number], string | null>>) => void;
+
+/** Which sources a list is about; without a member: all. */
+export interface OfSources {
+  readonly networkId?: string | undefined;
+  readonly sourceId?: string | undefined;
+}
+
+/** The page of a refused delivery. */
+export const pathOfRefused = ({ networkId, sourceId, refusedId }: RefusedOfSource): string =>
+  `/networks/${networkId}/sources/${sourceId}/deliveries/${refusedId}`;
+
+/** Converts local times to the instants that the service expects. */
+export function instantOf(local: string | undefined): string | undefined {
+  const date = new Date(local ?? '');
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** Parameters of a query without those that are not set. */
+export const setOnly = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1])));
+
+/** What became of a refused delivery since. */
+export const RefusedState = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): ReactNode => {
+  if (outcome === null) return <StateBadge tone="bad">refused</StateBadge>;
+  const isDone = ['written', 'replayed', 'answered'].includes(outcome);
+  return <StateBadge tone={isDone ? 'good' : 'bad'}>{isDone ? 'mended' : 'refused again'}</StateBadge>;
+};
+
+const whenColumn: Column<RefusedOfSource> = {
+  title: 'When',
+  width: '9rem',
+  cell: ({ at }) => <Time value={at} form="ago" />,
+};
+const whyColumn: Column<RefusedOfSource> = {
+  title: 'Why',
+  cell: (row) => (
+    <Group gap={6} wrap="wrap">
+      <Anchor component={Link} to={pathOfRefused(row)} size="sm" fw={600}>
+        {titleOf(row.reason, row.code)}
+      </Anchor>
+      {row.skewSeconds !== null && <Text size="xs">{`${row.skewSeconds} s`}</Text>}
+      {row.header !== null && <Text size="xs">{row.header}</Text>}
+      {row.pointer !== null && <Text size="xs">{row.pointer}</Text>}
+    </Group>
+  ),
+};
+const moreColumns: readonly Column<RefusedOfSource>[] = [
+  {
+    title: 'Provider’s id',
+    width: '11.5rem',
+    cell: ({ deliveryId }) => deliveryId !== null && <CodeText value={deliveryId} label="the delivery id" short={16} />,
+  },
+  { title: 'State', width: '8.5rem', cell: (row) => <RefusedState {...row} /> },
+  {
+    title: 'Kept until',
+    width: '7.5rem',
+    cell: ({ keptUntil }) => keptUntil !== null && <Time value={keptUntil} form="ago" />,
+  },
+];
+
+/** Refused deliveries, newest first, of one source or of all; each links to its page. */
+export function RefusedTable({ of, filters }: { readonly of: OfSources; readonly filters: RefusedFilters }): ReactNode {
+  const nameOf = useNetworkName();
+  const query = queryOf(of, filters);
+  const sourceColumn: Column<RefusedOfSource> = {
+    title: 'Source',
+    cell: ({ networkId, sourceId, sourceName }) => (
+      <Text size="sm" truncate maw="min(16rem, 100%)" title={`${sourceName} of ${nameOf(networkId)}`}>
+        <Anchor
+          component={Link}
+          to={`/networks/${networkId}/sources/${sourceId}/deliveries`}
+          size="sm"
+          underline="always"
+        >
+          {sourceName}
+        </Anchor>{' '}
+        <Text span size="xs" c="dimmed">
+          {nameOf(networkId)}
+        </Text>
+      </Text>
+    ),
+  };
+  return (
+    <CursorTable
+      label="Refused deliveries"
+      isDense
+      queryKey={['refused', query]}
+      load={(cursor, signal) =>
+        dataOf(
+          ingestAdmin.GET('/admin/v1/refused', {
+            params: { query: { limit: 50, ...query, ...(cursor && { cursor }) } },
+            signal,
+          }),
+        )
+      }
+      rowKey={({ refusedId }) => refusedId}
+      columns={[whenColumn, ...(of.sourceId === undefined ? [sourceColumn] : []), whyColumn, ...moreColumns]}
+      empty={
+        <ListEmpty title="Nothing was refused" icon="live">
+          {Object.keys(filters).length === 0
+            ? 'A delivery that is refused is listed here with its reason. Of those without a valid signature the newest 100 of a source are kept.'
+            : 'No refused delivery matches these filters.'}
+        </ListEmpty>
+      }
+    />
+  );
+}
+
+const queryOf = (of: OfSources, { from, to, ...rest }: RefusedFilters): Record<string, string> =>
+  setOnly({ ...of, ...rest, from: instantOf(from), to: instantOf(to) });
+
+/** From and to, in the reader's time. */
+export const PeriodFilter = ({
+  from = '',
+  to = '',
+  onChange,
+}: {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly onChange: (changes: { from?: string; to?: string }) => void;
+}): ReactNode => (
+  <>
+    <TextInput
+      type="datetime-local"
+      label="From"
+      value={from}
+      onChange={(event) => onChange({ from: event.currentTarget.value })}
+    />
+    <TextInput
+      type="datetime-local"
+      label="To"
+      value={to}
+      onChange={(event) => onChange({ to: event.currentTarget.value })}
+    />
+  </>
+);
+
+/** The filters of refused deliveries, kept in the address, and the export of what they find. */
+export function RefusedFilterFields({
+  of,
+  filters,
+  onChange,
+}: {
+  readonly of: OfSources;
+  readonly filters: RefusedFilters;
+  readonly onChange: SetFilters;
+}): ReactNode {
+  const mayExport = useAdminRole('ingest-gateway') === 'operator';
+  const exported = new URLSearchParams({ format: 'csv', ...queryOf(of, filters) });
+  return (
+    <Group gap="sm" align="flex-end">
+      <NativeSelect
+        label="Reason"
+        data={[{ value: '', label: 'Any' }, ...reasonChoices]}
+        value={filters.reason ?? ''}
+        onChange={(event) => onChange({ reason: event.currentTarget.value })}
+      />
+      <TextFilter label="Provider’s id" value={filters.deliveryId} onSet={(deliveryId) => onChange({ deliveryId })} />
+      <TextFilter label="Request id" value={filters.requestId} onSet={(requestId) => onChange({ requestId })} />
+      <PeriodFilter from={filters.from} to={filters.to} onChange={onChange} />
+      <NativeSelect
+        label="Order"
+        data={[
+          { value: '', label: 'Newest first' },
+          { value: 'at', label: 'Oldest first' },
+        ]}
+        value={filters.sort ?? ''}
+        onChange={(event) => onChange({ sort: event.currentTarget.value })}
+      />
+      {mayExport && (
+        <Button
+          component="a"
+          variant="default"
+          download
+          href={`/admin/ingest-gateway/admin/v1/refused/export?${exported.toString()}`}
+        >
+          Export CSV
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** The same failures in one row, of the time that is filtered for or of the last 14 days. */
+export function FailureGroups({
+  of,
+  from,
+  to,
+}: {
+  readonly of: OfSources;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}): ReactNode {
+  const nameOf = useNetworkName();
+  // By the hour, so that the key of the query stays the same for a while.
+  const earliest = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 14 * DAY_MS;
+  const query = setOnly({ ...of, from: instantOf(from) ?? new Date(earliest).toISOString(), to: instantOf(to) });
+  const groups = useQuery({
+    queryKey: ['refused-groups', query],
+    queryFn: ({ signal }) => dataOf(ingestAdmin.GET('/admin/v1/refused/groups', { params: { query }, signal })),
+  });
+  if (groups.data === undefined) return <Unread read={groups} />;
+  return (
+    <PlainTable
+      label="The same failures"
+      isDense
+      rows={groups.data.items}
+      rowKey={({ sourceId, code, reason }) => `${sourceId} ${code} ${reason}`}
+      columns={[
+        {
+          title: 'Why',
+          cell: ({ reason, code }) => (
+            <Text size="sm" fw={600} title={wordsOf(reason)?.todo}>
+              {titleOf(reason, code)}
+            </Text>
+          ),
+        },
+        ...(of.sourceId === undefined
+          ? [
+              {
+                title: 'Source',
+                cell: ({ sourceName, networkId }: { sourceName: string; networkId: string }) =>
+                  `${sourceName} (${nameOf(networkId)})`,
+              },
+            ]
+          : []),
+        { title: 'How many', width: '7rem', align: 'right', cell: ({ deliveries }) => deliveries.toLocaleString() },
+        { title: 'First', width: '10rem', cell: ({ firstAt }) => <Time value={firstAt} form="ago" /> },
+        { title: 'Last', width: '10rem', cell: ({ lastAt }) => <Time value={lastAt} form="ago" /> },
+        {
+          title: 'Example',
+          width: '8rem',
+          cell: ({ networkId, sourceId, exampleId, reason, code }) =>
+            exampleId !== null && (
+              <Anchor
+                component={Link}
+                to={`/networks/${networkId}/sources/${sourceId}/deliveries/${exampleId}`}
+                size="sm"
+                aria-label={`The newest: ${titleOf(reason, code)}`}
+              >
+                The newest
+              </Anchor>
+            ),
+        },
+      ]}
+      empty={<ListEmpty title="No failures" icon="live" />}
+    />
+  );
+}
