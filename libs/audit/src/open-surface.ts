@@ -58,6 +58,8 @@ interface SurfaceOptions {
   readonly migrations: readonly MigrationSet[];
   /** A further check of the database; see `databaseCheck`. */
   readonly further?: (sql: Database) => Promise<string | undefined>;
+  /** Tells whether requests that decide are under way: then what looks makes room. */
+  readonly appBase?: { readonly deciding?: { isUnderWay(): boolean } };
 }
 
 /** Periodic background work. */
@@ -159,9 +161,10 @@ export function openSurface(options: SurfaceOptions) {
 
 /** Three pools on the database of the surface, with their metric. */
 function openSurfacePools(options: SurfaceOptions, timelines: TimelineMemory): Pools {
-  const { name, config, metrics, own } = options;
+  const { name, config, metrics, own, appBase } = options;
   const maxConnections = config.databasePoolSize;
-  const pools = openPools({ ...connectionOf(options), timelines, applicationName: name, maxConnections });
+  const yields = (): boolean => appBase?.deciding?.isUnderWay() ?? false;
+  const pools = openPools({ ...connectionOf(options), timelines, applicationName: name, maxConnections, yields });
   own('database', () => pools.close());
   metrics.gauge({
     name: 'database_connections',

@@ -7,6 +7,7 @@ import { acceptConnections, SERVER_OPTIONS, SLOW_READER_MS } from './accept-conn
 import type { BodyTurns } from './body-turns.ts';
 import { areNames, type CompileTime } from './check-shape.ts';
 import { type LookPlaces, lookPlaces } from './caller-places.ts';
+import { Deciding } from './deciding.ts';
 import { Compression } from './content-coding.ts';
 import { type AppServices, Exchange, type RoutedRequest } from './exchange.ts';
 import type { Guard } from './guard.ts';
@@ -40,6 +41,8 @@ export interface AppOptions<Caller> {
   readonly bodyTurns?: BodyTurns;
   /** Of all listeners of a process. Default: the app's own. */
   readonly places?: LookPlaces;
+  /** Of all listeners of a process: told of each request that does not look. Default: the app's own. */
+  readonly deciding?: Deciding;
   /** Close a connection whose client reads nothing of its answers for this long; default 10 s. */
   readonly slowReaderMs?: number;
   /** Default `at-start`, so that tests fail on a schema that does not compile; services use `at-first-use`. */
@@ -49,7 +52,15 @@ export interface AppOptions<Caller> {
 /** Options that the apps of all listeners of a process share. */
 export type AppBase = Pick<
   AppOptions<never>,
-  'log' | 'metrics' | 'now' | 'newId' | 'trustProxy' | 'tlsTerminatedUpstream' | 'compileSchemas' | 'places'
+  | 'log'
+  | 'metrics'
+  | 'now'
+  | 'newId'
+  | 'trustProxy'
+  | 'tlsTerminatedUpstream'
+  | 'compileSchemas'
+  | 'places'
+  | 'deciding'
 >;
 
 /** An app: a request listener, and what the host of its server needs. */
@@ -222,6 +233,7 @@ function servicesOf<Caller>(options: AppOptions<Caller>, server: Express): AppSe
     compression: options.compress === true ? new Compression() : undefined,
     bodyTurns: options.bodyTurns,
     places: options.places ?? lookPlaces(),
+    deciding: options.deciding ?? new Deciding(),
     now,
     newId,
     refusesPlainHttpFrom: options.tlsTerminatedUpstream ? (address) => trusts(address, 0) : undefined,

@@ -14,6 +14,7 @@ import {
 } from '@sealgate/observability';
 import express, { type Response } from 'express';
 import type { BodyTurns } from './body-turns.ts';
+import type { Deciding } from './deciding.ts';
 import { type Leave, type LookPlaces, takePlace } from './caller-places.ts';
 import type { Compression } from './content-coding.ts';
 import {
@@ -47,6 +48,7 @@ export interface AppServices {
   readonly compression: Compression | undefined;
   readonly bodyTurns: BodyTurns | undefined;
   readonly places: LookPlaces;
+  readonly deciding: Deciding;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   /** Whether the address is a trusted proxy. Absent unless TLS ends at a proxy. */
@@ -99,6 +101,8 @@ export class Exchange implements AnyContext {
   endTurn: (() => void) | undefined = undefined;
   /** Gives back the place of a request that looks. */
   leavePlace: Leave | undefined = undefined;
+  /** Set from when the caller of a request that decides is known. */
+  endDeciding: (() => void) | undefined = undefined;
   #paid: { readonly cost: number; readonly admission: Admission } | undefined = undefined;
   #view: RequestView | undefined = undefined;
   #traceparent: string | undefined = undefined;

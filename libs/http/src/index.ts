@@ -50,5 +50,6 @@ export { eventStream, type EventStream } from './event-stream.ts';
 export { sendDownload } from './send-download.ts';
 export { BodyTurns } from './body-turns.ts';
 export { lookPlaces, type LookPlaces } from './caller-places.ts';
+export { Deciding } from './deciding.ts';
 export type { BodyRequest, BodyShare, BodyTerms } from './route.ts';
 export { bytesAsToolResult, toolFrom, unknownArguments, type Tool, type ToolCall } from './tool.ts';

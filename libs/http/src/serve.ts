@@ -29,6 +29,7 @@ export async function serve(exchange: Exchange, mounted: MountedRoute): Promise<
     await answerFailure(exchange, error);
   } finally {
     if (mounted.route.looks === true) exchange.leavePlace?.();
+    exchange.endDeciding?.();
   }
 }
 
@@ -117,7 +118,8 @@ async function shouldRestart(exchange: Exchange, error: unknown): Promise<boolea
 async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody | undefined): Promise<void> {
   const { route, cost, permission } = mounted;
   if (cost !== undefined) await exchange.takeCharge(cost);
-  if (route.looks !== undefined) await exchange.takePlace(route.looks);
+  const taking = takeTurn(exchange, mounted);
+  if (taking !== undefined) await taking;
   if (permission !== undefined) exchange.requirePermission(permission);
   route.precheck?.({ caller: exchange.caller, params: exchange.params, request: exchange.view });
   requireSingleHeaders(exchange);
@@ -138,6 +140,14 @@ async function runAs(exchange: Exchange, mounted: MountedRoute, early: EarlyBody
   if (exchange.isProvisional) await exchange.confirmCaller();
   const sending = answerReply(exchange, reply);
   if (sending !== undefined) await sending;
+}
+
+/** A request that looks takes a place of its caller; while any other is under way, what looks makes room. */
+function takeTurn(exchange: Exchange, { route: { looks } }: MountedRoute): Promise<void> | undefined {
+  if (looks !== undefined) return exchange.takePlace(looks);
+  // A request that is served again has begun.
+  exchange.endDeciding ??= exchange.services.deciding.begin();
+  return undefined;
 }
 
 /** Logged when the client has gone; never sent. */

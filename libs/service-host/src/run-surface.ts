@@ -1,4 +1,5 @@
 import { randomPool, timeOrderedIds } from '@sealgate/auth';
+import { Deciding } from '@sealgate/http';
 import {
   createLog,
   httpMetrics,
@@ -37,6 +38,7 @@ export interface Basics<Config> {
     readonly tlsTerminatedUpstream: boolean;
     /** A service compiles schemas at first use, for a faster start and less memory. */
     readonly compileSchemas: 'at-start' | 'at-first-use';
+    readonly deciding?: Deciding;
   };
 }
 
@@ -98,7 +100,15 @@ export function basicsOf<Config extends SurfaceConfig>(
   const { trustProxy, tlsTerminatedUpstream } = config;
   const newId = timeOrderedIds(now, randomPool());
   const proxies = { trustProxy, tlsTerminatedUpstream };
-  const appBase = { log, metrics: httpMetrics(metrics), now, newId, ...proxies, compileSchemas };
+  const appBase = {
+    log,
+    metrics: httpMetrics(metrics),
+    now,
+    newId,
+    ...proxies,
+    compileSchemas,
+    deciding: new Deciding(),
+  };
   return { ...given, newId, appBase };
 }
 

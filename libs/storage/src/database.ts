@@ -102,7 +102,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const connections = new ConnectionPool(options);
   const { pool } = connections;
   const { looking } = options;
-  const turns = looking && new ResultTurns(looking.yields);
+  const turns = looking && new ResultTurns(looking.yields ?? (() => false));
   const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
     runTransaction(connections, work, deadlineMs);
 

@@ -1,14 +1,14 @@
-import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import type { Pool } from 'pg';
-import { clientSignal, forClient, forEverybody, leasesOf, restMsOf, ResultTurns } from './looking.ts';
+import { clientSignal, forClient, forEverybody, restMsOf, ResultTurns } from './looking.ts';
 
 describe('results of what looks', () => {
   it('are handed over in order, one a turn while each takes long, and others go on between', async () => {
-    const turns = new ResultTurns();
+    const turns = new ResultTurns(() => true);
     const seen: string[] = [];
+    let isOver = false;
     const turn = (): void => {
-      if (seen.push('other') < 40) setImmediate(turn);
+      if (seen.at(-1) !== 'other') seen.push('other');
+      if (!isOver) setImmediate(turn);
     };
     setImmediate(turn);
     const show = (name: string): void => {
@@ -17,13 +17,14 @@ describe('results of what looks', () => {
       seen.push(name);
     };
     await Promise.all(['first', 'second', 'third'].map((name) => turns.next(name).then(show)));
-    const shown = seen.flatMap((what, at) => (what === 'other' ? [] : [at]));
+    isOver = true;
     expect(seen.filter((what) => what !== 'other')).toEqual(['first', 'second', 'third']);
-    expect(shown.every((at, which) => which === 0 || at > shown[which - 1]! + 1)).toBe(true);
+    const between = (one: string, other: string) => seen.slice(seen.indexOf(one) + 1, seen.indexOf(other));
+    expect([between('first', 'second'), between('second', 'third')]).toEqual([['other'], ['other']]);
   });
 
   it('are handed over by the dozen where each takes little', async () => {
-    const turns = new ResultTurns();
+    const turns = new ResultTurns(() => true);
     let others = 0;
     let isOver = false;
     const turn = (): void => {
@@ -37,7 +38,7 @@ describe('results of what looks', () => {
   });
 
   it('are handed over after a rest too', async () => {
-    const turns = new ResultTurns();
+    const turns = new ResultTurns(() => true);
     expect(await turns.next(1)).toBe(1);
     await new Promise((resolve) => setImmediate(resolve));
     expect(await turns.next(2)).toBe(2);
@@ -51,6 +52,15 @@ it('work for everybody has no client, also when one began it', async () => {
   expect(await Promise.all(seen)).toEqual([signal, undefined, signal]);
 });
 
+it('results are handed over at once while nobody decides', async () => {
+  const turns = new ResultTurns(() => false);
+  let isLater = false;
+  setImmediate(() => (isLater = true));
+  await turns.next(1);
+  await turns.next(2);
+  expect(isLater).toBe(false);
+});
+
 describe('while somebody decides', () => {
   it('a connection that looked rests as long as it looked, within the end of its lease', () => {
     const looking = { statementTimeoutMs: 1000, yields: () => true };
@@ -60,23 +70,6 @@ describe('while somebody decides', () => {
     expect(restMsOf(looking, { tookMs: 900, leftMs: -5 })).toBe(0);
     expect(restMsOf({ ...looking, yields: () => false }, { tookMs: 7, leftMs: 500 })).toBe(0);
     expect(restMsOf({ statementTimeoutMs: 1000 }, { tookMs: 7, leftMs: 500 })).toBe(0);
-  });
-
-  it('is as long as a connection is leased, and 20 ms after', () => {
-    const events = new EventEmitter();
-    let nowMs = 1000;
-    const decides = leasesOf(events as unknown as Pick<Pool, 'on'>, () => nowMs);
-    expect(decides()).toBe(false);
-    events.emit('acquire');
-    events.emit('acquire');
-    events.emit('release');
-    nowMs += 500;
-    expect(decides()).toBe(true);
-    events.emit('release');
-    nowMs += 19;
-    expect(decides()).toBe(true);
-    nowMs += 1;
-    expect(decides()).toBe(false);
   });
 
   it('results are handed over after rests', async () => {

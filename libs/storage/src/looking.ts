@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Pool } from 'pg';
 import type { LeasedClient } from './bounded-client.ts';
 
 /** What a pool of those who look does so that nobody else waits for them. */
@@ -56,20 +55,6 @@ export function restMsOf({ yields }: Looking, { tookMs, leftMs }: { tookMs: numb
   return Math.max(0, Math.min(tookMs, MAX_REST_MS, leftMs));
 }
 
-/** Somebody decides as long as a lease of the pool lasts, and a moment more, as requests come one after the other. */
-export function leasesOf(pool: Pick<Pool, 'on'>, nowMs: () => number = () => performance.now()): () => boolean {
-  let leases = 0;
-  let endedAtMs = -Infinity;
-  pool.on('acquire', () => (leases += 1));
-  pool.on('release', () => {
-    leases -= 1;
-    endedAtMs = nowMs();
-  });
-  return () => leases > 0 || nowMs() - endedAtMs < MOMENT_MS;
-}
-
-const MOMENT_MS = 20;
-
 /** Work with results that takes no longer delays nobody much. */
 const TURN_MS = 2;
 const MAX_AT_ONCE = 16;
@@ -77,9 +62,9 @@ const MAX_AT_ONCE = 16;
 const MAX_PAUSE_MS = 20;
 
 /**
- * Hands results over in turns of the event loop of their own, so many in one as take about two milliseconds to show: were
- * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time. While somebody
- * decides, each turn is followed by a rest as long as it was.
+ * While somebody decides, hands results over in turns of the event loop of their own, so many in one as take about two milliseconds to show: were
+ * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time. Each turn
+ * is followed by a rest as long as it was.
  */
 export class ResultTurns {
   readonly #yields: () => boolean;
@@ -87,11 +72,12 @@ export class ResultTurns {
   #atOnce = 1;
   #isHanding = false;
 
-  constructor(yields: () => boolean = () => false) {
+  constructor(yields: () => boolean) {
     this.#yields = yields;
   }
 
   next<Result>(result: Result): Promise<Result> {
+    if (!this.#isHanding && !this.#yields()) return Promise.resolve(result);
     return new Promise((resolve) => {
       this.#waiting.push(() => resolve(result));
       if (this.#isHanding) return;

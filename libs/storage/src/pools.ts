@@ -1,5 +1,5 @@
 import { openDatabase, type Database, type DatabaseOptions } from './database.ts';
-import { leasesOf, type Looking } from './looking.ts';
+import type { Looking } from './looking.ts';
 
 /**
  * The three pools of a process on one database. Each has connections, a queue and deadlines of its own, so that nothing
@@ -45,8 +45,9 @@ export const openLookPool = (
 export function openPools({
   maxConnections,
   applicationName,
+  yields,
   ...options
-}: Omit<DatabaseOptions, 'deadlineMs' | 'looking'>): Pools & { close(): Promise<void> } {
+}: Omit<DatabaseOptions, 'deadlineMs' | 'looking'> & Pick<Looking, 'yields'>): Pools & { close(): Promise<void> } {
   const sizes = poolSizes(maxConnections);
   const decide = openDatabase({
     ...options,
@@ -58,7 +59,7 @@ export function openPools({
   const { onPooler: _told, onDisk: _tells, ...further } = { ...options, timelines: decide.timelines };
   const look = openLookPool(
     { ...further, applicationName: `${applicationName} look`, maxConnections: sizes.look },
-    leasesOf(decide.pool),
+    yields,
   );
   const background = openDatabase({
     ...further,
