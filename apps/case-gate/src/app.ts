@@ -1,6 +1,7 @@
 import {
   adminApp,
   adminStateRoutes,
+  forReaders,
   type AdminStatePorts,
   type AdminCaller,
   type AdminSignIn,
@@ -10,6 +11,7 @@ import type { AddressLimiter } from '@sealgate/rate-limits';
 import { mapRouteOutages } from '@sealgate/storage';
 import type { GateCaller } from './domain/key.ts';
 import { gateAccess, type GateGuardPorts } from './gate-guard.ts';
+import { adminActivityRoutes, type AdminActivityPorts } from './routes/admin-activity.ts';
 import { adminCaseStepRoutes, type AdminCaseStepsPorts } from './routes/admin-case-steps.ts';
 import { adminCaseRoutes, type AdminCasesPorts } from './routes/admin-cases.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
@@ -69,10 +71,12 @@ export type AdminAppPorts = AdminKeysPorts &
   AdminCaseStepsPorts &
   AdminRulingsPorts &
   AdminRecordsPorts &
+  AdminActivityPorts &
   AdminStatePorts;
 
+/** A route that names no permission is for operators, and if it reads, for viewers. */
 export function adminRoutes(ports: AdminAppPorts): Route<AdminCaller>[] {
-  return [
+  return forReaders([
     ...adminKeyRoutes(ports),
     ...adminVenueRoutes(ports),
     ...adminPolicyRoutes(ports),
@@ -81,8 +85,9 @@ export function adminRoutes(ports: AdminAppPorts): Route<AdminCaller>[] {
     ...adminCaseStepRoutes(ports),
     ...adminRulingRoutes(ports),
     ...adminRecordRoutes(ports),
+    ...adminActivityRoutes(ports),
     ...adminStateRoutes(ports),
-  ];
+  ]);
 }
 
 export interface AdminAccess extends AdminSignIn {

@@ -1,4 +1,5 @@
 import { documentSigner, type DocumentSigner, type PublicJwk } from '@sealgate/envelope';
+import { ADMIN_ROLES, parseAdminRules } from '@sealgate/identity';
 import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
 import {
@@ -58,9 +59,18 @@ const signingFields = {
   }),
 };
 
+const ROLES = ADMIN_ROLES.map((role) => `"${role}"`).join(' or ');
+
 /** Every environment variable of the surface. The table in the README is generated from this. */
 export const fields = {
   ...listenerFields,
+  adminOidc: customField({
+    ...listenerFields.adminOidc,
+    description:
+      'Claims of access tokens that grant roles on the admin listener: operators may do everything, viewers only read, reviewers decide cases, authors draft policies.',
+    form: `a JSON list of \`{"claim", "value", "role": ${ROLES}, "issuer"?}\`; a claim is a name or a JSON pointer`,
+    parse: (text) => parseAdminRules(text, ADMIN_ROLES),
+  }),
   ...publicUrlFields,
   ...storeFields,
   ...ledgerFields,

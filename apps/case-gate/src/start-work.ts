@@ -30,9 +30,9 @@ export function startWork(basics: Basics, parts: Parts) {
     repeat({ name, everyMs, firstAfterMs, work });
   begin('proofs', PROOFS_EVERY_MS, () => keepProofs(sql, proofs));
   begin('expiry', EXPIRY_EVERY_MS, () => expireCases({ sql, inTransaction, now }));
-  const old = (rows: 'claims' | 'decisions') =>
+  const old = (rows: 'claims' | 'counts' | 'decisions') =>
     removalStep(sql, () => oldRows(now(), config.decisionRetentionDays)[rows]);
-  retain({ claims: old('claims'), decisions: old('decisions') });
+  retain({ claims: old('claims'), counts: old('counts'), decisions: old('decisions') });
   begin('outbox', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger }, 'versions'));
   begin('seals', OUTBOX_EVERY_MS, () => drainOutbox({ ...outbox, ledger: sealLedger }, 'seals'));
   begin('remake', REMAKE_EVERY_MS, remaking(basics, parts));

@@ -12,6 +12,7 @@ import { mapRouteOutages } from '@sealgate/storage';
 import type { EventTail } from './domain/event-tail.ts';
 import type { IngestGuard } from './ingest-guard.ts';
 import { adminDeliveryRoutes, type AdminDeliveriesPorts } from './routes/admin-deliveries.ts';
+import { adminActivityRoutes, type AdminActivityPorts } from './routes/admin-activity.ts';
 import { adminEventRoutes, type AdminEventsPorts } from './routes/admin-events.ts';
 import { adminKeyRoutes, type AdminKeysPorts } from './routes/admin-keys.ts';
 import { adminNetworkRoutes, type AdminNetworksPorts } from './routes/admin-networks.ts';
@@ -47,6 +48,7 @@ export function administration(
   ports: AdminNetworksPorts &
     AdminKeysPorts &
     AdminEventsPorts &
+    AdminActivityPorts &
     AdminSourcesPorts &
     AdminRefusedPorts &
     AdminDeliveriesPorts &
@@ -61,6 +63,7 @@ export function administration(
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
     ...adminEventRoutes(ports),
+    ...adminActivityRoutes(ports),
     ...adminSourceRoutes(ports),
     ...adminRefusedRoutes(ports),
     ...adminDeliveryRoutes(ports),

@@ -7,6 +7,7 @@ import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { backgroundLoop, reasonOf, startTimer } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
 import { submissionLimits } from './config.ts';
+import { activityStore } from './data/activity-store.ts';
 import { callersStore } from './data/live-callers.ts';
 import { holdNetwork, networksStore } from './data/networks-store.ts';
 import { countLiveSources } from './data/sources-store.ts';
@@ -129,6 +130,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
       mostOfOne: MOST_TAILS_OF_ONE,
       begin,
     }),
+    activityByHour: activityStore(look),
     startTimer,
     sources: sources.store,
     channelsOf: async (networkId) => (await networks.find(networkId))?.channels,

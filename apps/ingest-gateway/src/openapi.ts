@@ -4,6 +4,7 @@ import { mapRouteOutages } from '@sealgate/storage';
 import { MOST_BYTES } from './domain/body-budget.ts';
 import { DEFAULT_LIMITS } from './domain/read-submission.ts';
 import { adminDeliveryRoutes } from './routes/admin-deliveries.ts';
+import { adminActivityRoutes } from './routes/admin-activity.ts';
 import { adminEventRoutes } from './routes/admin-events.ts';
 import { adminKeyRoutes } from './routes/admin-keys.ts';
 import { adminNetworkRoutes } from './routes/admin-networks.ts';
@@ -38,6 +39,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminNetworkRoutes(noPorts()),
       ...adminKeyRoutes(noPorts()),
       ...adminEventRoutes(noPorts()),
+      ...adminActivityRoutes(noPorts()),
       ...adminSourceRoutes(noPorts()),
       ...adminRefusedRoutes(noPorts()),
       ...adminDeliveryRoutes(noPorts()),

@@ -110,6 +110,7 @@ function paths(): string[] {
     '/api/audit?resource=risk&limit=1',
     '/api/audit?action=risk.create',
     '/api/heat-map',
+    '/api/trends?months=3',
     '/api/evidence-board',
     '/api/audit',
     '/api/audit?limit=3',

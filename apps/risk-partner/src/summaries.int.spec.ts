@@ -56,6 +56,65 @@ describe('the heat map', () => {
   });
 });
 
+describe('the trend of ratings', () => {
+  it('tells how many open risks of each level there were at the end of each month, by today and what came since', async () => {
+    const other = await service.newOrg('Trend');
+    const lead = await service.newPerson(other, ['risk_manager']);
+    const narrow = await service.newPerson(other, ['viewer'], {
+      scope: { departments: ['legal'], canReadSensitive: false, unrestricted: false },
+    });
+    const write = rowsOf(service, lead);
+    await write.risk({ inherent: { likelihood: 5, impact: 5 }, department: 'legal' });
+    const { id } = await write.risk({ inherent: { likelihood: 1, impact: 1 }, department: 'sales' });
+    await write.risk({ inherent: { likelihood: 3, impact: 3 }, status: 'closed' });
+    const months = async (person: TestPerson, count: number) =>
+      ((await get(`/api/trends?months=${count}`, person)) as unknown as { months: Record<string, unknown>[] }).months;
+    const none = { low: 0, medium: 0, high: 0, critical: 0 };
+    const [before, now] = await months(lead, 2);
+    expect(before).toEqual({ month: expect.stringMatching(/^\d{4}-\d{2}$/), ...none });
+    expect(now).toMatchObject({ ...none, low: 1, critical: 1 });
+    expect((await months(narrow, 1))[0]).toMatchObject({ ...none, critical: 1 });
+    // As if the first risk had been there for a month, with another rating before.
+    const at = (back: number) => `date_trunc('month', now(), 'UTC') - interval '${back} months'`;
+    await service.sql.query({
+      text: `UPDATE risk.rating_changes SET month = ${at(1)} WHERE org_id = $1 AND cell = 'current:5:5'`,
+      values: [other],
+    });
+    await service.sql.query({
+      text: `INSERT INTO risk.rating_changes (org_id, owner_id, month, cell, department, sensitive, delta)
+             VALUES ($1, '', ${at(1)}, 'current:2:4', 'legal', false, -1), ($1, '', ${at(2)}, 'current:2:4', 'legal', false, 1)`,
+      values: [other],
+    });
+    expect(await months(lead, 4)).toMatchObject([
+      none,
+      { ...none, medium: 1 },
+      { ...none, critical: 1 },
+      { ...none, low: 1, critical: 1 },
+    ]);
+    expect((await months(narrow, 2))[0]).toMatchObject({ ...none, critical: 1 });
+    // A change within a month is of that month, and a deletion too.
+    const { headers } = await service.api.get(`/api/risks/${id}`, lead.key);
+    const changed = await service.api.send('PATCH', `/api/risks/${id}`, {
+      key: lead.key,
+      headers: { 'if-match': String(headers['etag']) },
+      body: { current: { likelihood: 4, impact: 4 } },
+    });
+    expect(changed.status).toBe(200);
+    expect((await months(lead, 2)).map(({ low, high }) => [low, high])).toEqual([
+      [0, 0],
+      [0, 1],
+    ]);
+  });
+
+  it.each([
+    ['/api/trends?months=0', '400 INVALID_REQUEST /months'],
+    ['/api/trends?months=25', '400 INVALID_REQUEST /months'],
+    ['/api/trends?weeks=1', '400 UNKNOWN_PARAMETER /weeks'],
+  ])('refuses %s', async (path, refusal) => {
+    expect(await refusalText(service.api.get(path, owner.key))).toBe(refusal);
+  });
+});
+
 describe('the evidence board', () => {
   it('counts evidence by current state, with who has to act', async () => {
     const soon = (days: number) => ({ validUntil: new Date(Date.now() + days * DAY_MS).toISOString() });
@@ -149,12 +208,16 @@ describe('the people of an organisation', () => {
 });
 
 describe('a partner machine', () => {
-  it.each(['/api/heat-map', '/api/evidence-board', '/api/people', '/api/organizations', '/api/frameworks/fwk_1'])(
-    'is refused %s',
-    async (path) => {
-      expect(await refusalText(service.api.get(path, partner.key))).toBe('403 FORBIDDEN');
-    },
-  );
+  it.each([
+    '/api/heat-map',
+    '/api/trends',
+    '/api/evidence-board',
+    '/api/people',
+    '/api/organizations',
+    '/api/frameworks/fwk_1',
+  ])('is refused %s', async (path) => {
+    expect(await refusalText(service.api.get(path, partner.key))).toBe('403 FORBIDDEN');
+  });
 
   it('lists its one organisation to other keys', async () => {
     expect(await get('/api/organizations', viewer)).toEqual([{ id: orgId, name: 'Acme' }]);

@@ -8,8 +8,10 @@ import {
   type AuthRequest,
   type Guard,
   type RequestNotes,
+  type Route,
   routeFor,
 } from '@sealgate/http';
+import type { AdminRole } from '@sealgate/identity';
 import { sha256 } from '@sealgate/json';
 
 /** Maximum size of an admin request body. */
@@ -22,8 +24,8 @@ export interface AdminCaller {
    * token's hash, or `oidc:<issuer>#<subject>`.
    */
   readonly actor: string;
-  /** An `operator` may do everything, a `viewer` may only read. */
-  readonly role: 'operator' | 'viewer';
+  /** The strongest first; at least one. */
+  readonly roles: readonly AdminRole[];
   /** Set for a person who signed in; undefined for a static token. */
   readonly identity?: { readonly issuer: string; readonly subject: string };
 }
@@ -33,6 +35,38 @@ export const adminBase = { charge: 1, idempotency: 'none', permit: 'authenticate
 
 /** The permission of operators, for the few reads that viewers may not do. */
 export const OPERATORS_ONLY = 'admin:change';
+/** The permission of operators and viewers: what a read requires on a surface with further roles. */
+const READERS_ONLY = 'admin:read';
+
+/** What the routes of a surface with cases require. */
+export const CASES = { read: 'cases:read', review: 'cases:review' } as const;
+export const POLICIES = { read: 'policies:read', draft: 'policies:draft' } as const;
+
+/** What each role may do. Operators may do everything. */
+const PERMISSIONS: Readonly<Record<Exclude<AdminRole, 'operator'>, readonly string[]>> = {
+  reviewer: [CASES.read, CASES.review, POLICIES.read],
+  author: [POLICIES.read, POLICIES.draft],
+  viewer: [READERS_ONLY, CASES.read, POLICIES.read],
+};
+const ALL = [OPERATORS_ONLY, READERS_ONLY, CASES.read, CASES.review, POLICIES.read, POLICIES.draft];
+
+/** All permissions of these roles. */
+export const adminPermissions = (roles: readonly AdminRole[]): readonly string[] =>
+  ALL.filter((permission) => roles.some((role) => role === 'operator' || PERMISSIONS[role].includes(permission)));
+
+export const WHOAMI_PATH = '/admin/v1/whoami';
+
+/**
+ * The routes of a surface that has roles besides operators and viewers: a read that names no permission is for those two.
+ * Everybody may ask who they are.
+ */
+export const forReaders = (routes: readonly Route<AdminCaller>[]): Route<AdminCaller>[] =>
+  routes.map((route) =>
+    route.method === 'get' && route.permit === 'authenticated' && route.path !== WHOAMI_PATH
+      ? { ...route, permit: READERS_ONLY }
+      : route,
+  );
+
 const anyRoute = routeFor<AdminCaller>();
 
 /** `route` of the admin listeners: every GET looks, and every other method requires the operator role. */
@@ -89,14 +123,14 @@ function adminGuard({
     authenticate: async (request: AuthRequest) => {
       const token = bearerToken(request.header('authorization')[0] ?? '');
       if (token !== undefined && tokens?.find(token) !== undefined)
-        return { actor: `admin:${sha256(token).toString('hex').slice(0, 8)}`, role: 'operator' };
+        return { actor: `admin:${sha256(token).toString('hex').slice(0, 8)}`, roles: ['operator'] };
       // A mistyped static token has no dot: it is not called a bad access token.
       const person = token?.includes('.') === true ? await findPerson?.(token) : undefined;
       if (person !== undefined && !('refused' in person)) return person;
       if (person !== undefined) request.note(person.refused);
       throw new AppError('UNAUTHENTICATED', 'No such token.');
     },
-    permits: ({ role }) => role === 'operator',
+    permits: ({ roles }, permission) => adminPermissions(roles).includes(permission),
     charge: ({ actor }, cost) => charge(actor, cost),
     shareOf: ({ actor }) => actor,
     failedAuthentication,

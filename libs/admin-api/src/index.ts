@@ -3,7 +3,10 @@ export {
   adminApp,
   adminBase,
   adminRoute,
+  CASES,
+  forReaders,
   OPERATORS_ONLY,
+  POLICIES,
   type AdminCaller,
   type AdminSignIn,
 } from './admin-app.ts';

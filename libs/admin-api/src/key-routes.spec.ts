@@ -72,7 +72,7 @@ const of = keyRoutes({
   store,
   audited: async ({ caller }: { readonly caller: AdminCaller }, work) => {
     const result = await work('tx', async (verb, { id, ownerId }) => {
-      log.push(`${verb} ${id} of ${ownerId} by ${caller.role}`);
+      log.push(`${verb} ${id} of ${ownerId} by ${caller.roles.join()}`);
     });
     log.push('committed');
     return result;

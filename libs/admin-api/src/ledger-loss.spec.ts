@@ -42,7 +42,7 @@ const ledger: LossAdministration = {
   },
 };
 const LIMITS = { 'RateLimit-Policy': '"key";q=1;w=1', RateLimit: '"key";r=1;t=1' };
-const caller: AdminCaller = { actor: 'admin:01234567', role: 'operator' };
+const caller: AdminCaller = { actor: 'admin:01234567', roles: ['operator'] };
 const app = createApp<AdminCaller>({
   routes: lossRoutes(ledger, async (_context, change) => void audited.push(change)),
   guard: {

@@ -4,7 +4,7 @@ import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import request from 'supertest';
-import { ADMIN, adminSurface, IDENTITY, OPERATOR, VIEWER } from '../test/admin-surface.ts';
+import { ADMIN, adminSurface, AUTHOR, IDENTITY, OPERATOR, REVIEWER, VIEWER } from '../test/admin-surface.ts';
 import { adminStateRoutes, type WaitingItem } from './state-routes.ts';
 
 const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
@@ -30,20 +30,27 @@ const get = surfaceOf(() =>
 );
 
 describe('admin state routes', () => {
-  it('return the caller: a static token, a signed-in operator, a viewer', async () => {
+  it('return the caller: a static token, and a signed-in person of each role with what it may do', async () => {
+    const all = ['admin:change', 'admin:read', 'cases:read', 'cases:review', 'policies:read', 'policies:draft'];
     expect((await get('/whoami', ADMIN)).body).toEqual({
       actor: expect.stringMatching(/^admin:[0-9a-f]{8}$/),
       role: 'operator',
+      roles: ['operator'],
+      permissions: all,
       via: 'static',
     });
-    for (const [token, role] of [
-      [OPERATOR, 'operator'],
-      [VIEWER, 'viewer'],
+    for (const [token, role, permissions] of [
+      [OPERATOR, 'operator', all],
+      [VIEWER, 'viewer', ['admin:read', 'cases:read', 'policies:read']],
+      [REVIEWER, 'reviewer', ['cases:read', 'cases:review', 'policies:read']],
+      [AUTHOR, 'author', ['policies:read', 'policies:draft']],
     ] as const) {
       const { issuer, subject } = IDENTITY;
       expect((await get('/whoami', token)).body).toEqual({
         actor: `oidc:${issuer}#${subject}`,
         role,
+        roles: [role],
+        permissions,
         via: 'token',
         issuer,
         subject,

@@ -1,17 +1,26 @@
 import { type Route, enumOf, instantText, named, orNull } from '@sealgate/http';
+import { ADMIN_ROLES } from '@sealgate/identity';
 import { type Static, Type } from '@sinclair/typebox';
-import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
+import { adminBase, type AdminCaller, adminPermissions, adminRoute, WHOAMI_PATH } from './admin-app.ts';
 import { type AdminAuditPorts, adminAuditRoutes } from './audit-routes.ts';
 import { ledgerCall } from './ledger-loss.ts';
 
 const Text = Type.String();
 
+const Role = enumOf('AdminRole', ADMIN_ROLES, {
+  description:
+    'An operator may do everything, a viewer may only read; on a surface with cases a reviewer decides them and an author drafts policies.',
+});
+
 const Whoami = named(
   'AdminWhoami',
   Type.Object({
     actor: Type.String({ description: 'The caller as named in audit events.' }),
-    role: enumOf('AdminRole', ['operator', 'viewer'], {
-      description: 'An operator may do everything here, a viewer may only read.',
+    role: { ...Role, description: 'The strongest of `roles`.' },
+    roles: Type.Array(Role, { description: 'The strongest first.' }),
+    permissions: Type.Array(Text, {
+      description:
+        '`admin:change`: everything; `admin:read`: every read; `cases:read`, `cases:review` (attach, decide, seal), `policies:read` and `policies:draft` (create and change drafts, try them) on a surface with cases.',
     }),
     via: enumOf('AdminVia', ['token', 'static'], {
       description: '`token`: an access token of a signed-in person; `static`: a token of ADMIN_TOKEN_HASHES.',
@@ -62,9 +71,9 @@ const base = { ...adminBase, method: 'get' } as const;
 export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
   const whoami = adminRoute({
     ...base,
-    path: '/admin/v1/whoami',
+    path: WHOAMI_PATH,
     operationId: 'getWhoami',
-    summary: 'Get the caller and its role',
+    summary: 'Get the caller, its roles, and what they may do',
     responses: { 200: { description: 'The caller.', schema: Whoami } },
     errors: [],
     handler: ({ caller }) => Promise.resolve({ status: 200, body: whoamiOf(caller) }),
@@ -89,8 +98,17 @@ export function adminStateRoutes(ports: AdminStatePorts): Route<AdminCaller>[] {
   return [whoami, waiting, ...adminAuditRoutes(ports), secretsRoute(ports)];
 }
 
-function whoamiOf({ actor, role, identity }: AdminCaller): Static<typeof Whoami> {
-  return { actor, role, via: identity === undefined ? 'static' : 'token', ...identity };
+function whoamiOf({ actor, roles, identity }: AdminCaller): Static<typeof Whoami> {
+  // Somebody without a role is refused before.
+  const role = roles[0]!;
+  return {
+    actor,
+    role,
+    roles: [...roles],
+    permissions: [...adminPermissions(roles)],
+    via: identity === undefined ? 'static' : 'token',
+    ...identity,
+  };
 }
 
 const Count = Type.Integer();

@@ -10,6 +10,14 @@ import { adminApp, type AdminAppOptions, type AdminCaller } from '../src/admin-a
 export const ADMIN = 'a'.repeat(32);
 export const OPERATOR = 'operator.of.tests';
 export const VIEWER = 'viewer.of.tests';
+export const REVIEWER = 'reviewer.of.tests';
+export const AUTHOR = 'author.of.tests';
+const ROLES: Readonly<Record<string, AdminCaller['roles']>> = {
+  [OPERATOR]: ['operator'],
+  [VIEWER]: ['viewer'],
+  [REVIEWER]: ['reviewer'],
+  [AUTHOR]: ['author'],
+};
 export const IDENTITY = { issuer: 'https://issuer.test', subject: 'eve' };
 
 /** Of an actor who was not charged before. */
@@ -30,9 +38,9 @@ export function adminSurface(
     routes,
     tokens: tokenHashes(() => sha256(ADMIN).toString('hex'), clock.now),
     async findPerson(token) {
-      const role = token === OPERATOR ? 'operator' : token === VIEWER ? 'viewer' : undefined;
+      const roles = ROLES[token];
       const actor = `oidc:${IDENTITY.issuer}#${IDENTITY.subject}`;
-      return role === undefined ? { refused: { tokenRefused: 'no_role' } } : { actor, role, identity: IDENTITY };
+      return roles === undefined ? { refused: { tokenRefused: 'no_role' } } : { actor, roles, identity: IDENTITY };
     },
     charge: () => Promise.resolve({ admitted: true, headers: FULL, retryAfterSeconds: 0 }),
     failedAuthentication: () => Promise.resolve(undefined),

@@ -31,15 +31,15 @@ describe('people on an admin listener', () => {
   const find = async (claims: object, given: Parameters<typeof adminPeople>[1] = rules) =>
     adminPeople(tokens, given)!(await provider.token({ sub: 'eve', aud: ADMIN, ...claims }));
 
-  it('get the strongest role of their claims', async () => {
+  it('get the roles of their claims, the strongest first', async () => {
     const actor = `oidc:${provider.issuer}#eve`;
     const identity = { issuer: provider.issuer, subject: 'eve' };
-    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, role: 'operator', identity });
-    expect(await find({ groups: 'operators' })).toEqual({ actor, role: 'operator', identity });
-    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, role: 'viewer', identity });
+    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, roles: ['operator'], identity });
+    expect(await find({ groups: 'operators' })).toEqual({ actor, roles: ['operator'], identity });
+    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, roles: ['viewer'], identity });
     expect(await find({ groups: ['operators'], realm_access: { roles: ['look'] } })).toEqual({
       actor,
-      role: 'operator',
+      roles: ['operator', 'viewer'],
       identity,
     });
   });

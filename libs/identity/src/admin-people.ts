@@ -1,19 +1,19 @@
 import { isRefused, notesOf, type AccessTokens, type TokenNotes } from './access-tokens.ts';
-import type { AdminRole, AdminRule } from './identity-config.ts';
+import { ADMIN_ROLES, type AdminRole, type AdminRule } from './identity-config.ts';
 import { ownMember } from './judge-claims.ts';
 
 /** A signed-in person on an admin listener. */
 interface AdminPerson {
   /** `oidc:<issuer>#<subject>`, the actor of audit events. */
   readonly actor: string;
-  readonly role: AdminRole;
+  /** The strongest first; at least one. */
+  readonly roles: readonly AdminRole[];
   readonly identity: { readonly issuer: string; readonly subject: string };
 }
 
 /**
  * Returns a function that finds the person and role behind an access token for the admin listener; a refusal if the
- * token is invalid or grants no role. The strongest of several roles applies. Without rules there is no sign-in, and no
- * such function.
+ * token is invalid or grants no role. Without rules there is no sign-in, and no such function.
  */
 export function adminPeople(
   tokens: AccessTokens,
@@ -25,13 +25,13 @@ export function adminPeople(
     if (isRefused(token)) return { refused: notesOf(token) };
     const { issuer, subject, claims } = token;
     const ofIssuer = rules.filter((rule) => (rule.issuer ?? issuer) === issuer);
-    const roles = ofIssuer.filter(({ claim, value }) => holds(claimAt(claims, claim), value)).map(({ role }) => role);
+    const granted = ofIssuer.filter(({ claim, value }) => holds(claimAt(claims, claim), value)).map(({ role }) => role);
+    const roles = ADMIN_ROLES.filter((role) => granted.includes(role));
     if (roles.length === 0) {
       const isElsewhere = ofIssuer.some(({ claim }) => ownMember(claims['_claim_names'], claim) !== undefined);
       return { refused: notesOf({ refused: isElsewhere ? 'claim_elsewhere' : 'no_role', issuer, subject }) };
     }
-    const role = roles.includes('operator') ? 'operator' : 'viewer';
-    return { actor: `oidc:${issuer}#${subject}`, role, identity: { issuer, subject } };
+    return { actor: `oidc:${issuer}#${subject}`, roles, identity: { issuer, subject } };
   };
 }
 

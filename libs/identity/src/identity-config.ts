@@ -19,8 +19,13 @@ export interface OidcIssuer {
   readonly jwksUri?: string;
 }
 
-/** An `operator` may do everything on an admin listener, a `viewer` may only read. */
-export type AdminRole = 'operator' | 'viewer';
+/**
+ * Roles on an admin listener, the strongest first: an `operator` may do everything, a `viewer` may only read. Surfaces
+ * with cases also have a `reviewer`, who decides them, and an `author`, who drafts policies.
+ */
+export const ADMIN_ROLES = ['operator', 'reviewer', 'author', 'viewer'] as const;
+
+export type AdminRole = (typeof ADMIN_ROLES)[number];
 
 /** Grants a role on the admin listener. */
 export interface AdminRule {
@@ -58,14 +63,21 @@ export function parseIssuers(text: string): readonly OidcIssuer[] {
   return issuers;
 }
 
-/** Parses ADMIN_OIDC. @throws Error stating the expected format, without quoting the text. */
-export function parseAdminRules(text: string): readonly AdminRule[] {
+/**
+ * Parses ADMIN_OIDC of a surface with these roles.
+ * @throws Error stating the expected format, without quoting the text.
+ */
+export function parseAdminRules(
+  text: string,
+  roles: readonly AdminRole[] = ['operator', 'viewer'],
+): readonly AdminRule[] {
   return entriesOf(text).map((entry): AdminRule => {
     requireMembers(entry, ['issuer', 'claim', 'value', 'role']);
-    const { issuer, claim, value, role } = entry;
+    const { issuer, claim, value } = entry;
+    const role = roles.find((known) => known === entry['role']);
     if (issuer !== undefined) requireUrl(issuer, 'issuer');
     if (!isShortText(claim) || !isShortText(value)) throw new Error('claim and value must be texts');
-    if (role !== 'operator' && role !== 'viewer') throw new Error('role must be operator or viewer');
+    if (role === undefined) throw new Error(`role must be ${roles.join(' or ')}`);
     return { claim, value, role, ...(issuer === undefined ? {} : { issuer }) };
   });
 }

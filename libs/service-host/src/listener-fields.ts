@@ -189,7 +189,7 @@ const adminFields = {
       'Claims of access tokens that grant roles on the admin listener: operators may do everything, viewers only read.',
     form: 'a JSON list of `{"claim", "value", "role": "operator" or "viewer", "issuer"?}`; a claim is a name or a JSON pointer',
     fallback: { value: [], shown: 'none' },
-    parse: parseAdminRules,
+    parse: (text) => parseAdminRules(text),
   }),
   adminRatePerSecond: integerField({
     ...rate,

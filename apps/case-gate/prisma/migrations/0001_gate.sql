@@ -327,6 +327,46 @@ RETURN ARRAY[hashtext(environment || ' subject ' || subject_ref), hashtext(envir
 CREATE INDEX gate_decisions_by_mark ON gate_decisions USING gin (
   decision_marks(environment, subject_ref, venue_id, decision, reason_code, key_id)) WITH (gin_pending_list_limit = 4096);
 
+-- How many decisions there were by hour (venue_id is empty), and by day and venue (empty for venues that do not exist, so
+-- that a key cannot make rows here), so that a chart reads a few rows. Kept in the transaction of the decisions; each adds
+-- to a shard that no other transaction holds.
+CREATE TABLE decision_counts (
+  environment text           NOT NULL COLLATE "C",
+  span        text           NOT NULL COLLATE "C" CHECK (span IN ('hour', 'day')),
+  starts_at   timestamptz(3) NOT NULL,
+  venue_id    text           NOT NULL COLLATE "C",
+  decision    text           NOT NULL COLLATE "C",
+  shard       integer        NOT NULL,
+  decisions   bigint         NOT NULL,
+  PRIMARY KEY (environment, span, starts_at, venue_id, decision, shard),
+  CONSTRAINT decision_counts_times CHECK (starts_at >= '0001-01-01 00:00:00+00' AND starts_at < '10000-01-01 00:00:00+00')
+);
+-- For their removal.
+CREATE INDEX decision_counts_by_age ON decision_counts (starts_at);
+CREATE FUNCTION count_decisions() RETURNS trigger LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
+DECLARE
+  own integer := 64 + pg_backend_pid();  -- Where all others are taken.
+BEGIN
+  FOR step IN 0..63 LOOP
+    IF pg_try_advisory_xact_lock(hashtext('gate.decision_counts'), (pg_backend_pid() + step) % 64) THEN
+      own := (pg_backend_pid() + step) % 64;
+      EXIT;
+    END IF;
+  END LOOP;
+  INSERT INTO decision_counts AS c (environment, span, starts_at, venue_id, decision, shard, decisions)
+  SELECT d.environment, 'hour', date_trunc('hour', d.evaluated_at, 'UTC'), '', d.decision, own, count(*)
+    FROM logged d GROUP BY 1, 3, 5
+  UNION ALL
+  SELECT d.environment, 'day', date_trunc('day', d.evaluated_at, 'UTC'), coalesce(v.venue_id, ''), d.decision, own, count(*)
+    FROM logged d LEFT JOIN venues v ON v.environment = d.environment AND v.venue_id = d.venue_id GROUP BY 1, 3, 4, 5
+  ON CONFLICT (environment, span, starts_at, venue_id, decision, shard)
+  DO UPDATE SET decisions = c.decisions + EXCLUDED.decisions;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER gate_decisions_counted AFTER INSERT ON gate_decisions REFERENCING NEW TABLE AS logged
+  FOR EACH STATEMENT EXECUTE FUNCTION count_decisions();
+
 -- Declared ledger losses that were reviewed (subjects, keys, venues, policy versions and seals). Decides nothing:
 -- deleting a row repeats the review, and a forged one leaves the list incomplete.
 CREATE TABLE reviewed_losses (

@@ -117,11 +117,20 @@ export async function keepProofs(sql: Sql, ports: Pick<PackPorts, 'ledger' | 'ch
 const DAY_MS = 86_400_000;
 export const CLAIM_DAYS = 30;
 
-/** Retention: claims of 30 days, logged decisions for the configured number of days. */
-export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 'decisions', Removal> {
+/** Longer than the longest chart. */
+const COUNT_DAYS = 40;
+
+/** Retention: claims of 30 days, counts of decisions of 40, logged decisions for the configured number of days. */
+export function oldRows(nowMs: number, decisionDays: number): Record<'claims' | 'counts' | 'decisions', Removal> {
   const before = (days: number) => [new Date(nowMs - days * DAY_MS)];
   return {
     claims: { table: 'gate.claims', condition: 'created_at < $1', orderBy: 'created_at', values: before(CLAIM_DAYS) },
+    counts: {
+      table: 'gate.decision_counts',
+      condition: 'starts_at < $1',
+      orderBy: 'starts_at',
+      values: before(COUNT_DAYS),
+    },
     decisions: {
       table: 'gate.gate_decisions',
       condition: `evaluated_at AT TIME ZONE 'UTC' < $1::timestamptz AT TIME ZONE 'UTC'`,

@@ -17,6 +17,18 @@ export interface DecisionFilter extends Partial<Pick<LoggedDecision, 'decision'>
   readonly to?: Date;
 }
 
+interface Outcomes {
+  readonly allow: number;
+  readonly deny: number;
+}
+
+/** Counted decisions: of hours in which there were any, and of venues since the day began that holds the first hour. */
+export interface Activity {
+  readonly hours: readonly (Outcomes & { readonly at: Date })[];
+  /** null: venues that do not exist. */
+  readonly venues: readonly (Outcomes & { readonly venue_id: string | null })[];
+}
+
 export interface DecisionsStore {
   readonly list: TableList<DecisionFilter, LoggedDecision, 'evaluated_at'>;
   /** All environments, by process and sequence number, after `after`. */
@@ -26,6 +38,8 @@ export interface DecisionsStore {
     readonly limit: number;
   }): Promise<LoggedDecision[]>;
   find(decisionId: string): Promise<LoggedDecision | undefined>;
+  /** Counts of an environment from a time on; at most `venues` venues, those with most decisions first. */
+  activity(asked: { readonly environment: string; readonly since: Date; readonly venues: number }): Promise<Activity>;
   /** How many `inOrder` has, COUNT_LIMIT at most. */
   countInOrder(process: string | undefined): Promise<number>;
 }
@@ -59,11 +73,38 @@ export function decisionsStore(sql: Database): DecisionsStore {
       });
       return row?.n ?? 0;
     },
+    activity: (asked) => activity(sql, asked),
     async find(decisionId) {
       const row = await (await prisma()).gateDecision.findUnique({ where: { decision_id: decisionId } });
       return row === null ? undefined : decisionOf(row);
     },
   };
+}
+
+const OUTCOMES = `coalesce(sum(c.decisions) FILTER (WHERE c.decision = 'allow'), 0)::float8 AS allow,
+                  coalesce(sum(c.decisions) FILTER (WHERE c.decision = 'deny'), 0)::float8 AS deny`;
+
+async function activity(
+  sql: Sql,
+  { environment, since, venues }: Parameters<DecisionsStore['activity']>[0],
+): Promise<Activity> {
+  const [hours, byVenue] = await Promise.all([
+    sql.query<Outcomes & { at: Date }>({
+      name: 'gate decisions by hour',
+      text: `SELECT c.starts_at AS at, ${OUTCOMES} FROM gate.decision_counts c
+              WHERE c.environment = $1 AND c.span = 'hour' AND c.starts_at >= date_trunc('hour', $2::timestamptz, 'UTC')
+              GROUP BY c.starts_at ORDER BY c.starts_at`,
+      values: [environment, since],
+    }),
+    sql.query<Outcomes & { venue_id: string }>({
+      name: 'gate decisions by venue',
+      text: `SELECT c.venue_id, ${OUTCOMES} FROM gate.decision_counts c
+              WHERE c.environment = $1 AND c.span = 'day' AND c.starts_at >= date_trunc('day', $2::timestamptz, 'UTC')
+              GROUP BY c.venue_id ORDER BY sum(c.decisions) DESC, c.venue_id LIMIT $3`,
+      values: [environment, since, venues],
+    }),
+  ]);
+  return { hours, venues: byVenue.map(({ venue_id: id, ...counted }) => ({ ...counted, venue_id: id || null })) };
 }
 
 /** The filters that are marks of the index; see gate_decisions_by_mark. */

@@ -27,6 +27,13 @@ it.each([
     'claims_by_age',
   ],
   [
+    'counts',
+    40,
+    `INSERT INTO gate.decision_counts (environment, span, starts_at, venue_id, decision, shard, decisions)
+     SELECT 'live', 'hour', $1::timestamptz - n * interval '1 hour', '', 'deny', 0, 1 FROM generate_series(0, 2999) n`,
+    'decision_counts_by_age',
+  ],
+  [
     'decisions',
     100,
     `INSERT INTO gate.gate_decisions (decision_id, process, seq, environment, key_id, request_id, action, decision, reason_code,

@@ -1,4 +1,4 @@
-import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, CASES, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import type { PackPorts } from '../domain/assessor-pack.ts';
@@ -34,7 +34,7 @@ export type AdminCaseStepsPorts = CaseReadPorts &
 
 const base = { ...adminBase, params: ofCase, bodyMaxBytes: ADMIN_BODY_MAX_BYTES, query: EnvironmentQuery } as const;
 
-/** The steps of the public listener for operators, each with an audit event in its transaction. */
+/** The steps of the public listener for operators, three of them for reviewers too, each with an audit event in its transaction. */
 export function adminCaseStepRoutes(ports: AdminCaseStepsPorts): Route<AdminCaller>[] {
   return [
     createRoute(ports),
@@ -125,6 +125,7 @@ function attachRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
   return adminRoute({
     ...base,
     ...attachStep,
+    permit: CASES.review,
     path: '/admin/v1/cases/:case_id/attachments',
     operationId: 'attachToCase',
     async handler(context) {
@@ -145,16 +146,17 @@ function decideRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
   return adminRoute({
     ...base,
     ...decideStep,
+    permit: CASES.review,
     path: '/admin/v1/cases/:case_id/decide',
     operationId: 'decideCaseByOperator',
-    description: 'Without `decision` the rules of the version decide; an operator may name an outcome.',
+    description: 'Without `decision` the rules of the version decide; the caller may name an outcome.',
     async handler(context) {
       const { of, actor, event } = actingOn(context);
       const order = { ...context.body, actor };
       const decided = await changeCase(ports, of, async (tx, record) => {
         const result = await decideCase(tx, record, { ports, order });
         const { decision_id, decision, policy_version } = result.decision;
-        const decided_by = order.decision === undefined ? 'rules' : 'operator';
+        const decided_by = order.decision === undefined ? 'rules' : context.caller.roles[0]!;
         const detail = { decision_id, policy_version, decision, decided_by };
         if (!result.repeated) await tx.audit(event('case.decide', detail));
         return result;
@@ -168,6 +170,7 @@ function sealRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
   return adminRoute({
     ...base,
     ...sealStep,
+    permit: CASES.review,
     path: '/admin/v1/cases/:case_id/seal',
     operationId: 'sealCaseByOperator',
     description: 'Idempotent: case and policy version identify the seal.',
@@ -186,6 +189,7 @@ function packRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
   return adminRoute({
     ...adminBase,
     ...packStep,
+    permit: CASES.read,
     path: '/admin/v1/cases/:case_id/assessor-pack',
     operationId: 'getCasePack',
     params: ofCase,

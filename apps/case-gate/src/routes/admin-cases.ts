@@ -1,6 +1,7 @@
 import {
   adminBase,
   adminRoute,
+  CASES,
   exportedList,
   listRoute,
   rowsOf,
@@ -73,6 +74,7 @@ export function adminCaseRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
 
 function casesRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
   return exportedList({
+    permit: CASES.read,
     path: '/admin/v1/cases',
     operationId: 'listCases',
     summary: 'List cases, the newest first by default',
@@ -100,6 +102,7 @@ function rowOf(record: CaseRecord, nowMs: number): Static<typeof CaseRow> {
 function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
   return adminRoute({
     ...adminBase,
+    permit: CASES.read,
     method: 'get',
     path: '/admin/v1/case-counts',
     operationId: 'countCases',
@@ -121,6 +124,7 @@ function countRoute(ports: AdminCasesPorts): Route<AdminCaller> {
 function getRoute(ports: AdminCasesPorts): Route<AdminCaller> {
   return adminRoute({
     ...adminBase,
+    permit: CASES.read,
     method: 'get',
     path: '/admin/v1/cases/:case_id',
     operationId: 'getCase',
@@ -151,6 +155,7 @@ function detailOf({ record, attachments, decisions, seals }: CaseFile, nowMs: nu
 
 function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
   return listRoute({
+    permit: CASES.read,
     path: '/admin/v1/cases/:case_id/timeline',
     operationId: 'listCaseTimeline',
     summary: 'List the events of a case, oldest first; each contains the hash of the previous one',

@@ -1,6 +1,15 @@
 import { AppError } from '@sealgate/errors';
-import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
-import type { Route } from '@sealgate/http';
+import {
+  adminRoute,
+  exportedList,
+  OPERATORS_ONLY,
+  POLICIES,
+  resourceRoutes,
+  rowAnswers,
+  rowsOf,
+  type AdminCaller,
+} from '@sealgate/admin-api';
+import type { HandlerContext, Route } from '@sealgate/http';
 import type { Static } from '@sinclair/typebox';
 import type { SignedRows } from '../data/signed-rows.ts';
 import { changedPolicy, rulesText } from '../domain/manage-policies.ts';
@@ -28,11 +37,14 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
   return [
     adminRoute({
       ...creating,
+      permit: POLICIES.draft,
       summary: 'Create a policy version, as a draft by default',
+      description: 'An author creates drafts only.',
       query: EnvironmentQuery,
       body: NewPolicy,
       errors: ['ALREADY_EXISTS'],
       async handler(context) {
+        requireDraft(context, context.body.status);
         const { rules = null, ...given } = context.body;
         const at = new Date(now()).toISOString();
         const environment = environmentOf(context.body, context.query);
@@ -49,6 +61,7 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
     }),
     ...exportedList({
       ...listing,
+      permit: POLICIES.read,
       summary: 'List the policy versions of an environment',
       ...ofEnvironment,
       ...signedOrders,
@@ -59,6 +72,7 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
     }),
     adminRoute({
       ...reading,
+      permit: POLICIES.read,
       summary: 'Read a policy version with its rules',
       query: EnvironmentQuery,
       async handler({ params, query }) {
@@ -69,11 +83,14 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
     }),
     adminRoute({
       ...changing,
+      permit: POLICIES.draft,
       summary: 'Activate or retire a policy version, or change the rules of a draft',
+      description: 'An author changes the rules of drafts only.',
       query: EnvironmentQuery,
       body: PolicyChange,
       errors: ['IN_USE', 'INVALID_STATE_TRANSITION'],
       async handler(context) {
+        requireDraft(context, context.body.status);
         const place = [environmentOf({}, context.query), context.params.policy_version];
         const policy = await inSql(async (sql) => {
           const known = await policies.lock(sql, place);
@@ -89,6 +106,15 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
       },
     }),
   ];
+}
+
+/** Only operators activate and retire. @throws AppError FORBIDDEN */
+function requireDraft(
+  context: Pick<HandlerContext<AdminCaller, unknown, unknown, unknown>, 'allows' | 'requestId'>,
+  status: Policy['status'] = 'draft',
+): void {
+  if (status === 'draft' || context.allows(OPERATORS_ONLY)) return;
+  throw new AppError('FORBIDDEN', 'Only operators activate and retire policies.');
 }
 
 function changeOf(action: string, { policy_version: resourceId, environment, status }: Policy) {

@@ -1,4 +1,4 @@
-import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, type AdminCaller } from '@sealgate/admin-api';
+import { ADMIN_BODY_MAX_BYTES, adminBase, adminRoute, POLICIES, type AdminCaller } from '@sealgate/admin-api';
 import { closedObject, enumOf, named, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import type { SignedRows } from '../data/signed-rows.ts';
@@ -76,6 +76,7 @@ export interface AdminRulingsPorts extends TryPorts, Pick<PackPorts, 'readCaseFi
 export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[] {
   const explain = adminRoute({
     ...adminBase,
+    permit: POLICIES.read,
     method: 'get',
     path: '/admin/v1/cases/:case_id/explanation',
     operationId: 'explainCase',
@@ -94,6 +95,7 @@ export function adminRulingRoutes(ports: AdminRulingsPorts): Route<AdminCaller>[
   });
   const trial = adminRoute({
     ...adminBase,
+    permit: POLICIES.draft,
     method: 'post',
     path: '/admin/v1/policies/:policy_version/try',
     operationId: 'tryPolicy',

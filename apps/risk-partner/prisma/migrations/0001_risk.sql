@@ -422,6 +422,40 @@ CREATE TRIGGER resources_uncounted AFTER DELETE ON resources
 CREATE TRIGGER proofs_counted AFTER INSERT ON proofs
   REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_proofs();
 
+-- By how much the number of open risks with a rating changed in each month, so that a chart of the past reads the counts of
+-- today and takes off what came since: kept by triggers on the counts, with what row filters look at.
+CREATE TABLE rating_changes (
+  org_id     text           NOT NULL COLLATE "C",
+  owner_id   text           NOT NULL COLLATE "C",
+  month      timestamptz(3) NOT NULL,
+  cell       text           NOT NULL COLLATE "C",
+  department text           NOT NULL COLLATE "C",
+  sensitive  boolean        NOT NULL,
+  delta      integer        NOT NULL,
+  PRIMARY KEY (org_id, owner_id, month, cell, department, sensitive),
+  CONSTRAINT rating_changes_times CHECK (month >= '0001-01-01 00:00:00+00' AND month < '10000-01-01 00:00:00+00')
+);
+CREATE FUNCTION note_ratings() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO rating_changes AS c (org_id, owner_id, month, cell, department, sensitive, delta)
+    SELECT n.org_id, n.owner_id, date_trunc('month', now(), 'UTC'), n.cell, n.department, n.sensitive, n.rows
+      FROM new_counts n WHERE n.kind = 'risk' AND n.cell LIKE 'current:%' AND n.rows <> 0
+    ON CONFLICT (org_id, owner_id, month, cell, department, sensitive) DO UPDATE SET delta = c.delta + EXCLUDED.delta;
+  ELSE
+    INSERT INTO rating_changes AS c (org_id, owner_id, month, cell, department, sensitive, delta)
+    SELECT n.org_id, n.owner_id, date_trunc('month', now(), 'UTC'), n.cell, n.department, n.sensitive, n.rows - o.rows
+      FROM new_counts n JOIN old_counts o USING (org_id, kind, owner_id, cell, department, sensitive)
+     WHERE n.kind = 'risk' AND n.cell LIKE 'current:%' AND n.rows <> o.rows
+    ON CONFLICT (org_id, owner_id, month, cell, department, sensitive) DO UPDATE SET delta = c.delta + EXCLUDED.delta;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER row_counts_noted AFTER INSERT ON row_counts
+  REFERENCING NEW TABLE AS new_counts FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
+CREATE TRIGGER row_counts_renoted AFTER UPDATE ON row_counts
+  REFERENCING OLD TABLE AS old_counts NEW TABLE AS new_counts FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
+
 -- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
 -- secret: `id:base64url` per secret, separated by spaces.
 CREATE TABLE signing_keys (

@@ -9,7 +9,7 @@ import {
 } from '../domain/evidence.ts';
 import { KIND_OF } from '../domain/kinds.ts';
 import type { ListedRows, Place, ResourceReads, Row, RowPage, RowsAsked } from '../domain/resource-ports.ts';
-import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
+import type { HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
 import { allPlaces, countedPage } from './find-rows.ts';
 import { countCondition, prepared, rowCondition } from './row-condition.ts';
@@ -99,6 +99,13 @@ const HEAT_MAP = (condition: string) => `
   SELECT c.cell, sum(c.rows)::integer AS count FROM risk.row_counts c
    WHERE c.kind = 'risk' AND c.cell <> 'all' AND ${condition} GROUP BY c.cell ORDER BY c.cell`;
 
+const RATINGS = (counted: string, changed: string) => `
+  SELECT NULL::timestamptz AS month, c.cell, sum(c.rows)::integer AS count FROM risk.row_counts c
+   WHERE c.kind = 'risk' AND c.cell >= 'current:' AND c.cell < 'current;' AND ${counted} GROUP BY c.cell
+  UNION ALL
+  SELECT h.month, h.cell, sum(h.delta)::integer FROM risk.rating_changes h
+   WHERE h.month >= $1::timestamptz AND ${changed} GROUP BY h.month, h.cell`;
+
 /**
  * The cells of evidence: `state:collected`, and `until:` with a day for approved evidence that ends. Of the days of now
  * and of 30 days later, the rows that end until then are counted one by one; later days, and
@@ -142,6 +149,15 @@ export function dashboardSummaries(sql: Sql): Summaries {
         const [rated, likelihood, impact] = cell.split(':');
         // As the cells of risks are made.
         return { rated: rated as HeatMapCell['rated'], likelihood: Number(likelihood), impact: Number(impact), count };
+      });
+    },
+    async ratings(scope, since) {
+      const values: unknown[] = [since];
+      const text = RATINGS(countCondition('c', scope, values), countCondition('h', scope, values));
+      const rows = await sql.query<{ month: Date | null; cell: string; count: number }>(prepared(text, values));
+      return rows.map(({ month, cell, count }): RatingChange => {
+        const [, likelihood, impact] = cell.split(':');
+        return { month, likelihood: Number(likelihood), impact: Number(impact), count };
       });
     },
     evidenceStates: (scope, nowMs) => evidenceStates(sql, scope, nowMs),

@@ -118,7 +118,7 @@ export const RiskItem = named(
 );
 
 /** Score and level of an estimate: 1-4 low, 5-9 medium, 10-16 high, 17-25 critical. */
-function rate({ likelihood, impact }: Estimate): Rating {
+export function rate({ likelihood, impact }: Estimate): Rating {
   const score = likelihood * impact;
   const level = score <= 4 ? 'low' : score <= 9 ? 'medium' : score <= 16 ? 'high' : 'critical';
   return { likelihood, impact, score, level };

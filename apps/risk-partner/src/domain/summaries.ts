@@ -10,10 +10,20 @@ export interface HeatMapCell {
   readonly count: number;
 }
 
+/** By how many visible open risks with a current rating there were more after a month than before it; null: all today. */
+export interface RatingChange {
+  readonly month: Date | null;
+  readonly likelihood: number;
+  readonly impact: number;
+  readonly count: number;
+}
+
 /** Aggregates for the dashboard: each is one statement with the default deadline. */
 export interface Summaries {
   /** Visible risks that are neither closed nor archived. */
   heatMap(scope: RowScope): Promise<HeatMapCell[]>;
+  /** The number of visible open risks by current rating, and its changes in the months from `since` on. */
+  ratings(scope: RowScope, since: Date): Promise<RatingChange[]>;
   /** The number of visible evidence rows per state at a time, without states that have none. */
   evidenceStates(scope: RowScope, nowMs: number): Promise<ReadonlyMap<EvidenceState, number>>;
   framework(orgId: string, id: string): Promise<Framework | undefined>;

@@ -4,7 +4,8 @@ import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts';
 import { Framework } from '../domain/manage-frameworks.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
-import type { HeatMapCell, Summaries } from '../domain/summaries.ts';
+import { rate } from '../domain/risk.ts';
+import type { HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
 import { Integer, ofId, OrNull } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
@@ -14,6 +15,33 @@ const Cells = Type.Array(
   named('HeatMapCell', Type.Object({ likelihood: Degree, impact: Degree, count: Type.Integer({ minimum: 1 }) })),
 );
 const HeatMap = named('HeatMap', Type.Object({ total: Integer, inherent: Cells, current: Cells, residual: Cells }));
+const LevelCounts = Type.Object({ low: Integer, medium: Integer, high: Integer, critical: Integer });
+const Trends = named(
+  'RiskTrends',
+  Type.Object({
+    months: Type.Array(
+      named(
+        'RiskMonth',
+        Type.Object({ month: Type.String({ description: 'UTC: `2026-01`.' }), ...LevelCounts.properties }),
+      ),
+      { description: 'Open risks by current level at the end of each month, oldest first; the last is now.' },
+    ),
+  }),
+);
+const trendsQuery = Type.Object(
+  {
+    months: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        pattern: '^([1-9]|1[0-9]|2[0-4])$',
+        description: 'Months back, 1 to 24; by default 12.',
+        examples: ['12'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+const DEFAULT_MONTHS = 12;
 /** Who has to act; a reviewer is not the collector; null: nobody. */
 const ActsNext = OrNull(enumOf('EvidenceActor', ['owner', 'collector', 'reviewer']));
 const Board = named(
@@ -90,5 +118,35 @@ export function summaryRoutes({ summaries, now }: SummaryPorts): Route<RiskCalle
       return { status: 200, body: found };
     },
   });
-  return [heatMap, board, framework];
+  const trends = route({
+    ...base,
+    path: '/api/trends',
+    permit: 'risk:read',
+    operationId: 'dashboard_trends',
+    summary: 'Count open risks by level at the end of each month',
+    description: 'Of the rows that the caller may see, by what row filters looked at when a month changed.',
+    query: trendsQuery,
+    responses: { 200: { description: 'The months.', schema: Trends } },
+    async handler({ caller, query }) {
+      const at = new Date(now());
+      const begins = Array.from(
+        { length: Number(query.months ?? DEFAULT_MONTHS) },
+        (_, back) => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back, 1)),
+      ).reverse();
+      const changes = await summaries.ratings(rowScopeOf(caller), begins[0]!);
+      return { status: 200, body: { months: begins.map((month) => monthOf(month, changes)) } };
+    },
+  });
+  return [heatMap, board, framework, trends];
+}
+
+/** The counts at the end of a month: those of today, less what came later. */
+function monthOf(month: Date, changes: readonly RatingChange[]) {
+  const counts = { low: 0, medium: 0, high: 0, critical: 0 };
+  for (const { month: changed, likelihood, impact, count } of changes) {
+    const { level } = rate({ likelihood, impact });
+    if (changed === null) counts[level] += count;
+    else if (changed > month) counts[level] -= count;
+  }
+  return { month: month.toISOString().slice(0, 7), ...counts };
 }

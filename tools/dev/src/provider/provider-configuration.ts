@@ -159,12 +159,15 @@ export const isLocalUrl = (text: string): boolean => safeUrl(text)?.protocol ===
 /** Values of the claim `groups` that grant a role on the admin listeners. */
 export const ADMIN_GROUPS = { operator: 'sealgate-operators', viewer: 'sealgate-viewers' } as const;
 
+/** The same for the roles that only the case gate has. */
+export const CASE_GROUPS = { reviewer: 'sealgate-reviewers', author: 'sealgate-authors' } as const;
+
 const person = (role: string, name: string, groups: readonly string[] = []): DemoIdentity => {
   const subject = `demo-${role.replaceAll('_', '-')}`;
   return { role, subject, email: `${subject}@example.com`, name, groups };
 };
 
-/** One person for each role of surface A, and an operator, who belongs to no organisation. */
+/** One person for each role of surface A; and an operator, a reviewer and an author, who belong to no organisation. */
 export const DEMO_IDENTITIES: readonly DemoIdentity[] = [
   person('operator', 'Operator (demo)', [ADMIN_GROUPS.operator]),
   person('owner', 'Owner (demo)'),
@@ -174,4 +177,6 @@ export const DEMO_IDENTITIES: readonly DemoIdentity[] = [
   person('contributor', 'Contributor (demo)'),
   person('viewer', 'Viewer (demo)', [ADMIN_GROUPS.viewer]),
   person('partner_read', 'Partner machine (demo)'),
+  person('reviewer', 'Reviewer (demo)', [CASE_GROUPS.reviewer]),
+  person('author', 'Author (demo)', [CASE_GROUPS.author]),
 ];

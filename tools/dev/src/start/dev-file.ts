@@ -18,7 +18,7 @@ export interface DevFile {
   readonly demo: DemoData & { readonly people?: readonly DevPerson[] };
 }
 
-/** The people of the development provider: one for each role of surface A, and an operator. */
+/** The people of the development provider: one for each role of surface A and of the admin listeners. */
 type DevPerson = Pick<DemoIdentity, 'role' | 'subject' | 'email'>;
 
 interface DevSurface {

@@ -82,7 +82,17 @@ describe('npm start', () => {
         keys: { 'key-1': 'secret', 'key-4': 'secret' },
         people: [
           { role: 'operator', subject: 'demo-operator', email: 'demo-operator@example.com' },
-          ...['owner', 'admin', 'risk_manager', 'auditor', 'contributor', 'viewer', 'partner_read'].map((role) => ({
+          ...[
+            'owner',
+            'admin',
+            'risk_manager',
+            'auditor',
+            'contributor',
+            'viewer',
+            'partner_read',
+            'reviewer',
+            'author',
+          ].map((role) => ({
             role,
             subject: expect.any(String),
             email: expect.stringMatching(/^demo-.+@example\.com$/),

@@ -1,4 +1,4 @@
-import { ADMIN_GROUPS } from '../provider/provider-configuration.ts';
+import { ADMIN_GROUPS, CASE_GROUPS } from '../provider/provider-configuration.ts';
 import { ledgerOrigin, tokenHash } from '../start/secrets.ts';
 import type { SurfaceContext } from '../start/surface.ts';
 
@@ -9,13 +9,15 @@ export const operatorEnv = ({ operatorUrl, archive }: SurfaceContext): Record<st
 });
 
 /** Accepted issuers of access tokens, and the roles of their groups on the admin listener. */
-const signInEnv = ({ signIn, audience }: SurfaceContext): Record<string, string> =>
+const signInEnv = (name: string, { signIn, audience }: SurfaceContext): Record<string, string> =>
   signIn === undefined
     ? {}
     : {
         OIDC_ISSUERS: JSON.stringify([{ issuer: signIn.issuer, audience }]),
         ADMIN_OIDC: JSON.stringify(
-          Object.entries(ADMIN_GROUPS).map(([role, value]) => ({ claim: 'groups', value, role })),
+          Object.entries(name === 'case-gate' ? { ...ADMIN_GROUPS, ...CASE_GROUPS } : ADMIN_GROUPS).map(
+            ([role, value]) => ({ claim: 'groups', value, role }),
+          ),
         ),
       };
 
@@ -28,7 +30,7 @@ export const publicUrlEnv = ({ ports }: SurfaceContext): Record<string, string> 
 export function commonEnv(name: string, context: SurfaceContext): Record<string, string> {
   const { ports, secrets, databaseUrl, redisUrl, checkpoints, integrates } = context;
   return {
-    ...signInEnv(context),
+    ...signInEnv(name, context),
     HOST: '127.0.0.1',
     PORT: String(ports.public),
     OPS_HOST: '127.0.0.1',
