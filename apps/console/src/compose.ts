@@ -10,21 +10,23 @@ import { backgroundLoop, reasonOf, type startTimer } from '@sealgate/storage';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleMetrics } from './console-metrics.ts';
-import { askAdmin } from './data/ask-admin.ts';
+import { askAdmin, askPerson } from './data/ask-admin.ts';
 import { endedSessions } from './data/ended-sessions.ts';
 import { Forwarder, MAX_CONCURRENT, type PassageOutcome } from './data/forwarder.ts';
+import { prometheus } from './data/prometheus.ts';
 import { openIdProvider, type Provider } from './data/provider.ts';
 import { reachability } from './data/reachability.ts';
 import { surfaceStates } from './data/surface-states.ts';
 import type { WebFiles } from './data/web-files.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
 import { Cookies } from './domain/cookies.ts';
+import { listenerAccess } from './domain/listener-access.ts';
 import { OpenPassages } from './domain/open-passages.ts';
-import { overviewAccess } from './domain/overview-access.ts';
+import type { Session } from './domain/session.ts';
 import { SessionLiveness } from './domain/session-liveness.ts';
 import { signInFlow } from './domain/sign-in.ts';
 import { Slots } from './domain/slots.ts';
-import { audiencesOf, SURFACE_IDS } from './domain/surfaces.ts';
+import { audiencesOf, SURFACE_IDS, type Audience } from './domain/surfaces.ts';
 
 interface Basics extends Omit<HostBasics<ConsoleConfig>, 'metrics'> {
   readonly counters: ConsoleMetrics;
@@ -81,6 +83,7 @@ export function compose(basics: Basics, own: Own): Composition {
     newId: () => newId('ses_'),
     newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
   });
+  const asking = { tokenFor: (session: Session, audience: Audience) => tokens.tokenFor(session, audience) };
   const publicApp = consoleApp(appBase, {
     cookies,
     publicUrl,
@@ -107,14 +110,11 @@ export function compose(basics: Basics, own: Own): Composition {
       const [endSessionUrl] = await Promise.all([provider.endSessionUrl(), provider.revoke(newest), ended]);
       return endSessionUrl;
     },
-    mayOverview: overviewAccess({
-      surfaces,
-      now,
-      ask: askAdmin({ tokenFor: (session, audience) => tokens.tokenFor(session, audience) }),
-    }),
+    ...listenerAccess({ surfaces, now, askAdmin: askAdmin(asking), askPerson: askPerson(asking) }),
     forward: ({ surface, ...passage }) => forwarders.get(surface)!.forward(passage),
     tokenFor: (session, audience) => tokens.tokenFor(session, audience),
     states: surfaceStates({ surfaces, now }),
+    measured: config.prometheusUrl === undefined ? undefined : prometheus({ url: config.prometheusUrl, now }),
   });
   const reached = reachability({ provider, surfaces, deadlineMs: CHECK_TIMEOUT_MS });
   const ready = cachedCheck<ServiceHealth>({

@@ -75,6 +75,14 @@ export const fields = {
     ...storeFields.redisUrl,
     description: 'Redis for sessions that were signed out, so that every replica refuses them; see Signing out.',
   }),
+  prometheusUrl: customField<string | undefined>({
+    name: 'PROMETHEUS_URL',
+    description:
+      'Prometheus that scrapes the surfaces, asked by the server of the console alone: four fixed queries for rates, the 95th percentile of durations, and firing alerts on the start page of operators.',
+    form: 'an `http://` or `https://` URL without a user, query, fragment or trailing slash',
+    fallback: { value: undefined, shown: 'none' },
+    parse: parsePrometheus,
+  }),
   sessionMaxSeconds: integerField({
     name: 'SESSION_MAX_SECONDS',
     description: 'Maximum lifetime of a session.',
@@ -113,6 +121,15 @@ function parseOrigin(text: string): string {
   const url = publicUrlFields.publicUrl.parse(text) ?? '';
   if (new URL(url).origin !== url) throw new Error('must have no path');
   return url;
+}
+
+/** @throws Error */
+function parsePrometheus(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
+  if (!isPlain || url.password !== '' || url.hash !== '' || text.endsWith('/'))
+    throw new Error('must be a URL of http or https without user, query, fragment or trailing slash');
+  return text;
 }
 
 /** @throws Error */

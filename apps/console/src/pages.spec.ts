@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Browser } from './testing/browser.ts';
-import { testConsole, type TestConsole } from './testing/test-console.ts';
+import { testConsole, WHOAMI, type TestConsole } from './testing/test-console.ts';
 
 let test: TestConsole;
 let browser: Browser;
@@ -52,6 +52,7 @@ describe('the overview', () => {
     let requests = 100;
     test.answer = (request, response) => {
       if (request.url === '/health/ready') response.writeHead(503).end('{"status":"unhealthy","reason":"no database"}');
+      else if (request.url === '/admin/v1/whoami') response.end(WHOAMI);
       else
         response.end(
           `http_requests_total{service="a",route="/api/risks",method="GET",status="2xx"} ${requests}\n` +

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AUDIENCES, SCOPES, testConsole, type TestConsole } from './testing/test-console.ts';
+import { AUDIENCES, SCOPES, testConsole, WHOAMI, type TestConsole } from './testing/test-console.ts';
 import { until } from '@sealgate/testing';
 import { Browser } from './testing/browser.ts';
 
@@ -143,6 +143,19 @@ describe('a session', () => {
   });
 });
 
+describe('what is theirs', () => {
+  it('is told to the signed-in person alone, and not to other origins', async () => {
+    const asked = await new Browser().ask(test.url, '/mine');
+    expect([asked.status, codeOf(asked)]).toEqual([401, 'UNAUTHENTICATED']);
+    await signIn();
+    const { surfaces } = JSON.parse((await browser.ask(test.url, '/mine')).body) as { surfaces: object[] };
+    expect(surfaces[0]).toEqual({ id: 'risk-partner', admin: JSON.parse(WHOAMI), api: expect.anything(), unknown: [] });
+    expect(surfaces[1]).toEqual({ id: 'case-gate', admin: null, api: null, unknown: [] });
+    const foreign = await browser.ask(test.url, '/mine', { headers: { 'sec-fetch-site': 'cross-site' } });
+    expect([foreign.status, codeOf(foreign)]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+  });
+});
+
 describe('the overview', () => {
   const statesOf = async (who = browser) => {
     const { status, body } = await who.ask(test.url, '/overview');
@@ -154,7 +167,9 @@ describe('the overview', () => {
   it('is for people who may read an admin listener', async () => {
     const told = { status: 200 };
     test.answer = (_request, response, { url }) =>
-      void response.writeHead(url === '/admin/v1/whoami' ? told.status : 200).end('{}');
+      void response
+        .writeHead(url === '/admin/v1/whoami' ? told.status : 200)
+        .end(url === '/admin/v1/whoami' ? WHOAMI : '{}');
     await signIn();
     expect(await statesOf()).toEqual(['risk-partner']);
     for (const status of [401, 403]) {

@@ -1,35 +1,76 @@
 import { AppError } from '@sealgate/errors';
-import type { AskAdmin } from '../domain/overview-access.ts';
+import type { AdminRights, AskAdmin, AskPerson } from '../domain/listener-access.ts';
 import type { Session } from '../domain/session.ts';
-import type { Audience } from '../domain/surfaces.ts';
+import type { Audience, Listener } from '../domain/surfaces.ts';
+import { boundedText } from './bounded-fetch.ts';
 
 const DEADLINE_MS = 2_000;
+const ANSWER_MAX_BYTES = 262_144;
 
 /** What the person can bring about with many requests says nothing about the listener. */
 const OWN_DOING: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'RATE_LIMITED', 'OVERLOADED']);
 
+interface Ports {
+  /** @throws AppError UNAUTHENTICATED, UNAVAILABLE, OVERLOADED, RATE_LIMITED */
+  readonly tokenFor: (session: Session, audience: Audience) => Promise<{ readonly token: string }>;
+}
+
 /** Asks `whoami` of the admin listener with the person's token. Undefined: it did not answer, or the provider is away. */
 export const askAdmin =
-  ({
-    tokenFor,
-  }: {
-    /** @throws AppError UNAUTHENTICATED, UNAVAILABLE, OVERLOADED, RATE_LIMITED */
-    readonly tokenFor: (session: Session, audience: Audience) => Promise<{ readonly token: string }>;
-  }): AskAdmin =>
+  ({ tokenFor }: Ports): AskAdmin =>
   async (session, { admin }) => {
-    if (admin?.audience === undefined) return false;
-    try {
-      const { token } = await tokenFor(session, admin.audience);
-      const response = await fetch(`${admin.url}/admin/v1/whoami`, {
-        headers: { authorization: `Bearer ${token}` },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(DEADLINE_MS),
-      });
-      await response.body?.cancel();
-      if (response.status === 429) throw new AppError('RATE_LIMITED', 'Too many of your requests at this surface.');
-      return response.ok ? true : response.status >= 500 ? undefined : false;
-    } catch (error) {
-      if (error instanceof AppError && OWN_DOING.has(error.code)) throw error;
-      return undefined; // A network error, a timeout, or the provider is away: it is not known.
-    }
+    const told = await ask(tokenFor, session, [admin, '/admin/v1/whoami']);
+    return typeof told === 'object' ? (told.status === 200 ? adminRightsOf(told.body) : false) : told;
   };
+
+/** Asks the risk partner for the organisations of the person. */
+export const askPerson =
+  ({ tokenFor }: Ports): AskPerson =>
+  async (session, { api }) => {
+    const told = await ask(tokenFor, session, [api, '/api/organizations']);
+    if (typeof told !== 'object') return told;
+    // A partner machine may read the partner API alone.
+    if (told.status === 403) return { isPartner: true, organizations: [] };
+    return told.status === 200 ? { isPartner: false, organizations: organizationsOf(told.body) } : false;
+  };
+
+/** Undefined if there is no answer, or that of a failure. */
+async function ask(
+  tokenFor: Ports['tokenFor'],
+  session: Session,
+  [listener, path]: readonly [Listener | undefined, string],
+): Promise<{ readonly status: number; readonly body: unknown } | false | undefined> {
+  if (listener?.audience === undefined) return false;
+  try {
+    const { token } = await tokenFor(session, listener.audience);
+    const response = await fetch(`${listener.url}${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    });
+    const text = await boundedText(response, ANSWER_MAX_BYTES);
+    if (response.status === 429) throw new AppError('RATE_LIMITED', 'Too many of your requests at this surface.');
+    if (response.status >= 500) return undefined;
+    return { status: response.status, body: response.ok ? (JSON.parse(text) as unknown) : undefined };
+  } catch (error) {
+    if (error instanceof AppError && OWN_DOING.has(error.code)) throw error;
+    return undefined; // A network error, a timeout, no JSON, or the provider is away: it is not known.
+  }
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+
+const textsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+
+function adminRightsOf(body: unknown): AdminRights {
+  const { roles, permissions } = membersOf(body);
+  return { roles: textsOf(roles), permissions: textsOf(permissions) };
+}
+
+const organizationsOf = (value: unknown): { id: string; name: string }[] =>
+  (Array.isArray(value) ? value : []).flatMap((one) => {
+    const { id, name } = membersOf(one);
+    return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+  });

@@ -1,6 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import { closedObject, double, named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
+import type { Measured } from '../data/prometheus.ts';
 import { requireOwnOrigin } from '../domain/own-origin.ts';
 import type { Session } from '../domain/session.ts';
 import type { SurfaceId } from '../domain/surfaces.ts';
@@ -17,11 +18,28 @@ const SurfaceStateView = named(
     checks: Type.Record(Type.String(), Type.Unknown(), { description: 'Further members of its readiness response.' }),
     requestsPerSecond: Type.Optional(double()),
     errorsPerSecond: Type.Optional(double({ description: 'Responses with status 5xx.' })),
+    p95Seconds: Type.Optional(
+      double({ description: '95 of 100 requests of the last five minutes were faster. With PROMETHEUS_URL.' }),
+    ),
     gauges: Type.Record(Type.String(), double(), { description: 'Backlogs and halted work, by metric.' }),
   }),
 );
 
-const Overview = named('Overview', closedObject({ surfaces: Type.Array(SurfaceStateView) }));
+const FiringAlert = named(
+  'FiringAlert',
+  closedObject({ service: SurfaceName, name: Type.String(), severity: Type.String() }),
+);
+const Overview = named(
+  'Overview',
+  closedObject({
+    surfaces: Type.Array(SurfaceStateView),
+    alerts: Type.Optional(
+      Type.Array(FiringAlert, {
+        description: 'Of these surfaces, at most 50. Absent without PROMETHEUS_URL, and while it cannot be asked.',
+      }),
+    ),
+  }),
+);
 
 export interface OverviewPorts {
   readonly publicUrl: string;
@@ -29,10 +47,12 @@ export interface OverviewPorts {
   mayOverview(session: Session): Promise<ReadonlySet<SurfaceId>>;
   /** The states of surfaces with an ops listener. Never rejects; has a deadline. */
   states(): Promise<readonly { readonly id: SurfaceId; readonly ready: boolean | undefined }[]>;
+  /** What Prometheus says; absent: there is none. Never rejects; has a deadline. */
+  readonly measured: (() => Promise<Measured | undefined>) | undefined;
 }
 
 /** The states of the surfaces, for people who may read their admin listeners. */
-export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts): Route<ConsoleCaller>[] {
+export function overviewRoutes({ publicUrl, mayOverview, states, measured }: OverviewPorts): Route<ConsoleCaller>[] {
   return [
     route({
       method: 'get',
@@ -40,7 +60,7 @@ export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts
       operationId: 'readOverview',
       summary: 'The state of each surface, from its ops listener',
       description:
-        'Only surfaces whose admin listener the person may read; one that cannot be asked at the moment only if its last answer, up to ten minutes ago, was yes. Rates are over the time since the last overview, and absent on the first.',
+        'Only surfaces whose admin listener the person may read; one that cannot be asked at the moment only if its last answer, up to ten minutes ago, was yes. Rates are those of Prometheus over five minutes where there is one, else over the time since the last overview, and absent on the first.',
       permit: 'authenticated',
       charge: 'none',
       idempotency: 'none',
@@ -52,9 +72,12 @@ export function overviewRoutes({ publicUrl, mayOverview, states }: OverviewPorts
         // Keys are accepted on the door's path alone.
         if (session === undefined) throw new AppError('UNAUTHENTICATED', 'Not signed in.');
         const shown = await mayOverview(session);
-        const all = (await states()).filter(({ id }) => shown.has(id));
-        const surfaces = all.map(({ ready = null, ...state }) => ({ ...state, ready }));
-        return { status: 200, body: { surfaces } };
+        const [all, told] = await Promise.all([states(), measured?.()]);
+        const surfaces = all
+          .filter(({ id }) => shown.has(id))
+          .map(({ ready = null, ...state }) => ({ ...state, ...told?.rates.get(state.id), ready }));
+        const alerts = told?.alerts.filter(({ service }) => shown.has(service));
+        return { status: 200, body: { surfaces, ...(alerts !== undefined && { alerts }) } };
       },
     }),
   ];

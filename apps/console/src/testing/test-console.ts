@@ -19,7 +19,7 @@ export interface TestConsole {
   readonly provider: TestProvider;
   /** The requests that the surface received. */
   readonly seen: Seen[];
-  /** The response of the surface; default 200 `{}`. */
+  /** The response of the surface; default 200 `{}`, and the `whoami` of an operator. */
   answer: (request: IncomingMessage, response: ServerResponse, seen: Seen) => void;
   readonly surface: Server;
   readonly counted: string[];
@@ -36,6 +36,9 @@ export interface TestConsole {
 /** For a provider that chooses the audience by scope. */
 export const SCOPES = { api: 'api://risk/use', admin: 'api://risk/operate' } as const;
 export const AUDIENCES = { api: 'https://api.example.com', admin: 'https://admin.example.com' } as const;
+
+/** The `whoami` of an operator. */
+export const WHOAMI = JSON.stringify({ roles: ['operator'], permissions: ['admin:change', 'admin:read'] });
 
 const INDEX = '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__"><div id="root"></div>';
 const FILES = new Map([
@@ -109,7 +112,8 @@ export async function testConsole({
     logged,
     clock,
     seen: [],
-    answer: (_request, response) => response.setHeader('content-type', 'application/json').end('{}'),
+    answer: (_request, response, { url }) =>
+      response.setHeader('content-type', 'application/json').end(url === '/admin/v1/whoami' ? WHOAMI : '{}'),
     ready: async () => ready(),
     async another() {
       const { server, url } = await listening(made().publicApp);

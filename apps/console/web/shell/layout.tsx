@@ -18,6 +18,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useNavigation } from 'react-router';
 import { sendJson } from './console-fetch.ts';
 import { Icon } from './icons.tsx';
+import { Unread } from './list-states.tsx';
+import { useMine } from './mine.ts';
 import { partsOf, parts } from './parts.ts';
 import { ProblemView } from './problem-view.tsx';
 import { SignedOut, signInAddress } from './signed-out.tsx';
@@ -29,10 +31,8 @@ import classes from './layout.module.css';
 export function Layout(): ReactNode {
   const [menuOpen, menu] = useDisclosure(false);
   const session = useSession();
-  const signedOut = useSignedOut();
-  const [wasSignedIn, setWasSignedIn] = useState(false);
-  if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
   const { pathname, search } = useLocation();
+  const { mine } = useMine();
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   useEffect(() => {
@@ -41,7 +41,6 @@ export function Layout(): ReactNode {
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
   }, [pathname]);
-  const open = parts.find(({ path }) => pathname.startsWith(`/${path}`))?.open ?? false;
   return (
     <AppShell
       disabled={isKiosk(pathname, search)}
@@ -68,7 +67,7 @@ export function Layout(): ReactNode {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar className={classes['navbar'] ?? ''} p="sm" aria-label="Parts of the console">
-        {partsOf(session.data).map(({ path, title, icon }) => (
+        {partsOf(mine, session.data?.person != null).map(({ path, title, icon }) => (
           <NavLink
             key={path}
             component={Link}
@@ -83,11 +82,30 @@ export function Layout(): ReactNode {
       <AppShell.Main id="main" tabIndex={-1} ref={main} className={classes['main'] ?? ''}>
         <Stack gap="md">
           {session.isError && <ProblemView error={session.error} onRetry={() => void session.refetch()} />}
-          {!open && signedOut && <SignedOut under={wasSignedIn} />}
-          {(open || wasSignedIn) && <OpenPage />}
+          <Content />
         </Stack>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+/** The open page, once it is known what is theirs; it is not taken away again, so that no input is lost. */
+function Content(): ReactNode {
+  const { pathname } = useLocation();
+  const session = useSession();
+  const signedOut = useSignedOut();
+  const { mine, ...rights } = useMine();
+  const [hadRights, setHadRights] = useState(false);
+  if (!hadRights && mine !== undefined) setHadRights(true);
+  const [wasSignedIn, setWasSignedIn] = useState(false);
+  if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
+  const open = parts.find(({ path }) => pathname.startsWith(`/${path}`))?.open ?? false;
+  return (
+    <>
+      {!open && signedOut && <SignedOut under={wasSignedIn} />}
+      {!open && wasSignedIn && !hadRights && <Unread read={rights} rows={4} />}
+      {(open || hadRights) && <OpenPage />}
+    </>
   );
 }
 

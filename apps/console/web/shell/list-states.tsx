@@ -1,5 +1,6 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { Center, Skeleton, Stack, Text, ThemeIcon, VisuallyHidden } from '@mantine/core';
+import { CodeText } from './code-text.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { ProblemView } from './problem-view.tsx';
 import { asProblem } from './problem.ts';
@@ -58,16 +59,14 @@ export const ListEmpty = ({ title, icon = 'empty', children, action }: EmptyProp
   </Center>
 );
 
-/** An error instead of a list: refused for this person (403), or failed. */
+/** An error instead of a list: refused for this person (401, 403), or failed. */
 export function ListError({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
-  if (asProblem(error).status !== 403) return <ProblemView error={error} onRetry={onRetry} />;
+  // A surface answers 401 to a person of whom it knows nothing; the end of the session is shown above the page.
+  if (![401, 403].includes(asProblem(error).status)) return <ProblemView error={error} onRetry={onRetry} />;
   return (
-    <Stack gap="xs">
-      <ListEmpty title="Not for your role" icon="person">
-        The service refused to show this to you.
-      </ListEmpty>
-      <ProblemView error={error} />
-    </Stack>
+    <ListEmpty title="Not for your role" icon="person">
+      The service refused to show this to you: <CodeText value={asProblem(error).problem.code} label="the code" />
+    </ListEmpty>
   );
 }
 

@@ -5,7 +5,7 @@ import { asProblem, type ProblemError } from './problem.ts';
 
 /** Advice by status; title and detail come from the service. */
 const advice: Readonly<Record<number, string>> = {
-  401: 'You are not signed in, or the service does not accept your sign-in. Sign in again; nothing on this page is lost.',
+  401: 'The service does not know you, so this is not for your role. An operator can give you access.',
   403: 'Your role does not allow this. An operator can change your role.',
   412: 'Somebody else changed this. Reload, compare, and save again.',
   429: 'Too many requests. Wait for the countdown, then try again.',

@@ -54,7 +54,7 @@ export const NoSuchPage = (): ReactNode => (
       icon="search"
       action={
         <Anchor component={Link} to="/home">
-          To the overview
+          To the start page
         </Anchor>
       }
     >

@@ -29,24 +29,6 @@ export const useSession = () =>
     refetchOnWindowFocus: 'always',
   });
 
-type Role = 'operator' | 'viewer';
-
-/**
- * The person's role on the admin listener of a surface: undefined while unknown, and if the surface is not configured
- * or refuses. It only decides which actions are offered; the surface enforces permissions.
- */
-export function useAdminRole(surface: SurfaceId): Role | undefined {
-  const session = useSession();
-  const admin = session.data?.surfaces.some(({ id, admin }) => id === surface && admin) ?? false;
-  const { data } = useQuery({
-    queryKey: ['whoami', surface, session.data?.person?.subject],
-    queryFn: () => getJson<{ role: Role }>(`/admin/${surface}/admin/v1/whoami`),
-    enabled: admin && session.data?.person != null,
-    staleTime: 60_000,
-  });
-  return data?.role;
-}
-
 /** True from the response that reports the end of the session until a refetched session has a person. */
 export function useSignedOut(): boolean {
   const session = useSession();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
+import { homeStories } from './home.stories.ts';
 import { keyboardStories } from './keyboard.stories.ts';
 import { ledgerStories } from './ledger.stories.ts';
 import { openBrowser } from './open-browser.ts';
@@ -20,6 +21,7 @@ const name = 'the console in a real browser';
 /** They share one stack of `npm start`. Those of unusual data come last. */
 const STORIES = [
   partsStories,
+  homeStories,
   signInStories,
   ledgerStories,
   verifyStories,

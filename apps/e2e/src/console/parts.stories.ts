@@ -22,9 +22,10 @@ export function partsStories(stack: () => ConsoleStack): void {
     it('are those of the README, in its order', async () => {
       await stack().visit('operator', '/home', async (page) => {
         const menu = page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link');
-        await menu.first().waitFor();
+        await menu.filter({ hasText: 'Home' }).waitFor();
         const names = (await menu.allTextContents()).map((text) => text.trim());
-        expect(names).toEqual(rows.map(({ title }) => title));
+        // The operator is in no organisation.
+        expect(names).toEqual(rows.map(({ title }) => title).filter((title) => title !== 'Risks'));
       });
     }, 60_000);
 

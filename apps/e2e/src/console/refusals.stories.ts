@@ -91,7 +91,9 @@ export function refusalStories(stack: () => ConsoleStack): void {
         await admin(`${path}/${id}`, 'DELETE');
         try {
           await page.getByRole('link', { name: 'Controls' }).click();
-          await page.getByRole('alert').getByText('UNAUTHENTICATED').first().waitFor();
+          await page.getByText('Not for your role').first().waitFor();
+          await page.getByText('UNAUTHENTICATED').first().waitFor();
+          expect(await page.getByText('Sign in again').count()).toBe(0);
           expect(await page.getByRole('table').count()).toBe(0);
         } finally {
           await admin(path, 'POST', { issuer, subject });

@@ -39,7 +39,7 @@ async function otherSite(html: string): Promise<{ readonly url: string; readonly
 /** Sign-in, sign-out, and attacks on them. */
 export function signInStories(stack: () => ConsoleStack): void {
   describe('signing in', () => {
-    it.each(['operator', 'owner', 'risk_manager', 'auditor', 'contributor', 'viewer'])(
+    it.each(['operator', 'owner', 'risk_manager', 'auditor', 'contributor', 'viewer', 'reviewer', 'author'])(
       'as %s leads back to the requested page, and out again',
       async (role) => {
         await stack().visitAlone(role, '/verify', async (page) => {
@@ -121,7 +121,13 @@ export function signInStories(stack: () => ConsoleStack): void {
           );
         });
         await page.goto('/');
-        for (const path of ['/session', '/overview', '/api/risk-partner/api/whoami', '/api/risk-partner/api/risks'])
+        for (const path of [
+          '/session',
+          '/mine',
+          '/overview',
+          '/api/risk-partner/api/whoami',
+          '/api/risk-partner/api/risks',
+        ])
           texts.push((await asked(page, path)).text);
         const kept: unknown = await page.evaluate(`JSON.stringify([
           document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML,

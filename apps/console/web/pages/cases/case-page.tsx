@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
-import { Link, useParams } from 'react-router';
+import { Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
+import { useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
@@ -15,6 +15,7 @@ import { CaseTimeline } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
 import { DecidePanel } from './decide-panel.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
+import { Subject } from './subject-link.tsx';
 
 /** One case: subject, attachments, decisions, seals, and the possible actions. */
 export function CasePage(): ReactNode {
@@ -49,7 +50,7 @@ export function CasePage(): ReactNode {
 const UNDECIDED = ['received', 'in_review'];
 
 function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
-  const { isOperator, send, reload } = useEnvironment();
+  const { isOperator, may, send, reload } = useEnvironment();
   const [open, setOpen] = useState<'attach' | 'seal' | 'withdraw'>();
   const close = () => setOpen(undefined);
   const dialog = {
@@ -60,7 +61,7 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
     },
   };
   const path = `/cases/${encodeURIComponent(found.case_id)}`;
-  if (!isOperator) return null;
+  if (!may('cases:review')) return null;
   return (
     <>
       {UNDECIDED.includes(found.status) && (
@@ -68,9 +69,11 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
           <Button variant="default" onClick={() => setOpen('attach')}>
             Attach
           </Button>
-          <Button variant="default" onClick={() => setOpen('withdraw')}>
-            Withdraw
-          </Button>
+          {isOperator && (
+            <Button variant="default" onClick={() => setOpen('withdraw')}>
+              Withdraw
+            </Button>
+          )}
         </>
       )}
       {['decided', 'sealing'].includes(found.status) && <Button onClick={() => setOpen('seal')}>Seal</Button>}
@@ -104,7 +107,6 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
 }
 
 function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
-  const { to } = useEnvironment();
   const metadata = Object.entries(found.metadata);
   return (
     <Paper>
@@ -113,9 +115,7 @@ function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
           <State value={found.status} />
         </Fact>
         <Fact label="Subject">
-          <Anchor component={Link} to={to(`subjects/${found.subject_ref}`)} size="sm" className="wrap">
-            {found.subject_ref}
-          </Anchor>
+          <Subject subjectRef={found.subject_ref} />
         </Fact>
         <Fact label="Outcome">{found.decision === null ? 'None yet' : <State value={found.decision} />}</Fact>
         <Fact label="Policy version">{found.policy_version ?? found.requested_policy_version ?? 'None yet'}</Fact>

@@ -18,7 +18,7 @@ import { VenuesPage } from './venues-page.tsx';
 /** Cases, subjects, venues and decisions of the gate; the URL of each page has the environment. */
 export const CasesPart = (): ReactNode => (
   <Routes>
-    <Route index element={<Navigate to="/cases/live/queue" replace />} />
+    <Route index element={<Navigate to="/cases/live" replace />} />
     <Route
       path=":env"
       element={
@@ -27,7 +27,7 @@ export const CasesPart = (): ReactNode => (
         </InEnvironment>
       }
     >
-      <Route index element={<Navigate to="queue" replace />} />
+      <Route index element={<FirstPage />} />
       <Route path="queue" element={<QueuePage />} />
       <Route path="queue/new" element={<NewCasePage />} />
       <Route path="queue/:id" element={<CasePage />} />
@@ -44,20 +44,27 @@ export const CasesPart = (): ReactNode => (
 );
 
 const PAGES = [
-  { path: 'queue', title: 'Queue' },
-  { path: 'subjects', title: 'Subjects' },
-  { path: 'venues', title: 'Venues' },
-  { path: 'policies', title: 'Policies' },
-  { path: 'decisions', title: 'Gate decisions' },
-  { path: 'gate-keys', title: 'Gate keys' },
+  { path: 'queue', title: 'Queue', needs: 'cases:read' },
+  { path: 'subjects', title: 'Subjects', needs: 'admin:read' },
+  { path: 'venues', title: 'Venues', needs: 'admin:read' },
+  { path: 'policies', title: 'Policies', needs: 'policies:read' },
+  { path: 'decisions', title: 'Gate decisions', needs: 'admin:read' },
+  { path: 'gate-keys', title: 'Gate keys', needs: 'admin:read' },
 ];
 
+/** The first page that is theirs. */
+function FirstPage(): ReactNode {
+  const { may, to } = useEnvironment();
+  return <Navigate to={to(PAGES.find(({ needs }) => may(needs))?.path ?? 'queue')} replace />;
+}
+
 function Frame(): ReactNode {
-  const { to } = useEnvironment();
+  const { may, to } = useEnvironment();
+  const offered = PAGES.filter(({ needs }) => may(needs));
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">
-        <PartTabs label="Pages of Cases" tabs={PAGES.map(({ path, title }) => ({ to: to(path), title }))} />
+        <PartTabs label="Pages of Cases" tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
         <EnvironmentSwitch />
       </Group>
       <Outlet />

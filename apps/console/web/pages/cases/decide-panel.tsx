@@ -65,13 +65,13 @@ export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNod
 
 /** The result of a version for the case and, if it may decide, the form to decide. */
 function Version({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
-  const { isOperator } = useEnvironment();
+  const { may } = useEnvironment();
   return (
     <>
       {policy.rules !== null && <ExplanationView caseId={caseId} policy={policy} />}
       {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
       {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
-      {policy.status === 'active' && isOperator && <DecideForm caseId={caseId} policy={policy} />}
+      {policy.status === 'active' && may('cases:review') && <DecideForm caseId={caseId} policy={policy} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useLocation, useNavigate, useParams } from 'react-router';
 import { getJson, sendJson } from '../../shell/console-fetch.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMine } from '../../shell/mine.ts';
 import { adminPath } from './case-api.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
@@ -14,6 +14,8 @@ interface Environment {
   readonly name: string;
   /** Whether to offer changes; the surface enforces permissions. */
   readonly isOperator: boolean;
+  /** Whether to offer what needs this permission. */
+  readonly may: (permission: string) => boolean;
   readonly to: (page: string) => string;
   /** Fetches JSON of a route, in this environment. Throws ProblemError. */
   readonly read: <T>(path: string, query?: Query) => Promise<T>;
@@ -34,19 +36,20 @@ export function useEnvironment(): Environment {
 
 export function InEnvironment({ children }: { readonly children: ReactNode }): ReactNode {
   const { env = '' } = useParams<{ env: string }>();
-  const role = useAdminRole('case-gate');
+  const { mine } = useMine();
   const queries = useQueryClient();
   const isEnvironment = /^[a-z][a-z0-9-]{0,30}$/.test(env);
   const chosen = useMemo(
     (): Environment => ({
       name: env,
-      isOperator: role === 'operator',
+      isOperator: mine?.admin('case-gate', 'admin:change') ?? false,
+      may: (permission) => mine?.admin('case-gate', permission) ?? false,
       to: (page) => `/cases/${env}/${page}`,
       read: (path, query = {}) => getJson(adminPath(path, { ...query, environment: env })),
       send: (path, body = {}, method = 'POST') => sendJson(adminPath(path, { environment: env }), body, method),
       reload: () => void queries.invalidateQueries({ queryKey: ['cases'] }),
     }),
-    [env, role, queries],
+    [env, mine, queries],
   );
   if (isEnvironment) return <Chosen value={chosen}>{children}</Chosen>;
   return (

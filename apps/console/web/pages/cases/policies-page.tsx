@@ -14,13 +14,13 @@ import { RulesInput, parseRules } from './rules-input.tsx';
 
 /** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
 export function PoliciesPage(): ReactNode {
-  const { name, isOperator, read, to } = useEnvironment();
+  const { name, may, read, to } = useEnvironment();
   const [isNew, setNew] = useState(false);
   return (
     <Page
       title="Policies"
       intro="Versions that decide cases. A draft can be changed and tried; an activated version never changes again."
-      actions={isOperator && <Button onClick={() => setNew(true)}>New draft</Button>}
+      actions={may('policies:draft') && <Button onClick={() => setNew(true)}>New draft</Button>}
     >
       <CursorTable
         label="Policy versions"

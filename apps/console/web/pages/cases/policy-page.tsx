@@ -16,7 +16,7 @@ import { parseRules, RulesInput } from './rules-input.tsx';
 /** One policy version: rules, trial decisions, and status changes. */
 export function PolicyPage(): ReactNode {
   const { version = '' } = useParams<{ version: string }>();
-  const { isOperator, to } = useEnvironment();
+  const { isOperator, may, to } = useEnvironment();
   const found = useRead<Policy>(`/policies/${encodeURIComponent(version)}`);
   const policy = found.data;
   return (
@@ -33,8 +33,8 @@ export function PolicyPage(): ReactNode {
       {policy !== undefined && (
         <>
           <Rules rules={policy.rules as PolicyRules | null} />
-          {isOperator && policy.status === 'draft' && <EditRules key={policy.updated_at} policy={policy} />}
-          {isOperator && policy.rules !== null && (
+          {may('policies:draft') && policy.status === 'draft' && <EditRules key={policy.updated_at} policy={policy} />}
+          {may('policies:draft') && policy.rules !== null && (
             <PolicyTrial key={policy.updated_at} version={policy.policy_version} />
           )}
         </>

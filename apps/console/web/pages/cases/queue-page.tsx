@@ -11,6 +11,7 @@ import { TextFilter } from '../text-filter.tsx';
 import type { CaseCounts, ListedCase, Page as PageOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
+import { Subject } from './subject-link.tsx';
 
 const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
 
@@ -95,11 +96,7 @@ const columnsOf = (to: (page: string) => string): readonly Column<ListedCase>[] 
   },
   {
     title: 'Subject',
-    cell: ({ subject_ref }) => (
-      <Anchor component={Link} to={to(`subjects/${subject_ref}`)} size="sm">
-        {subject_ref}
-      </Anchor>
-    ),
+    cell: ({ subject_ref }) => <Subject subjectRef={subject_ref} />,
   },
   { title: 'Status', width: '9rem', cell: ({ status }) => <State value={status} /> },
   {

@@ -7,7 +7,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
@@ -23,7 +23,7 @@ interface ChannelProps {
 /** One channel: signed state, checkpoints, audits, records. */
 export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode {
   const { channel = '' } = useParams();
-  const isOperator = useAdminRole(surface) === 'operator';
+  const isOperator = useMayAdmin(surface, 'admin:change');
   return (
     <Page title={channel} above={[{ title: 'Ledger explorer', to: `/ledger?by=${surface}` }]}>
       <Summary surface={surface} channel={channel} />

@@ -7,7 +7,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -51,7 +51,7 @@ interface ShownProps {
 
 function Shown({ surface, record, above }: ShownProps): ReactNode {
   const [erasing, setErasing] = useState(false);
-  const mayErase = useAdminRole(surface) === 'operator' && record.erased !== true;
+  const mayErase = useMayAdmin(surface, 'admin:change') && record.erased !== true;
   const queries = useQueryClient();
   const path = { channel: record.channel, recordId: record.id };
   return (

@@ -7,7 +7,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { NetworkForm } from './network-form.tsx';
@@ -15,7 +15,7 @@ import { NetworkForm } from './network-form.tsx';
 /** All networks, newest first. */
 export function NetworkList(): ReactNode {
   const [making, setMaking] = useState(false);
-  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const navigate = useNavigate();
   const queries = useQueryClient();
   const make = mayChange && <Button onClick={() => setMaking(true)}>New network</Button>;

@@ -6,7 +6,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -38,7 +38,7 @@ export function NetworkPage(): ReactNode {
 function Shown({ network }: { network: Network }): ReactNode {
   const { networkId } = network;
   const [open, setOpen] = useState<'change' | 'delete'>();
-  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const again = (): void => void queries.invalidateQueries({ queryKey: ['networks'] });

@@ -4,9 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { getJson } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
+import { useMine } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
-import { useSession, type SurfaceId } from '../../shell/session.ts';
+import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
+import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
 import { surfaceNames } from '../../shell/surfaces.ts';
 import { WaitingCard } from './waiting-card.tsx';
@@ -18,19 +20,24 @@ interface SurfaceState {
   readonly checks: Readonly<Record<string, unknown>>;
   readonly requestsPerSecond?: number;
   readonly errorsPerSecond?: number;
+  readonly p95Seconds?: number;
   readonly gauges?: Readonly<Record<string, number>>;
+}
+
+interface Overview {
+  readonly surfaces: readonly SurfaceState[];
+  readonly alerts?: readonly { readonly service: SurfaceId; readonly name: string; readonly severity: string }[];
 }
 
 const REFRESH_MS = 15_000;
 
 /** The state of the surfaces, of their ledger, and their backlogs. */
 export function OverviewPart(): ReactNode {
-  const session = useSession();
-  const surfaces = session.data?.surfaces ?? [];
-  const admins = surfaces.filter(({ admin }) => admin).map(({ id }) => id);
+  const admins = useMine().mine?.readable ?? [];
   return (
-    <Page title="Overview" intro="The current state of the services, refreshed every 15 seconds.">
+    <Page title="Services" intro="The current state of the services, refreshed every 15 seconds.">
       <Surfaces />
+      <ActivityCards />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <LedgerCard surfaces={admins.filter((id) => id === 'ingest-gateway' || id === 'ledger-peer')} />
         <WaitingCard surfaces={admins} />
@@ -42,7 +49,7 @@ export function OverviewPart(): ReactNode {
 function Surfaces(): ReactNode {
   const states = useQuery({
     queryKey: ['overview'],
-    queryFn: ({ signal }) => getJson<{ surfaces: SurfaceState[] }>('/overview', { signal }),
+    queryFn: ({ signal }) => getJson<Overview>('/overview', { signal }),
     refetchInterval: REFRESH_MS,
   });
   if (states.data === undefined) {
@@ -53,7 +60,7 @@ function Surfaces(): ReactNode {
       </Paper>
     );
   }
-  const { surfaces } = states.data;
+  const { surfaces, alerts } = states.data;
   if (surfaces.length === 0) {
     return (
       <Paper>
@@ -65,6 +72,7 @@ function Surfaces(): ReactNode {
   }
   return (
     <Stack gap="sm">
+      {alerts !== undefined && <Alerts alerts={alerts} />}
       {states.isError && <ListError error={states.error} onRetry={() => void states.refetch()} />}
       <SimpleGrid cols={{ base: 1, xs: 2, lg: Math.min(4, surfaces.length) }} spacing="md">
         {surfaces.map((surface) => (
@@ -97,11 +105,31 @@ function SurfaceCard({ surface }: { surface: SurfaceState }): ReactNode {
         <Group gap="xl">
           <Rate label="Requests" value={surface.requestsPerSecond} />
           <Rate label="Errors" value={surface.errorsPerSecond} isBad />
+          {surface.p95Seconds !== undefined && (
+            <Stack gap={0}>
+              <Text size="xs" c="dimmed">
+                95 % within
+              </Text>
+              <Text fw={600}>{`${Math.ceil(1000 * surface.p95Seconds)} ms`}</Text>
+            </Stack>
+          )}
         </Group>
       </Stack>
     </Paper>
   );
 }
+
+/** The firing alerts of Prometheus. */
+const Alerts = ({ alerts }: { readonly alerts: NonNullable<Overview['alerts']> }): ReactNode => (
+  <Group gap="xs" component="section" aria-label="Alerts">
+    {alerts.length === 0 && <StateBadge tone="good">No alert fires</StateBadge>}
+    {alerts.map(({ service, name, severity }) => (
+      <StateBadge key={`${service} ${name} ${severity}`} tone="bad">
+        {`${name}: ${surfaceNames[service].title} (${severity})`}
+      </StateBadge>
+    ))}
+  </Group>
+);
 
 function Readiness({ ready }: { ready: boolean | null }): ReactNode {
   if (ready === null) return <StateBadge tone="bad">Unreachable</StateBadge>;

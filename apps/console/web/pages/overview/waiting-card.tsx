@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Paper, Stack, Text, Title } from '@mantine/core';
+import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { getJson } from '../../shell/console-fetch.ts';
 import { ListLoading } from '../../shell/list-states.tsx';
@@ -31,7 +31,9 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
     })),
   });
   const rows = answers.flatMap(({ data }, index) =>
-    (data?.items ?? []).map((item) => ({ ...item, surface: surfaces[index] as SurfaceId })),
+    (data?.items ?? [])
+      .filter(({ count }) => count > 0)
+      .map((item) => ({ ...item, surface: surfaces[index] as SurfaceId })),
   );
   const failed = answers.flatMap(({ error }, index) =>
     // Without access to an admin listener its backlog is not shown.
@@ -71,7 +73,7 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
               title: 'How many',
               align: 'right',
               width: '7.5rem',
-              cell: ({ count }) => (count === 0 ? <StateBadge tone="good">None</StateBadge> : count.toLocaleString()),
+              cell: ({ count }) => count.toLocaleString(),
             },
             {
               title: 'Since',
@@ -80,9 +82,9 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
             },
           ]}
           empty={
-            <Text p="md" c="dimmed" size="sm">
-              No backlog visible to you.
-            </Text>
+            <Group p="md">
+              <StateBadge tone="good">No backlog</StateBadge>
+            </Group>
           }
         />
       )}

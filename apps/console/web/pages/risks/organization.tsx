@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Navigate, useLocation, useNavigate, useParams } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
+import { useMine } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
@@ -42,7 +43,14 @@ const organizationsQuery = {
  */
 export function InOrganization({ children }: { readonly children: ReactNode }): ReactNode {
   const { org = '' } = useParams<{ org: string }>();
-  const all = useQuery(organizationsQuery);
+  return <OfOrganization org={org}>{children}</OfOrganization>;
+}
+
+/** The same for a page whose URL has no organisation. */
+export function OfOrganization({ org, children }: { readonly org: string; readonly children: ReactNode }): ReactNode {
+  const { mine } = useMine();
+  const known = mine?.person?.organizations;
+  const all = useQuery({ ...organizationsQuery, ...(known !== undefined && { initialData: [...known] }) });
   const isTheirs = all.data?.some(({ id }) => id === org) ?? false;
   const whoami = useQuery({
     queryKey: ['risks', 'whoami', org],

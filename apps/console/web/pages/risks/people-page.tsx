@@ -6,7 +6,7 @@ import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { problemFrom } from '../../shell/problem.ts';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonDialog } from './person-dialog.tsx';
@@ -18,8 +18,8 @@ type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; rea
 /** The members of the organisation and their permissions. Operators assign roles on the admin listener. */
 export function PeoplePage(): ReactNode {
   const { id: orgId, may } = useOrganization();
-  const adminRole = useAdminRole('risk-partner');
-  const isOperator = adminRole === 'operator';
+  const mayRead = useMayAdmin('risk-partner', 'admin:read');
+  const isOperator = useMayAdmin('risk-partner', 'admin:change');
   const queries = useQueryClient();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
@@ -27,7 +27,7 @@ export function PeoplePage(): ReactNode {
     close();
     void queries.invalidateQueries({ queryKey: ['risks'] });
   };
-  const isListed = adminRole !== undefined || may('member:read');
+  const isListed = mayRead || may('member:read');
   return (
     <Page
       title="People"
@@ -70,13 +70,13 @@ export function PeoplePage(): ReactNode {
 
 function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): ReactNode {
   const { id: orgId, client } = useOrganization();
-  const adminRole = useAdminRole('risk-partner');
-  const isOperator = adminRole === 'operator';
+  const mayRead = useMayAdmin('risk-partner', 'admin:read');
+  const isOperator = useMayAdmin('risk-partner', 'admin:change');
   return (
     <CursorTable
       label="People"
-      queryKey={['risks', orgId, 'people', adminRole ?? null]}
-      load={(cursor) => (adminRole === undefined ? peopleOfOrganization(client, cursor) : peopleOfAdmin(orgId, cursor))}
+      queryKey={['risks', orgId, 'people', mayRead]}
+      load={(cursor) => (mayRead ? peopleOfAdmin(orgId, cursor) : peopleOfOrganization(client, cursor))}
       rowKey={({ id }) => id}
       columns={[
         {

@@ -21,6 +21,9 @@ interface Filter {
   readonly choices?: readonly string[];
 }
 
+/** Each word is a part of id, reference, title or name. */
+const WORDS: Filter = { name: 'q', label: 'Words' };
+
 interface ListProps<K extends Kind> {
   readonly kind: K;
   readonly title: string;
@@ -31,7 +34,15 @@ interface ListProps<K extends Kind> {
 }
 
 /** A collection as a paginated table, with its filters in the URL. */
-function RecordList<K extends Kind>({ kind, title, intro, filters, columns, actions }: ListProps<K>): ReactNode {
+function RecordList<K extends Kind>({
+  kind,
+  title,
+  intro,
+  filters: ofKind,
+  columns,
+  actions,
+}: ListProps<K>): ReactNode {
+  const filters = [WORDS, ...ofKind];
   const { id: orgId, client, may, to } = useOrganization();
   const [chosen, choose] = useUrlFilters(filters.map(({ name }) => name));
   const { one, page, resource } = KINDS[kind];

@@ -3,8 +3,8 @@ import { AppError } from '@sealgate/errors';
 import { testClock } from '@sealgate/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { askAdmin } from '../data/ask-admin.ts';
-import { overviewAccess } from './overview-access.ts';
+import { askAdmin, askPerson } from '../data/ask-admin.ts';
+import { listenerAccess } from './listener-access.ts';
 import type { Session } from './session.ts';
 import type { Surface } from './surfaces.ts';
 
@@ -24,19 +24,24 @@ let server: Server;
 let surfaces: Surface[];
 /** Status of `whoami`, by surface; 0: the connection is cut. */
 let told: Record<string, number>;
+/** Answers of paths, by path; 401 to others. */
+let answers: Record<string, readonly [status: number, body?: object]>;
 let tokenError: AppError | undefined;
 beforeEach(async () => {
   [told, tokenError] = [{ 'risk-partner': 200, 'case-gate': 200 }, undefined];
+  answers = {};
   server = createServer(({ url = '', socket }, response) => {
     const status = told[url.split('/')[1] ?? ''] ?? 404;
+    const [answered, body] = answers[url] ?? [401];
     if (status === 0) socket.destroy();
-    else response.writeHead(status).end('{}');
+    else if (url.includes('/admin/')) response.writeHead(status).end(JSON.stringify(OPERATOR));
+    else response.writeHead(answered).end(JSON.stringify(body ?? {}));
   });
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
   surfaces = (['risk-partner', 'case-gate'] as const).map((id) => {
     const admin = { url: `http://127.0.0.1:${port}/${id}`, audience: { by: 'resource', value: id } as const };
-    return { id, api: undefined, admin, publicUrl: undefined, opsUrl: undefined };
+    return { id, api: admin, admin, publicUrl: undefined, opsUrl: undefined };
   });
 });
 afterEach(() => {
@@ -44,17 +49,16 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
-const access = () =>
-  overviewAccess({
-    surfaces,
-    now: clock.now,
-    ask: askAdmin({
-      async tokenFor(_session, { value }) {
-        if (tokenError !== undefined && value === 'case-gate') throw tokenError;
-        return { token: 't' };
-      },
-    }),
-  });
+const OPERATOR = { roles: ['operator'], permissions: ['admin:change', 'admin:read'] };
+const tokens = {
+  async tokenFor(_session: Session, { value }: { readonly value: string }) {
+    if (tokenError !== undefined && value === 'case-gate') throw tokenError;
+    return { token: 't' };
+  },
+};
+const rights = () =>
+  listenerAccess({ surfaces, now: clock.now, askAdmin: askAdmin(tokens), askPerson: askPerson(tokens) });
+const access = () => rights().mayOverview;
 
 describe('the overview', () => {
   it.each([
@@ -94,5 +98,42 @@ describe('the overview', () => {
   it('shows nothing new while the provider is away', async () => {
     tokenError = new AppError('UNAVAILABLE', 'away');
     expect([...(await access()(session))]).toEqual(['risk-partner']);
+  });
+});
+
+describe('what a person may do', () => {
+  it('is told by whoami of each listener: not theirs, theirs, or not known', async () => {
+    answers['/risk-partner/api/organizations'] = [200, [{ id: 'o1', name: 'O' }]];
+    told['case-gate'] = 401;
+    expect(await rights().rightsOf(session)).toEqual([
+      {
+        id: 'risk-partner',
+        admin: OPERATOR,
+        api: { isPartner: false, organizations: [{ id: 'o1', name: 'O' }] },
+      },
+      { id: 'case-gate', admin: false, api: false },
+    ]);
+    told['case-gate'] = 503;
+    expect((await rights().rightsOf(session))[1]).toEqual({ id: 'case-gate', admin: undefined, api: false });
+  });
+
+  it.each([
+    ['nobody', 401, false],
+    ['a member', 200, { isPartner: false, organizations: [{ id: 'o2', name: 'B' }] }],
+    ['a partner machine', 403, { isPartner: true, organizations: [] }],
+  ])('is told of %s by the risk partner', async (_who, status, api) => {
+    answers['/risk-partner/api/organizations'] = [status, [{ id: 'o2', name: 'B' }]];
+    expect((await rights().rightsOf(session))[0]).toMatchObject({ api });
+  });
+
+  it('does not show states of services to a reviewer, who reads cases alone', async () => {
+    const reviewer = { roles: ['reviewer'], permissions: ['cases:read'] };
+    const { mayOverview } = listenerAccess({
+      surfaces,
+      now: clock.now,
+      askAdmin: async () => reviewer,
+      askPerson: async () => false,
+    });
+    await expect(mayOverview(session)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 });

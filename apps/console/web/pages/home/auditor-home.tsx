@@ -1,0 +1,126 @@
+import { useEffect, useState, type ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, SimpleGrid, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { Icon } from '../../shell/icons.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { Page, Section } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useOrganization } from '../risks/organization.tsx';
+import { KINDS } from '../risks/record-page.tsx';
+import { CoverageByFramework, EvidenceList, Figures, useEvidenceStates } from './home-cards.tsx';
+
+const SHOWN = 10;
+
+/** The start page of an auditor: search, coverage, what changed since the last visit, and what is not proved. */
+export function AuditorHome(): ReactNode {
+  const { me, to } = useOrganization();
+  const count = useEvidenceStates();
+  const since = useLastVisit(`${me.orgId} ${me.personId}`);
+  return (
+    <Page title="Audit" intro="Search first; then coverage, changes, and what is not proved yet.">
+      <Search />
+      <Figures
+        figures={[
+          { label: 'Approved', value: count('approved'), to: to('evidence') },
+          { label: 'Not reviewed yet', value: count('in_review'), to: to('evidence'), tone: 'wait' },
+          { label: 'Expired', value: count('expired'), to: to('evidence'), tone: 'bad' },
+        ]}
+      />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <CoverageByFramework />
+        <EvidenceList title="Not reviewed yet" query={{ state: 'in_review' }} empty="Everything is reviewed" />
+      </SimpleGrid>
+      <Changes since={since} />
+    </Page>
+  );
+}
+
+function Search(): ReactNode {
+  const { to } = useOrganization();
+  const navigate = useNavigate();
+  const [words, setWords] = useState('');
+  return (
+    <Paper
+      component="form"
+      role="search"
+      aria-label="Search the register"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (words.trim() !== '') void navigate(to(`register?q=${encodeURIComponent(words.trim())}`));
+      }}
+    >
+      <Group gap="sm" align="flex-end">
+        <TextInput
+          label="Search risks"
+          placeholder="Words of a title, reference or id"
+          leftSection={<Icon name="search" />}
+          maxLength={100}
+          value={words}
+          onChange={({ currentTarget }) => setWords(currentTarget.value)}
+          style={{ flex: '1 1 14rem' }}
+        />
+        <Button type="submit">Search</Button>
+      </Group>
+    </Paper>
+  );
+}
+
+/** The time of the visit before this one, by person; undefined on the first. Kept in this browser alone. */
+function useLastVisit(person: string): string | undefined {
+  const name = `sealgate last visit ${person}`;
+  const [before] = useState(() => globalThis.localStorage.getItem(name) ?? undefined);
+  useEffect(() => {
+    globalThis.localStorage.setItem(name, new Date().toISOString());
+  }, [name]);
+  return before !== undefined && !Number.isNaN(Date.parse(before)) ? before : undefined;
+}
+
+function Changes({ since }: { readonly since: string | undefined }): ReactNode {
+  const { id: orgId, client, to } = useOrganization();
+  const found = useQuery({
+    queryKey: ['risks', orgId, 'home', 'audit', since],
+    queryFn: () =>
+      dataOf(
+        client.GET('/api/audit', { params: { query: { limit: SHOWN, ...(since !== undefined && { from: since }) } } }),
+      ),
+  });
+  return (
+    <Section title={since === undefined ? 'Newest changes' : 'Changed since your last visit'}>
+      <Unread read={found} rows={4} />
+      {found.data !== undefined && (
+        <PlainTable
+          label="Changes"
+          rows={found.data}
+          rowKey={({ id }) => id}
+          columns={[
+            { title: 'When', width: '10rem', cell: ({ at }) => <Time value={at} form="ago" /> },
+            {
+              title: 'What',
+              width: '14rem',
+              cell: ({ action, resource }) => `${action.replaceAll('_', ' ')} ${resource}`,
+            },
+            {
+              title: 'Which',
+              cell: ({ action, resource, resourceId }) => {
+                const kind = Object.values(KINDS).find((one) => one.resource === resource);
+                if (kind === undefined || action === 'delete') return resourceId;
+                return (
+                  <Anchor component={Link} to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)} size="sm">
+                    {resourceId}
+                  </Anchor>
+                );
+              },
+            },
+          ]}
+          empty={<ListEmpty title="Nothing changed since then" icon="check" />}
+        />
+      )}
+      <Anchor component={Link} to={to('audit')} size="sm">
+        All changes
+      </Anchor>
+    </Section>
+  );
+}

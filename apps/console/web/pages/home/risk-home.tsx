@@ -1,0 +1,68 @@
+import type { ReactNode } from 'react';
+import { SimpleGrid } from '@mantine/core';
+import { Page } from '../../shell/page.tsx';
+import { useOrganization } from '../risks/organization.tsx';
+import { AuditorHome } from './auditor-home.tsx';
+import { ContributorHome } from './contributor-home.tsx';
+import {
+  CoverageByFramework,
+  EvidenceList,
+  Figures,
+  RiskList,
+  RisksOverTime,
+  useCoverage,
+  useEvidenceStates,
+} from './home-cards.tsx';
+
+const LEADS = ['owner', 'admin', 'risk_manager'];
+
+/** The start page of a member of an organisation, by the strongest of the roles. */
+export function RiskHome(): ReactNode {
+  const { me } = useOrganization();
+  const has = (...roles: string[]) => me.roles.some((role) => roles.includes(role));
+  if (has(...LEADS)) return <LeadHome />;
+  if (has('auditor')) return <AuditorHome />;
+  return has('contributor') ? <ContributorHome /> : <ViewerHome />;
+}
+
+/** Of an owner, an administrator and a risk manager: what is their turn, coverage, ratings and changes. */
+function LeadHome(): ReactNode {
+  const { to } = useOrganization();
+  const count = useEvidenceStates();
+  const gaps = useCoverage().data?.items.filter(({ state }) => state === 'gap').length;
+  return (
+    <Page title="Risks and evidence" intro="What waits for somebody, and how things stand.">
+      <Figures
+        figures={[
+          { label: 'Evidence to review', value: count('in_review'), to: to('evidence'), tone: 'wait' },
+          { label: 'Evidence that expires', value: count('expiring'), to: to('evidence'), tone: 'wait' },
+          { label: 'Evidence expired', value: count('expired'), to: to('evidence'), tone: 'bad' },
+          { label: 'Evidence rejected', value: count('rejected'), to: to('evidence'), tone: 'bad' },
+          { label: 'Gaps in coverage', value: gaps, to: to('coverage'), tone: 'bad' },
+        ]}
+      />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <RiskList title="Next reviews" query={{ sort: 'nextReviewAt' }} empty="No review is planned" />
+        <EvidenceList
+          title="Evidence that expires"
+          query={{ state: 'expiring', sort: 'validUntil' }}
+          empty="Nothing expires soon"
+        />
+        <CoverageByFramework />
+        <RisksOverTime />
+      </SimpleGrid>
+      <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+    </Page>
+  );
+}
+
+/** Of a viewer: how things stand, of the rows that they may see. */
+const ViewerHome = (): ReactNode => (
+  <Page title="Risks and evidence" intro="Of the rows that you may see.">
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+      <CoverageByFramework />
+      <RisksOverTime />
+    </SimpleGrid>
+    <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+  </Page>
+);

@@ -1,0 +1,138 @@
+import type { ReactNode } from 'react';
+import { Paper, SimpleGrid, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { useMine } from '../../shell/mine.ts';
+import { Section } from '../../shell/page.tsx';
+import { caseAdmin, ingestAdmin } from '../../shell/surfaces.ts';
+import { Bars, Columns } from '../home/bars.tsx';
+
+const REFRESH_MS = 60_000;
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+const VENUES = 10;
+
+const hourOf = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+/** The beginnings of all hours from a time on, with their names. */
+const hoursFrom = (from: string): { readonly at: string; readonly name: string }[] =>
+  Array.from({ length: HOURS }, (_, n) => {
+    const at = new Date(Date.parse(from) + n * HOUR_MS);
+    return { at: at.toISOString(), name: hourOf.format(at) };
+  });
+
+/** What the services of an operator wrote, refused and decided in the last day. */
+export function ActivityCards(): ReactNode {
+  const { mine } = useMine();
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+      {mine?.admin('ingest-gateway', 'admin:read') === true && <Writes />}
+      {mine?.admin('case-gate', 'cases:read') === true && <Decisions />}
+    </SimpleGrid>
+  );
+}
+
+function Writes(): ReactNode {
+  const found = useQuery({
+    queryKey: ['activity', 'ingest-gateway'],
+    queryFn: () => dataOf(ingestAdmin.GET('/admin/v1/activity')),
+    refetchInterval: REFRESH_MS,
+  });
+  if (found.data === undefined)
+    return (
+      <Section title="Writes and refused deliveries">
+        <Unread read={found} rows={4} />
+      </Section>
+    );
+  const { from, hours, refusals, refusalsAreMore } = found.data;
+  const byReason = new Map<string, number>();
+  for (const { reason, deliveries } of refusals) byReason.set(reason, (byReason.get(reason) ?? 0) + deliveries);
+  const refusedAt = (at: string) =>
+    refusals.filter((row) => row.at === at).reduce((sum, { deliveries }) => sum + deliveries, 0);
+  const writtenAt = new Map(hours.map(({ at, writes }) => [at, writes]));
+  return (
+    <Section title="Writes and refused deliveries">
+      <Paper>
+        <Columns
+          label="Writes and refused deliveries by hour"
+          parts={[
+            { name: 'Written', tone: 'good' },
+            { name: 'Refused', tone: 'bad' },
+          ]}
+          columns={hoursFrom(from).map(({ at, name }) => ({ name, values: [writtenAt.get(at) ?? 0, refusedAt(at)] }))}
+        />
+        {hours.some(({ isMore }) => isMore) && (
+          <Text size="xs" c="dimmed" mt="xs">
+            Hours with more than 10,000 writes are shown with 10,000.
+          </Text>
+        )}
+        <Text size="sm" fw={600} mt="md" mb="xs">
+          Refused deliveries by reason
+        </Text>
+        {byReason.size === 0 ? (
+          <Text size="sm">None in the last day.</Text>
+        ) : (
+          <Bars
+            label="Refused deliveries by reason"
+            bars={[...byReason]
+              .sort(([, one], [, other]) => other - one)
+              .slice(0, 8)
+              .map(([reason, value]) => ({ name: reason.replaceAll('-', ' '), value, tone: 'bad' }))}
+          />
+        )}
+        {refusalsAreMore && (
+          <Text size="xs" c="dimmed" mt="xs">
+            There were so many that the oldest are not counted.
+          </Text>
+        )}
+      </Paper>
+    </Section>
+  );
+}
+
+/** Decisions of the gate by hour, and by venue. */
+export function Decisions(): ReactNode {
+  const found = useQuery({
+    queryKey: ['activity', 'case-gate'],
+    queryFn: () => dataOf(caseAdmin.GET('/admin/v1/activity', { params: { query: { environment: 'live' } } })),
+    refetchInterval: REFRESH_MS,
+  });
+  if (found.data === undefined)
+    return (
+      <Section title="Decisions of the gate">
+        <Unread read={found} rows={4} />
+      </Section>
+    );
+  const { from, hours, venues } = found.data;
+  const at = new Map(hours.map((hour) => [hour.at, hour]));
+  return (
+    <Section title="Decisions of the gate">
+      <Paper>
+        <Columns
+          label="Decisions of the gate by hour"
+          parts={[
+            { name: 'Allowed', tone: 'good' },
+            { name: 'Denied', tone: 'bad' },
+          ]}
+          columns={hoursFrom(from).map((hour) => {
+            const counted = at.get(hour.at);
+            return { name: hour.name, values: [counted?.allow ?? 0, counted?.deny ?? 0] };
+          })}
+        />
+      </Paper>
+      <PlainTable
+        label="Decisions by venue"
+        rows={venues.slice(0, VENUES)}
+        rowKey={({ venue_id }) => venue_id ?? ''}
+        columns={[
+          { title: 'Venue', cell: ({ venue_id }) => venue_id ?? 'Unknown venues' },
+          { title: 'Allowed', align: 'right', width: '7rem', cell: ({ allow }) => allow.toLocaleString() },
+          { title: 'Denied', align: 'right', width: '7rem', cell: ({ deny }) => deny.toLocaleString() },
+        ]}
+        empty={<ListEmpty title="No decision since yesterday" icon="door" />}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import { getJson } from './console-fetch.ts';
+import { useSession, type Session, type SurfaceId } from './session.ts';
+
+interface AdminRights {
+  readonly roles: readonly string[];
+  readonly permissions: readonly string[];
+}
+
+/** Membership in organisations of the risk partner. */
+interface PersonRights {
+  readonly isPartner: boolean;
+  readonly organizations: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What `whoami` of each listener says; null: not theirs, or, if it cannot be asked at the moment, not known. */
+interface Rights {
+  readonly surfaces: readonly {
+    readonly id: SurfaceId;
+    readonly admin: AdminRights | null;
+    readonly api: PersonRights | null;
+    readonly unknown: readonly ('admin' | 'api')[];
+  }[];
+}
+
+/** The parts of the console by address. */
+export type PartName = 'home' | 'networks' | 'events' | 'ledger' | 'risks' | 'cases' | 'door' | 'verify';
+
+/** The start pages. */
+export type HomeKind = 'person' | 'partner' | 'reviewer' | 'author' | 'operator';
+
+/**
+ * What is offered to the signed-in person: parts in the menu, start pages, tabs and buttons. It is decided here alone, and
+ * enforced by the surfaces.
+ */
+export class Mine {
+  readonly #session: Session;
+  readonly #rights: Rights;
+
+  constructor(session: Session, rights: Rights) {
+    this.#session = session;
+    this.#rights = rights;
+  }
+
+  /** Whether an action or page of an admin listener with this permission is offered. */
+  admin(surface: SurfaceId, permission: string): boolean {
+    return this.#of(surface)?.admin?.permissions.includes(permission) ?? false;
+  }
+
+  /** The surfaces whose admin listener the person may read. */
+  get readable(): readonly SurfaceId[] {
+    return this.#rights.surfaces.map(({ id }) => id).filter((id) => this.admin(id, 'admin:read'));
+  }
+
+  /** Membership in organisations of the risk partner; undefined if there is none, or it is not known. */
+  get person(): PersonRights | undefined {
+    return this.#of('risk-partner')?.api ?? undefined;
+  }
+
+  /** Listeners that cannot be asked, so that what is theirs is not known. */
+  get unknown(): readonly SurfaceId[] {
+    return this.#rights.surfaces.filter(({ unknown }) => unknown.length > 0).map(({ id }) => id);
+  }
+
+  offers(part: PartName): boolean {
+    switch (part) {
+      case 'home':
+      case 'verify':
+        return true;
+      case 'networks':
+      case 'events':
+        return this.admin('ingest-gateway', 'admin:read');
+      case 'ledger':
+        return this.admin('ingest-gateway', 'admin:read') || this.admin('ledger-peer', 'admin:read');
+      case 'risks':
+        return this.person?.isPartner === false;
+      case 'cases':
+        return this.admin('case-gate', 'policies:read');
+      case 'door':
+        // It asks by the key of a venue, so an address is enough; the menu has it for those who run the gate.
+        return this.offers('cases') && this.#session.surfaces.some(({ id, api }) => id === 'case-gate' && api);
+    }
+  }
+
+  /** The start pages of the person, the most useful first. */
+  get homes(): readonly HomeKind[] {
+    const { person } = this;
+    const cases = (permission: string) => this.admin('case-gate', permission) && !this.admin('case-gate', 'admin:read');
+    const homes: readonly (readonly [HomeKind, boolean])[] = [
+      ['person', person?.isPartner === false],
+      ['partner', person?.isPartner === true],
+      ['reviewer', cases('cases:review')],
+      ['author', cases('policies:draft')],
+      ['operator', this.readable.length > 0],
+    ];
+    return homes.filter(([, isTheirs]) => isTheirs).map(([home]) => home);
+  }
+
+  #of(surface: SurfaceId) {
+    return this.#rights.surfaces.find(({ id }) => id === surface);
+  }
+}
+
+/** Undefined while it is not known, and without a session. */
+export function useMine() {
+  const session = useSession();
+  const person = session.data?.person ?? undefined;
+  const { data, ...query } = useQuery({
+    queryKey: ['mine', person?.issuer, person?.subject],
+    queryFn: () => getJson<Rights>('/mine'),
+    enabled: person !== undefined,
+    staleTime: 30_000,
+  });
+  const mine = session.data === undefined || data === undefined ? undefined : new Mine(session.data, data);
+  return { ...query, mine };
+}
+
+/** Whether to offer what needs this permission on the admin listener of a surface. */
+export const useMayAdmin = (surface: SurfaceId, permission: string): boolean =>
+  useMine().mine?.admin(surface, permission) ?? false;

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import { askedBy, looksOf } from './page-looks.ts';
+import type { ConsoleStack } from './start-stack.ts';
+
+/** The menu and the title of the start page of each role. */
+const THEIRS: Readonly<Record<string, { readonly menu: readonly string[]; readonly home: string }>> = {
+  owner: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
+  admin: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
+  risk_manager: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
+  auditor: { menu: ['Home', 'Risks', 'Verify'], home: 'Audit' },
+  contributor: { menu: ['Home', 'Risks', 'Verify'], home: 'Asked of me' },
+  viewer: {
+    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Risks', 'Cases', 'Door', 'Verify'],
+    home: 'Risks and evidence',
+  },
+  partner_read: { menu: ['Home', 'Verify'], home: 'Partner access' },
+  reviewer: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Cases to review' },
+  author: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Policies' },
+  operator: {
+    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Cases', 'Door', 'Verify'],
+    home: 'Services',
+  },
+};
+const MAX_REQUESTS = 12;
+
+/** The start page and the menu of each role. */
+export function homeStories(stack: () => ConsoleStack): void {
+  describe('a home for each person', () => {
+    it.each(Object.entries(THEIRS))(
+      'of %s is theirs: no red panel, and a menu of what they may do',
+      async (role, { menu, home }) => {
+        await stack().visit(role, '/home', async (page) => {
+          const asked: string[] = [];
+          page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+          await page.reload();
+          await page.getByRole('heading', { level: 1, name: home }).waitFor();
+          await page.waitForLoadState('networkidle');
+          const data = asked.filter((path) => !path.startsWith('/assets/'));
+          const links = page.getByRole('navigation', { name: 'Parts of the console' }).getByRole('link');
+          expect((await links.allTextContents()).map((text) => text.trim())).toEqual(menu);
+          expect(await page.getByRole('alert').count()).toBe(0);
+          expect(await page.getByText('Authentication is required').count()).toBe(0);
+          expect(data.length).toBeLessThanOrEqual(MAX_REQUESTS);
+          expect(await looksOf(page, stack(), `home-${role}`)).toEqual([]);
+        });
+      },
+      120_000,
+    );
+
+    it('lets an auditor search first, and shows what changed since the last visit', async () => {
+      await stack().visitAlone('auditor', '/home', async (page) => {
+        await page.getByRole('heading', { name: 'Newest changes' }).waitFor();
+        await page.getByLabel('Search risks').fill('returns centre');
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { name: 'Risk register' }).waitFor();
+        expect(new URL(page.url()).search).toBe('?q=returns%20centre');
+        const rows = page.getByRole('table', { name: 'Risk register' }).getByRole('row');
+        await rows.filter({ hasText: 'returns centre' }).first().waitFor();
+        expect(await rows.filter({ hasText: 'Hamburg hub' }).count()).toBe(0);
+        await page.goto('/home');
+        await page.getByRole('heading', { name: 'Changed since your last visit' }).waitFor();
+      });
+    }, 60_000);
+
+    it('has a page that is not theirs refused by the surface, and the session goes on', async () => {
+      await stack().visit('contributor', '/networks', async (page) => {
+        await page.getByText('Not for your role').first().waitFor();
+        expect(await page.getByText('You are signed out').count()).toBe(0);
+        expect(await page.getByText('Sign in again').count()).toBe(0);
+      });
+      await stack().visit('reviewer', '/cases/live/venues', async (page) => {
+        await page.getByText('Not for your role').first().waitFor();
+        const tabs = page.getByRole('navigation', { name: 'Pages of Cases' }).getByRole('link');
+        expect(await tabs.allTextContents()).toEqual(['Queue', 'Policies']);
+      });
+      await stack().visit('author', '/cases', async (page) => {
+        await page.getByRole('heading', { level: 1, name: 'Policies' }).waitFor();
+        await page.getByRole('button', { name: 'New draft' }).waitFor();
+      });
+      // A second client, without the pages, is refused too.
+      const { url } = stack().dev.surfaces['case-gate']!;
+      const { adminUrl } = stack().dev.surfaces['case-gate']!;
+      expect(url).not.toBe(adminUrl);
+      const owner = stack().dev.demo.keys['owner']!;
+      expect((await askedBy(owner, `${adminUrl}/admin/v1/whoami`)).status).toBe(401);
+      const whoami = await askedBy(stack().dev.adminToken, `${adminUrl}/admin/v1/whoami`);
+      expect(whoami.json).toMatchObject({ roles: ['operator'] });
+    }, 120_000);
+  });
+}
