@@ -8,7 +8,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
@@ -116,7 +116,7 @@ function Shown({
 
 function Actions({ source }: { readonly source: Source }): ReactNode {
   const navigate = useNavigate();
-  const mayChange = useAdminRole('ingest-gateway') === 'operator';
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const { open, dialog } = useSourceDialogs(() => void navigate(`/networks/${source.networkId}`));
   if (!mayChange) return null;
   const [edit, secrets, ...rest] = sourceActions(source);

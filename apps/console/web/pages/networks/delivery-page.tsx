@@ -9,7 +9,7 @@ import { PlainTable } from '../../shell/cursor-table.tsx';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { Quiet, RecordLinks, useSource } from './deliveries-page.tsx';
@@ -58,7 +58,7 @@ interface ShownProps {
 }
 
 function Shown({ refused, source }: ShownProps): ReactNode {
-  const isOperator = useAdminRole('ingest-gateway') === 'operator';
+  const isOperator = useMayAdmin('ingest-gateway', 'admin:change');
   return (
     <>
       <Why refused={refused} source={source} mayChange={isOperator} />

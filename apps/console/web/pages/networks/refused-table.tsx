@@ -6,7 +6,7 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
-import { useAdminRole } from '../../shell/session.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
@@ -167,7 +167,7 @@ export function RefusedFilterFields({
   readonly filters: RefusedFilters;
   readonly onChange: SetFilters;
 }): ReactNode {
-  const mayExport = useAdminRole('ingest-gateway') === 'operator';
+  const mayExport = useMayAdmin('ingest-gateway', 'admin:change');
   const exported = new URLSearchParams({ format: 'csv', ...queryOf(of, filters) });
   return (
     <Group gap="sm" align="flex-end">
