@@ -43,6 +43,9 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('sent by --csv of the list', 'exportDecisions', 'exportEvents', 'exportKeys', 'exportNetworks'),
   ...because('the same', 'exportPolicies', 'exportRefusedDeliveries', 'exportSourceDeliveries', 'exportSources'),
   ...because('the same', 'exportAllRefusedDeliveries', 'exportSubjects', 'exportVenues'),
+  ...because('the same', 'exportOrgs', 'exportPeople', 'exportPersonKeys', 'exportIdentities', 'exportFrameworks'),
+  ...because('the same', 'exportUnlinkedIdentities'),
+  ...because('drawn on start pages of the console', 'getGateActivity', 'getIngestActivity'),
   ...because('cases are exported in the console', 'exportCases'),
   ...because('drafts are tried in the console', 'tryPolicy'),
   ...because(
