@@ -4,6 +4,7 @@ import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, mcpApp, publicApp } from './app.ts';
 import { mcpResourceOf, type RiskConfig } from './config.ts';
 import { waitingWork } from './data/anchor-store.ts';
+import { anchoredRecords } from './data/anchored-records.ts';
 import { callersStore, identitiesStore, organizationsOf, signInStore } from './data/callers-store.ts';
 import { auditEvents } from './data/audit-reads.ts';
 import { dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
@@ -63,6 +64,8 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     sign: (bytes) => signers[0].sign(bytes),
     readKeys,
     reads: resourceReads(sql),
+    anchored: anchoredRecords(sql),
+    prove: (channel, id) => parts.ledger.prove(channel, id),
     lists: resourceReads(look),
     recordExport: exportRecorder(sql, audit),
     personNames: (orgId, ids) => personNames(look, orgId, ids),

@@ -66,6 +66,7 @@ beforeAll(async () => {
     ...risks.flatMap(({ id }) => [`/api/v1/risks/${id}`, `/api/risks/${id}`]),
     `/api/v1/evidence/${evidence.id}`,
     `/api/evidence/${evidence.id}`,
+    `/api/evidence/${evidence.id}/proof`,
     `/api/v1/assets/${asset.id}`,
     `/api/v1/controls/${control.id}`,
     `/api/v1/policies/${policy.id}`,

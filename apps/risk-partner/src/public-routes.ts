@@ -1,10 +1,12 @@
 import { openApi, type Guard, type OpenApiDocument, type Route } from '@sealgate/http';
 import { mapOutages, mapRouteOutages } from '@sealgate/storage';
 import type { RiskCaller } from './domain/caller.ts';
+import type { ProveEvidencePorts } from './domain/prove-evidence.ts';
 import type { NamedRows } from './domain/read-partner.ts';
 import { partnerTools } from './mcp/tools.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes, type DashboardPorts } from './routes/dashboard.ts';
+import { evidenceProofRoute } from './routes/evidence-proof.ts';
 import { keyRoutes, type KeysPorts } from './routes/keys.ts';
 import type { McpServerOptions } from './mcp/mcp-server.ts';
 import { mcpRoutes, type McpPorts } from './routes/mcp.ts';
@@ -16,6 +18,7 @@ import { whoamiRoutes, type WhoamiPorts } from './routes/whoami.ts';
 
 export type PublicPorts = PartnerRoutePorts &
   DashboardPorts &
+  ProveEvidencePorts &
   KeysPorts &
   Parameters<typeof auditRoutes>[0] &
   Omit<PublishedPorts, 'describe'> &
@@ -54,6 +57,7 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
     ...publishedRoutes({ ...ports, describe: () => partnerDescription(ports.publicUrl) }),
     ...mapRouteOutages([
       ...dashboardRoutes(ports),
+      evidenceProofRoute(ports),
       ...auditRoutes(ports),
       ...keyRoutes(ports),
       dashboard,
