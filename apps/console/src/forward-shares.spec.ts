@@ -77,6 +77,34 @@ describe('a typed key', () => {
   });
 });
 
+describe('the published keys of a surface', () => {
+  const path = '/api/risk-partner/.well-known/jwks.json';
+
+  it('are there without a session, and are asked for without a credential', async () => {
+    for (const who of [new Browser(), browser]) {
+      const headers = { 'x-api-key': 'k', authorization: 'Bearer k' };
+      expect((await who.ask(test.url, path, { headers })).status).toBe(200);
+    }
+    expect(test.seen.map(({ url, headers }) => [url, headers.authorization, headers['x-api-key']])).toEqual(
+      Array.from({ length: 2 }, () => ['/.well-known/jwks.json', undefined, undefined]),
+    );
+  });
+
+  it('are the only thing: no change, no other path, no admin listener', async () => {
+    const stranger = new Browser();
+    expect((await stranger.change(test.url, path, { body: '{}' })).status).toBe(403);
+    for (const other of [
+      '/api/risk-partner/.well-known/oauth-protected-resource',
+      '/api/risk-partner/.well-known/jwks.json/x',
+      '/api/risk-partner/x/.well-known/jwks.json',
+      '/api/risk-partner/.well-known/%6awks.json',
+      '/admin/risk-partner/.well-known/jwks.json',
+    ])
+      expect([other, (await stranger.ask(test.url, other)).status]).toEqual([other, 401]);
+    expect(test.seen).toEqual([]);
+  });
+});
+
 describe('a listener that accepts no sign-in', () => {
   it('is read through the console, and never written to, whoever is signed in', async () => {
     expect((await browser.ask(test.url, '/api/case-gate/v1/cases')).status).toBe(200);

@@ -14,10 +14,13 @@ export interface ConsoleCaller {
 const KEY_MAX_CHARACTERS = 512;
 /** The only paths to which a key is forwarded: what a door asks the gate, about a person and about its own venue. */
 const DOOR_PATH = /^\/api\/case-gate\/v1\/gate\/(?:check|venues\/[A-Za-z0-9_-]{1,64})$/;
+/** The public keys of a surface, which it serves to everybody: outsiders check proofs with them on the page Verify. */
+const PUBLISHED_PATH = /^\/api\/[a-z-]+\/\.well-known\/jwks\.json$/;
 
 /**
  * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's paths
- * alone: it is forwarded and grants nothing here. The console has no permissions or limits of its own; the surfaces have.
+ * alone: it is forwarded and grants nothing here. Published keys need neither, and are asked for without a credential.
+ * The console has no permissions or limits of its own; the surfaces have.
  */
 export function sessionGuard({
   cookies,
@@ -33,6 +36,7 @@ export function sessionGuard({
       const [key] = DOOR_PATH.test(request.path) ? request.header('x-api-key') : [];
       // The session makes no difference to a key, so it is not looked up.
       if (key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS) return { session: undefined, key };
+      if (PUBLISHED_PATH.test(request.path)) return { session: undefined, key: undefined };
       const session = cookies.session(request.header('cookie'));
       if (session !== undefined && (await isLive(session))) return { session, key: undefined };
       throw new AppError('UNAUTHENTICATED', 'Not signed in.');

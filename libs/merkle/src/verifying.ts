@@ -14,7 +14,7 @@ export type { BundleId, Tile, TileId } from './tile.ts';
 export { TileTree } from './tile-tree.ts';
 export { consistencyPath, inclusionPath } from './proof-paths.ts';
 export { rootFromInclusion, rootsFromConsistency, verifyConsistency, verifyInclusion } from './verify-proof.ts';
-export { parseVerifierKey } from './note-key.ts';
+export { parseVerifierKey, verifierKeyText } from './note-key.ts';
 export { anyOf, noteVerifier, parseNote, parseSignatures, signatureLine } from './note.ts';
 export type { NoteVerifier } from './note.ts';
 export { checkLogKeys, logKeysText, parseLogKeys, statedVerifier } from './log-keys.ts';

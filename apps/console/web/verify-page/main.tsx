@@ -11,8 +11,9 @@ createRoot(root).render(
     <main>
       <h1>Verify</h1>
       <p>
-        This page checks proofs, answers, checkpoints, declared losses, envelopes, packs, deliveries and signed
-        documents of a Sealgate ledger. It is one file, works without a network and sends nothing anywhere.
+        Somebody gave you a proof: here your own browser checks that what it is about was written to the ledger when it
+        says, and was not changed since. This page is one file, works without a network and sends nothing anywhere, so
+        it cannot ask for keys either: who runs the ledger publishes them, and you paste them from where you trust them.
       </p>
       <VerifyDesk />
     </main>

@@ -23,9 +23,10 @@ export function oneFilePage(): Plugin {
     },
     async closeBundle() {
       const { script, style } = await bundled(config);
-      const file = join(dirname(resolve(config.root, config.build.outDir)), 'verify.html');
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, pageOf(script, style));
+      const pages = resolve(config.root, config.build.outDir);
+      mkdirSync(pages, { recursive: true });
+      // Beside the pages for the command line, and among them to be downloaded.
+      for (const folder of [dirname(pages), pages]) writeFileSync(join(folder, 'verify.html'), pageOf(script, style));
     },
   };
 }

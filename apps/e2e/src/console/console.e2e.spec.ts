@@ -8,6 +8,7 @@ import { ledgerStories } from './ledger.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { looksOf } from './page-looks.ts';
 import { partsStories } from './parts.stories.ts';
+import { proveStories } from './prove.stories.ts';
 import { refusalStories } from './refusals.stories.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
@@ -25,6 +26,7 @@ const STORIES = [
   signInStories,
   ledgerStories,
   verifyStories,
+  proveStories,
   risksStories,
   casesStories,
   doorStories,

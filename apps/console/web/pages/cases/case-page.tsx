@@ -9,10 +9,12 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { AttachDialog } from './attach-dialog.tsx';
-import type { CaseDetail } from './case-api.ts';
+import { adminPath, type CaseDetail } from './case-api.ts';
 import { CasePack } from './case-pack.tsx';
 import { CaseTimeline } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
+import { provableCase } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { DecidePanel } from './decide-panel.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
@@ -20,7 +22,7 @@ import { Subject } from './subject-link.tsx';
 /** One case: subject, attachments, decisions, seals, and the possible actions. */
 export function CasePage(): ReactNode {
   const { id = '' } = useParams<{ id: string }>();
-  const { to } = useEnvironment();
+  const { name: environment, to } = useEnvironment();
   const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
   const above = [{ title: 'Queue', to: to('queue') }];
   if (found.data === undefined)
@@ -35,7 +37,14 @@ export function CasePage(): ReactNode {
       title={external_ref ?? 'Case'}
       above={above}
       intro={<CodeText value={case_id} label="the case id" />}
-      actions={<Actions found={found.data} />}
+      actions={
+        <>
+          {found.data.sealed_at !== null && (
+            <ProveButton of={provableCase({ caseId: case_id, packPath: packPathOf(case_id, environment) })} />
+          )}
+          <Actions found={found.data} />
+        </>
+      }
     >
       <Facts found={found.data} />
       <DecidePanel key={case_id} found={found.data} />
@@ -46,6 +55,9 @@ export function CasePage(): ReactNode {
     </Page>
   );
 }
+
+const packPathOf = (caseId: string, environment: string): string =>
+  adminPath(`/cases/${encodeURIComponent(caseId)}/assessor-pack`, { environment });
 
 const UNDECIDED = ['received', 'in_review'];
 
@@ -198,7 +210,10 @@ function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
             width: '9rem',
             cell: ({ valid_until }) => (valid_until === null ? 'No end' : <Time value={valid_until} form="day" />),
           },
-          { title: 'Seal', cell: ({ policy_version }) => <SealOf seal={sealOf(policy_version)} /> },
+          {
+            title: 'Seal',
+            cell: ({ policy_version }) => <SealOf seal={sealOf(policy_version)} caseId={found.case_id} />,
+          },
         ]}
         empty={null}
       />
@@ -206,12 +221,24 @@ function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
   );
 }
 
-function SealOf({ seal }: { readonly seal: CaseDetail['seals'][number] | undefined }): ReactNode {
+interface SealOfProps {
+  readonly seal: CaseDetail['seals'][number] | undefined;
+  readonly caseId: string;
+}
+
+function SealOf({ seal, caseId }: SealOfProps): ReactNode {
+  const { name: environment } = useEnvironment();
   if (seal === undefined) return 'Not sealed';
   return (
     <Group gap={6}>
       <State value={seal.sealed_at === null ? 'sealing' : 'sealed'} />
       <CodeText value={seal.seal_hash} label="the hash of the seal" short={10} />
+      {seal.sealed_at !== null && (
+        <ProveButton
+          of={provableCase({ caseId, packPath: packPathOf(caseId, environment), sealHash: seal.seal_hash })}
+          what={`the decision under ${seal.policy_version}`}
+        />
+      )}
     </Group>
   );
 }

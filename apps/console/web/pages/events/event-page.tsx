@@ -10,6 +10,8 @@ import { Fact, Page } from '../../shell/page.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useNetworkName } from '../networks/network-names.ts';
+import { provableRecord } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { EventState } from './event-list.tsx';
 import type { IngestEvent } from './live-tail.ts';
 
@@ -30,6 +32,10 @@ export function EventPage(): ReactNode {
     </Page>
   );
 }
+
+const proofOf = (record: IngestEvent['records'][number]): ReactNode => (
+  <ProveButton of={provableRecord('ingest-gateway', record)} what={record.id} />
+);
 
 function Shown({ event }: { event: IngestEvent }): ReactNode {
   const nameOf = useNetworkName();
@@ -97,6 +103,7 @@ function Shown({ event }: { event: IngestEvent }): ReactNode {
               title: 'Transaction',
               cell: ({ transactionId }) => <CodeText value={transactionId} label="the transaction id" />,
             },
+            { title: 'Proof', cell: proofOf },
           ]}
           empty={
             <Text p="md" size="sm" c="dimmed">

@@ -12,6 +12,8 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { AuditPanel } from './audit-panel.tsx';
+import { provableRecord } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
 import { SignedState } from './signed-state.tsx';
 
@@ -107,6 +109,11 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
                 {id}
               </Anchor>
             ),
+          },
+          {
+            title: 'Proof',
+            width: '7rem',
+            cell: ({ id, erased }) => <ProveButton of={provableRecord(surface, { channel, id, erased })} what={id} />,
           },
           { title: 'Type', cell: ({ type }) => type },
           { title: 'Owner', cell: ({ owner }) => owner ?? '' },

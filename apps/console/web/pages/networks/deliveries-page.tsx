@@ -14,6 +14,8 @@ import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { RowMenu } from '../row-menu.tsx';
+import { provableEvent } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { ActivityChart } from './activity-chart.tsx';
 import { useGatewayAddress } from './curl-line.ts';
 import { useNetworkName } from './network-names.ts';
@@ -220,6 +222,12 @@ function Outcomes({
           { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => deliveries.toLocaleString() },
           { title: 'Types', cell: ({ types }) => types.join(', ') },
           { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
+          {
+            title: 'Proof',
+            width: '7rem',
+            cell: ({ eventId, records }) =>
+              eventId !== null && records.length > 0 && <ProveButton of={provableEvent(eventId)} what={eventId} />,
+          },
           {
             title: 'Event or request',
             width: '12rem',

@@ -8,6 +8,8 @@ import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { provableEvidence } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { EvidenceLife } from './evidence-life.tsx';
 import { useOrganization } from './organization.tsx';
 import { RecordCreator, RecordEditor } from './record-editor.tsx';
@@ -68,14 +70,16 @@ interface FoundProps {
 }
 
 function Found({ kind, found, queryKey }: FoundProps): ReactNode {
-  const { may, to } = useOrganization();
+  const { id: orgId, may, to } = useOrganization();
   const queries = useQueryClient();
   const [opened, setOpened] = useState<Versioned<Kind>>();
   const { list, page, resource } = KINDS[kind];
   const record = found.record as unknown as Draft;
   const title = String(record['title'] ?? record['name']);
+  const isAnchored = kind === 'evidence' && record['ledgerRecordId'] !== null;
   const actions = opened === undefined && (
     <>
+      {isAnchored && may('proof:read') && <ProveButton of={provableEvidence(orgId, found.record.id)} />}
       {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>Edit</Button>}
       {may(`${resource}:delete`) && <Removal kind={kind} found={found} title={title} />}
     </>

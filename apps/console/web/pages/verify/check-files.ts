@@ -1,5 +1,5 @@
 import type { EligibilityDocument, PartnerEnvelope } from '@sealgate/envelope';
-import { sha256 } from '@sealgate/json';
+import { sha256, type JsonValue } from '@sealgate/json';
 import { settleSignatures } from '@sealgate/merkle';
 import {
   UnreadableError,
@@ -20,16 +20,7 @@ import {
   type ReceiptFile,
   type Report,
 } from '@sealgate/verify/checks';
-import {
-  jwksOf,
-  noPins,
-  pinnedVerifier,
-  policyOf,
-  requiredVerifier,
-  senderKeysOf,
-  signatureOf,
-  type Pins,
-} from './pins.ts';
+import { jwksOf, pinnedVerifier, policyOf, requiredVerifier, senderKeysOf, signatureOf, type Pins } from './pins.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 type Kind =
@@ -47,7 +38,14 @@ type Kind =
 
 /** The dropped files by type, and the results of the checks. */
 export type Checked =
-  | { readonly kind: Kind; readonly name: string; readonly report: Report; readonly receipt?: ReceiptFile }
+  | {
+      readonly kind: Kind;
+      readonly name: string;
+      readonly report: Report;
+      readonly receipt?: ReceiptFile;
+      /** Content that was given beside the receipt. */
+      readonly dropped?: JsonValue;
+    }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly name: string; readonly why: string };
@@ -126,13 +124,13 @@ const isOf = ({ receipt }: ReceiptFile, id: string, channel: string): boolean =>
 function task(
   kind: Kind,
   name: string,
-  { check, receipt }: { readonly check: () => Report; readonly receipt?: ReceiptFile },
+  { check, ...shown }: { readonly check: () => Report; readonly receipt?: ReceiptFile; readonly dropped?: JsonValue },
 ): Task {
   return {
     name,
     judge: async () => {
       const report = await settleSignatures(check);
-      return { kind, name, report, ...(receipt === undefined ? {} : { receipt }) };
+      return { kind, name, report, ...shown };
     },
   };
 }
@@ -166,6 +164,7 @@ function receiptTasks(file: ReceiptFile, { answer, content, declarations }: Besi
   const alone = task('receipt', names.join(', '), {
     check: () => checkReceipt({ file, verifier: requiredVerifier(pins), data, declaration: declared?.file }),
     receipt: file,
+    ...(data !== undefined && { dropped: data.value }),
   });
   if (answer === undefined) return [alone];
   const beside = task('answer', `${answer.name}, ${file.name}`, {
@@ -251,10 +250,4 @@ function deliveryTask(record: Of<'record'> | Of<'receipt'>, others: readonly Of<
 function signedTask({ name, bytes, why }: Of<'other'>, pins: Pins): Task {
   if (pins.signature.trim() === '' || pins.jwks.trim() === '') return refused(name, why);
   return task('signed', name, { check: () => checkSigned({ name, bytes, signature: signatureOf(pins) }) });
-}
-
-/** Checks one proof given as bytes. Never throws because of its content. */
-export async function checkProof(bytes: Uint8Array, logKeys: string): Promise<Checked> {
-  const [checked] = await checkFiles([{ name: 'proof', bytes }], { ...noPins, logKeys });
-  return checked ?? { kind: 'unreadable', name: 'proof', why: 'There is nothing to check.' };
 }

@@ -1,9 +1,11 @@
 import { useEffect, useId, useState, type ChangeEvent, type DragEvent, type ReactNode } from 'react';
 import { Icon } from '../../shell/icons.tsx';
 import { checkFiles, type Checked } from './check-files.ts';
+import { useLinkedProof } from './linked-proof.ts';
 import { noPins, type Pins } from './pins.ts';
-import { ProofDrawing } from './proof-drawing.tsx';
-import { ReportView } from './report-view.tsx';
+import { Published, type PublishedKeys } from './published.tsx';
+import { Reported } from './reported.tsx';
+import { sortFile, type NamedFile } from './sort-file.ts';
 import classes from './verify.module.css';
 
 const titles = {
@@ -37,9 +39,9 @@ function refusalOf({ size }: File, index: number): string | undefined {
   return `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
 }
 
-/** Reads the files and checks them together, as some depend on others. Unreadable files are reported last. */
-async function readAndCheck(files: readonly File[], pins: Pins): Promise<Checked[]> {
-  const read: { readonly name: string; readonly bytes: Uint8Array }[] = [];
+/** Reads the files. Refused and unreadable ones are reported. */
+async function readFiles(files: readonly File[]): Promise<{ readonly read: NamedFile[]; readonly refused: Checked[] }> {
+  const read: NamedFile[] = [];
   const refused: Checked[] = [];
   for (const [index, file] of files.entries()) {
     const { name } = file;
@@ -50,7 +52,7 @@ async function readAndCheck(files: readonly File[], pins: Pins): Promise<Checked
       refused.push({ kind: 'unreadable', name, why: why ?? 'It cannot be read: it may be a folder, or deleted.' });
     else read.push({ name, bytes: new Uint8Array(buffer) });
   }
-  return [...(await checkFiles(read, pins)), ...refused];
+  return { read, refused };
 }
 
 /** Prevents the browser from opening a file dropped outside the field, which would lose the input. */
@@ -64,21 +66,23 @@ function useNoOpening(): void {
   }, []);
 }
 
-/**
- * The drop area and the results: everything happens in this page. Uses plain elements and style sheets, as it is also
- * part of the page that works from a disk. `helpWithKeys` is shown below the field for log keys.
- */
-export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: string) => void) => ReactNode }): ReactNode {
+interface Given {
+  readonly files: readonly NamedFile[];
+  readonly refused: readonly Checked[];
+}
+
+/** The files, the keys, and the results, which are made anew whenever one of both changes on purpose. */
+function useDesk() {
   const [pins, setPins] = useState(noPins);
+  const [given, setGiven] = useState<Given>({ files: [], refused: [] });
   const [results, setResults] = useState<readonly Checked[]>([]);
-  const [files, setFiles] = useState<readonly File[]>([]);
   const [isBusy, setBusy] = useState(false);
-  useNoOpening();
-  const check = async (chosen: readonly File[], before: Pins): Promise<void> => {
+  const check = async (next: Given, before: Pins): Promise<void> => {
     setBusy(true);
-    setFiles(chosen);
+    setGiven(next);
     try {
-      const found = await readAndCheck(chosen, before);
+      // Together, as some depend on others.
+      const found = [...(await checkFiles(next.files, before)), ...next.refused];
       const keys = found.findLast((one) => one.kind === 'keys');
       const policy = found.findLast((one) => one.kind === 'policy');
       setPins({ ...before, ...(keys && { jwks: keys.text }), ...(policy && { policy: policy.text }) });
@@ -87,12 +91,36 @@ export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: strin
       setBusy(false);
     }
   };
+  return { pins, setPins, given, results, isBusy, check };
+}
+
+/**
+ * The drop area and the results: everything happens in this page. Uses plain elements and style sheets, as it is also
+ * part of the page that works from a disk, which has no `published` keys to ask for.
+ */
+export function VerifyDesk({ published }: { readonly published?: PublishedKeys | undefined }): ReactNode {
+  const { pins, setPins, given, results, isBusy, check } = useDesk();
+  useNoOpening();
+  const linked = useLinkedProof((files, refused) => void check({ files, refused }, pins));
+  const drop = async (chosen: readonly File[]): Promise<void> => {
+    const { read, refused } = await readFiles(chosen);
+    // What belongs to the proof of a link: its content, say.
+    const isBeside = read.length > 0 && read.every((file) => sortFile(file).is === 'other');
+    await check({ files: isBeside ? [...linked, ...read] : read, refused }, pins);
+  };
+  const use = (keys: Partial<Pins>): void => {
+    const next = { ...pins, ...keys };
+    setPins(next);
+    if (given.files.length > 0) void check(given, next);
+  };
   return (
     <div className={classes['desk']}>
-      <Pinned pins={pins} onChange={setPins} helpWithKeys={helpWithKeys} />
-      <DropField onFiles={(chosen) => void check(chosen, pins)} />
-      {files.length > 0 && (
-        <button type="button" className={classes['button']} onClick={() => void check(files, pins)} disabled={isBusy}>
+      <Pinned pins={pins} onChange={setPins}>
+        {published !== undefined && <Published from={published} files={given.files} onTaken={use} />}
+      </Pinned>
+      <DropField onFiles={(chosen) => void drop(chosen)} />
+      {given.files.length + given.refused.length > 0 && (
+        <button type="button" className={classes['button']} onClick={() => void check(given, pins)} disabled={isBusy}>
           Check again with these keys
         </button>
       )}
@@ -108,10 +136,11 @@ export function VerifyDesk({ helpWithKeys }: { helpWithKeys?: (use: (keys: strin
 interface PinnedProps {
   readonly pins: Pins;
   readonly onChange: (pins: Pins) => void;
-  readonly helpWithKeys: ((use: (keys: string) => void) => ReactNode) | undefined;
+  /** Shown below the field for log keys. */
+  readonly children: ReactNode;
 }
 
-function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
+function Pinned({ pins, onChange, children }: PinnedProps): ReactNode {
   const id = useId();
   const set =
     (name: keyof Pins) =>
@@ -133,7 +162,7 @@ function Pinned({ pins, onChange, helpWithKeys }: PinnedProps): ReactNode {
         value={pins.logKeys}
         onChange={set('logKeys')}
       />
-      {helpWithKeys?.((logKeys) => onChange({ ...pins, logKeys }))}
+      {children}
       <details>
         <summary>For witnesses, envelopes, packs, signed documents and deliveries: more keys, and signatures</summary>
         <label htmlFor={`${id}-policy`}>
@@ -207,11 +236,6 @@ const Result = ({ result }: { result: Checked }): ReactNode => (
     )}
     {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
     {result.kind === 'policy' && <p>Every checkpoint now needs the cosignatures that it asks for.</p>}
-    {'report' in result && (
-      <div className={'receipt' in result ? classes['beside'] : ''}>
-        <ReportView report={result.report} />
-        {result.receipt !== undefined && <ProofDrawing file={result.receipt} report={result.report} />}
-      </div>
-    )}
+    {'report' in result && <Reported result={result} />}
   </section>
 );

@@ -1,42 +1,56 @@
 import type { ReactNode } from 'react';
-import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { Anchor } from '@mantine/core';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
-import { ProblemView } from '../../shell/problem-view.tsx';
 import { useSession } from '../../shell/session.ts';
-import { ledgerBy, useLedgerSurface, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { useLedgerSurface } from '../ledger/ledger-source.ts';
+import { adminLogKeys, keySetPath, keySetText, publicLogKeys, publishes } from '../prove/take-keys.ts';
+import { notesIn } from './published-keys.ts';
+import type { PublishedKeys } from './published.tsx';
+import { sortFile, type NamedFile } from './sort-file.ts';
 import { VerifyDesk } from './verify-desk.tsx';
 
 /** Verifies files against keys that the reader trusts. */
 export function VerifyPart(): ReactNode {
-  const { surface } = useLedgerSurface();
-  const isSignedIn = useSession().data?.person != null;
   return (
     <Page
       title="Verify"
-      intro="Checks in this page what sealgate-verify checks, but for whole logs and logs of decisions: proofs (tlog-proof files too), answers, checkpoints, declared losses, envelopes, eligibility records, packs, deliveries and signed documents. The same page also works from a disk: npx sealgate-verify page says where it lies."
+      intro={
+        <>
+          Somebody gave you a proof: here your own browser checks that what it is about was written to the ledger when
+          it says, and was not changed since. Nothing that you open leaves this page.{' '}
+          <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
+            Save this page as one file
+          </Anchor>{' '}
+          to do the same from a disk, without a network.
+        </>
+      }
     >
-      <VerifyDesk
-        helpWithKeys={(use) =>
-          isSignedIn && surface !== undefined ? <PublishedKeys surface={surface} use={use} /> : null
-        }
-      />
+      <VerifyDesk published={usePublished()} />
     </Page>
   );
 }
 
-function PublishedKeys({ surface, use }: { surface: LedgerSurface; use: (keys: string) => void }): ReactNode {
-  const reading = useMutation({
-    mutationFn: () => dataOf(ledgerBy(surface).GET('/admin/v1/ledger/keys')),
-    onSuccess: ({ keys }) => use(keys.map(({ verifierKey }) => verifierKey).join('\n')),
-  });
-  return (
-    <>
-      <Button variant="default" size="xs" w="fit-content" loading={reading.isPending} onClick={() => reading.mutate()}>
-        Use this ledger’s published keys
-      </Button>
-      {reading.isError && <ProblemView error={reading.error} />}
-    </>
-  );
+/** The keys of the ledger that the reader may ask, else those that the ledger peer publishes to everybody. */
+function usePublished(): PublishedKeys | undefined {
+  const session = useSession().data;
+  const { surface } = useLedgerSurface();
+  const mayRead = useMayAdmin(surface ?? 'ingest-gateway', 'admin:read');
+  const admin = mayRead ? surface : undefined;
+  const isPublic = publishes(session, 'ledger-peer');
+  if (admin === undefined && !isPublic) return undefined;
+  const where = isPublic
+    ? new URL(keySetPath('ledger-peer'), location.origin).href
+    : `/admin/v1/ledger/keys of the ${admin}`;
+  const take = async (files: readonly NamedFile[]) => {
+    const notes = notesIn(files);
+    if (admin === undefined && notes.length === 0) throw new Error('Open the proof first: it names the log.');
+    const kinds = new Set(files.map((file) => sortFile(file).is));
+    const signer = kinds.has('pack') ? 'case-gate' : kinds.has('envelope') ? 'risk-partner' : undefined;
+    return {
+      logKeys: admin === undefined ? await publicLogKeys(notes) : await adminLogKeys(admin),
+      ...(signer !== undefined && publishes(session, signer) && { jwks: await keySetText(signer) }),
+    };
+  };
+  return { where, take };
 }

@@ -1,0 +1,131 @@
+import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
+import { dataOf, consoleFetch } from '../../shell/console-fetch.ts';
+import { problemFrom, ProblemError } from '../../shell/problem.ts';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import type { LedgerSurface } from '../ledger/ledger-source.ts';
+import { checkFiles, type Checked } from '../verify/check-files.ts';
+import { noPins, type Pins } from '../verify/pins.ts';
+import { notesIn } from '../verify/published-keys.ts';
+import { adminLogKeys, keySetText, publicLogKeys } from './take-keys.ts';
+
+export interface Proven {
+  /** `{receipt, proof, record}`, for `sealgate-verify receipt` and the page Verify. */
+  readonly bytes: Uint8Array;
+  readonly checked: Checked;
+  /** The signed document that the record is part of. */
+  readonly pack?: Checked;
+  /** What else to know about it. */
+  readonly note?: string;
+}
+
+export interface RecordPlace {
+  readonly channel: string;
+  readonly id: string;
+  readonly erased?: boolean | undefined;
+}
+
+export interface SealedCase {
+  readonly caseId: string;
+  /** Path of its pack at the console. */
+  readonly packPath: string;
+  /** Of one decision; default: the newest seal. */
+  readonly sealHash?: string;
+}
+
+/** The unchanged bytes of the service: parsing and serialising could change numbers. */
+async function bytesOf(path: string, init: RequestInit): Promise<Uint8Array> {
+  const response = await consoleFetch(path, init);
+  if (response.ok) return new Uint8Array(await response.arrayBuffer());
+  const body: unknown = await response.json().catch(() => undefined);
+  throw problemFrom(response, body, Date.now());
+}
+
+const noProof = (detail: string): ProblemError =>
+  new ProblemError({ title: 'There is no proof', status: 404, code: 'NO_PROOF', detail });
+
+/** The keys that the ledger peer publishes; a proof can be saved and checked elsewhere without them. */
+async function publishedKeys(bytes: Uint8Array, signal: AbortSignal): Promise<{ logKeys: string; note?: string }> {
+  try {
+    return { logKeys: await publicLogKeys(notesIn([{ name: 'proof', bytes }]), signal) };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const note = `The published keys of the ledger could not be read (${error.message}) Save the proof, and check it with a key from elsewhere.`;
+    return { logKeys: '', note };
+  }
+}
+
+async function checkOne(name: string, bytes: Uint8Array, pins: Partial<Pins>): Promise<Checked> {
+  const [checked] = await checkFiles([{ name, bytes }], { ...noPins, ...pins });
+  return checked ?? { kind: 'unreadable', name, why: 'There is nothing to check.' };
+}
+
+/** The proof of a record, by the admin listener of a surface with ledger routes. Throws ProblemError, as all below. */
+export async function recordProof(surface: LedgerSurface, place: RecordPlace, signal: AbortSignal): Promise<Proven> {
+  const [channel, id] = [place.channel, place.id].map(encodeURIComponent);
+  const path = `/admin/${surface}/admin/v1/ledger/channels/${channel}/records/${id}`;
+  const [proof, content, logKeys] = await Promise.all([
+    bytesOf(`${path}/proof`, { signal }),
+    bytesOf(path, { signal }),
+    adminLogKeys(surface, signal),
+  ]);
+  const bytes = besideContent(proof, content);
+  return { bytes, checked: await checkOne('proof', bytes, { logKeys }) };
+}
+
+/** Builds `{receipt, proof, record}` by concatenation. */
+function besideContent(proof: Uint8Array, record: Uint8Array): Uint8Array {
+  const text = new TextDecoder().decode(proof).trimEnd();
+  const content = new TextDecoder().decode(record);
+  return new TextEncoder().encode(`${text.slice(0, text.lastIndexOf('}'))},"record":${content}}`);
+}
+
+/** What an event, or the delivery that it is of, wrote: its first record. */
+export async function eventProof(eventId: string, signal: AbortSignal): Promise<Proven> {
+  const event = await dataOf(ingestAdmin.GET('/admin/v1/events/{eventId}', { params: { path: { eventId } }, signal }));
+  const [first] = event.records;
+  if (first === undefined) throw noProof('Nothing was written, so there is nothing to prove.');
+  const proven = await recordProof('ingest-gateway', first, signal);
+  const count = event.records.length;
+  return count === 1
+    ? proven
+    : { ...proven, note: `This is the first of ${count} records: the page of the event has all.` };
+}
+
+/** The fingerprint of evidence, for every role that reads it. */
+export async function evidenceProof(orgId: string, id: string, signal: AbortSignal): Promise<Proven> {
+  const path = `/api/risk-partner/api/evidence/${encodeURIComponent(id)}/proof`;
+  const bytes = await bytesOf(path, { signal, headers: { 'X-Organization': orgId } });
+  const { logKeys, ...told } = await publishedKeys(bytes, signal);
+  return { bytes, checked: await checkOne('proof', bytes, { logKeys }), ...told };
+}
+
+type Members = { readonly [member: string]: JsonValue };
+
+/** A seal of a case in the ledger, and the signed pack that has it. */
+export async function caseProof({ packPath, sealHash }: SealedCase, signal: AbortSignal): Promise<Proven> {
+  const packed = await bytesOf(packPath, { signal, headers: { Accept: 'application/json' } });
+  const { seals } = parseStrict(packed) as { readonly [member: string]: JsonValue };
+  // As the service describes it.
+  const seal = (seals as readonly Members[]).findLast(
+    ({ proof, seal_hash }) => proof !== null && (sealHash === undefined || seal_hash === sealHash),
+  );
+  if (seal === undefined) throw noProof('This seal has no proof: its ledger has no public log.');
+  const { receipt, proof } = seal['proof'] as Members;
+  const file = canonical({ receipt: receipt!, proof: proof!, record: { data: seal['document']! } });
+  const bytes = new TextEncoder().encode(file);
+  const [{ logKeys, note }, jwks] = await Promise.all([
+    publishedKeys(bytes, signal),
+    // Without them, the report of the pack says that its author is unknown.
+    keySetText('case-gate', signal).catch(() => ''),
+  ]);
+  const [checked, pack] = await Promise.all([
+    checkOne('proof', bytes, { logKeys }),
+    checkOne('pack', packed, { logKeys, jwks }),
+  ]);
+  return {
+    bytes,
+    checked,
+    pack,
+    note: note ?? 'The proof comes with the pack of the case. Each export of a pack is in the audit.',
+  };
+}

@@ -1,0 +1,38 @@
+import type { LedgerSurface } from '../ledger/ledger-source.ts';
+import type { Proven, RecordPlace, SealedCase } from './fetch-proof.ts';
+
+/** Something with a proof, for whoever may read it. */
+export interface Provable {
+  readonly queryKey: readonly unknown[];
+  /** Of the saved files, without an ending. */
+  readonly name: string;
+  /** Fetches the proof and checks it in this browser. Throws ProblemError. */
+  readonly prove: (signal: AbortSignal) => Promise<Proven>;
+}
+
+/** Loaded on demand: pages with a button do not need what checks a proof. */
+const fetching = () => import('./fetch-proof.ts');
+
+export const provableRecord = (surface: LedgerSurface, place: RecordPlace): Provable => ({
+  queryKey: ['ledger', surface, 'proof', place.channel, place.id, place.erased],
+  name: place.id.slice(0, 60),
+  prove: async (signal) => (await fetching()).recordProof(surface, place, signal),
+});
+
+export const provableEvent = (eventId: string): Provable => ({
+  queryKey: ['events', eventId, 'proof'],
+  name: eventId.slice(0, 60),
+  prove: async (signal) => (await fetching()).eventProof(eventId, signal),
+});
+
+export const provableEvidence = (orgId: string, id: string): Provable => ({
+  queryKey: ['risks', orgId, 'proof', id],
+  name: id.slice(0, 60),
+  prove: async (signal) => (await fetching()).evidenceProof(orgId, id, signal),
+});
+
+export const provableCase = (sealed: SealedCase): Provable => ({
+  queryKey: ['cases', 'proof', sealed.packPath, sealed.sealHash],
+  name: sealed.caseId.slice(0, 60),
+  prove: async (signal) => (await fetching()).caseProof(sealed, signal),
+});
