@@ -1,17 +1,19 @@
 import { useEffect, useRef, type ReactNode } from 'react';
-import { Button, Group, LoadingOverlay, Paper, Table, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Button, Group, LoadingOverlay, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearchParams } from 'react-router';
 import { Icon } from './icons.tsx';
-import { ListError, ListLoading } from './list-states.tsx';
+import { ListEmpty, ListError, ListLoading } from './list-states.tsx';
+import { quoted } from './quoted.ts';
+import { fieldOf, ListBar, turned, useAsked, type Asked, type ListTools } from './list-tools.tsx';
+import { totalInWords, type Total } from './total.ts';
 import classes from './cursor-table.module.css';
 
 /** One page of a list, as all surfaces return it. */
 export interface ListPage<Row> {
   readonly items: readonly Row[];
   readonly nextCursor?: string | null | undefined;
-  /** How many rows the list has: a number, or a text such as `10000+`. */
-  readonly total?: number | string | undefined;
+  readonly total?: Total | undefined;
 }
 
 export interface Column<Row> {
@@ -20,14 +22,16 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** CSS width; columns without one share the rest. */
   readonly width?: string;
+  /** The order that the head of the column asks for first; `-` is descending. The next click turns it round. */
+  readonly sort?: string;
 }
 
 interface CursorTableProps<Row> {
   /** Accessible name of the table. */
   readonly label: string;
-  /** Query key: all inputs except the cursor, filters included. */
+  /** Query key: all inputs except the cursor and what is asked, filters included. */
   readonly queryKey: readonly unknown[];
-  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
+  readonly load: (cursor: string | undefined, signal: AbortSignal, asked: Asked) => Promise<ListPage<Row>>;
   readonly rowKey: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
   /** Shown if the list is empty. */
@@ -38,21 +42,55 @@ interface CursorTableProps<Row> {
   readonly refetchMs?: number;
   /** Low rows, for lists that people scan. */
   readonly isDense?: boolean;
+  /** Search, order, total and export. */
+  readonly tools?: ListTools;
 }
 
-/** A paginated list; the cursor of the current page is in the URL. On narrow screens each row is a card. */
+/**
+ * A paginated list; words, order and the cursor of the current page are in the URL. On narrow screens each row is a
+ * card.
+ */
 export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
-  const { cursorName = 'cursor', queryKey, load, refetchMs } = props;
+  const { cursorName = 'cursor', queryKey, load, refetchMs, tools, columns, label } = props;
   const [search] = useSearchParams();
   const cursor = search.get(cursorName) ?? undefined;
+  const [asked, ask] = useAsked(tools, cursorName);
   const page = useQuery({
-    queryKey: [...queryKey, { cursor }],
-    queryFn: ({ signal }) => load(cursor, signal),
+    queryKey: [...queryKey, asked, { cursor }],
+    queryFn: ({ signal }) => load(cursor, signal, asked),
     placeholderData: keepPreviousData,
     ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
   });
+  const body = <Body {...props} cursorName={cursorName} cursor={cursor} asked={asked} ask={ask} page={page} />;
+  if (tools === undefined) return body;
+  const orders = columns.flatMap(({ sort, title }) => (sort === undefined ? [] : [{ sort, title }]));
+  const total = page.isPlaceholderData ? undefined : page.data?.total;
+  return (
+    <Stack gap="sm">
+      <ListBar label={label} tools={tools} asked={asked} ask={ask} total={total} orders={orders} />
+      {body}
+    </Stack>
+  );
+}
+
+interface BodyProps<Row> extends CursorTableProps<Row> {
+  readonly cursorName: string;
+  readonly cursor: string | undefined;
+  readonly asked: Asked;
+  readonly ask: (change: Asked) => void;
+  readonly page: UseQueryResult<ListPage<Row>>;
+}
+
+/** The rows, or the state in their place. */
+function Body<Row>(props: BodyProps<Row>): ReactNode {
+  const { page, cursor, cursorName, tools, asked, ask } = props;
   if (page.isError && page.data === undefined) {
-    return <ListError error={page.error} onRetry={() => void page.refetch()} />;
+    return (
+      <Stack gap="xs">
+        <ListError error={page.error} onRetry={() => void page.refetch()} />
+        <Pager cursorName={cursorName} cursor={cursor} nextCursor={undefined} total={undefined} />
+      </Stack>
+    );
   }
   if (page.data === undefined)
     return (
@@ -60,20 +98,45 @@ export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
         <ListLoading />
       </Paper>
     );
+  const { items, nextCursor, total } = page.data;
+  const empty = asked.q === undefined ? props.empty : <NothingFound words={asked.q} onClear={() => ask({ q: '' })} />;
   return (
-    <Paper p={0} pos="relative" className={classes['frame'] ?? ''}>
+    <Paper p={0} pos="relative" className={classes['frame'] ?? ''} aria-busy={page.isPlaceholderData}>
       <LoadingOverlay visible={page.isPlaceholderData} zIndex={1} overlayProps={{ backgroundOpacity: 0.35 }} />
       {page.isError && <ListError error={page.error} onRetry={() => void page.refetch()} />}
-      {page.data.items.length === 0 && cursor === undefined ? props.empty : <Rows {...props} rows={page.data.items} />}
+      {items.length === 0 && cursor === undefined ? (
+        empty
+      ) : (
+        <Rows
+          {...props}
+          rows={items}
+          {...(tools?.order !== undefined && { order: asked.sort, onOrder: (sort: string) => ask({ sort }) })}
+        />
+      )}
       <Pager
         cursorName={cursorName}
         cursor={cursor}
-        nextCursor={page.data.nextCursor ?? undefined}
-        total={page.data.total}
+        nextCursor={nextCursor ?? undefined}
+        // With tools the total is above the list.
+        total={tools === undefined ? total : undefined}
       />
     </Paper>
   );
 }
+
+const NothingFound = ({ words, onClear }: { readonly words: string; readonly onClear: () => void }): ReactNode => (
+  <ListEmpty
+    title="Nothing matches these words"
+    icon="search"
+    action={
+      <Button variant="default" size="xs" onClick={onClear}>
+        Clear the search
+      </Button>
+    }
+  >
+    Each word of {quoted(words)} has to be a part of what is searched. Rows that you may not see are in no list.
+  </ListEmpty>
+);
 
 /** A short list without pagination (roles, channels of a network), in the same style. */
 export function PlainTable<Row>(
@@ -88,15 +151,13 @@ export function PlainTable<Row>(
   );
 }
 
-function Rows<Row>({
-  label,
-  columns,
-  rowKey,
-  rows,
-  isDense = false,
-}: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'isDense'> & {
+interface RowsProps<Row> extends Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'isDense'> {
   readonly rows: readonly Row[];
-}): ReactNode {
+  readonly order?: string | undefined;
+  readonly onOrder?: (sort: string) => void;
+}
+
+function Rows<Row>({ label, columns, rowKey, rows, isDense = false, order, onOrder }: RowsProps<Row>): ReactNode {
   return (
     <Table
       className={classes['table'] ?? ''}
@@ -106,10 +167,8 @@ function Rows<Row>({
     >
       <Table.Thead>
         <Table.Tr>
-          {columns.map(({ title, align = 'left', width }) => (
-            <Table.Th key={title} ta={align} w={width}>
-              {title}
-            </Table.Th>
+          {columns.map((column) => (
+            <Head key={column.title} column={column} order={order} onOrder={onOrder} />
           ))}
         </Table.Tr>
       </Table.Thead>
@@ -128,11 +187,43 @@ function Rows<Row>({
   );
 }
 
+interface HeadProps {
+  readonly column: Pick<Column<never>, 'title' | 'align' | 'width' | 'sort'>;
+  readonly order: string | undefined;
+  readonly onOrder: ((sort: string) => void) | undefined;
+}
+
+/** The head of a column; one that the list can be ordered by is a button. */
+function Head({ column, order, onOrder }: HeadProps): ReactNode {
+  const { title, align = 'left', width, sort } = column;
+  if (sort === undefined || onOrder === undefined)
+    return (
+      <Table.Th ta={align} w={width}>
+        {title}
+      </Table.Th>
+    );
+  const shown = order !== undefined && fieldOf(order) === fieldOf(sort) ? order : undefined;
+  const direction = shown?.startsWith('-') ? 'descending' : 'ascending';
+  return (
+    <Table.Th ta={align} w={width} aria-sort={shown === undefined ? 'none' : direction}>
+      <UnstyledButton
+        className={classes['sorter'] ?? ''}
+        onClick={() => onOrder(shown === undefined ? sort : turned(shown))}
+      >
+        {title}
+        <span aria-hidden="true" className={classes['arrow']}>
+          {shown === undefined ? '↕' : direction === 'ascending' ? '↑' : '↓'}
+        </span>
+      </UnstyledButton>
+    </Table.Th>
+  );
+}
+
 interface PagerProps {
   readonly cursorName: string;
   readonly cursor: string | undefined;
   readonly nextCursor: string | undefined;
-  readonly total: number | string | undefined;
+  readonly total: Total | undefined;
 }
 
 function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode {
@@ -147,7 +238,7 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
     if (total === undefined || total === 0) return null;
     return (
       <Text size="sm" c="dimmed" px="md" py="xs" className={classes['pager'] ?? ''}>
-        {total.toLocaleString()} in total
+        {totalInWords(total)} in total
       </Text>
     );
   }
@@ -166,7 +257,7 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
     <Group justify="space-between" px="md" py="sm" className={classes['pager'] ?? ''} ref={top}>
       <Text size="sm" c="dimmed">
         {cursor === undefined ? 'First page' : 'A later page'}
-        {total !== undefined && ` of ${total.toLocaleString()} rows`}
+        {total !== undefined && ` of ${totalInWords(total)} rows`}
       </Text>
       <Group gap="xs">
         {cursor !== undefined && (

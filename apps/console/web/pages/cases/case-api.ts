@@ -1,4 +1,6 @@
 import type { Schemas } from '@sealgate/client';
+import type { ExportOf } from '../../shell/export-menu.tsx';
+import type { Total } from '../../shell/total.ts';
 
 type Admin = Schemas['caseGateAdmin'];
 type Public = Schemas['caseGate'];
@@ -19,6 +21,7 @@ export type CaseDetail = Admin['CaseDetail'];
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
+  readonly total?: Total;
 }
 
 export type CaseCounts = Admin['CaseCounts'];
@@ -41,3 +44,10 @@ export function adminPath(path: string, query: Readonly<Record<string, string | 
   );
   return `/admin/case-gate/admin/v1${path}?${new URLSearchParams(set)}`;
 }
+
+/** The export of a list of an environment. */
+export const exportOf = (environment: string, list: string, query: ExportOf['query'] = {}): ExportOf => ({
+  path: `/admin/case-gate/admin/v1/${list}/export`,
+  query: { ...query, environment },
+  name: list,
+});

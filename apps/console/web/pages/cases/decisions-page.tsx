@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group, Select, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, Select } from '@mantine/core';
 import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
-import { CursorTable } from '../../shell/cursor-table.tsx';
+import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter } from '../text-filter.tsx';
-import type { LoggedDecision, Page as PageOf } from './case-api.ts';
+import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { exportOf, type LoggedDecision, type Page as PageOf } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
@@ -22,7 +22,7 @@ const NO_FILTERS = { subject_ref: null, venue_id: null, reason_code: null, decis
 
 /** The decisions of the gate, newest first. They are logged within seconds. */
 export function DecisionsPage(): ReactNode {
-  const { name, read, to } = useEnvironment();
+  const { name, isOperator, read, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
   return (
     <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
@@ -60,34 +60,12 @@ export function DecisionsPage(): ReactNode {
       <CursorTable
         label="Gate decisions"
         queryKey={['cases', name, 'decisions', chosen]}
-        load={(cursor) => read<PageOf<LoggedDecision>>('/decisions', { ...chosen, cursor, limit: '50' })}
+        tools={{ order: '-evaluated_at', exports: isOperator ? exportOf(name, 'decisions', chosen) : undefined }}
+        load={(cursor, _signal, asked) =>
+          read<PageOf<LoggedDecision>>('/decisions', { ...chosen, ...asked, cursor, limit: '50' })
+        }
         rowKey={({ decision_id }) => decision_id}
-        columns={[
-          { title: 'When', width: '13rem', cell: ({ evaluated_at }) => <Time value={evaluated_at} /> },
-          { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
-          {
-            title: 'Reason',
-            cell: ({ reason_codes, fail_closed }) =>
-              `${reason_codes.join(', ')}${fail_closed ? ' (failed closed)' : ''}`,
-          },
-          {
-            title: 'Subject',
-            cell: ({ subject_ref }) =>
-              subject_ref === null ? (
-                '–'
-              ) : (
-                <Anchor component={Link} to={to(`subjects/${encodeURIComponent(subject_ref)}`)} size="sm">
-                  {subject_ref}
-                </Anchor>
-              ),
-          },
-          { title: 'Venue', width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
-          {
-            title: 'Decision',
-            width: '12rem',
-            cell: ({ decision_id }) => <CodeText value={decision_id} label="the decision id" short={14} />,
-          },
-        ]}
+        columns={columnsOf(to)}
         empty={
           <ListEmpty title="No matching decision" icon="door">
             The gate logs each decision.
@@ -98,32 +76,33 @@ export function DecisionsPage(): ReactNode {
   );
 }
 
-/** A time filter: the URL has UTC, the input the reader's time zone. */
-function TimeFilter({
-  label,
-  value,
-  onSet,
-}: {
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly onSet: (iso: string | null) => void;
-}): ReactNode {
-  const date = new Date(value ?? Number.NaN);
-  const shown = Number.isNaN(date.getTime())
-    ? ''
-    : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  return (
-    <TextInput
-      key={shown}
-      label={label}
-      type="datetime-local"
-      w={210}
-      defaultValue={shown}
-      onBlur={({ currentTarget }) => {
-        const typed = new Date(currentTarget.value);
-        const next = Number.isNaN(typed.getTime()) ? null : typed.toISOString();
-        if (currentTarget.value !== shown) onSet(next);
-      }}
-    />
-  );
-}
+const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision>[] => [
+  {
+    title: 'When',
+    width: '13rem',
+    sort: '-evaluated_at',
+    cell: ({ evaluated_at }) => <Time value={evaluated_at} />,
+  },
+  { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
+  {
+    title: 'Reason',
+    cell: ({ reason_codes, fail_closed }) => `${reason_codes.join(', ')}${fail_closed ? ' (failed closed)' : ''}`,
+  },
+  {
+    title: 'Subject',
+    cell: ({ subject_ref }) =>
+      subject_ref === null ? (
+        '–'
+      ) : (
+        <Anchor component={Link} to={to(`subjects/${encodeURIComponent(subject_ref)}`)} size="sm">
+          {subject_ref}
+        </Anchor>
+      ),
+  },
+  { title: 'Venue', width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
+  {
+    title: 'Decision',
+    width: '12rem',
+    cell: ({ decision_id }) => <CodeText value={decision_id} label="the decision id" short={14} />,
+  },
+];

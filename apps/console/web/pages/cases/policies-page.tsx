@@ -7,14 +7,14 @@ import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import type { Page as PageOf, Policy, PolicyRules } from './case-api.ts';
+import { exportOf, type Page as PageOf, type Policy, type PolicyRules } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { RulesInput, parseRules } from './rules-input.tsx';
 
 /** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
 export function PoliciesPage(): ReactNode {
-  const { name, may, read, to } = useEnvironment();
+  const { name, isOperator, may, read, to } = useEnvironment();
   const [isNew, setNew] = useState(false);
   return (
     <Page
@@ -25,11 +25,17 @@ export function PoliciesPage(): ReactNode {
       <CursorTable
         label="Policy versions"
         queryKey={['cases', name, 'policies']}
-        load={(cursor) => read<PageOf<Policy>>('/policies', { cursor, limit: '50' })}
+        tools={{
+          searches: 'the version',
+          order: 'id',
+          exports: isOperator ? exportOf(name, 'policies') : undefined,
+        }}
+        load={(cursor, _signal, asked) => read<PageOf<Policy>>('/policies', { ...asked, cursor, limit: '50' })}
         rowKey={({ policy_version }) => policy_version}
         columns={[
           {
             title: 'Version',
+            sort: 'id',
             cell: ({ policy_version }) => (
               <Anchor component={Link} to={to(`policies/${encodeURIComponent(policy_version)}`)} fw={600} size="sm">
                 {policy_version}
@@ -42,8 +48,18 @@ export function PoliciesPage(): ReactNode {
             width: '10rem',
             cell: ({ rules }) => (rules === null ? 'None: by person' : String((rules as PolicyRules).rules.length)),
           },
-          { title: 'Made', width: '9rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
-          { title: 'Changed', width: '9rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
+          {
+            title: 'Made',
+            width: '9rem',
+            sort: '-created_at',
+            cell: ({ created_at }) => <Time value={created_at} form="ago" />,
+          },
+          {
+            title: 'Changed',
+            width: '9rem',
+            sort: '-updated_at',
+            cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
+          },
         ]}
         empty={<ListEmpty title="No policy yet">Make a draft, try it, activate it.</ListEmpty>}
       />

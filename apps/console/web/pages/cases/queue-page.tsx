@@ -7,8 +7,8 @@ import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter } from '../text-filter.tsx';
-import type { CaseCounts, ListedCase, Page as PageOf } from './case-api.ts';
+import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { exportOf, type CaseCounts, type ListedCase, type Page as PageOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
@@ -18,8 +18,7 @@ const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'with
 /** Cases by state and age, longest waiting first. */
 export function QueuePage(): ReactNode {
   const { name, isOperator, read, to } = useEnvironment();
-  const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'sort']);
-  const sort = chosen.sort ?? 'created_at';
+  const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'created_from', 'created_to']);
   return (
     <Page
       title="Queue"
@@ -51,32 +50,28 @@ export function QueuePage(): ReactNode {
           value={chosen.subject_ref}
           onSet={(subject_ref) => choose({ subject_ref })}
         />
-        <Select
-          label="Order"
-          allowDeselect={false}
-          w={170}
-          value={sort}
-          data={[
-            { value: 'created_at', label: 'Oldest first' },
-            { value: '-created_at', label: 'Newest first' },
-          ]}
-          onChange={(value) => choose({ sort: value })}
+        <TimeFilter
+          label="Opened from"
+          value={chosen.created_from}
+          onSet={(created_from) => choose({ created_from })}
         />
+        <TimeFilter label="Opened until" value={chosen.created_to} onSet={(created_to) => choose({ created_to })} />
       </Group>
       <CursorTable
         label="Cases"
         queryKey={['cases', name, 'list', chosen]}
-        load={(cursor) => read<PageOf<ListedCase>>('/cases', { ...chosen, sort, cursor, limit: '50' })}
+        tools={{
+          searches: 'id or reference of the case, or its subject',
+          order: 'created_at',
+          exports: isOperator ? exportOf(name, 'cases', chosen) : undefined,
+        }}
+        load={(cursor, _signal, asked) =>
+          read<PageOf<ListedCase>>('/cases', { ...chosen, ...asked, cursor, limit: '50' })
+        }
         rowKey={({ case_id }) => case_id}
         columns={columnsOf(to)}
         empty={
-          <ListEmpty
-            title={
-              chosen.status === undefined && chosen.subject_ref === undefined
-                ? 'No case yet'
-                : 'No case matches these filters'
-            }
-          >
+          <ListEmpty title={Object.keys(chosen).length === 0 ? 'No case yet' : 'No case matches these filters'}>
             Cases come in by the API, or are opened here.
           </ListEmpty>
         }
@@ -105,7 +100,13 @@ const columnsOf = (to: (page: string) => string): readonly Column<ListedCase>[] 
     cell: ({ decision }) => (decision === null ? '–' : <State value={decision} />),
   },
   { title: 'Attachments', width: '8rem', cell: ({ attachment_count }) => attachment_count },
-  { title: 'Age', width: '9rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  { title: 'Age', width: '9rem', sort: 'created_at', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  {
+    title: 'Changed',
+    width: '9rem',
+    sort: '-updated_at',
+    cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
+  },
   {
     title: 'Expires',
     width: '9rem',

@@ -1,16 +1,20 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Group, Select, Stack, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
-import { Link, useNavigate } from 'react-router';
+import { Link } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
-import type { Page as PageOf } from './case-api.ts';
-import { State } from './case-words.tsx';
+import { exportOf, type Page as PageOf } from './case-api.ts';
+import { State, wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
+import { Subject as SubjectLink } from './subject-link.tsx';
 
+type Subject = Schemas['caseGateAdmin']['Subject'];
 type Unconfirmed = Schemas['caseGateAdmin']['UnconfirmedSubject'];
 
 const CAUSES: Readonly<Record<Unconfirmed['cause'], string>> = {
@@ -19,29 +23,81 @@ const CAUSES: Readonly<Record<Unconfirmed['cause'], string>> = {
   newer_version_seen: 'A process has seen a later version',
 };
 
-/** Finds a subject, and lists those left unconfirmed by a declared loss. */
-export function SubjectsPage(): ReactNode {
-  const { to } = useEnvironment();
-  const navigate = useNavigate();
+const STATUSES = ['eligible', 'ineligible', 'pending', 'unconfirmed', 'suspended', 'revoked'];
+
+/** The subjects of an environment, and those left unconfirmed by a declared loss. */
+export const SubjectsPage = (): ReactNode => (
+  <Page title="Subjects" intro="Who may enter: one record per subject, with all its changes.">
+    <AllSubjects />
+    <UnconfirmedSubjects />
+  </Page>
+);
+
+function AllSubjects(): ReactNode {
+  const { name, isOperator, read } = useEnvironment();
+  const [chosen, choose] = useUrlFilters(['status']);
   return (
-    <Page title="Subjects" intro="Who may enter: one record per subject, with all its changes.">
-      <Paper
-        component="form"
-        role="search"
-        aria-label="Find a subject"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const ref = String(new FormData(event.currentTarget).get('subject')).trim();
-          if (ref !== '') void navigate(to(`subjects/${encodeURIComponent(ref)}`));
+    <>
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        <Select
+          label="Eligibility"
+          clearable
+          placeholder="All"
+          w={170}
+          value={chosen.status ?? null}
+          data={STATUSES.map((value) => ({ value, label: wordOf(value) }))}
+          onChange={(status) => choose({ status })}
+          clearButtonProps={{ 'aria-label': 'Clear Eligibility' }}
+        />
+      </Group>
+      <CursorTable
+        label="Subjects"
+        queryKey={['cases', name, 'subjects', chosen]}
+        tools={{
+          searches: 'the reference of the subject',
+          order: 'subject_ref',
+          exports: isOperator ? exportOf(name, 'subjects', chosen) : undefined,
         }}
-      >
-        <Group align="flex-end" gap="sm">
-          <TextInput name="subject" label="Subject" placeholder="subj_…" required maxLength={69} w={320} />
-          <Button type="submit">Look up</Button>
-        </Group>
-      </Paper>
-      <UnconfirmedSubjects />
-    </Page>
+        load={(cursor, _signal, asked) =>
+          read<PageOf<Subject>>('/subjects', { ...chosen, ...asked, cursor, limit: '50' })
+        }
+        rowKey={({ subject_ref }) => subject_ref}
+        columns={[
+          {
+            title: 'Subject',
+            sort: 'subject_ref',
+            cell: ({ subject_ref }) => <SubjectLink subjectRef={subject_ref} />,
+          },
+          {
+            title: 'Eligibility',
+            width: '14rem',
+            cell: ({ status, intact }) => (
+              <Group gap={6}>
+                <State value={status} />
+                {!intact && <StateBadge tone="bad">Failed its check</StateBadge>}
+              </Group>
+            ),
+          },
+          { title: 'Version', width: '7rem', cell: ({ record_version }) => record_version },
+          {
+            title: 'Valid until',
+            width: '10rem',
+            cell: ({ valid_until }) => (valid_until === null ? '–' : <Time value={valid_until} form="day" />),
+          },
+          {
+            title: 'Changed',
+            width: '9rem',
+            sort: '-changed_at',
+            cell: ({ changed_at }) => <Time value={changed_at} form="ago" />,
+          },
+        ]}
+        empty={
+          <ListEmpty title={chosen.status === undefined ? 'No subject yet' : 'No subject has this eligibility'}>
+            A subject is listed from its first decided case on.
+          </ListEmpty>
+        }
+      />
+    </>
   );
 }
 
@@ -52,6 +108,7 @@ function UnconfirmedSubjects(): ReactNode {
     <Section title="Unconfirmed after a declared loss">
       <CursorTable
         label="Unconfirmed subjects"
+        cursorName="unconfirmed"
         queryKey={['cases', name, 'unconfirmed']}
         load={(cursor) => read<PageOf<Unconfirmed>>('/unconfirmed-subjects', { cursor, limit: '50' })}
         rowKey={({ subject_ref }) => subject_ref}

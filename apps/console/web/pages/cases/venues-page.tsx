@@ -6,7 +6,7 @@ import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import type { Page as PageOf, Venue } from './case-api.ts';
+import { exportOf, type Page as PageOf, type Venue } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
@@ -23,13 +23,23 @@ export function VenuesPage(): ReactNode {
       <CursorTable
         label="Venues"
         queryKey={['cases', name, 'venues']}
-        load={(cursor) => read<PageOf<Venue>>('/venues', { cursor, limit: '50' })}
+        tools={{
+          searches: 'id or name',
+          order: 'id',
+          exports: isOperator ? exportOf(name, 'venues') : undefined,
+        }}
+        load={(cursor, _signal, asked) => read<PageOf<Venue>>('/venues', { ...asked, cursor, limit: '50' })}
         rowKey={({ venue_id }) => venue_id}
         columns={[
           { title: 'Name', cell: ({ name: venueName }) => <strong>{venueName}</strong> },
-          { title: 'Id', cell: ({ venue_id }) => <code>{venue_id}</code> },
+          { title: 'Id', sort: 'id', cell: ({ venue_id }) => <code>{venue_id}</code> },
           { title: 'State', width: '8rem', cell: ({ active }) => <State value={active ? 'open' : 'closed'} /> },
-          { title: 'Changed', width: '9rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
+          {
+            title: 'Changed',
+            width: '9rem',
+            sort: '-updated_at',
+            cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
+          },
           {
             title: 'Actions',
             width: '8rem',

@@ -4,6 +4,7 @@ import { Link, useNavigate } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
@@ -33,6 +34,7 @@ function columnsOf(nameOf: (networkId: string) => string): readonly Column<TailR
   return [
     {
       title: 'Event',
+      sort: '-at',
       cell: (row) => (
         <Anchor
           component={Link}
@@ -102,15 +104,22 @@ function queryOf({ live: _live, from, to, ...rest }: Filters): Record<string, st
 function PagedList({ filters }: { filters: Filters }): ReactNode {
   const query = queryOf(filters);
   const nameOf = useNetworkName();
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   return (
     <CursorTable<TailRow>
       label="Events"
       isDense
       queryKey={['events', query]}
-      load={(cursor, signal) =>
+      tools={{
+        order: '-at',
+        exports: mayChange
+          ? { path: '/admin/ingest-gateway/admin/v1/events/export', query, name: 'events' }
+          : undefined,
+      }}
+      load={(cursor, signal, { sort }) =>
         dataOf(
           ingestAdmin.GET('/admin/v1/events', {
-            params: { query: { limit: 50, ...query, ...(cursor && { cursor }) } },
+            params: { query: { limit: 50, ...query, sort: sort === 'at' ? 'at' : '-at', ...(cursor && { cursor }) } },
             signal,
           }),
         )

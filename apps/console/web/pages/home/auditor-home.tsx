@@ -9,7 +9,7 @@ import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useOrganization } from '../risks/organization.tsx';
-import { KINDS } from '../risks/record-page.tsx';
+import { KINDS } from '../risks/record-kinds.ts';
 import { CoverageByFramework, EvidenceList, Figures, useEvidenceStates } from './home-cards.tsx';
 
 const SHOWN = 10;

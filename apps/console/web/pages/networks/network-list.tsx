@@ -1,18 +1,23 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Code } from '@mantine/core';
+import type { Schemas } from '@sealgate/client';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { NetworkForm } from './network-form.tsx';
 
-/** All networks, newest first. */
+/** `sort` is one of the heads below, or is refused by the service. */
+type Ordered = Pick<Asked, 'q'> & { readonly sort?: Schemas['ingestGatewayAdmin']['NetworksOrder'] };
+
+/** All networks. */
 export function NetworkList(): ReactNode {
   const [making, setMaking] = useState(false);
   const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
@@ -36,10 +41,15 @@ export function NetworkList(): ReactNode {
         label="Networks"
         isDense
         queryKey={['networks']}
-        load={(cursor, signal) =>
+        tools={{
+          searches: 'id or name',
+          order: 'networkId',
+          exports: mayChange ? { path: '/admin/ingest-gateway/admin/v1/networks/export', name: 'networks' } : undefined,
+        }}
+        load={(cursor, signal, asked) =>
           dataOf(
             ingestAdmin.GET('/admin/v1/networks', {
-              params: { query: { limit: 50, ...(cursor && { cursor }) } },
+              params: { query: { limit: 50, ...(asked as Ordered), ...(cursor && { cursor }) } },
               signal,
             }),
           )
@@ -48,16 +58,26 @@ export function NetworkList(): ReactNode {
         columns={[
           {
             title: 'Network',
+            sort: 'name',
             cell: ({ networkId, name }) => (
               <Anchor component={Link} to={`/networks/${networkId}`} fw={600} size="sm">
                 {name ?? networkId}
               </Anchor>
             ),
           },
-          { title: 'Id', cell: ({ networkId }) => <CodeText value={networkId} label="the id of the network" /> },
+          {
+            title: 'Id',
+            sort: 'networkId',
+            cell: ({ networkId }) => <CodeText value={networkId} label="the id of the network" />,
+          },
           { title: 'Channels', cell: ({ channels }) => <Channels names={channels} /> },
           { title: 'Limit', cell: ({ limits }) => `${limits.ratePerSecond.toLocaleString()} records/s` },
-          { title: 'Made', width: '9rem', cell: ({ createdAt }) => <Time value={createdAt} form="day" /> },
+          {
+            title: 'Made',
+            width: '9rem',
+            sort: '-createdAt',
+            cell: ({ createdAt }) => <Time value={createdAt} form="day" />,
+          },
         ]}
         empty={
           <ListEmpty title="No network yet" icon="networks" action={make}>

@@ -1,33 +1,77 @@
 import type { ReactNode } from 'react';
-import { Anchor } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { Time } from '../../shell/time.tsx';
+import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { TextFilter, TimeFilter } from '../text-filter.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import { KINDS } from './record-page.tsx';
-import { cursorOf, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { KINDS } from './record-kinds.ts';
+import { PersonPicker } from './record-picker.tsx';
+import { exportOf, foundIn, type RiskClient, type RiskSchemas } from './risk-api.ts';
 
-async function auditPage(client: RiskClient, cursor: string | undefined) {
+const FILTERS = ['actorId', 'action', 'resource', 'resourceId', 'from', 'to'] as const;
+type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
+
+const TYPED = [
+  { name: 'action', label: 'Action', placeholder: 'risk.update' },
+  { name: 'resource', label: 'Kind', placeholder: 'risk' },
+  { name: 'resourceId', label: 'Which (id)' },
+] as const;
+
+async function auditPage(client: RiskClient, filters: Filters, cursor: string | undefined) {
   const { data, error, response } = await client.GET('/api/audit', {
-    params: { query: { limit: 50, ...(cursor !== undefined && { cursor }) } },
+    params: { query: { limit: 50, ...filters, ...(cursor !== undefined && { cursor }) } },
   });
   if (data === undefined) throw problemFrom(response, error, Date.now());
-  return { items: data, nextCursor: cursorOf(response) };
+  return foundIn(data, response);
 }
 
 /** The audit events, newest first. */
 export function AuditPage(): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { id: orgId, client, may } = useOrganization();
   const nameOf = usePersonName();
+  const [chosen, choose] = useUrlFilters(FILTERS);
+  const isFiltered = Object.keys(chosen).length > 0;
   return (
     <Page title="Audit" intro="Every change, newest first: of the rows that you may see.">
+      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+        {may('member:read') ? (
+          <PersonPicker
+            label="Who"
+            value={chosen.actorId}
+            onChange={(actorId) => choose({ actorId })}
+            width={220}
+            placeholder="All"
+          />
+        ) : (
+          <TextFilter label="Who (id)" value={chosen.actorId} onSet={(actorId) => choose({ actorId })} />
+        )}
+        {TYPED.map(({ name, label, ...hint }) => (
+          <TextFilter
+            key={name}
+            label={label}
+            {...hint}
+            value={chosen[name]}
+            onSet={(value) => choose({ [name]: value })}
+          />
+        ))}
+        <TimeFilter label="From" value={chosen.from} onSet={(from) => choose({ from })} />
+        <TimeFilter label="To" value={chosen.to} onSet={(value) => choose({ to: value })} />
+        {isFiltered && (
+          <Button variant="subtle" onClick={() => choose(Object.fromEntries(FILTERS.map((name) => [name, null])))}>
+            Clear filters
+          </Button>
+        )}
+      </Group>
       <CursorTable
         label="Audit"
-        queryKey={['risks', orgId, 'audit']}
-        load={(cursor) => auditPage(client, cursor)}
+        queryKey={['risks', orgId, 'audit', chosen]}
+        tools={{ exports: may('audit:read') ? exportOf(orgId, 'audit', chosen) : undefined }}
+        load={(cursor) => auditPage(client, chosen, cursor)}
         rowKey={({ id }) => id}
         columns={[
           { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
@@ -39,7 +83,7 @@ export function AuditPage(): ReactNode {
           },
           { title: 'Which', cell: (event) => <Target event={event} /> },
         ]}
-        empty={<ListEmpty title="Nothing happened yet" />}
+        empty={<ListEmpty title={isFiltered ? 'Nothing matches these filters' : 'Nothing happened yet'} />}
       />
     </Page>
   );

@@ -11,6 +11,9 @@ import {
   TextInput,
   Textarea,
 } from '@mantine/core';
+import { useOrganization } from './organization.tsx';
+import { KIND_OF_IDS } from './record-kinds.ts';
+import { PersonPicker, RecordsPicker } from './record-picker.tsx';
 import type { Field } from './record-schemas.ts';
 import type { Draft } from './risk-api.ts';
 import { inWords, levelOf } from './words.ts';
@@ -63,14 +66,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** The input for each kind of field. */
 const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> = {
-  line: (props) => (
-    <TextInput
-      {...common(props)}
-      value={textOf(props.value)}
-      maxLength={props.field.max}
-      onChange={(event) => props.onChange(event.currentTarget.value || null)}
-    />
-  ),
+  line: (props) => (props.field.name === 'ownerId' ? <OwnerInput {...props} /> : <LineInput {...props} />),
   text: (props) => (
     <Textarea
       {...common(props)}
@@ -113,9 +109,15 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
     />
   ),
   time: (props) => <TimeInput {...common(props)} value={props.value} onChange={props.onChange} />,
-  ids: (props) => (
-    <TagsInput {...common(props)} splitChars={[',', ' ']} value={idsOf(props.value)} onChange={props.onChange} />
-  ),
+  ids(props) {
+    const kind = KIND_OF_IDS[props.field.name];
+    const input = { ...common(props), value: idsOf(props.value), onChange: props.onChange };
+    return kind === undefined ? (
+      <TagsInput {...input} splitChars={[',', ' ']} />
+    ) : (
+      <RecordsPicker {...input} kind={kind} />
+    );
+  },
   requirements: (props) => (
     <TagsInput
       {...common(props)}
@@ -126,6 +128,29 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
   rating: (props) => <RatingInput {...props} />,
   period: (props) => <PeriodInput {...props} />,
 };
+
+const LineInput = (props: InputProps): ReactNode => (
+  <TextInput
+    {...common(props)}
+    value={textOf(props.value)}
+    maxLength={props.field.max}
+    onChange={(event) => props.onChange(event.currentTarget.value || null)}
+  />
+);
+
+/** By name for those who may list the members, else by id. */
+function OwnerInput(props: InputProps): ReactNode {
+  const { may } = useOrganization();
+  if (!may('member:read')) return <LineInput {...props} />;
+  return (
+    <PersonPicker
+      {...common(props)}
+      description="Left empty: you."
+      value={textOf(props.value) || undefined}
+      onChange={props.onChange}
+    />
+  );
+}
 
 const idsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 

@@ -1,28 +1,27 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group, Select } from '@mantine/core';
+import { Anchor, Button } from '@mantine/core';
 import { Link } from 'react-router';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter } from '../text-filter.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import { KINDS } from './record-page.tsx';
+import { KINDS } from './record-kinds.ts';
+import { FilterBar, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
 import { Score, Status } from './record-values.tsx';
-import { listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
+import { exportOf, listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
 import { inWords } from './words.ts';
 
-interface Filter {
-  readonly name: string;
-  readonly label: string;
-  /** The values to choose from; default: free text. */
-  readonly choices?: readonly string[];
-}
-
-/** Each word is a part of id, reference, title or name. */
-const WORDS: Filter = { name: 'q', label: 'Words' };
+/** What a search looks in. */
+const SEARCHED: Readonly<Record<Kind, string>> = {
+  risks: 'id, reference or title',
+  controls: 'id, reference or title',
+  assets: 'id, reference or name',
+  evidence: 'id or title',
+  policies: 'id or title',
+};
 
 interface ListProps<K extends Kind> {
   readonly kind: K;
@@ -34,15 +33,7 @@ interface ListProps<K extends Kind> {
 }
 
 /** A collection as a paginated table, with its filters in the URL. */
-function RecordList<K extends Kind>({
-  kind,
-  title,
-  intro,
-  filters: ofKind,
-  columns,
-  actions,
-}: ListProps<K>): ReactNode {
-  const filters = [WORDS, ...ofKind];
+function RecordList<K extends Kind>({ kind, title, intro, filters, columns, actions }: ListProps<K>): ReactNode {
   const { id: orgId, client, may, to } = useOrganization();
   const [chosen, choose] = useUrlFilters(filters.map(({ name }) => name));
   const { one, page, resource } = KINDS[kind];
@@ -66,7 +57,12 @@ function RecordList<K extends Kind>({
       <CursorTable
         label={title}
         queryKey={['risks', orgId, kind, 'list', chosen]}
-        load={(cursor) => listRecords(client, kind, { ...chosen, cursor, limit: '50' })}
+        tools={{
+          searches: SEARCHED[kind],
+          order: 'createdAt',
+          exports: may(`${resource}:export`) ? exportOf(orgId, kind, chosen) : undefined,
+        }}
+        load={(cursor, _signal, asked) => listRecords(client, kind, { ...chosen, ...asked, cursor, limit: '50' })}
         rowKey={({ id }) => id}
         columns={columns}
         empty={
@@ -78,44 +74,6 @@ function RecordList<K extends Kind>({
         }
       />
     </Page>
-  );
-}
-
-function FilterBar({
-  filters,
-  chosen,
-  onChoose,
-}: {
-  readonly filters: readonly Filter[];
-  readonly chosen: Readonly<Partial<Record<string, string>>>;
-  readonly onChoose: (changes: Record<string, string | null>) => void;
-}): ReactNode {
-  if (filters.length === 0) return null;
-  return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
-      {filters.map(({ name, label, choices }) =>
-        choices === undefined ? (
-          <TextFilter key={name} label={label} value={chosen[name]} onSet={(value) => onChoose({ [name]: value })} />
-        ) : (
-          <Select
-            label={label}
-            clearable
-            placeholder="All"
-            w={170}
-            key={name}
-            value={chosen[name] ?? null}
-            data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
-            onChange={(value) => onChoose({ [name]: value })}
-            clearButtonProps={{ 'aria-label': `Clear ${label}` }}
-          />
-        ),
-      )}
-      {Object.keys(chosen).length > 0 && (
-        <Button variant="subtle" onClick={() => onChoose(Object.fromEntries(filters.map(({ name }) => [name, null])))}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
   );
 }
 
@@ -158,6 +116,8 @@ interface Look<Value> {
   /** A shorter title than the label. */
   readonly title?: string;
   readonly cell?: (value: Value) => ReactNode;
+  /** See Column. */
+  readonly sort?: string;
 }
 
 /** Columns of members of a record, by name: with their labels in the model. */
@@ -172,6 +132,7 @@ function columnsOf<K extends Kind>(
     return {
       title: look.title ?? label,
       width: look.width,
+      ...(look.sort !== undefined && { sort: look.sort }),
       cell: (row) => (row[name] == null ? '–' : cell(row[name])),
     };
   });
@@ -191,14 +152,19 @@ export const RegisterPage = (): ReactNode => (
       { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[
-      { title: 'Risk', cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} /> },
+      {
+        title: 'Risk',
+        sort: 'title',
+        cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} />,
+      },
       ...columnsOf('risks', {
         category: { width: '11rem' },
         status: { width: '9rem' },
         inherent: { width: '7rem', title: 'Inherent' },
-        current: { width: '7rem', title: 'Current' },
+        current: { width: '7rem', title: 'Current', sort: '-currentScore' },
         residual: { width: '7rem', title: 'Residual' },
-        nextReviewAt: { width: '9rem' },
+        nextReviewAt: { width: '9rem', sort: 'nextReviewAt' },
+        updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
   />
@@ -214,7 +180,11 @@ export const ControlsPage = (): ReactNode => (
       { name: 'framework', label: 'Framework id' },
     ]}
     columns={[
-      { title: 'Control', cell: ({ id, title, refId }) => <Name kind="controls" id={id} name={title} refId={refId} /> },
+      {
+        title: 'Control',
+        sort: 'title',
+        cell: ({ id, title, refId }) => <Name kind="controls" id={id} name={title} refId={refId} />,
+      },
       ...columnsOf('controls', {
         status: { width: '9rem' },
         frameworkRefs: {
@@ -223,6 +193,7 @@ export const ControlsPage = (): ReactNode => (
         },
         lastTestedAt: { width: '9rem' },
         testResult: { width: '8rem', title: 'Result' },
+        updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
   />
@@ -236,15 +207,20 @@ export const AssetsPage = (): ReactNode => (
     filters={[
       { name: 'criticality', label: 'Criticality', choices: valuesOf('Criticality') },
       { name: 'type', label: 'Type' },
+      { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[
-      { title: 'Asset', cell: ({ id, name, refId }) => <Name kind="assets" id={id} name={name} refId={refId} /> },
+      {
+        title: 'Asset',
+        sort: 'name',
+        cell: ({ id, name, refId }) => <Name kind="assets" id={id} name={name} refId={refId} />,
+      },
       ...columnsOf('assets', {
         type: { width: '10rem' },
         criticality: { width: '8rem', cell: inWords },
         status: { width: '9rem' },
         environment: { width: '9rem' },
-        updatedAt: { width: '9rem', cell: ago },
+        updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
   />
@@ -257,12 +233,13 @@ export const PoliciesPage = (): ReactNode => (
     intro="The rules of the organisation, by version."
     filters={[{ name: 'status', label: 'Status', choices: valuesOf('PolicyStatus') }]}
     columns={[
-      { title: 'Policy', cell: ({ id, title }) => <Name kind="policies" id={id} name={title} /> },
+      { title: 'Policy', sort: 'title', cell: ({ id, title }) => <Name kind="policies" id={id} name={title} /> },
       ...columnsOf('policies', {
         version: { width: '6rem' },
         status: { width: '9rem' },
         effectiveAt: { width: '9rem' },
-        nextReviewAt: { width: '9rem' },
+        nextReviewAt: { width: '9rem', sort: 'nextReviewAt' },
+        updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
   />
@@ -283,17 +260,17 @@ export function EvidenceListPage(): ReactNode {
       }
       filters={[
         { name: 'state', label: 'State', choices: valuesOf('EvidenceState') },
-        { name: 'controlId', label: 'Control id' },
+        { name: 'controlId', label: 'Control' },
         { name: 'ownerId', label: 'Owner' },
       ]}
       columns={[
-        { title: 'Evidence', cell: ({ id, title }) => <Name kind="evidence" id={id} name={title} /> },
+        { title: 'Evidence', sort: 'title', cell: ({ id, title }) => <Name kind="evidence" id={id} name={title} /> },
         ...columnsOf('evidence', {
           kind: { width: '8rem', cell: inWords },
           state: { width: '9rem' },
           ownerId: { width: '12rem', cell: nameOf },
-          validUntil: { width: '9rem' },
-          updatedAt: { width: '9rem', cell: ago },
+          validUntil: { width: '9rem', sort: 'validUntil' },
+          updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
         }),
       ]}
     />

@@ -75,7 +75,7 @@ describe('the form of', () => {
         ['acceptance', 'Needed for the status accepted.'],
         ['ownerId', 'Id of a person; left empty: you.'],
         ['sensitive', 'Seen by its owner, and by who may read sensitive rows.'],
-        ...['assetIds', 'controlIds', 'evidenceIds'].map((name) => [name, 'Ids, each followed by Enter.']),
+        ...['assetIds', 'controlIds', 'evidenceIds'].map((name) => [name, 'Search by title, name, reference or id.']),
       ]),
     );
   });

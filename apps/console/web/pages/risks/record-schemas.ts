@@ -59,7 +59,7 @@ const OBJECTS: Readonly<Record<string, Field['kind']>> = {
 
 /** Hints on how to use an input. */
 const HINTS: Readonly<Partial<Record<Field['kind'], string>>> = {
-  ids: 'Ids, each followed by Enter.',
+  ids: 'Search by title, name, reference or id.',
   requirements: 'Framework id, a slash and the requirement, each followed by Enter.',
 };
 

@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
-import { Anchor, Group, Text } from '@mantine/core';
-import { Link } from 'react-router';
-import { CodeText } from '../../shell/code-text.tsx';
+import { Group, Text } from '@mantine/core';
+import { CodeText, CopyButton } from '../../shell/code-text.tsx';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
-import { useOrganization, usePersonName } from './organization.tsx';
+import { usePersonName } from './organization.tsx';
+import { KIND_OF_IDS } from './record-kinds.ts';
+import { RecordNames } from './record-names.tsx';
 import type { Field } from './record-schemas.ts';
 import type { RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -45,31 +46,9 @@ export const Score = ({ score }: { readonly score: number }): ReactNode => (
   </span>
 );
 
-/** The page of each linked collection. */
-const PAGE_OF: Readonly<Record<string, string>> = {
-  assetIds: 'assets',
-  controlIds: 'controls',
-  evidenceIds: 'evidence',
-};
-
-/** Links to other records, by id. */
-function Links({ name, ids }: { readonly name: string; readonly ids: readonly string[] }): ReactNode {
-  const { to } = useOrganization();
-  return (
-    <Group gap={8}>
-      {ids.map((id) => (
-        <Anchor
-          key={id}
-          component={Link}
-          to={to(`${PAGE_OF[name] ?? name}/${encodeURIComponent(id)}`)}
-          size="sm"
-          className="wrap"
-        >
-          {id}
-        </Anchor>
-      ))}
-    </Group>
-  );
+function Linked({ name, ids }: { readonly name: string; readonly ids: readonly string[] }): ReactNode {
+  const kind = KIND_OF_IDS[name];
+  return kind === undefined ? ids.join(', ') : <RecordNames kind={kind} ids={ids} />;
 }
 
 const NONE = (
@@ -83,7 +62,7 @@ const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string
   choice: (value) => <Status value={String(value)} />,
   flag: (value) => (value === true ? 'Yes' : 'No'),
   time: (value) => <Time value={String(value)} />,
-  ids: (value, name) => <Links name={name} ids={value as string[]} />,
+  ids: (value, name) => <Linked name={name} ids={value as string[]} />,
   requirements: (value) =>
     (value as RiskSchemas['RequirementRef'][])
       .map(({ frameworkId, requirementId }) => `${requirementId} (${frameworkId})`)
@@ -118,7 +97,15 @@ const asText = (text: string): ReactNode =>
 const PEOPLE: ReadonlySet<string> = new Set(['ownerId', 'collectedBy', 'reviewedBy']);
 
 function PersonName({ id }: { readonly id: string }): ReactNode {
-  return <span className="wrap">{usePersonName()(id)}</span>;
+  const name = usePersonName()(id);
+  return (
+    <Group gap={4} component="span" display="inline-flex">
+      <span className="wrap" title={id}>
+        {name}
+      </span>
+      <CopyButton value={id} label={`Copy the id of ${name}`} />
+    </Group>
+  );
 }
 
 const isNothing = (value: unknown): boolean =>

@@ -1,6 +1,8 @@
 import { riskPartner, riskPartnerAdmin, type Schemas } from '@sealgate/client';
 import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
+import type { ExportOf } from '../../shell/export-menu.tsx';
 import { problemFrom } from '../../shell/problem.ts';
+import { totalOf, type Total } from '../../shell/total.ts';
 
 /** Uses the admin listener, for operators and viewers. */
 export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
@@ -36,6 +38,7 @@ export const riskClient = (orgId: string | undefined) =>
 interface Found<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
+  readonly total: Total | undefined;
 }
 
 /** The five collections have the same routes, so one path represents all; the caller gives the type. */
@@ -51,8 +54,27 @@ export async function listRecords<K extends Kind>(
   const set = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''));
   const { data, error, response } = await client.GET(collection(kind), { params: { query: set } });
   if (data === undefined) throw problemFrom(response, error, Date.now());
-  return { items: data as unknown as Views[K][], nextCursor: cursorOf(response) };
+  return foundIn(data as unknown as Views[K][], response);
 }
+
+/** A page of a bare array: its next cursor and its total are in headers. */
+export const foundIn = <Item>(items: readonly Item[], response: Response): Found<Item> => ({
+  items,
+  nextCursor: cursorOf(response),
+  total: totalOf(response),
+});
+
+/** The export of a collection of an organisation. */
+export const exportOf = (
+  orgId: string,
+  collection: Kind | 'audit' | 'people',
+  query: ExportOf['query'] = {},
+): ExportOf => ({
+  path: `/api/risk-partner/api/${collection}/export`,
+  query,
+  headers: { 'X-Organization': orgId },
+  name: collection,
+});
 
 /** The cursor of `Link: <...?cursor=...>; rel="next"`. */
 export function cursorOf(response: Response): string | null {

@@ -1,0 +1,76 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Select } from '@mantine/core';
+import { TextFilter } from '../text-filter.tsx';
+import { useOrganization } from './organization.tsx';
+import { PersonPicker, RecordPicker } from './record-picker.tsx';
+import { inWords } from './words.ts';
+
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** The values to choose from; default: free text. */
+  readonly choices?: readonly string[];
+}
+
+/** The filters of a list, which are in the URL. */
+export function FilterBar({
+  filters,
+  chosen,
+  onChoose,
+}: {
+  readonly filters: readonly Filter[];
+  readonly chosen: Readonly<Partial<Record<string, string>>>;
+  readonly onChoose: (changes: Record<string, string | null>) => void;
+}): ReactNode {
+  if (filters.length === 0) return null;
+  return (
+    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      {filters.map(({ name, label, choices }) =>
+        choices === undefined ? (
+          <TypedFilter
+            key={name}
+            name={name}
+            label={label}
+            value={chosen[name]}
+            onSet={(value) => onChoose({ [name]: value })}
+          />
+        ) : (
+          <Select
+            label={label}
+            clearable
+            placeholder="All"
+            w={170}
+            key={name}
+            value={chosen[name] ?? null}
+            data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
+            onChange={(value) => onChoose({ [name]: value })}
+            clearButtonProps={{ 'aria-label': `Clear ${label}` }}
+          />
+        ),
+      )}
+      {Object.keys(chosen).length > 0 && (
+        <Button variant="subtle" onClick={() => onChoose(Object.fromEntries(filters.map(({ name }) => [name, null])))}>
+          Clear filters
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+/** A filter by id is chosen by name; those who may not list the members type the id of one. */
+function TypedFilter({
+  name,
+  ...input
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onSet: (value: string | null) => void;
+}): ReactNode {
+  const { may } = useOrganization();
+  const { label, value, onSet } = input;
+  if (name === 'ownerId' && may('member:read'))
+    return <PersonPicker label={label} value={value} onChange={onSet} width={220} placeholder="All" />;
+  if (name === 'controlId') return <RecordPicker kind="controls" label={label} value={value} onChange={onSet} />;
+  return <TextFilter {...input} />;
+}

@@ -1,0 +1,156 @@
+import { useState, type ReactNode } from 'react';
+import { MultiSelect, Select, type ComboboxItem } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { useOrganization, usePersonName } from './organization.tsx';
+import { recordQuery, titleOf } from './record-names.tsx';
+import { listRecords, type Kind } from './risk-api.ts';
+
+const SEARCHED_AFTER_MS = 250;
+const SHOWN = 20;
+/** Titles that are read for what is chosen already; more are shown by id. */
+const MOST_NAMES = 40;
+
+/** The service searches, so what it found is not filtered again. */
+const asFound = ({ options }: { readonly options: unknown }) => options as ComboboxItem[];
+
+/** The options, with those that are chosen and were not found now. */
+const withChosen = (found: readonly ComboboxItem[], chosen: readonly ComboboxItem[]): ComboboxItem[] => [
+  ...found,
+  ...chosen.filter(({ value }) => !found.some((one) => one.value === value)),
+];
+
+/** The title of what is chosen stands in the box, which is no search for it. */
+const isTitle = (chosen: readonly ComboboxItem[], words: string): boolean =>
+  chosen.some(({ label }) => label === words);
+
+interface InputProps {
+  readonly label: string;
+  readonly name?: string;
+  readonly description?: string | undefined;
+  readonly error?: string | undefined;
+  readonly required?: boolean;
+}
+
+interface RecordsPickerProps extends InputProps {
+  readonly kind: Kind;
+  readonly value: readonly string[];
+  readonly onChange: (ids: string[]) => void;
+}
+
+/** The records of a collection that match the words, as options, with those that are chosen. */
+function useRecordOptions(kind: Kind, words: string, ids: readonly string[]): ComboboxItem[] {
+  const { id: orgId, client } = useOrganization();
+  const named = useQueries({
+    queries: ids.slice(0, MOST_NAMES).map((id) => recordQuery(orgId, client, kind, id)),
+  });
+  const chosen = ids.map((id, at) => {
+    const record = named[at]?.data?.record;
+    return { value: id, label: record === undefined ? id : titleOf(record) };
+  });
+  const [typed] = useDebouncedValue(words.trim(), SEARCHED_AFTER_MS);
+  const q = isTitle(chosen, typed) ? '' : typed;
+  const found = useQuery({
+    queryKey: ['risks', orgId, kind, 'picker', q],
+    queryFn: () => listRecords(client, kind, { q, limit: String(SHOWN) }),
+    placeholderData: keepPreviousData,
+  });
+  const options = (found.data?.items ?? []).map((record) => ({ value: record.id, label: titleOf(record) }));
+  return withChosen(options, chosen);
+}
+
+/** Chooses records by words of their titles, references or ids. */
+export function RecordsPicker({ kind, value, onChange, ...input }: RecordsPickerProps): ReactNode {
+  const [words, setWords] = useState('');
+  const options = useRecordOptions(kind, words, value);
+  return (
+    <MultiSelect
+      {...input}
+      searchable
+      hidePickedOptions
+      searchValue={words}
+      onSearchChange={setWords}
+      data={options}
+      filter={asFound}
+      value={[...value]}
+      onChange={onChange}
+      nothingFoundMessage="Nothing matches these words"
+    />
+  );
+}
+
+/** One record, or none, as a filter. */
+export function RecordPicker({
+  kind,
+  value,
+  onChange,
+  ...input
+}: InputProps & {
+  readonly kind: Kind;
+  readonly value: string | undefined;
+  readonly onChange: (id: string | null) => void;
+}): ReactNode {
+  const [words, setWords] = useState('');
+  const options = useRecordOptions(kind, words, value === undefined ? [] : [value]);
+  return (
+    <Select
+      {...input}
+      searchable
+      clearable
+      placeholder="All"
+      w={220}
+      onSearchChange={setWords}
+      data={options}
+      filter={asFound}
+      value={value ?? null}
+      onChange={onChange}
+      clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
+      nothingFoundMessage="Nothing matches these words"
+    />
+  );
+}
+
+/** Chooses a member by words of their name or id, for those who may list the members. */
+export function PersonPicker({
+  value,
+  onChange,
+  width,
+  placeholder,
+  ...input
+}: InputProps & {
+  readonly value: string | undefined;
+  readonly onChange: (id: string | null) => void;
+  readonly width?: number;
+  readonly placeholder?: string;
+}): ReactNode {
+  const { id: orgId, client } = useOrganization();
+  const nameOf = usePersonName();
+  const [words, setWords] = useState('');
+  const [typed] = useDebouncedValue(words.trim(), SEARCHED_AFTER_MS);
+  const chosen = value === undefined ? [] : [{ value, label: nameOf(value) }];
+  const q = isTitle(chosen, typed) ? '' : typed;
+  const found = useQuery({
+    queryKey: ['risks', orgId, 'people', 'picker', q],
+    queryFn: () =>
+      dataOf(client.GET('/api/people', { params: { query: { limit: SHOWN, sort: 'name', ...(q !== '' && { q }) } } })),
+    placeholderData: keepPreviousData,
+  });
+  const options = (found.data ?? []).map(({ id, name }) => ({ value: id, label: id === value ? nameOf(id) : name }));
+  return (
+    <Select
+      {...input}
+      searchable
+      clearable
+      {...(width !== undefined && { w: width })}
+      {...(placeholder !== undefined && { placeholder })}
+      onSearchChange={setWords}
+      data={withChosen(options, chosen)}
+      filter={asFound}
+      value={value ?? null}
+      onChange={onChange}
+      clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
+      nothingFoundMessage="Nobody matches these words"
+    />
+  );
+}
