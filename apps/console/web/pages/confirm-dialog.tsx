@@ -13,6 +13,8 @@ interface ConfirmProps {
   readonly reasonMax?: number;
   /** Text to type before the action is enabled. */
   readonly typed?: string;
+  /** See FormDialog. */
+  readonly explain?: Readonly<Record<string, string>>;
   readonly run: (reason: string) => Promise<unknown>;
   readonly onDone: () => void;
   readonly onClose: () => void;
@@ -26,6 +28,7 @@ export function ConfirmDialog({
   tone,
   reasonMax,
   typed,
+  explain,
   run,
   onDone,
   onClose,
@@ -39,6 +42,7 @@ export function ConfirmDialog({
       title={title}
       action={action}
       doing={doing}
+      explain={explain}
       onSubmit={() => doing.mutate()}
       isReady={isReady}
       {...(tone === 'danger' && { tone: 'danger' })}

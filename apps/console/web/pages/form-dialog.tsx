@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { ProblemView } from '../shell/problem-view.tsx';
+import { asProblem } from '../shell/problem.ts';
 
 interface FormDialogProps {
   readonly title: string;
@@ -12,6 +13,8 @@ interface FormDialogProps {
   readonly isReady?: boolean;
   /** The state of the submission: an error is shown, and the input stays. */
   readonly doing: { readonly isPending: boolean; readonly error: unknown };
+  /** What to do about an error, by its code. */
+  readonly explain?: Readonly<Record<string, string>> | undefined;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -25,6 +28,7 @@ export function FormDialog({
   tone,
   isReady = true,
   doing,
+  explain = {},
   onSubmit,
   onClose,
   children,
@@ -45,7 +49,7 @@ export function FormDialog({
       >
         <Stack gap="sm">
           {children}
-          {doing.error !== null && <ProblemView error={doing.error} />}
+          {doing.error !== null && <Failure error={doing.error} explain={explain} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -63,4 +67,15 @@ export function FormDialog({
       </form>
     </Modal>
   );
+}
+
+function Failure({
+  error,
+  explain,
+}: {
+  readonly error: unknown;
+  readonly explain: Readonly<Record<string, string>>;
+}): ReactNode {
+  const words = explain[asProblem(error).problem.code];
+  return <ProblemView error={error}>{words !== undefined && <Text size="sm">{words}</Text>}</ProblemView>;
 }

@@ -9,6 +9,7 @@ import { listsStories } from './lists.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { looksOf } from './page-looks.ts';
 import { partsStories } from './parts.stories.ts';
+import { peopleStories } from './people.stories.ts';
 import { proveStories } from './prove.stories.ts';
 import { refusalStories } from './refusals.stories.ts';
 import { risksStories } from './risks.stories.ts';
@@ -31,6 +32,7 @@ const STORIES = [
   risksStories,
   casesStories,
   listsStories,
+  peopleStories,
   doorStories,
   refusalStories,
   keyboardStories,

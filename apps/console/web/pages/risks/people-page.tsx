@@ -1,66 +1,61 @@
 import { useState, type ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from 'react-router';
+import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
+import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
 import { problemFrom } from '../../shell/problem.ts';
-import { useMayAdmin } from '../../shell/mine.ts';
+import { quoted } from '../../shell/quoted.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { RowMenu } from '../row-menu.tsx';
+import { Invitations } from './invitations.tsx';
+import { InviteDialog } from './invite-dialog.tsx';
 import { useOrganization } from './organization.tsx';
-import { PersonDialog } from './person-dialog.tsx';
-import { cursorOf, type Person, riskAdmin, type RiskClient } from './risk-api.ts';
+import { PEOPLE_REFUSALS, PersonDialog } from './person-dialog.tsx';
+import { exportOf, foundIn, type Person, type RiskClient, type RiskSchemas } from './risk-api.ts';
 import { inWords } from './words.ts';
 
-type Open = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly person: Person };
+type Open = { readonly what: 'invite' } | { readonly what: 'change' | 'remove'; readonly person: Person };
 
-/** The members of the organisation and their permissions. Operators assign roles on the admin listener. */
+/** The members of the organisation, their roles and scope, and invitations of further ones. */
 export function PeoplePage(): ReactNode {
-  const { id: orgId, may } = useOrganization();
-  const mayRead = useMayAdmin('risk-partner', 'admin:read');
-  const isOperator = useMayAdmin('risk-partner', 'admin:change');
+  const { client, may } = useOrganization();
   const queries = useQueryClient();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const reload = () => void queries.invalidateQueries({ queryKey: ['risks'] });
   const done = () => {
     close();
-    void queries.invalidateQueries({ queryKey: ['risks'] });
+    reload();
   };
-  const isListed = mayRead || may('member:read');
   return (
     <Page
       title="People"
       intro="Roles decide what a person may do, their scope which rows they see."
-      actions={isOperator && <Button onClick={() => setOpen({ what: 'add' })}>Add a person</Button>}
+      actions={may('member:create') && <Button onClick={() => setOpen({ what: 'invite' })}>Invite somebody</Button>}
     >
       <Myself />
-      {isListed && <PeopleTable onOpen={setOpen} />}
-      {(open?.what === 'add' || open?.what === 'change') && (
-        <PersonDialog
-          orgId={orgId}
-          person={open.what === 'change' ? open.person : undefined}
-          onDone={done}
-          onClose={close}
-        />
-      )}
+      {may('member:read') && <PeopleTable onOpen={setOpen} />}
+      {may('member:read') && <Invitations />}
+      {open?.what === 'invite' && <InviteDialog onMade={reload} onClose={close} />}
+      {open?.what === 'change' && <PersonDialog person={open.person} onDone={done} onClose={close} />}
       {open?.what === 'remove' && (
         <ConfirmDialog
           title="Remove this person?"
           action="Remove"
           tone="danger"
+          explain={PEOPLE_REFUSALS}
           onDone={done}
           onClose={close}
-          run={() =>
-            dataOf(
-              riskAdmin.DELETE('/admin/v1/orgs/{orgId}/people/{personId}', {
-                params: { path: { orgId, personId: open.person.id } },
-              }),
-            )
-          }
+          run={() => dataOf(client.DELETE('/api/people/{id}', { params: { path: { id: open.person.id } } }))}
         >
           <Text size="sm" className="wrap">
-            {open.person.name} is refused from the next request on, by sign-in and by key.
+            {quoted(open.person.name)} is refused from the next request on, by sign-in and by key. Invitations that they
+            made end.
           </Text>
         </ConfirmDialog>
       )}
@@ -69,71 +64,82 @@ export function PeoplePage(): ReactNode {
 }
 
 function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): ReactNode {
-  const { id: orgId, client } = useOrganization();
-  const mayRead = useMayAdmin('risk-partner', 'admin:read');
-  const isOperator = useMayAdmin('risk-partner', 'admin:change');
+  const { id: orgId, client, may } = useOrganization();
   return (
     <CursorTable
       label="People"
-      queryKey={['risks', orgId, 'people', mayRead]}
-      load={(cursor) => (mayRead ? peopleOfAdmin(orgId, cursor) : peopleOfOrganization(client, cursor))}
+      queryKey={['risks', orgId, 'people']}
+      tools={{
+        searches: 'id or name',
+        order: 'createdAt',
+        exports: may('member:export') ? exportOf(orgId, 'people') : undefined,
+      }}
+      load={(cursor, _signal, asked) => peoplePage(client, cursor, asked)}
       rowKey={({ id }) => id}
       columns={[
-        {
-          title: 'Name',
-          cell: ({ name, kind }) => (
-            <div>
-              <Text fw={600} size="sm" component="span">
-                {name}
-              </Text>
-              {kind === 'machine' && (
-                <Badge ml={8} color="gray">
-                  Machine
-                </Badge>
-              )}
-            </div>
-          ),
-        },
+        { title: 'Name', sort: 'name', cell: (person) => <Name {...person} /> },
         { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || 'None' },
         { title: 'Rows set', cell: ({ scope }) => setRowsOf(scope) },
-        { title: 'Id', cell: ({ id }) => <code>{id}</code> },
-        ...(isOperator
-          ? [
-              {
-                title: 'Actions',
-                width: '12rem',
-                cell: (person: Person) => (
-                  <Group gap={6}>
-                    <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'change', person })}>
-                      Change
-                    </Button>
-                    <Button size="compact-sm" variant="default" onClick={() => onOpen({ what: 'remove', person })}>
-                      Remove
-                    </Button>
-                  </Group>
-                ),
-              },
-            ]
-          : []),
+        { title: 'Id', cell: ({ id }) => <CodeText value={id} label="the id of the person" short={12} /> },
+        { title: 'Actions', width: '5rem', cell: (person) => <Actions person={person} onOpen={onOpen} /> },
       ]}
       empty={<ListEmpty title="Nobody is here" icon="person" />}
     />
   );
 }
 
-async function peopleOfAdmin(orgId: string, cursor: string | undefined): Promise<ListPage<Person>> {
-  return dataOf(
-    riskAdmin.GET('/admin/v1/orgs/{orgId}/people', {
-      params: { path: { orgId }, query: { limit: 50, ...(cursor !== undefined && { cursor }) } },
-    }),
+function Name({ id, name, kind }: Person): ReactNode {
+  const { me } = useOrganization();
+  return (
+    <Group gap={8}>
+      <Text fw={600} size="sm" component="span" className="wrap">
+        {name}
+      </Text>
+      {id === me.personId && <Badge color="gray">You</Badge>}
+      {kind === 'machine' && <Badge color="gray">Machine</Badge>}
+    </Group>
   );
 }
 
-async function peopleOfOrganization(client: RiskClient, cursor: string | undefined): Promise<ListPage<Person>> {
-  const query = { limit: 50, ...(cursor !== undefined && { cursor }) };
+/** Where what is a person's is listed. */
+const THEIRS = [
+  { title: 'Risks they own', page: 'register', by: 'ownerId', needs: 'risk:read' },
+  { title: 'Evidence they own', page: 'evidence/list', by: 'ownerId', needs: 'evidence:read' },
+  { title: 'Assets they own', page: 'assets', by: 'ownerId', needs: 'asset:read' },
+  { title: 'What they did', page: 'audit', by: 'actorId', needs: 'audit:read' },
+] as const;
+
+function Actions({ person, onOpen }: { readonly person: Person; readonly onOpen: (open: Open) => void }): ReactNode {
+  const { may, to } = useOrganization();
+  const navigate = useNavigate();
+  const theirs = THEIRS.filter(({ needs }) => may(needs)).map(({ title, page, by }) => ({
+    title,
+    onClick: () => void navigate(`${to(page)}?${new URLSearchParams({ [by]: person.id })}`),
+  }));
+  return (
+    <RowMenu
+      label={`Actions of ${person.name}`}
+      actions={[
+        ...theirs,
+        ...(may('member:update')
+          ? [{ title: 'Roles and scope', onClick: () => onOpen({ what: 'change' as const, person }) }]
+          : []),
+        ...(may('member:delete')
+          ? [{ title: 'Remove', tone: 'danger' as const, onClick: () => onOpen({ what: 'remove' as const, person }) }]
+          : []),
+      ]}
+    />
+  );
+}
+
+/** `sort` is one of the heads above, or is refused by the service. */
+type Ordered = Pick<Asked, 'q'> & { readonly sort?: RiskSchemas['PeopleSort'] };
+
+async function peoplePage(client: RiskClient, cursor: string | undefined, asked: Asked): Promise<ListPage<Person>> {
+  const query = { limit: 50, ...(asked as Ordered), ...(cursor !== undefined && { cursor }) };
   const { data, error, response } = await client.GET('/api/people', { params: { query } });
   if (data === undefined) throw problemFrom(response, error, Date.now());
-  return { items: data, nextCursor: cursorOf(response) };
+  return foundIn(data, response);
 }
 
 const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
@@ -153,12 +159,10 @@ function Myself(): ReactNode {
     <Paper component="section" aria-label="You">
       <Stack gap={6}>
         <Title order={2}>You</Title>
-        <Text size="sm">
-          <code>{me.personId}</code>
-        </Text>
+        <CodeText value={me.personId} label="your id" />
         <Text size="sm">
           {me.roles.length === 0
-            ? 'You have no role here yet: an operator assigns roles.'
+            ? 'You have no role here yet: an owner of the organisation assigns roles.'
             : `${me.roles.map((role) => inWords(role)).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
         </Text>
         <details>

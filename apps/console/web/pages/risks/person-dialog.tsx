@@ -1,127 +1,83 @@
 import { useState, type ReactNode } from 'react';
-import { Checkbox, MultiSelect, Select, TagsInput, TextInput } from '@mantine/core';
+import { Checkbox, MultiSelect, TagsInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { useOrganization } from './organization.tsx';
 import { valuesOf } from './record-schemas.ts';
-import { type Person, riskAdmin } from './risk-api.ts';
+import type { Person } from './risk-api.ts';
 import { inWords } from './words.ts';
 
+/** What to do about refusals of changes of people, by code. */
+export const PEOPLE_REFUSALS = {
+  IN_USE: 'This is the last owner. Make somebody else an owner first.',
+  FORBIDDEN:
+    'You can give only roles and rows that you have yourself, never more to yourself, and only owners change owners.',
+  ALREADY_EXISTS: 'Somebody with this address was invited already, or is a member.',
+  NOT_FOUND: 'Somebody else has removed this meanwhile. Close this and look again.',
+} as const;
+
+/** Roles and scope: what a person may do, and which rows they see. */
+export type Rights = Pick<Person, 'roles' | 'scope'>;
+
 interface PersonDialogProps {
-  readonly orgId: string;
-  /** Undefined for a new person. */
-  readonly person: Person | undefined;
+  readonly person: Person;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-interface PersonDraft {
-  readonly name: string;
-  readonly kind: Person['kind'];
-  readonly roles: Person['roles'];
-  readonly scope: Person['scope'];
-  /** The address to invite; empty: no invitation. */
-  readonly email: string;
-}
-
-const NOBODY: PersonDraft = {
-  name: '',
-  kind: 'human',
-  roles: [],
-  email: '',
-  scope: { unrestricted: false, canReadSensitive: false, departments: [] },
-};
-
-const ROLES = valuesOf('Role').map((value) => ({ value, label: inWords(value) }));
-const KINDS = [
-  { value: 'human', label: 'Person' },
-  { value: 'machine', label: 'Machine' },
-];
-
-/** Completed steps are kept: if the invitation is refused, the person remains, and a retry only invites. */
-function useSaved({ orgId, person, onDone }: PersonDialogProps) {
-  const [made, setMade] = useState<string>();
+/** Sends only what was changed: a person may be allowed one and not the other. */
+function useSaved({ person, onDone }: PersonDialogProps) {
+  const { client } = useOrganization();
+  const [kept, setKept] = useState<Rights>(person);
   return useMutation({
-    async mutationFn({ email, name, ...draft }: PersonDraft) {
-      const add = async () => {
-        const body = { ...draft, name: name.trim() };
-        return (await dataOf(riskAdmin.POST('/admin/v1/orgs/{orgId}/people', { params: { path: { orgId } }, body })))
-          .id;
-      };
-      const personId = person?.id ?? made ?? (await add());
-      setMade(personId);
-      const params = { path: { orgId, personId } };
-      if (person !== undefined) {
-        const { roles, scope } = draft;
-        await dataOf(riskAdmin.PUT('/admin/v1/orgs/{orgId}/people/{personId}/roles', { params, body: { roles } }));
-        await dataOf(riskAdmin.PUT('/admin/v1/orgs/{orgId}/people/{personId}/scope', { params, body: scope }));
+    async mutationFn({ roles, scope }: Rights) {
+      const params = { path: { id: person.id } };
+      if (!isSame(roles, kept.roles)) {
+        await dataOf(client.PUT('/api/people/{id}/roles', { params, body: { roles } }));
+        setKept((before) => ({ ...before, roles }));
       }
-      const body = { email: email.trim() };
-      if (body.email !== '')
-        await dataOf(riskAdmin.POST('/admin/v1/orgs/{orgId}/people/{personId}/identities', { params, body }));
+      if (!isSame(scope, kept.scope)) await dataOf(client.PUT('/api/people/{id}/scope', { params, body: scope }));
     },
     onSuccess: onDone,
   });
 }
 
-/**
- * Adds a person, or changes roles and scope of one. With an e-mail address it invites: the first sign-in with it
- * becomes the person.
- */
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Changes roles and scope of a member. */
 export function PersonDialog(props: PersonDialogProps): ReactNode {
   const { person, onClose } = props;
-  const [draft, setDraft] = useState<PersonDraft>({ ...NOBODY, ...person });
+  const [rights, setRights] = useState<Rights>({ roles: person.roles, scope: person.scope });
   const save = useSaved(props);
-  const title = person === undefined ? 'Add a person' : person.name;
   return (
     <FormDialog
-      title={title}
-      action={person === undefined ? 'Add' : 'Save'}
+      title={person.name}
+      action="Save"
       doing={save}
-      onSubmit={() => save.mutate(draft)}
-      isReady={draft.name.trim() !== ''}
+      explain={PEOPLE_REFUSALS}
+      onSubmit={() => save.mutate(rights)}
       onClose={onClose}
     >
-      <PersonFields
-        draft={draft}
-        isNew={person === undefined}
-        onChange={(change) => setDraft({ ...draft, ...change })}
-      />
+      <RightsFields rights={rights} onChange={(change) => setRights({ ...rights, ...change })} />
     </FormDialog>
   );
 }
 
-interface FieldsProps {
-  readonly draft: PersonDraft;
-  readonly isNew: boolean;
-  readonly onChange: (change: Partial<PersonDraft>) => void;
-}
+const ROLES = valuesOf('Role').map((value) => ({ value, label: inWords(value) }));
 
-function PersonFields({ draft, isNew, onChange }: FieldsProps): ReactNode {
-  const { name, kind, roles, scope, email } = draft;
+export function RightsFields({
+  rights: { roles, scope },
+  onChange,
+}: {
+  readonly rights: Rights;
+  readonly onChange: (change: Partial<Rights>) => void;
+}): ReactNode {
   return (
     <>
-      {isNew && (
-        <>
-          <TextInput
-            label="Name"
-            required
-            maxLength={200}
-            value={name}
-            data-autofocus
-            onChange={(event) => onChange({ name: event.currentTarget.value })}
-          />
-          <Select
-            label="Kind"
-            allowDeselect={false}
-            data={KINDS}
-            value={kind}
-            onChange={(value) => onChange({ kind: value === 'machine' ? 'machine' : 'human' })}
-          />
-        </>
-      )}
       <MultiSelect
         label="Roles"
+        searchable
         data={ROLES}
         value={[...roles]}
         onChange={(value) => onChange({ roles: value as Person['roles'] })}
@@ -141,14 +97,6 @@ function PersonFields({ draft, isNew, onChange }: FieldsProps): ReactNode {
         label="Sees sensitive rows"
         checked={scope.canReadSensitive}
         onChange={(event) => onChange({ scope: { ...scope, canReadSensitive: event.currentTarget.checked } })}
-      />
-      <TextInput
-        label="Invite by e-mail"
-        type="email"
-        maxLength={254}
-        value={email}
-        description="The first sign-in with this address, verified, becomes this person; within 14 days."
-        onChange={(event) => onChange({ email: event.currentTarget.value })}
       />
     </>
   );

@@ -1,11 +1,8 @@
-import { riskPartner, riskPartnerAdmin, type Schemas } from '@sealgate/client';
+import { riskPartner, type Schemas } from '@sealgate/client';
 import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
 import type { ExportOf } from '../../shell/export-menu.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { totalOf, type Total } from '../../shell/total.ts';
-
-/** Uses the admin listener, for operators and viewers. */
-export const riskAdmin = riskPartnerAdmin({ baseUrl: '/admin/risk-partner', fetch: consoleFetch, retry: false });
 
 export type Person = RiskSchemas['Member'];
 
@@ -77,7 +74,7 @@ export const exportOf = (
 });
 
 /** The cursor of `Link: <...?cursor=...>; rel="next"`. */
-export function cursorOf(response: Response): string | null {
+function cursorOf(response: Response): string | null {
   const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
   return next === undefined ? null : new URL(next, 'http://console').searchParams.get('cursor');
 }
