@@ -17,6 +17,7 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { Link, Outlet, useLocation, useNavigation } from 'react-router';
 import { sendJson } from './console-fetch.ts';
+import { FindButton } from './find-button.tsx';
 import { Icon } from './icons.tsx';
 import { Unread } from './list-states.tsx';
 import { useMine } from './mine.ts';
@@ -61,6 +62,7 @@ export function Layout(): ReactNode {
             </Link>
           </Group>
           <Group gap="xs" wrap="nowrap">
+            {mine !== undefined && !isKiosk(pathname, search) && <FindButton mine={mine} />}
             <SchemeButton />
             {session.data !== undefined && <Who session={session.data} />}
           </Group>
@@ -159,7 +161,7 @@ function Who({ session }: { session: Session }): ReactNode {
           size="sm"
           px="xs"
           leftSection={<Icon name="person" />}
-          maw={{ base: 144, xs: 200 }}
+          maw={{ base: 96, xs: 200 }}
         >
           <Text span inherit truncate>
             {name}

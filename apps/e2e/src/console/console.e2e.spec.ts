@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
+import { findStories } from './find.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
 import { homeStories } from './home.stories.ts';
 import { keyboardStories } from './keyboard.stories.ts';
@@ -33,6 +34,7 @@ const STORIES = [
   casesStories,
   listsStories,
   peopleStories,
+  findStories,
   doorStories,
   refusalStories,
   keyboardStories,

@@ -4,6 +4,7 @@ import { Navigate, Outlet, Route, Routes } from 'react-router';
 import { NoSuchPage } from '../../shell/routes.tsx';
 import { PartTabs } from '../part-tabs.tsx';
 import { CasePage } from './case-page.tsx';
+import { CASE_PAGES } from './case-pages.ts';
 import { DecisionsPage } from './decisions-page.tsx';
 import { EnvironmentSwitch, InEnvironment, useEnvironment } from './environment.tsx';
 import { GateKeysPage } from './gate-keys-page.tsx';
@@ -43,24 +44,15 @@ export const CasesPart = (): ReactNode => (
   </Routes>
 );
 
-const PAGES = [
-  { path: 'queue', title: 'Queue', needs: 'cases:read' },
-  { path: 'subjects', title: 'Subjects', needs: 'admin:read' },
-  { path: 'venues', title: 'Venues', needs: 'admin:read' },
-  { path: 'policies', title: 'Policies', needs: 'policies:read' },
-  { path: 'decisions', title: 'Gate decisions', needs: 'admin:read' },
-  { path: 'gate-keys', title: 'Gate keys', needs: 'admin:read' },
-];
-
 /** The first page that is theirs. */
 function FirstPage(): ReactNode {
   const { may, to } = useEnvironment();
-  return <Navigate to={to(PAGES.find(({ needs }) => may(needs))?.path ?? 'queue')} replace />;
+  return <Navigate to={to(CASE_PAGES.find(({ needs }) => may(needs))?.path ?? 'queue')} replace />;
 }
 
 function Frame(): ReactNode {
   const { may, to } = useEnvironment();
-  const offered = PAGES.filter(({ needs }) => may(needs));
+  const offered = CASE_PAGES.filter(({ needs }) => may(needs));
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">

@@ -13,6 +13,7 @@ import { PeoplePage } from './people-page.tsx';
 import { AssetsPage, ControlsPage, EvidenceListPage, PoliciesPage, RegisterPage } from './record-lists.tsx';
 import { NewRecordPage, RecordPage } from './record-page.tsx';
 import type { Kind } from './risk-api.ts';
+import { RISK_PAGES } from './risk-pages.ts';
 
 /** The risks of an organisation and related records; the URL of each page has the organisation. */
 export const RisksPart = (): ReactNode => (
@@ -54,22 +55,9 @@ const records = (kind: Kind, path: string): ReactNode => [
   <Route key="one" path={`${path}/:id`} element={<RecordPage kind={kind} />} />,
 ];
 
-const PAGES: readonly { readonly path: string; readonly title: string; readonly needs: readonly string[] }[] = [
-  { path: 'register', title: 'Register', needs: ['risk:read'] },
-  { path: 'heat-map', title: 'Heat map', needs: ['risk:read'] },
-  { path: 'controls', title: 'Controls', needs: ['control:read'] },
-  { path: 'evidence', title: 'Evidence', needs: ['evidence:read'] },
-  { path: 'coverage', title: 'Coverage', needs: ['coverage:read'] },
-  { path: 'assets', title: 'Assets', needs: ['asset:read'] },
-  { path: 'policies', title: 'Policies', needs: ['policy:read', 'policyMetadata:read'] },
-  { path: 'keys', title: 'My keys', needs: ['apiKey:read'] },
-  { path: 'people', title: 'People', needs: [] },
-  { path: 'audit', title: 'Audit', needs: ['audit:read'] },
-];
-
 function Frame(): ReactNode {
   const { may, to } = useOrganization();
-  const offered = PAGES.filter(({ needs }) => needs.length === 0 || needs.some(may));
+  const offered = RISK_PAGES.filter(({ needs }) => needs.length === 0 || needs.some(may));
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">

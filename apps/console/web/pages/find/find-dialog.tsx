@@ -1,0 +1,188 @@
+import { useId, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { Modal, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { Link, useLocation, useNavigate } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { Icon } from '../../shell/icons.tsx';
+import type { Mine } from '../../shell/mine.ts';
+import { riskClient } from '../risks/risk-api.ts';
+import { sourcesOf, type Hit, type Reach } from './find-sources.ts';
+import classes from './find.module.css';
+
+/** The organisation and the environment of the page, else the person's first one, and live. */
+function useReach(mine: Mine): Reach {
+  const { pathname } = useLocation();
+  const [, part, place] = pathname.split('/');
+  const theirs = mine.person?.isPartner === false ? mine.person.organizations : [];
+  const named = part === 'risks' ? theirs.find(({ id }) => encodeURIComponent(id) === place) : undefined;
+  const orgId = (named ?? theirs[0])?.id;
+  const whoami = useQuery({
+    queryKey: ['risks', 'whoami', orgId],
+    queryFn: () => dataOf(riskClient(orgId).GET('/api/whoami')),
+    staleTime: 60_000,
+    retry: false,
+    enabled: orgId !== undefined,
+  });
+  const environment = part === 'cases' && /^[a-z][a-z0-9-]{0,30}$/.test(place ?? '') ? place! : 'live';
+  const permissions = whoami.data?.permissions;
+  const organization = orgId === undefined || permissions === undefined ? undefined : { id: orgId, permissions };
+  return { mine, organization, environment };
+}
+
+const SEARCHED_AFTER_MS = 200;
+const MAX_WORDS = 100;
+
+interface Found {
+  readonly groups: readonly { readonly group: string; readonly hits: readonly Hit[] }[];
+  readonly isSearching: boolean;
+}
+
+/**
+ * Asks every list at once. An answer belongs to the words it was asked for, so an answer to earlier words is never
+ * shown; what refuses or is down has no hits.
+ */
+function useFound(reach: Reach, typed: string): Found {
+  const [settled] = useDebouncedValue(typed.trim(), SEARCHED_AFTER_MS);
+  const words = typed.trim() === '' ? '' : settled;
+  const sources = sourcesOf(reach).filter(({ takes }) => words !== '' && takes(words));
+  const asked = useQueries({
+    queries: sources.map(({ group, ask }) => ({
+      queryKey: ['find', group, reach.organization?.id, reach.environment, words],
+      queryFn: ({ signal }: { signal: AbortSignal }) => ask(words, signal),
+      retry: false,
+      staleTime: 10_000,
+      gcTime: 30_000,
+    })),
+  });
+  const groups = sources.map(({ group }, at) => ({ group, hits: asked[at]?.data ?? [] }));
+  return {
+    groups: groups.filter(({ hits }) => hits.length > 0),
+    isSearching: words !== typed.trim() || asked.some(({ isPending }) => isPending),
+  };
+}
+
+interface FindProps {
+  readonly mine: Mine;
+  readonly onClose: () => void;
+}
+
+/** One search over everything that is theirs, by keyboard alone: type, arrows, Enter. */
+export const FindDialog = ({ opened, ...props }: FindProps & { readonly opened: boolean }): ReactNode => (
+  <Modal
+    opened={opened}
+    onClose={props.onClose}
+    title="Search everything"
+    size="lg"
+    yOffset="8vh"
+    centered={false}
+    closeButtonProps={{ 'aria-label': 'Close' }}
+  >
+    <Find {...props} />
+  </Modal>
+);
+
+function Find({ mine, onClose }: FindProps): ReactNode {
+  const reach = useReach(mine);
+  const [text, setText] = useState('');
+  const found = useFound(reach, text);
+  const navigate = useNavigate();
+  const hits = found.groups.flatMap((each) => each.hits.map((hit) => keyOf(each.group, hit)));
+  const [chosen, setChosen] = useState<string>();
+  const current = chosen !== undefined && hits.includes(chosen) ? chosen : hits[0];
+  const listId = useId();
+  const open = (key: string | undefined): void => {
+    const hit = found.groups.flatMap((each) => each.hits.filter((one) => keyOf(each.group, one) === key))[0];
+    if (hit === undefined) return;
+    onClose();
+    void navigate(hit.to);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && hits.length > 0) {
+      event.preventDefault();
+      const next = hits[(hits.indexOf(current ?? '') + step + hits.length) % hits.length];
+      setChosen(next);
+      document.getElementById(optionId(listId, next ?? ''))?.scrollIntoView({ block: 'nearest' });
+    }
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      open(current);
+    }
+  };
+  return (
+    <>
+      <TextInput
+        data-autofocus
+        aria-label="Search everything"
+        placeholder="Titles, references, ids, the beginning of a key"
+        maxLength={MAX_WORDS}
+        value={text}
+        leftSection={<Icon name="search" size={16} />}
+        role="combobox"
+        aria-expanded={hits.length > 0}
+        aria-autocomplete="list"
+        {...(hits.length > 0 && { 'aria-controls': listId })}
+        {...(current !== undefined && { 'aria-activedescendant': optionId(listId, current) })}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setChosen(undefined);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <Text size="sm" c="dimmed" role="status" py="xs">
+        {saying(text, found, hits.length)}
+      </Text>
+      {hits.length > 0 && <HitList id={listId} found={found} current={current} onClose={onClose} />}
+    </>
+  );
+}
+
+const keyOf = (group: string, { id }: Hit): string => `${group} ${id}`;
+const optionId = (listId: string, key: string): string => `${listId}-${encodeURIComponent(key)}`;
+
+function saying(text: string, { isSearching }: Found, count: number): string {
+  if (text.trim() === '') return 'Arrow keys choose, Enter opens, Escape closes.';
+  if (isSearching) return 'Searching…';
+  return count === 0 ? 'Nothing found among what you may see.' : `${count} found, at most five of a kind`;
+}
+
+const HitList = ({
+  id,
+  found,
+  current,
+  onClose,
+}: {
+  readonly id: string;
+  readonly found: Found;
+  readonly current: string | undefined;
+  readonly onClose: () => void;
+}): ReactNode => (
+  <div role="listbox" id={id} aria-label="Found" className={classes['list']}>
+    {found.groups.map(({ group, hits }) => (
+      <div key={group} role="group" aria-label={group}>
+        <div className={classes['group']} aria-hidden="true">
+          {group}
+        </div>
+        {hits.map((hit) => {
+          const key = keyOf(group, hit);
+          return (
+            <Link
+              key={key}
+              id={optionId(id, key)}
+              role="option"
+              aria-selected={key === current}
+              tabIndex={-1}
+              to={hit.to}
+              className={classes['hit'] ?? ''}
+              onClick={onClose}
+            >
+              <span className="wrap">{hit.title}</span>
+              {hit.detail !== undefined && <span className={`wrap ${classes['detail'] ?? ''}`}>{hit.detail}</span>}
+            </Link>
+          );
+        })}
+      </div>
+    ))}
+  </div>
+);

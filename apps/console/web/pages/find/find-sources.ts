@@ -1,0 +1,282 @@
+import type { Schemas } from '@sealgate/client';
+import { getJson } from '../../shell/console-fetch.ts';
+import type { Mine } from '../../shell/mine.ts';
+import { partsOf } from '../../shell/parts.ts';
+import { CASE_PAGES } from '../cases/case-pages.ts';
+import { RISK_PAGES } from '../risks/risk-pages.ts';
+
+/** Something found, and its page. */
+export interface Hit {
+  readonly id: string;
+  readonly title: string;
+  readonly detail?: string | undefined;
+  readonly to: string;
+}
+
+/** One list of a surface that is asked for the words; a surface that refuses or is down has none. */
+export interface FindSource {
+  readonly group: string;
+  /** Whether it is asked for these words. */
+  readonly takes: (words: string) => boolean;
+  readonly ask: (words: string, signal: AbortSignal) => Promise<readonly Hit[]>;
+}
+
+/** What the person has: only this is asked. */
+export interface Reach {
+  readonly mine: Mine;
+  /** The organisation to search in, with the person's permissions in it. */
+  readonly organization: { readonly id: string; readonly permissions: readonly string[] } | undefined;
+  readonly environment: string;
+}
+
+const LIMIT = '5';
+const PUBLIC_RISKS = '/api/risk-partner/api';
+const CASES = '/admin/case-gate/admin/v1';
+const GATEWAY = '/admin/ingest-gateway/admin/v1';
+
+const always = (): boolean => true;
+/** Ids are found whole, so words with spaces between them are none. */
+const isId = (words: string): boolean => words.length >= 3 && !/\s/.test(words);
+
+type Query = Readonly<Record<string, string>>;
+
+const addressOf = (path: string, query: Query): string => `${path}?${new URLSearchParams({ limit: LIMIT, ...query })}`;
+
+async function itemsOf<Row>(path: string, query: Query, signal: AbortSignal): Promise<readonly Row[]> {
+  return (await getJson<{ readonly items: readonly Row[] }>(addressOf(path, query), { signal })).items;
+}
+
+export const sourcesOf = (reach: Reach): readonly FindSource[] => [
+  pagesOf(reach),
+  ...riskSources(reach),
+  ...caseSources(reach),
+  ...gatewaySources(reach),
+];
+
+/** Pages by their titles; nobody is asked. */
+function pagesOf({ mine, organization, environment }: Reach): FindSource {
+  const all: Hit[] = partsOf(mine, true).map(({ path, title }) => ({ id: path, title, to: `/${path}` }));
+  const org = organization;
+  if (org !== undefined && mine.offers('risks'))
+    for (const { path, title, needs } of RISK_PAGES)
+      if (needs.length === 0 || needs.some((permission) => org.permissions.includes(permission)))
+        all.push({ id: `risks/${path}`, title, detail: 'Risks', to: `/risks/${encodeURIComponent(org.id)}/${path}` });
+  if (mine.offers('cases'))
+    for (const { path, title, needs } of CASE_PAGES)
+      if (mine.admin('case-gate', needs))
+        all.push({ id: `cases/${path}`, title, detail: 'Cases', to: `/cases/${environment}/${path}` });
+  return {
+    group: 'Pages',
+    takes: always,
+    ask: (words) => Promise.resolve(all.filter((page) => hasWords(page, words)).slice(0, Number(LIMIT))),
+  };
+}
+
+function hasWords({ title, detail = '' }: Hit, words: string): boolean {
+  const text = `${title} ${detail}`.toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+interface FoundRecord {
+  readonly id: string;
+  readonly title?: string;
+  readonly name?: string;
+  readonly refId?: string | null;
+}
+
+const RECORDS = [
+  { group: 'Risks', path: 'risks', page: 'register', needs: ['risk:read'] },
+  { group: 'Evidence', path: 'evidence', page: 'evidence', needs: ['evidence:read'] },
+  { group: 'Controls', path: 'controls', page: 'controls', needs: ['control:read'] },
+  { group: 'Assets', path: 'assets', page: 'assets', needs: ['asset:read'] },
+  { group: 'Policies', path: 'policies', page: 'policies', needs: ['policy:read', 'policyMetadata:read'] },
+] as const;
+
+function riskSources({ mine, organization }: Reach): FindSource[] {
+  if (organization === undefined || !mine.offers('risks')) return [];
+  const { id: orgId, permissions } = organization;
+  const headers = { 'X-Organization': orgId };
+  const to = (page: string): string => `/risks/${encodeURIComponent(orgId)}/${page}`;
+  const records = RECORDS.filter(({ needs }) => needs.some((permission) => permissions.includes(permission))).map(
+    ({ group, path, page }): FindSource => ({
+      group,
+      takes: always,
+      async ask(q, signal) {
+        const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/${path}`, { q }), { signal, headers });
+        return rows.map(({ id, title, name, refId }) => ({
+          id,
+          title: title ?? name ?? id,
+          detail: refId ?? undefined,
+          to: to(`${page}/${encodeURIComponent(id)}`),
+        }));
+      },
+    }),
+  );
+  const people: FindSource = {
+    group: 'People',
+    takes: always,
+    async ask(q, signal) {
+      const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/people`, { q }), { signal, headers });
+      return rows.map(({ id, name = id }) => ({
+        id,
+        title: name,
+        to: `${to('people')}?${new URLSearchParams({ q: id })}`,
+      }));
+    },
+  };
+  return [...records, ...(permissions.includes('member:read') ? [people] : [])];
+}
+
+type Cases = Schemas['caseGateAdmin'];
+
+function caseSources({ mine, environment }: Reach): FindSource[] {
+  const list = <Row>(path: string, q: string, signal: AbortSignal) =>
+    itemsOf<Row>(`${CASES}/${path}`, { q, environment }, signal);
+  const to = (page: string): string => `/cases/${environment}/${page}`;
+  const cases: FindSource = {
+    group: 'Cases',
+    takes: always,
+    ask: async (q, signal) =>
+      (await list<Cases['CaseRow']>('cases', q, signal)).map(({ case_id, external_ref, subject_ref }) => ({
+        id: case_id,
+        title: external_ref ?? case_id,
+        detail: subject_ref,
+        to: to(`queue/${case_id}`),
+      })),
+  };
+  const subjects: FindSource = {
+    group: 'Subjects',
+    takes: always,
+    ask: async (q, signal) =>
+      (await list<Cases['Subject']>('subjects', q, signal)).map(({ subject_ref, status }) => ({
+        id: subject_ref,
+        title: subject_ref,
+        detail: status,
+        to: to(`subjects/${encodeURIComponent(subject_ref)}`),
+      })),
+  };
+  const policies: FindSource = {
+    group: 'Policies of the gate',
+    takes: always,
+    ask: async (q, signal) =>
+      (await list<Cases['Policy']>('policies', q, signal)).map(({ policy_version, status }) => ({
+        id: policy_version,
+        title: policy_version,
+        detail: status,
+        to: to(`policies/${encodeURIComponent(policy_version)}`),
+      })),
+  };
+  const keys: FindSource = {
+    group: 'Gate keys',
+    takes: always,
+    ask: async (q, signal) =>
+      (await list<Cases['Key']>('keys', q, signal)).map(({ id, label, keyPrefix }) => ({
+        id,
+        title: label,
+        detail: keyPrefix,
+        to: to('gate-keys'),
+      })),
+  };
+  const may = (permission: string): boolean => mine.admin('case-gate', permission);
+  return [
+    ...(may('cases:read') ? [cases] : []),
+    ...(may('policies:read') ? [policies] : []),
+    ...(may('admin:read') ? [subjects, keys] : []),
+  ];
+}
+
+type Gateway = Schemas['ingestGatewayAdmin'];
+
+/** Networks by words; events, records and deliveries by their whole ids; keys of the first networks by words. */
+function gatewaySources({ mine }: Reach): FindSource[] {
+  if (!mine.admin('ingest-gateway', 'admin:read')) return [];
+  const eventsBy = (query: Query, signal: AbortSignal) =>
+    itemsOf<Gateway['IngestEvent']>(`${GATEWAY}/events`, query, signal);
+  const asHit = ({ eventId, at, networkId }: Gateway['IngestEvent']): Hit => ({
+    id: eventId,
+    title: eventId,
+    detail: `${networkId}, ${new Date(at).toLocaleString()}`,
+    to: `/events/${encodeURIComponent(eventId)}`,
+  });
+  return [
+    {
+      group: 'Networks',
+      takes: always,
+      ask: async (q, signal) =>
+        (await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { q }, signal)).map(({ networkId, name }) => ({
+          id: networkId,
+          title: name ?? networkId,
+          detail: networkId,
+          to: `/networks/${networkId}`,
+        })),
+    },
+    {
+      group: 'Events',
+      takes: (words) => isId(words) && words.startsWith('evt_'),
+      ask: async (eventId, signal) => (await eventsBy({ eventId }, signal)).map(asHit),
+    },
+    { group: 'Records', takes: isId, ask: (recordId, signal) => recordsBy(recordId, signal) },
+    {
+      group: 'Deliveries',
+      takes: isId,
+      ask: async (deliveryId, signal) => (await eventsBy({ deliveryId }, signal)).map(asHit),
+    },
+    { group: 'Refused deliveries', takes: isId, ask: (deliveryId, signal) => refusedBy(deliveryId, signal) },
+    { group: 'Keys', takes: isId, ask: (words, signal) => keysBy(words, signal) },
+  ];
+}
+
+/** An id of a record is unique in its channel alone, so each channel is asked. */
+const SEARCHED_CHANNELS = '8';
+
+async function recordsBy(recordId: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const channels = await itemsOf<Gateway['Channel']>(
+    `${GATEWAY}/ledger/channels`,
+    { limit: SEARCHED_CHANNELS },
+    signal,
+  );
+  const found = await Promise.all(
+    channels.map(async ({ channel }) => {
+      const path = `${encodeURIComponent(channel)}/${encodeURIComponent(recordId)}`;
+      const asked = `${GATEWAY}/ledger/channels/${path.replace('/', '/records/')}`;
+      const isThere = await getJson(asked, { signal }).then(
+        () => true,
+        () => false,
+      );
+      return isThere ? [{ id: path, title: recordId, detail: channel, to: `/ledger/${path}` }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+async function refusedBy(deliveryId: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const rows = await itemsOf<Gateway['RefusedDeliveryOfSource']>(`${GATEWAY}/refused`, { deliveryId }, signal);
+  return rows.map((row) => ({
+    id: row.refusedId,
+    title: deliveryId,
+    detail: `${row.code}, ${new Date(row.at).toLocaleString()}`,
+    to: `/networks/${row.networkId}/sources/${row.sourceId}/deliveries/${row.refusedId}`,
+  }));
+}
+
+/** A key belongs to one network, and there is no list over all of them. */
+const SEARCHED_NETWORKS = '8';
+
+async function keysBy(q: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const networks = await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { limit: SEARCHED_NETWORKS }, signal);
+  const found = await Promise.all(
+    networks.map(async ({ networkId }) => {
+      const keys = await itemsOf<Gateway['Key']>(`${GATEWAY}/networks/${networkId}/keys`, { q }, signal);
+      return keys.map(({ id, label, keyPrefix }) => ({
+        id,
+        title: label,
+        detail: `${keyPrefix}, ${networkId}`,
+        to: `/networks/${networkId}`,
+      }));
+    }),
+  );
+  return found.flat().slice(0, Number(LIMIT));
+}
