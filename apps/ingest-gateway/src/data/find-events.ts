@@ -82,7 +82,8 @@ const MOST_WALKED = 20_000;
 /**
  * The ids of the events that wrote a record. Events on Fabric hold the ids of their records, which are among their marks.
  * In the embedded ledger, a record says where and when it was written; its event has that place, and was begun shortly
- * before. An archived record has no time here any more, so its event is not found.
+ * before. An archived record has no time here any more, so its event is not found. A channel of the network that another
+ * surface owns is left out: reading it would be refused.
  */
 export async function recordEvents(
   sql: Sql,
@@ -102,7 +103,8 @@ export async function recordEvents(
              FROM (SELECT DISTINCT n.network_id || '.' || c.channel AS channel
                      FROM ingest.networks n CROSS JOIN LATERAL unnest(n.channels) c (channel)
                     WHERE n.deleted_at IS NULL AND ($2::text IS NULL OR n.network_id = $2) LIMIT ${MOST_CHANNELS}) c
-            CROSS JOIN LATERAL ledger.record(c.channel, $1) r
+            CROSS JOIN LATERAL ledger.channel(c.channel) theirs
+            CROSS JOIN LATERAL ledger.record(theirs.channel, $1) r
             WHERE r.at_ms IS NOT NULL LIMIT ${MOST}`,
     values: [recordId, networkId ?? null],
   });
