@@ -69,6 +69,7 @@ export function unusualStories(stack: () => ConsoleStack): void {
             return stream;
           };
           const BarcodeDetector = class {
+            static getSupportedFormats = async () => ['qr_code'];
             detect = async () => [{ rawValue: text }];
           };
           Object.assign(globalThis, { BarcodeDetector, tracks });
