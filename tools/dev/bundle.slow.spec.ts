@@ -149,6 +149,7 @@ describe('the bundle of a surface', () => {
       'cases',
       'door',
       'events',
+      'home',
       'ledger',
       'networks',
       'overview',

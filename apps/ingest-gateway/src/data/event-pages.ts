@@ -39,13 +39,16 @@ const HASHES = `ARRAY(SELECT hashtext(mark) FROM unnest($::text[]) mark)`;
 const marksOf = (named: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
 
+/** The ids of sources have indexes of their own, which are for what starts as they do. */
+const isSource = (keyId: string | undefined): boolean => keyId?.startsWith('src_') === true;
+
 /** An event is written within this time after its id was made. */
 const WRITTEN_WITHIN_MS = 600_000;
 
 function ofEvents({ networkId, keyId, kind, status, type, channel, eventIds, from, to }: EventFilter, byMark: boolean) {
   const conditions = new Conditions();
   conditions.add('network_id = $', networkId);
-  conditions.add('key_id = $', keyId);
+  conditions.add(isSource(keyId) ? `key_id = $ AND starts_with(key_id, 'src_')` : 'key_id = $', keyId);
   conditions.add('kind = $', kind);
   conditions.add('status = $', status);
   conditions.add('types ? $', type);
@@ -74,7 +77,8 @@ function ofEvents({ networkId, keyId, kind, status, type, channel, eventIds, fro
 function ofWrites({ networkId, keyId, type, channel, eventIds, from, to }: EventFilter, byMark: boolean) {
   const conditions = new Conditions();
   conditions.add('w.network_id = $', networkId);
-  conditions.add(`w.packed_key = ingest.packed_id($, 'key_')`, keyId);
+  const ofSource = isSource(keyId) ? `AND substr(w.packed_key, 1, 4) = '\\x7372635f'` : '';
+  conditions.add(`w.packed_key = ingest.packed_id($, 'key_') ${ofSource}`, keyId);
   conditions.add('w.types ? $', type);
   conditions.add('w.channel = $', channel);
   conditions.add(
@@ -178,7 +182,7 @@ async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promis
   const conditions = ofWrites(filter, false);
   conditions.add(`w.id ${beyond} $::uuid`, after);
   const limit = conditions.place(page.limit);
-  if (filter.networkId !== undefined) {
+  if (filter.networkId !== undefined || isSource(filter.keyId)) {
     const text = `SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where} ORDER BY w.id ${direction} LIMIT ${limit}`;
     return sql.query<WriteRow>({ text, values: conditions.values });
   }
