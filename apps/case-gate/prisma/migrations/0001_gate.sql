@@ -116,17 +116,22 @@ CREATE TABLE case_counts (
   cases       bigint NOT NULL,
   PRIMARY KEY (environment, status, shard)
 );
+-- A shard of a table of counts that no other transaction holds, until this one ends.
+CREATE FUNCTION free_shard(of_table text) RETURNS integer LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
+BEGIN
+  FOR step IN 0..63 LOOP
+    IF pg_try_advisory_xact_lock(hashtext(of_table), (pg_backend_pid() + step) % 64) THEN
+      RETURN (pg_backend_pid() + step) % 64;
+    END IF;
+  END LOOP;
+  RETURN 64 + pg_backend_pid();  -- All others are taken.
+END
+$$;
 CREATE FUNCTION add_cases(to_environment text, to_status text, added bigint)
 RETURNS void LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
 DECLARE
-  own integer := 64 + pg_backend_pid();  -- Where all others are taken.
+  own integer := free_shard('gate.case_counts');
 BEGIN
-  FOR step IN 0..63 LOOP
-    IF pg_try_advisory_xact_lock(hashtext('gate.case_counts'), (pg_backend_pid() + step) % 64) THEN
-      own := (pg_backend_pid() + step) % 64;
-      EXIT;
-    END IF;
-  END LOOP;
   INSERT INTO case_counts AS c (environment, status, shard, cases) VALUES (to_environment, to_status, own, added)
   ON CONFLICT (environment, status, shard) DO UPDATE SET cases = c.cases + EXCLUDED.cases;
 END
@@ -345,14 +350,8 @@ CREATE TABLE decision_counts (
 CREATE INDEX decision_counts_by_age ON decision_counts (starts_at);
 CREATE FUNCTION count_decisions() RETURNS trigger LANGUAGE plpgsql SET search_path = gate, pg_temp AS $$
 DECLARE
-  own integer := 64 + pg_backend_pid();  -- Where all others are taken.
+  own integer := free_shard('gate.decision_counts');
 BEGIN
-  FOR step IN 0..63 LOOP
-    IF pg_try_advisory_xact_lock(hashtext('gate.decision_counts'), (pg_backend_pid() + step) % 64) THEN
-      own := (pg_backend_pid() + step) % 64;
-      EXIT;
-    END IF;
-  END LOOP;
   INSERT INTO decision_counts AS c (environment, span, starts_at, venue_id, decision, shard, decisions)
   SELECT d.environment, 'hour', date_trunc('hour', d.evaluated_at, 'UTC'), '', d.decision, own, count(*)
     FROM logged d GROUP BY 1, 3, 5
