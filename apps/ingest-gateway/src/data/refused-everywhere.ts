@@ -1,17 +1,19 @@
 import { tableList, type ListCondition } from '@sealgate/paging';
 import type { Sql } from '@sealgate/storage';
 import { CONFLICT } from './deliveries-store.ts';
-import { positionAt, refusalOf, type RefusedRow } from './refused-store.ts';
+import {
+  givenOf,
+  listedRefusal,
+  positionAt,
+  refusalConditions,
+  type RefusalFilter,
+  type RefusedRow,
+} from './refused-store.ts';
 import type { RefusalOfSource } from '../domain/refusals.ts';
 
-interface EverywhereFilter {
+interface EverywhereFilter extends RefusalFilter {
   readonly networkId?: string | undefined;
   readonly sourceId?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly deliveryId?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly from?: Date | undefined;
-  readonly to?: Date | undefined;
 }
 
 /** Refusals of a source with the same code and reason. */
@@ -44,10 +46,11 @@ export type RefusedEverywhere = ReturnType<typeof refusedEverywhere>;
 
 /** Refused deliveries of all sources. */
 export function refusedEverywhere({ look, now }: { readonly look: Sql; readonly now: () => number }) {
-  const read = ({ network_id: networkId, source_name: sourceName, keep_until, ...row }: RowOfSource) => {
-    const isKept = keep_until !== null && keep_until.getTime() > now();
-    return { ...refusalOf({ ...row, keep_until: isKept ? keep_until : null }), networkId, sourceName };
-  };
+  const read = ({ network_id: networkId, source_name: sourceName, ...row }: RowOfSource) => ({
+    ...listedRefusal(row, now()),
+    networkId,
+    sourceName,
+  });
   return {
     list: tableList(look, {
       from: `ingest.refused_deliveries l JOIN ingest.sources s ON s.source_id = l.source_id
@@ -98,27 +101,21 @@ export function refusedEverywhere({ look, now }: { readonly look: Sql; readonly 
   };
 }
 
-const isGiven = ([, value]: ListCondition): boolean => value !== undefined;
-
 function sourcesOf({ networkId, sourceId }: Pick<EverywhereFilter, 'networkId' | 'sourceId'>): ListCondition[] {
   const given: ListCondition[] = [
     ['source_id = $', sourceId],
     ['source_id IN (SELECT source_id FROM ingest.sources WHERE network_id = $)', networkId],
   ];
-  return given.filter(isGiven);
+  return givenOf(given);
 }
 
-function conditionsOf({ reason, deliveryId, requestId, from, to, ...of }: EverywhereFilter): ListCondition[] {
-  const given: ListCondition[] = [
-    ...sourcesOf(of).map(([condition, value]): ListCondition => [`l.${condition}`, value]),
-    ['l.reason = $', reason],
-    ['l.delivery_id = $', deliveryId],
-    ['l.request_id = $', requestId],
-    ['l.at >= $', from],
-    // The same by the primary key.
+function conditionsOf({ networkId, sourceId, ...filter }: EverywhereFilter): ListCondition[] {
+  const { from, to } = filter;
+  return givenOf([
+    ...sourcesOf({ networkId, sourceId }).map(([condition, value]): ListCondition => [`l.${condition}`, value]),
+    ...refusalConditions(filter),
+    // The times by the primary key.
     ['l.refused_id >= $', from && `rfd_${positionAt(from.getTime())}`],
-    ['l.at < $', to],
     ['l.refused_id < $', to && `rfd_${positionAt(to.getTime() + ID_LATER_MS)}`],
-  ];
-  return given.filter(isGiven);
+  ]);
 }

@@ -12,8 +12,8 @@ import {
   type RefusalReason,
 } from '../domain/refusals.ts';
 
-interface RefusalFilter {
-  readonly code?: string | undefined;
+/** What every list of refused deliveries is filtered by. */
+export interface RefusalFilter {
   readonly reason?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly requestId?: string | undefined;
@@ -62,6 +62,22 @@ interface RefusedParts {
   readonly now: () => number;
 }
 
+/** The conditions of a filter on rows `l`; those without a value are left out by `givenOf`. */
+export const refusalConditions = ({ reason, deliveryId, requestId, from, to }: RefusalFilter): ListCondition[] => [
+  ['l.reason = $', reason],
+  ['l.delivery_id = $', deliveryId],
+  ['l.request_id = $', requestId],
+  ['l.at >= $', from],
+  ['l.at < $', to],
+];
+
+export const givenOf = (conditions: readonly ListCondition[]): ListCondition[] =>
+  conditions.filter(([, value]) => value !== undefined);
+
+/** A row of a list, with the end of what is kept of it while it is kept. */
+export const listedRefusal = ({ keep_until, ...row }: RefusedRow, nowMs: number): ListedRefusal =>
+  refusalOf({ ...row, keep_until: keep_until !== null && keep_until.getTime() > nowMs ? keep_until : null });
+
 export type RefusedStore = ReturnType<typeof refusedStore>;
 
 /** Refused deliveries in PostgreSQL. */
@@ -73,19 +89,10 @@ export function refusedStore({ sql, look = sql, box, now }: RefusedParts) {
       columns: 'l.*, k.keep_until',
       id: 'l.refused_id',
       orders: { at: { by: 'l.refused_id', type: 'text' } },
-      whereOf({ sourceId, code, reason, deliveryId, requestId, from, to }: RefusalFilter & { sourceId: string }) {
-        const given: ListCondition[] = [
-          ['l.code = $', code],
-          ['l.reason = $', reason],
-          ['l.delivery_id = $', deliveryId],
-          ['l.request_id = $', requestId],
-          ['l.at >= $', from],
-          ['l.at < $', to],
-        ];
-        return { conditions: [['l.source_id = $', sourceId], ...given.filter(([, value]) => value !== undefined)] };
-      },
-      read: ({ keep_until, ...row }: RefusedRow) =>
-        refusalOf({ ...row, keep_until: keep_until !== null && keep_until.getTime() > now() ? keep_until : null }),
+      whereOf: ({ sourceId, code, ...filter }: RefusalFilter & { sourceId: string; code?: string | undefined }) => ({
+        conditions: givenOf([['l.source_id = $', sourceId], ['l.code = $', code], ...refusalConditions(filter)]),
+      }),
+      read: (row: RefusedRow) => listedRefusal(row, now()),
     }),
     async find(sourceId: string, refusedId: string): Promise<ListedRefusal | undefined> {
       const text = `${SELECT} AND r.refused_id = $3`;
