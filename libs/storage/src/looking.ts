@@ -62,9 +62,9 @@ const MAX_AT_ONCE = 16;
 const MAX_PAUSE_MS = 20;
 
 /**
- * While somebody decides, hands results over in turns of the event loop of their own, so many in one as take about two milliseconds to show: were
- * all shown at once, a request that decides and came meanwhile would wait for them. At first one at a time. Each turn
- * is followed by a rest as long as it was.
+ * While somebody decides, hands results over in turns of the event loop of their own, so many in one as take about two
+ * milliseconds to show: were all shown at once, a request that decides and came meanwhile would wait for them. At first
+ * one at a time. Each turn is followed by a rest as long as it was.
  */
 export class ResultTurns {
   readonly #yields: () => boolean;
