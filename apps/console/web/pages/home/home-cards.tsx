@@ -3,13 +3,14 @@ import { Anchor, Group, Paper, SimpleGrid, Stack, Text, UnstyledButton } from '@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { PlainTable } from '../../shell/cursor-table.tsx';
+import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useOrganization } from '../risks/organization.tsx';
+import { KINDS } from '../risks/record-kinds.ts';
 import { Score, Status } from '../risks/record-values.tsx';
-import { listRecords, type RiskSchemas } from '../risks/risk-api.ts';
+import { listRecords, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
 import { Bars, Columns, StackedBar, type Tone } from './bars.tsx';
 
@@ -46,12 +47,25 @@ export const Figures = ({ figures }: FiguresProps): ReactNode => (
 
 const colorOf = (tone: Tone): string => `var(--console-${tone === 'plain' ? 'good' : tone})`;
 
-/** Risks of a query, each with its rating and its next review. */
-export function RiskList({ title, query, empty }: { title: string; query: Query; empty: string }): ReactNode {
+interface RecordListProps {
+  readonly title: string;
+  readonly query: Query;
+  readonly empty: string;
+}
+
+/** The first records of a query, each with a link and further columns. */
+function RecordList<K extends 'risks' | 'evidence'>({
+  kind,
+  columns,
+  title,
+  query,
+  empty,
+}: RecordListProps & { readonly kind: K; readonly columns: readonly Column<Views[K]>[] }): ReactNode {
   const { id: orgId, client, to } = useOrganization();
+  const { one, page } = KINDS[kind];
   const found = useQuery({
-    queryKey: ['risks', orgId, 'home', 'risks', query],
-    queryFn: () => listRecords(client, 'risks', { limit: SHOWN, ...query }),
+    queryKey: ['risks', orgId, 'home', kind, query],
+    queryFn: () => listRecords(client, kind, { limit: SHOWN, ...query }),
   });
   return (
     <Section title={title}>
@@ -63,19 +77,14 @@ export function RiskList({ title, query, empty }: { title: string; query: Query;
           rowKey={({ id }) => id}
           columns={[
             {
-              title: 'Risk',
+              title: one.charAt(0).toUpperCase() + one.slice(1),
               cell: ({ id, title: name }) => (
-                <Anchor component={Link} to={to(`register/${id}`)} fw={600} size="sm">
+                <Anchor component={Link} to={to(`${page}/${id}`)} fw={600} size="sm">
                   {name}
                 </Anchor>
               ),
             },
-            { title: 'Rating', width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
-            {
-              title: 'Review',
-              width: '9rem',
-              cell: ({ nextReviewAt }) => (nextReviewAt === null ? 'None' : <Time value={nextReviewAt} form="ago" />),
-            },
+            ...columns,
           ]}
           empty={<ListEmpty title={empty} icon="check" />}
         />
@@ -84,43 +93,37 @@ export function RiskList({ title, query, empty }: { title: string; query: Query;
   );
 }
 
+/** Risks of a query, each with its rating and its next review. */
+export const RiskList = (props: RecordListProps): ReactNode => (
+  <RecordList
+    {...props}
+    kind="risks"
+    columns={[
+      { title: 'Rating', width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
+      {
+        title: 'Review',
+        width: '9rem',
+        cell: ({ nextReviewAt }) => (nextReviewAt === null ? 'None' : <Time value={nextReviewAt} form="ago" />),
+      },
+    ]}
+  />
+);
+
 /** Evidence of a query, with its state and its end. */
-export function EvidenceList({ title, query, empty }: { title: string; query: Query; empty: string }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'home', 'evidence', query],
-    queryFn: () => listRecords(client, 'evidence', { limit: SHOWN, ...query }),
-  });
-  return (
-    <Section title={title}>
-      <Unread read={found} rows={3} />
-      {found.data !== undefined && (
-        <PlainTable
-          label={title}
-          rows={found.data.items}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              title: 'Evidence',
-              cell: ({ id, title: name }) => (
-                <Anchor component={Link} to={to(`evidence/${id}`)} fw={600} size="sm">
-                  {name}
-                </Anchor>
-              ),
-            },
-            { title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> },
-            {
-              title: 'Valid until',
-              width: '9rem',
-              cell: ({ validUntil }) => (validUntil === null ? 'No end' : <Time value={validUntil} form="ago" />),
-            },
-          ]}
-          empty={<ListEmpty title={empty} icon="check" />}
-        />
-      )}
-    </Section>
-  );
-}
+export const EvidenceList = (props: RecordListProps): ReactNode => (
+  <RecordList
+    {...props}
+    kind="evidence"
+    columns={[
+      { title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> },
+      {
+        title: 'Valid until',
+        width: '9rem',
+        cell: ({ validUntil }) => (validUntil === null ? 'No end' : <Time value={validUntil} form="ago" />),
+      },
+    ]}
+  />
+);
 
 /** The number of evidence rows in each state. */
 export function useEvidenceStates() {
