@@ -211,13 +211,15 @@ async function recordNewest(client: Client, { schema, name }: MigrationSet): Pro
     await client.query(`COMMENT ON TABLE ${table} IS ${escapeLiteral(newest)}`);
 }
 
+/** In one transaction for each schema: a running service is never without a right, on what was made anew neither. */
 async function grantAll(client: Client, { sets, runtimeRoles = {}, log }: MigrateOptions): Promise<void> {
   for (const schema of new Set(sets.map((set) => set.schema))) {
     await actAsOwner(client, schema);
+    const roles = [runtimeRoles[schema] ?? []].flat();
+    await client.query('BEGIN');
     await closeToPublic(client, schema);
-    for (const role of [runtimeRoles[schema] ?? []].flat()) {
-      await grantRuntime(client, { schema, role });
-      log?.(`Granted ${schema} to ${role}.`);
-    }
+    for (const role of roles) await grantRuntime(client, { schema, role });
+    await client.query('COMMIT');
+    for (const role of roles) log?.(`Granted ${schema} to ${role}.`);
   }
 }

@@ -12,10 +12,10 @@ interface RuntimeGrant {
   readonly role: string;
 }
 
-/** Revokes all rights of PUBLIC on the schema and its objects. */
+/** Revokes all rights of PUBLIC on the schema and its objects, in the transaction of the caller. */
 export async function closeToPublic(client: Client, schema: string): Promise<void> {
   const inSchema = escapeIdentifier(schema);
-  await inTransaction(client, [
+  await inOneMessage(client, [
     `REVOKE ALL ON SCHEMA ${inSchema} FROM PUBLIC`,
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${inSchema} FROM PUBLIC`,
     `REVOKE ALL ON ALL ROUTINES IN SCHEMA ${inSchema} FROM PUBLIC`,
@@ -24,8 +24,8 @@ export async function closeToPublic(client: Client, schema: string): Promise<voi
 
 /**
  * Grants a run-time role what it needs and revokes the rest: rows and functions of an ordinary schema, only the SECURITY
- * DEFINER functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. One transaction, so a
- * running service is never without its rights.
+ * DEFINER functions of the ledger, no DDL. The bookkeeping tables of migrations are read-only. In the transaction of the
+ * caller, so a running service is never without its rights.
  *
  * @throws MigrationError when the role does not exist, may not connect, or owns the schema: rights of an owner cannot
  *   be limited.
@@ -54,7 +54,7 @@ export async function grantRuntime(client: Client, grant: RuntimeGrant): Promise
       ),
     );
   }
-  await inTransaction(client, rights);
+  await inOneMessage(client, rights);
 }
 
 async function checkRole(client: Client, { schema, role }: RuntimeGrant): Promise<void> {
@@ -97,7 +97,6 @@ async function bookkeepingTables(client: Client, schema: string): Promise<string
   return rows.map(({ tablename }) => tablename);
 }
 
-async function inTransaction(client: Client, statements: readonly string[]): Promise<void> {
-  // Several statements in one message are one transaction.
+async function inOneMessage(client: Client, statements: readonly string[]): Promise<void> {
   await client.query(statements.join(';\n'));
 }
