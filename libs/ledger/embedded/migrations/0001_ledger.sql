@@ -1075,6 +1075,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
 $$;
 
+-- The times of the record at and of the one before an index of each of these channels, where the caller may read them.
+-- Archived records have none.
+CREATE FUNCTION times(of_channels text[], at_indexes bigint[]) RETURNS TABLE (channel text, idx bigint, at_ms bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT c.channel, r.idx, r.at_ms
+    FROM unnest(of_channels, at_indexes) w (channel, idx)
+    JOIN channels c ON c.channel = w.channel
+    CROSS JOIN LATERAL (SELECT o.idx, o.at_ms FROM records o
+                         WHERE o.channel_id = c.channel_id AND o.idx BETWEEN w.idx - 1 AND w.idx OFFSET 0) r
+   WHERE has_right(c.channel, 'read')
+$$;
+
 -- Channels after a name, in code point order, in which the caller has any right.
 CREATE FUNCTION channels(after_channel text, at_most integer)
 RETURNS TABLE (channel text, size bigint, integrated bigint)

@@ -53,6 +53,22 @@ describe('exploring a ledger', () => {
     expect(await names(three, 9)).toEqual([]);
   });
 
+  it('tells where and when a record was written, in the channels that are named', async () => {
+    const [one, two, other] = [newChannel(), newChannel(), newChannel()];
+    await write(one, 'x', 'wanted');
+    await write(two, 'wanted');
+    await write(other, 'wanted');
+    const placeOf = async (channel: string, position: number) => ({
+      network: 'acme',
+      channel,
+      position,
+      at: new Date(await timeOf(channel, 'wanted')),
+    });
+    const places = await explore().placesOf('wanted', [one, two, 'acme.never']);
+    expect(places).toEqual([await placeOf(one, 1), await placeOf(two, 0)]);
+    expect(await explore().placesOf('nosuch', [one])).toEqual([]);
+  });
+
   it('lists records newest first, below a position, without their contents', async () => {
     const channel = newChannel();
     await write(channel, 'a', 'b', 'c');

@@ -36,6 +36,15 @@ interface ListedRecord {
   readonly at: string | undefined;
 }
 
+/** Where and when a record was written. */
+export interface RecordPlace {
+  readonly network: string;
+  readonly channel: string;
+  /** Position in the channel, from 0 without gaps. */
+  readonly position: number;
+  readonly at: Date;
+}
+
 interface ChannelLog {
   readonly epoch: number;
   readonly origin: string;
@@ -52,6 +61,8 @@ export interface LedgerExploration {
   overview(wanted: ChannelsWanted): Promise<ChannelOverview[]>;
   /** Newest first, below a position; undefined if there is no such channel. */
   list(page: RecordsWanted): Promise<ListedRecord[] | undefined>;
+  /** The places of the records with this id in these channels. Archived records have none: they hold no time. */
+  placesOf(recordId: string, channels: readonly string[]): Promise<RecordPlace[]>;
   /** Oldest first; empty if there is no such channel. */
   logs(channel: string): Promise<ChannelLog[]>;
   /** The root key's statement of the keys that sign for the current log: see `EmbeddedLedger.logKeys`. */
@@ -95,6 +106,7 @@ export function ledgerExploration(ports: Ports): LedgerExploration {
   return {
     overview: (wanted) => readOverview(ports, wanted),
     list: (page) => listRecords(ports, page),
+    placesOf: (recordId, channels) => findPlaces(ports, recordId, channels),
     logs: (channel) => readLogs(ports, channel),
     logKeys: async (channel) => findLogKeys(ports, (await ports.epochs.fresh()).log(channel)),
     unsigned: () => readUnsigned(ports),
@@ -181,12 +193,7 @@ async function readTimes(
   const rows = await readLedger<{ channel: string; idx: string; at_ms: string }>(
     sql,
     {
-      text: `SELECT r.channel, r.idx, r.at_ms
-               FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) w (channel, signed)
-                      WHERE 'read' = ANY (ledger.rights(w.channel)) OFFSET 0) w
-                    CROSS JOIN LATERAL ledger.receipts(w.channel, ARRAY[w.signed - 1, w.signed]) i
-                    CROSS JOIN LATERAL ledger.record(w.channel, i.id) r
-              WHERE r.at_ms IS NOT NULL`,
+      text: 'SELECT channel, idx, at_ms FROM ledger.times($1, $2)',
       values: [channels.map(({ channel }) => channel), channels.map(({ signed }) => signed)],
     },
     deadlineMs,
@@ -233,6 +240,29 @@ async function listRecords(
     archived: row.archived,
     owner: row.archived ? undefined : row.owner,
     at: row.at_ms === null ? undefined : timeOf(row.at_ms),
+  }));
+}
+
+async function findPlaces(
+  { sql, deadlineMs }: Ports,
+  recordId: string,
+  channels: readonly string[],
+): Promise<RecordPlace[]> {
+  const rows = await readLedger<{ network: string; channel: string; idx: string; at_ms: string }>(
+    sql,
+    {
+      text: `SELECT r.network, r.channel, r.idx, r.at_ms
+               FROM unnest($1::text[]) c (channel) CROSS JOIN LATERAL ledger.record(c.channel, $2) r
+              WHERE r.at_ms IS NOT NULL`,
+      values: [channels, recordId],
+    },
+    deadlineMs,
+  );
+  return rows.map(({ network, channel, idx, at_ms: at }) => ({
+    network,
+    channel,
+    position: Number(idx),
+    at: new Date(Number(at)),
   }));
 }
 

@@ -136,6 +136,16 @@ describe('the role of each surface', () => {
     expect(await seen('stranger')).toBe('');
   });
 
+  it.each(ROLES)('%s sees times of the channels that it may read', async (role) => {
+    const rows = await of(role).query<{ channel: string; idx: string; at_ms: string | null }>({
+      text: 'SELECT * FROM ledger.times($1, $2) ORDER BY channel',
+      values: [CHANNELS, CHANNELS.map(() => 1)],
+    });
+    const readable = CHANNELS.filter((channel) => EXPECTED['record']![role].split(' ').includes(channel)).sort();
+    expect(rows.map(({ channel, idx }) => [channel, idx])).toEqual(readable.map((channel) => [channel, '0']));
+    for (const { at_ms: at } of rows) expect(Number(at)).toBeGreaterThan(0);
+  });
+
   it.each(ROLES)('%s can access no table, call no internal function, and assume no other role', async (role) => {
     const tables = await of('owner').query<{ name: string; column: string }>({
       text: `SELECT c.oid::regclass::text AS name, (SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 2) AS column

@@ -70,6 +70,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<(typeof ROLES)[nu
   tiles: open,
   channels: open,
   channel: open,
+  times: open,
   rights: open,
 };
 
@@ -133,5 +134,6 @@ export const CALLS: Readonly<Record<string, string>> = {
   tiles: 'tiles($1, ARRAY[0::int2], ARRAY[0::int8])',
   channels: `channels('', 10)`,
   channel: 'channel($1)',
+  times: 'times(ARRAY[$1], ARRAY[0::int8])',
   rights: 'rights($1)',
 };
