@@ -9,6 +9,7 @@ import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-
 import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { writeFabricEvent, writeLateEvent } from './data/write-events.ts';
+import type { PlacesOf } from './domain/read-events.ts';
 import { SCHEMA } from './ingest-migrations.ts';
 
 /** The functions write the events of writes in the transaction of their records. */
@@ -27,6 +28,8 @@ interface OpenedLedger extends LedgerAppender {
   health(): Promise<LedgerHealth>;
   /** Records without a checkpoint, or unsettled ones. Rejects with LedgerUnavailableError, or as its database does. */
   waiting(): Promise<WaitingItem>;
+  /** See `RecordPlace`; undefined on Fabric. */
+  readonly placesOf: PlacesOf | undefined;
   /** Whether a unit may have a guard: see `AppendUnit`. */
   readonly confirmsGuards: boolean;
   /** For the admin listener; undefined on Fabric, which is not administered here. */
@@ -68,6 +71,8 @@ async function openEmbedded({ stored, ...options }: OpenLedgerOptions): Promise<
     // False for a channel that another surface owns: the gateway may not append to it.
     holdsChannel: ledger.mayAppend,
     waiting: () => ledger.administration.exploration.unsigned(),
+    // With the operator's rights: the role of this service may append and not read.
+    placesOf: ledger.administration.exploration.placesOf,
     confirmsGuards: true,
   });
 }
@@ -102,6 +107,7 @@ async function openFabricLedger({ stored, ...options }: OpenLedgerOptions): Prom
     // Keys and sources are in PostgreSQL, so the Fabric transaction cannot confirm them.
     confirmsGuards: false,
     administration: undefined,
+    placesOf: undefined,
   });
 }
 

@@ -74,7 +74,7 @@ export async function openParts(basics: Basics, own: Own) {
   const events = eventsStore(
     look,
     onceEach(({ eventId, columns }) => log.error('event_unreadable', { eventId, columns })),
-    isEmbedded,
+    ledger.placesOf,
   );
   const sources = openSources({ ...basics, ...surface, ledger, events, read, secretWatch, counters, own });
   return { ...surface, counters, ledger, read, events, keys, lastUsed, pings, secretWatch, sources };

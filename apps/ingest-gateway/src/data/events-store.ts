@@ -8,6 +8,7 @@ import {
   type EventPage,
   type EventStore,
   type IngestEvent,
+  type PlacesOf,
 } from '../domain/read-events.ts';
 
 interface ReceiptRow {
@@ -25,12 +26,12 @@ type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
 /**
  * Events in PostgreSQL. Events in the embedded ledger hold only places; the ids of their records are read from the
  * ledger. Events on Fabric, which has no places, hold the ids themselves. `onUnreadable` is told of each row of which not
- * everything can be shown; it must not throw.
+ * everything can be shown; it must not throw. `placesOf` is absent on Fabric.
  */
 export function eventsStore(
   sql: Sql,
   onUnreadable: (unreadable: Unreadable) => void = () => undefined,
-  isEmbedded = true,
+  placesOf?: PlacesOf,
 ): EventStore {
   const ofEvent = (row: EventRow): StoredEvent => storedOf(readableOf(row, onUnreadable));
   /** Merges both tables. */
@@ -50,7 +51,7 @@ export function eventsStore(
     },
     ofRequest: (requestId, from) => requestEvents(sql, requestId, from),
     ofDelivery: (deliveryId) => deliveryEvents(sql, deliveryId),
-    ofRecord: (recordId, { networkId }) => recordEvents(sql, recordId, { networkId, isEmbedded }),
+    ofRecord: (recordId, { networkId }) => recordEvents(sql, recordId, { networkId, placesOf }),
     async find(eventId) {
       const [row] = await sql.query<EventRow>({
         text: `SELECT ${EVENT_COLUMNS} FROM ingest.events WHERE event_id = $1`,

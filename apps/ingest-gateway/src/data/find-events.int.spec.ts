@@ -104,13 +104,13 @@ describe('the id of a record', () => {
       records: ['on-fabric', 'on-fabric-2'].map((id) => ({ id, transactionId: 't1' })),
     } as unknown as UnitResult;
     await writeFabricEvent(test.sql, unit, written, test.clock.nowMs);
-    const search = { networkId: undefined, isEmbedded: false };
+    const search = { networkId: undefined, placesOf: undefined };
     expect(await recordEvents(test.sql, 'on-fabric-2', search)).toEqual([eventIdOf(unit)]);
     expect(await recordEvents(test.sql, 'rec-1', search)).toEqual([]);
   });
 
   it('is looked up in indexes alone', async () => {
-    const search = { networkId: undefined, isEmbedded: false };
+    const search = { networkId: undefined, placesOf: undefined };
     const [statement] = await askedBy((sql) => recordEvents(sql as never, 'rec-1', search));
     await test.sql.transaction(async (sql) => {
       await sql.query({ text: 'SET LOCAL enable_seqscan = off' });

@@ -1,5 +1,5 @@
 import type { Sql } from '@sealgate/storage';
-import { firstDigits, timeOfDigits } from '../domain/read-events.ts';
+import { firstDigits, timeOfDigits, type PlacesOf, type RecordPlace } from '../domain/read-events.ts';
 
 // Events by what people know of them: a request, a delivery, a record.
 
@@ -82,13 +82,13 @@ const MOST_WALKED = 20_000;
 /**
  * The ids of the events that wrote a record. Events on Fabric hold the ids of their records, which are among their marks.
  * In the embedded ledger, a record says where and when it was written; its event has that place, and was begun shortly
- * before. An archived record has no time here any more, so its event is not found. A channel of the network that another
- * surface owns is left out: reading it would be refused.
+ * before. An archived record has no time here any more, so its event is not found. `placesOf` asks the ledger; absent on
+ * Fabric.
  */
 export async function recordEvents(
   sql: Sql,
   recordId: string,
-  { networkId, isEmbedded }: { readonly networkId: string | undefined; readonly isEmbedded: boolean },
+  { networkId, placesOf }: { readonly networkId: string | undefined; readonly placesOf: PlacesOf | undefined },
 ): Promise<string[]> {
   const named = await sql.query<{ event_id: string }>({
     text: `SELECT event_id FROM ingest.events
@@ -97,27 +97,26 @@ export async function recordEvents(
     values: [recordId, JSON.stringify([{ id: recordId }])],
   });
   const ids = named.map((row) => row.event_id);
-  if (!isEmbedded) return ids;
-  const places = await sql.query<{ network: string; channel: string; idx: string; at_ms: string }>({
-    text: `SELECT r.network, r.channel, r.idx, r.at_ms
-             FROM (SELECT DISTINCT n.network_id || '.' || c.channel AS channel
-                     FROM ingest.networks n CROSS JOIN LATERAL unnest(n.channels) c (channel)
-                    WHERE n.deleted_at IS NULL AND ($2::text IS NULL OR n.network_id = $2) LIMIT ${MOST_CHANNELS}) c
-            CROSS JOIN LATERAL ledger.channel(c.channel) theirs
-            CROSS JOIN LATERAL ledger.record(theirs.channel, $1) r
-            WHERE r.at_ms IS NOT NULL LIMIT ${MOST}`,
-    values: [recordId, networkId ?? null],
-  });
-  const found = await Promise.all(places.map((place) => eventsAt(sql, place)));
+  if (placesOf === undefined) return ids;
+  const places = await placesOf(recordId, await channelsOf(sql, networkId));
+  const found = await Promise.all(places.slice(0, MOST).map((place) => eventsAt(sql, place)));
   return [...new Set([...ids, ...found.flat()])];
 }
 
-async function eventsAt(
-  sql: Sql,
-  { network, channel, idx, at_ms: at }: { network: string; channel: string; idx: string; at_ms: string },
-): Promise<string[]> {
-  const end = firstDigits(new Date(Number(at) + AHEAD_MS));
-  const begin = firstDigits(new Date(Number(at) - MADE_WITHIN_MS));
+/** The full names of the channels of a network, or of all. */
+async function channelsOf(sql: Sql, networkId: string | undefined): Promise<string[]> {
+  const rows = await sql.query<{ channel: string }>({
+    text: `SELECT DISTINCT n.network_id || '.' || c.channel AS channel
+             FROM ingest.networks n CROSS JOIN LATERAL unnest(n.channels) c (channel)
+            WHERE n.deleted_at IS NULL AND ($1::text IS NULL OR n.network_id = $1) LIMIT ${MOST_CHANNELS}`,
+    values: [networkId ?? null],
+  });
+  return rows.map(({ channel }) => channel);
+}
+
+async function eventsAt(sql: Sql, { network, channel, position, at }: RecordPlace): Promise<string[]> {
+  const end = firstDigits(new Date(at.getTime() + AHEAD_MS));
+  const begin = firstDigits(new Date(at.getTime() - MADE_WITHIN_MS));
   const walked = (table: string, before: string, after: string) =>
     `(SELECT * FROM ingest.${table} o WHERE o.network_id = $1 AND o.event_id < ${before} AND o.event_id >= ${after}
        ORDER BY o.event_id DESC LIMIT ${MOST_WALKED})`;
@@ -137,7 +136,7 @@ async function eventsAt(
                         THEN unit.first <= $5::bigint AND $5::bigint < unit.first + unit.count
                         ELSE unit.indexes @> to_jsonb($5::bigint) END
              LIMIT 1)`,
-    values: [network, end, begin, channel.slice(network.length + 1), idx],
+    values: [network, end, begin, channel.slice(network.length + 1), position],
   });
   return rows.map((row) => row.event_id);
 }

@@ -22,6 +22,18 @@ interface RecentEvents {
   readonly unknown: readonly IngestEvent[];
 }
 
+/** Where and when a record was written. */
+export interface RecordPlace {
+  readonly network: string;
+  /** The full name. */
+  readonly channel: string;
+  readonly position: number;
+  readonly at: Date;
+}
+
+/** Asks the ledger for the places of the records with an id in some channels. */
+export type PlacesOf = (recordId: string, channels: readonly string[]) => Promise<RecordPlace[]>;
+
 export interface EventFilter {
   readonly networkId?: string;
   /** Of a key, or of a source. */
@@ -60,7 +72,7 @@ export interface EventStore {
   ofDelivery(deliveryId: string): Promise<string[]>;
   /**
    * The ids of the events that wrote a record, in the channels of a network, or of a limited number of networks. See
-   * `recordEvents`.
+   * `recordEvents`. Rejects as the ledger does.
    */
   ofRecord(recordId: string, of: { readonly networkId?: string | undefined }): Promise<string[]>;
   /** The newest events from a moment on, newest first; those for which `isKnown` is false in full. */

@@ -3,6 +3,7 @@ import {
   adminBase,
   adminRoute,
   exportedList,
+  ledgerCall,
   period,
   type AdminCaller,
   type AuditLedgerChange,
@@ -117,7 +118,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
     const since = new Date(now() - REQUESTS_WITHIN_MS);
     const found = await Promise.all([
       ...(requestId === undefined ? [] : [events.ofRequest(requestId, since)]),
-      ...(recordId === undefined ? [] : [events.ofRecord(recordId, filter)]),
+      ...(recordId === undefined ? [] : [ledgerCall(events.ofRecord(recordId, filter))]),
       ...(deliveryId === undefined ? [] : [events.ofDelivery(deliveryId)]),
     ]);
     const [first, ...others] = eventId === undefined ? found : [[eventId], ...found];
@@ -135,6 +136,7 @@ export function adminEventRoutes(ports: AdminEventsPorts): Route<AdminCaller>[] 
       ...(['networkId', 'type', 'status', 'from', 'to', 'kind', 'channel', 'requestId', 'keyId'] as const),
       ...(['eventId', 'recordId', 'deliveryId'] as const),
     ],
+    errors: ['FORBIDDEN', 'LEDGER_UNAVAILABLE'],
     count: async ({ search: _, sorting: __, ...asked }) => events.count(await filterOf(asked)),
     async rows({ search: _, sorting, limit, after, counted, ...asked }) {
       const page = { limit, after, counted, oldestFirst: !sorting.descending };

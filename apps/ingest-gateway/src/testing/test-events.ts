@@ -39,9 +39,10 @@ export async function openTestEvents() {
   const postgres = await preparedPostgres('ingest', (url) => migrate({ url, sets: migrations }));
   const options = { applicationName: 'test', maxConnections: 4, connectTimeoutMs: 2000, deadlineMs: 20_000 };
   const sql = openDatabase({ ...options, url: postgres.url });
-  const events = eventsStore(sql);
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;
+  const { placesOf } = embeddedLedger({ sql, origin: 'ledger.test', now }).exploration;
+  const events = eventsStore(sql, undefined, placesOf);
   const newId = timeOrderedIds(now, randomPool());
   await sql.query({
     text: `INSERT INTO ingest.networks (network_id, channels) VALUES ('acme', '{main}'), ('demo', '{main}'), ('quiet', '{main}')`,
