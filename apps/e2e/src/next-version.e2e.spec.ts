@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient } from './harness/admin-client.ts';
-import { runMigrations } from './harness/bundle.ts';
+import { databaseVariables, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { approvedSubject, askGate, doorAnswer, gateSetup } from './harness/gate-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
@@ -167,7 +167,7 @@ describe('While the next version migrates, runs beside the old one, and replaces
         const old = callers(first, asks, () => beside);
         await old.more(4);
         const { main, migrate } = nextVersion(surface, setup.folder, migrationOf);
-        const job = { MIGRATION_DATABASE_URL: url, DATABASE_URL: url };
+        const job = { MIGRATION_DATABASE_URL: url, ...databaseVariables(url, surface) };
         await runMigrations(job, surface, migrate);
         await old.more(4);
         const next = await setup.another(main);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
+import { executeSql, preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 
 const apps = resolve(import.meta.dirname, '../../..');
 
@@ -42,8 +42,38 @@ export async function migratedPostgres(surface: string): Promise<ThrowawayPostgr
 
 /** Runs the migration job of the surface, unless the database comes from `migratedPostgres`. */
 export async function migrate({ url, migratedFor }: Database, surface: string): Promise<void> {
-  if (migratedFor !== surface) await runMigrations({ MIGRATION_DATABASE_URL: url, DATABASE_URL: url }, surface);
+  if (migratedFor === surface) return;
+  const job = { MIGRATION_DATABASE_URL: url, ...databaseVariables(url, surface) };
+  if (!isRestricted(url, surface)) return runMigrations(job, surface);
+  for (const role of ['service', 'operator']) await makeRole(url, role);
+  return runMigrations({ ...job, ...ofService }, surface);
 }
+
+/** Tells the job that it knows the variables of the service. */
+const ofService = { LEDGER_ORIGIN: 'ledger.test/sealgate', LEDGER_INTEGRATOR: 'true' };
+
+/**
+ * Whether a surface runs as in production, with roles of its own: those whose channels are known without the variables of
+ * a story do, on databases of one server.
+ */
+const isRestricted = (url: string, surface: string): boolean => surface !== 'ledger-peer' && URL.canParse(url);
+
+/** The databases of a surface, each with the role that it has in production. */
+export function databaseVariables(url: string, surface: string): Readonly<Record<string, string>> {
+  if (!isRestricted(url, surface)) return { DATABASE_URL: url };
+  const as = (role: string) => Object.assign(new URL(url), { username: role, password: role }).href;
+  return {
+    DATABASE_URL: as('service'),
+    ...(surface === 'ingest-gateway' ? { ADMIN_DATABASE_URL: as('operator') } : {}),
+  };
+}
+
+/** Roles belong to the server: another database may have made it. */
+const makeRole = (url: string, role: string): Promise<void> =>
+  executeSql(
+    url,
+    `DO $$ BEGIN CREATE ROLE ${role} LOGIN PASSWORD '${role}'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+  );
 
 const migrateTimeoutMs = 60_000;
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adminClient, type AdminClient } from './admin-client.ts';
-import { migrate, programOf, type Database } from './bundle.ts';
+import { databaseVariables, migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
 import { newNoteKey, type NoteKey } from './note-key.ts';
 
@@ -91,11 +91,11 @@ export async function surfaceSetup(options: SurfaceOptions): Promise<SurfaceSetu
 
 /** The variables of the process of an index. */
 function variables(
-  { postgres, redisUrl, processes = 1, integrators = processes, env }: SurfaceOptions,
+  { surface, postgres, redisUrl, processes = 1, integrators = processes, env }: SurfaceOptions,
   made: { readonly folder: string; readonly noteKey: NoteKey; readonly adminTokens: readonly string[] },
 ): (index: number) => Record<string, string> {
   const common = {
-    DATABASE_URL: postgres.url,
+    ...databaseVariables(postgres.url, surface),
     REDIS_URL: redisUrl,
     REPLICAS: String(processes),
     SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
