@@ -8,8 +8,8 @@ import type { Surface } from './surface-process.ts';
 export const pageItems = 100;
 export const firstPage = `/api/v1/assets?limit=${pageItems}`;
 
-/** One caller has eight requests that look under way, so this many together keep 64 connections busy. */
-const PARTNERS = 8;
+/** One caller has eight requests that look under way: of so many, none has more of 64 connections at a time. */
+const PARTNERS = 32;
 
 /** Surface A with one organisation, its owner, and the machine identities of partners. */
 export interface RiskSite extends Site {
