@@ -130,6 +130,19 @@ CREATE TABLE record_types_upto (
   upto       bigint  NOT NULL
 );
 
+-- Leaves of a tree by the first 8 bytes of their hash, likewise extended only by those who search it. Each answer is
+-- compared with the tile, so an edited row can hide a leaf, and show no other.
+CREATE TABLE leaf_places (
+  tree_id   integer NOT NULL,
+  beginning bigint  NOT NULL,
+  leaf      bigint  NOT NULL,
+  PRIMARY KEY (tree_id, beginning, leaf)
+);
+CREATE TABLE leaf_places_upto (
+  tree_id integer PRIMARY KEY,
+  upto    bigint  NOT NULL
+);
+
 -- Tiles of the Merkle tree (C2SP tlog-tiles): full ones, and the partial ones of the right edge as they grow.
 CREATE TABLE tiles (
   channel_id integer  NOT NULL,
@@ -1085,6 +1098,77 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
     CROSS JOIN LATERAL (SELECT o.idx, o.at_ms FROM records o
                          WHERE o.channel_id = c.channel_id AND o.idx BETWEEN w.idx - 1 AND w.idx OFFSET 0) r
    WHERE has_right(c.channel, 'read')
+$$;
+
+-- The index of the record with exactly this id.
+CREATE FUNCTION id_place(of_channel text, of_id text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT i.idx
+    FROM channels c JOIN known_ids i ON i.hash = hashtextextended(of_id, c.channel_id) AND i.channel_id = c.channel_id
+                                    AND i.id = of_id
+   WHERE c.channel = of_channel AND permitted(of_channel, 'read')
+$$;
+
+-- When the records at these indexes were written. Of an archived one, the time of the last record of its stretch, with
+-- that index.
+CREATE FUNCTION written_at(of_channel text, at_indexes bigint[]) RETURNS TABLE (idx bigint, at_ms bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT t.idx, t.at_ms
+    FROM channels c
+    CROSS JOIN unnest(at_indexes) w (idx)
+    CROSS JOIN LATERAL (
+      SELECT r.idx, r.at_ms FROM records r WHERE r.channel_id = c.channel_id AND r.idx = w.idx
+      UNION ALL
+      SELECT a.until_index - 1, a.last_at_ms FROM archived a
+       WHERE a.channel_id = c.channel_id AND a.first_index = stretch_of(c.channel_id, w.idx)
+      OFFSET 0) t
+   WHERE c.channel = of_channel AND permitted(of_channel, 'read')
+$$;
+
+-- The first 8 bytes of a hash, as a number.
+CREATE FUNCTION beginning_of(hash bytea) RETURNS bigint LANGUAGE sql IMMUTABLE
+RETURN ('x' || encode(substring(hash FROM 1 FOR 8), 'hex'))::bit(64)::bigint;
+
+-- Extends leaf_places towards the newest checkpoint of a log by so many leaves at most. Returns whether it has reached
+-- it.
+CREATE FUNCTION index_leaves(of_log text, at_most integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+  tree     integer;
+  signed   bigint;
+  reached  bigint;
+  reaching bigint;
+BEGIN
+  PERFORM permitted(split_part(of_log, '/', 1), 'read');
+  SELECT l.tree_id, k.size INTO tree, signed
+    FROM logs l JOIN checkpoints k ON k.channel_id = l.tree_id WHERE l.log = of_log;
+  IF NOT FOUND THEN
+    RETURN true;
+  END IF;
+  INSERT INTO leaf_places_upto (tree_id, upto) VALUES (tree, 0) ON CONFLICT DO NOTHING;
+  SELECT upto INTO reached FROM leaf_places_upto WHERE tree_id = tree FOR UPDATE;
+  reaching := least(signed, reached + at_most);
+  IF reached < reaching THEN
+    INSERT INTO leaf_places (tree_id, beginning, leaf)
+      SELECT tree, beginning_of(substring(t.hashes FROM (l.leaf & 255)::integer * 32 + 1 FOR 32)), l.leaf
+        FROM generate_series(reached, reaching - 1) l (leaf)
+             JOIN tiles t ON t.channel_id = tree AND t.level = 0 AND t.tile = l.leaf >> 8
+      ON CONFLICT DO NOTHING;
+    UPDATE leaf_places_upto SET upto = reaching WHERE tree_id = tree;
+  END IF;
+  RETURN reaching >= signed;
+END $$;
+
+-- The first leaf of a log with this hash, of those in leaf_places.
+CREATE FUNCTION leaf_place(of_log text, of_hash bytea) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT p.leaf
+    FROM logs l
+    JOIN leaf_places p ON p.tree_id = l.tree_id AND p.beginning = beginning_of(of_hash)
+    JOIN tiles t ON t.channel_id = l.tree_id AND t.level = 0 AND t.tile = p.leaf >> 8
+   WHERE l.log = of_log AND permitted(split_part(of_log, '/', 1), 'read')
+     AND substring(t.hashes FROM (p.leaf & 255)::integer * 32 + 1 FOR 32) = of_hash
+   ORDER BY p.leaf LIMIT 1
 $$;
 
 -- Channels after a name, in code point order, in which the caller has any right.

@@ -22,6 +22,7 @@ import { conflictIn } from './known-ids.ts';
 import { findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
 import { indexTypes, queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
 import { publicLogReads, type PublicLogReads } from './read-public-log.ts';
+import { logSearch, type LogSearch } from './search-log.ts';
 import { SharedReads } from './shared-reads.ts';
 import { storedRecord, type RecordRow } from './stored-record.ts';
 
@@ -65,6 +66,7 @@ interface Eraser {
 /** The port, and the operations of a log in our own database. */
 export interface EmbeddedLedger extends Ledger, PublicLogReads {
   readonly exploration: LedgerExploration;
+  readonly search: LogSearch;
   openChannel(network: string, channel: string): Promise<void>;
   /** Number of records of a channel; undefined if there is none of that name. */
   size(channel: string): Promise<number | undefined>;
@@ -141,6 +143,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
   return {
     ...publicLogReads({ ...looking, verifier: options.verifier, cacheBytes: options.cacheBytes }),
     exploration: ledgerExploration({ ...looking, ...signedBy(options) }),
+    search: logSearch(looking),
     get depth() {
       return queue.depth;
     },

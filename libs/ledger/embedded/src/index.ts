@@ -12,4 +12,5 @@ export type { SurfaceChannels } from './ledger-grants.ts';
 export { LedgerNotOpenedError, missingRights, openEmbeddedLedger } from './open-embedded-ledger.ts';
 export type { OpenedEmbeddedLedger } from './open-embedded-ledger.ts';
 export { savedCheckpoints } from './saved-checkpoints.ts';
+export type { EntryWanted, GrowthPoint, LogSearch, ProvedEntry } from './search-log.ts';
 export type { OpenLedgerOptions } from './open-ledger-options.ts';

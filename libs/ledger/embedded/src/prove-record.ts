@@ -168,7 +168,7 @@ export async function proveDeclaration(
   return { ...declared, treeSize: covering.checkpoint.size, checkpoint: covering.note };
 }
 
-async function provedDeclaration(
+export async function provedDeclaration(
   options: ProveOptions,
   log: string,
   covering: Covering,
@@ -179,7 +179,7 @@ async function provedDeclaration(
 }
 
 /** @throws LedgerCorruptError if the path does not lead to the signed root. */
-async function provedPath(
+export async function provedPath(
   { sql, deadlineMs }: ProveOptions,
   log: string,
   { leafHash, index, covering }: { leafHash: Buffer; index: number; covering: Covering },
