@@ -15,13 +15,14 @@ import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
 import { healthRoutes, type HealthPorts } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { logSearchRoutes } from './routes/log-search.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
 
 /** Ports of the public routes. */
 export interface PublicPorts {
   readonly assets: AssetsPorts;
   readonly jobs: Parameters<typeof jobRoutes>[0];
-  readonly publicLog: Parameters<typeof publicLogRoutes>[0];
+  readonly publicLog: Parameters<typeof publicLogRoutes>[0] & Parameters<typeof logSearchRoutes>[0];
   readonly health: HealthPorts;
   readonly descriptions: DescriptionsPorts;
 }
@@ -32,6 +33,7 @@ export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
     ...assetRoutes(ports.assets),
     ...jobRoutes(ports.jobs),
     ...publicLogRoutes(ports.publicLog),
+    ...logSearchRoutes(ports.publicLog),
     ...healthRoutes(ports.health),
     ...descriptionRoutes(ports.descriptions),
   ];

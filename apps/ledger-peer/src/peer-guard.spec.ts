@@ -61,7 +61,7 @@ describe('the guard of the peer', () => {
     expect((await open.charge(one, 1)).headers['RateLimit-Policy']).toBe('"address";q=2;w=2');
   });
 
-  it.each(['/checkpoint', '/tile/0/000', '/tile/entries/000', '/e1/tile/0/000', ''])(
+  it.each(['/checkpoint', '/tile/0/000', '/tile/entries/000', '/e1/tile/0/000', '/entry', '/overview', ''])(
     'also accepts a bearer token for /ledger/{channel}%s, with its own bucket',
     async (rest) => {
       const bearer = { ...request(undefined), path: `/ledger/acme.main${rest}`, header: bearerOf(key) };

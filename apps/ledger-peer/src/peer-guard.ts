@@ -10,7 +10,7 @@ import {
   type Policy,
 } from '@sealgate/rate-limits';
 import { ConfiguredKeys } from './api-keys.ts';
-import type { PeerCaller } from './domain/caller.ts';
+import { ANYBODY, type PeerCaller } from './domain/caller.ts';
 
 export interface PeerGuardPorts {
   /** If empty, calls need no key, and limits are by client address. */
@@ -26,9 +26,6 @@ interface Rate {
   readonly ratePerSecond: number;
   readonly burst: number;
 }
-
-/** The family of callers without a key: they share their jobs and Idempotency-Keys. */
-const ANYBODY = 'anybody';
 
 /**
  * Authentication of surface C: `X-Api-Key` if keys are configured; for checkpoints, tiles and entries of the log also

@@ -97,6 +97,8 @@ export function embeddedLog(ledger: EmbeddedLedger, origin: string): PublicLog {
       const bundle = parseBundlePath(path);
       return bundle === undefined ? undefined : ledger.entries(log, bundle);
     },
+    find: (channel, wanted) => ledger.search.entry(channel, wanted),
+    growth: (channel) => ledger.search.growth(channel),
   };
 }
 

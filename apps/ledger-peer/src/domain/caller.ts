@@ -7,3 +7,6 @@ export interface PeerCaller {
   /** Which limit applies: those of the log are many times higher. */
   readonly limit: 'calls' | 'log';
 }
+
+/** The family of callers without a key: they share their jobs and Idempotency-Keys. */
+export const ANYBODY = 'anybody';

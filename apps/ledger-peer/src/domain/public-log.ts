@@ -87,10 +87,50 @@ export const ChannelLogs = named(
   }),
 );
 
+/** An entry without what it says: where it is, and since when. */
+export const FoundEntry = named(
+  'FoundEntry',
+  Type.Object({
+    at: orNull(Type.String({ description: 'When it was written; null if only the archive knows.' })),
+    proof: InclusionProof,
+  }),
+);
+
+export const LogOverview = named(
+  'LogOverview',
+  Type.Object({
+    channel: Text,
+    logs: Type.Array(
+      Type.Object({
+        epoch: Type.Integer(),
+        origin: Text,
+        declaration: orNull(DeclaredLoss),
+        checkpoint: orNull(Note),
+      }),
+      { description: 'Oldest first, each with its newest checkpoint; a closed log keeps its last one.' },
+    ),
+    growth: Type.Array(Type.Object({ size: Type.Integer(), at: Text }), {
+      maxItems: 49,
+      description: 'How many records the channel had, and when; oldest first.',
+    }),
+  }),
+);
+
+/** Exactly one entry. */
+export type EntryWanted =
+  | { readonly id: string }
+  | { readonly leafHash: Buffer }
+  | { readonly place: { readonly index: number; readonly epoch?: number } };
+
 interface EntryBundle {
   readonly bytes: Buffer;
   /** Whether the same Buffer is returned again, so that it is worth compressing. */
   readonly isKept: boolean;
+}
+
+interface Found {
+  readonly at: string | undefined;
+  readonly proof: RecordProof;
 }
 
 /** The public transparency log; undefined on a ledger without one. */
@@ -111,4 +151,8 @@ export interface PublicLog {
   tile(log: string, path: string): Promise<Buffer | undefined>;
   /** The preimages of the leaves of a tile: `tile/entries/x001/067`. They contain id, type and owner of each record. */
   entries(log: string, path: string): Promise<EntryBundle | undefined>;
+  /** Undefined if there is none, or no published checkpoint covers it yet. */
+  find(channel: string, wanted: EntryWanted): Promise<Found | undefined>;
+  /** Oldest first. */
+  growth(channel: string): Promise<readonly { readonly size: number; readonly at: string }[]>;
 }

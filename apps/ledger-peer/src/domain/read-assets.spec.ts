@@ -98,6 +98,8 @@ describe('reading an asset', () => {
       entries: async () => undefined,
       logs: async () => [],
       declaration: async () => undefined,
+      find: async () => undefined,
+      growth: async () => [],
     };
     const read: Read = (channel) => (channel === 'acme.second' ? '{"is":2}' : undefined);
     const { ports } = portsWith(read, log);

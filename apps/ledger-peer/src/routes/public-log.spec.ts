@@ -95,6 +95,8 @@ function publicLog({ isOpen = false, showsEntries = true } = {}) {
       const isKept = !path.includes('.p/');
       return Promise.resolve(path.includes('/999') ? undefined : { bytes: ENTRIES, isKept });
     },
+    find: () => Promise.resolve(undefined),
+    growth: () => Promise.resolve([]),
   };
   const app = createApp<PeerCaller>({
     routes: publicLogRoutes({
