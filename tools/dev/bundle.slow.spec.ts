@@ -151,6 +151,7 @@ describe('the bundle of a surface', () => {
       'events',
       'home',
       'ledger',
+      'log',
       'networks',
       'overview',
       'risks',

@@ -105,6 +105,41 @@ describe('the published keys of a surface', () => {
   });
 });
 
+describe('a public log', () => {
+  it.each(['/ledger/demo.main/overview', '/ledger/demo.main/entry?id=a%2Fb'])(
+    'is asked at %s without a session and without a credential',
+    async (path) => {
+      for (const who of [new Browser(), browser]) {
+        const headers = { 'x-api-key': 'k', authorization: 'Bearer k' };
+        expect((await who.ask(test.url, `/api/ledger-peer${path}`, { headers })).status).toBe(200);
+      }
+      expect(test.seen.map(({ url, headers }) => [url, headers.authorization, headers['x-api-key']])).toEqual(
+        Array.from({ length: 2 }, () => [`/peer${path}`, undefined, undefined]),
+      );
+    },
+  );
+
+  it('is all that strangers reach: no change, no tile, no proof with a salt, no list', async () => {
+    const stranger = new Browser();
+    const entry = '/api/ledger-peer/ledger/demo.main/entry';
+    expect((await stranger.change(test.url, entry, { body: '{}' })).status).toBe(403);
+    for (const other of [
+      '/api/ledger-peer/ledger/demo.main',
+      '/api/ledger-peer/ledger/demo.main/checkpoint',
+      '/api/ledger-peer/ledger/demo.main/tile/entries/000',
+      '/api/ledger-peer/ledger/demo.main/records/entry/proof',
+      '/api/ledger-peer/ledger/demo.main/e1/entry',
+      '/api/ledger-peer/ledger/demo%2Emain/entry',
+      '/api/ledger-peer/ledger/demo.main/entry/x',
+      '/api/ledger-peer/api/assets/entry',
+      '/api/ingest-gateway/ledger/demo.main/entry',
+      '/admin/ledger-peer/ledger/demo.main/entry',
+    ])
+      expect([other, (await stranger.ask(test.url, other)).status]).toEqual([other, 401]);
+    expect(test.seen).toEqual([]);
+  });
+});
+
 describe('a listener that accepts no sign-in', () => {
   it('is read through the console, and never written to, whoever is signed in', async () => {
     expect((await browser.ask(test.url, '/api/case-gate/v1/cases')).status).toBe(200);

@@ -16,10 +16,16 @@ const KEY_MAX_CHARACTERS = 512;
 const DOOR_PATH = /^\/api\/case-gate\/v1\/gate\/(?:check|venues\/[A-Za-z0-9_-]{1,64})$/;
 /** The public keys of a surface, which it serves to everybody: outsiders check proofs with them on the page Verify. */
 const PUBLISHED_PATH = /^\/api\/[a-z-]+\/\.well-known\/jwks\.json$/;
+/**
+ * What a person looks for in a public log. The ledger peer answers without a key only for channels that PUBLIC_LOG
+ * names, and limits each address.
+ */
+const PUBLIC_LOG_PATH = /^\/api\/ledger-peer\/ledger\/[a-z0-9][a-z0-9.-]{0,127}\/(?:entry|overview)$/;
 
 /**
  * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's paths
- * alone: it is forwarded and grants nothing here. Published keys need neither, and are asked for without a credential.
+ * alone: it is forwarded and grants nothing here. Published keys and public logs need neither, and are asked for without
+ * a credential.
  * The console has no permissions or limits of its own; the surfaces have.
  */
 export function sessionGuard({
@@ -36,7 +42,8 @@ export function sessionGuard({
       const [key] = DOOR_PATH.test(request.path) ? request.header('x-api-key') : [];
       // The session makes no difference to a key, so it is not looked up.
       if (key !== undefined && key !== '' && key.length <= KEY_MAX_CHARACTERS) return { session: undefined, key };
-      if (PUBLISHED_PATH.test(request.path)) return { session: undefined, key: undefined };
+      if (PUBLISHED_PATH.test(request.path) || PUBLIC_LOG_PATH.test(request.path))
+        return { session: undefined, key: undefined };
       const session = cookies.session(request.header('cookie'));
       if (session !== undefined && (await isLive(session))) return { session, key: undefined };
       throw new AppError('UNAUTHENTICATED', 'Not signed in.');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '@sealgate/json';
 import { generateNoteKey, noteVerifier } from '@sealgate/merkle';
-import { checkReceipt } from './check-receipt.ts';
+import { checkEntry, checkReceipt } from './check-receipt.ts';
 import { readReceiptFile } from './receipt-file.ts';
 import type { Report } from './report.ts';
 import { sampleLog } from './testing/sample-log.ts';
@@ -236,3 +236,24 @@ function changed(value: string | number | boolean | null): JsonValue {
   if (typeof value === 'number') return value + 1;
   return value === null ? 'something' : !value;
 }
+
+describe('an entry without its receipt', () => {
+  const { proof } = SERVED;
+  const checked = (changes: Partial<typeof proof> = {}, verifier = log.verifier) =>
+    checkEntry({ name: 'entry', proof: { ...proof, ...changes }, verifier });
+
+  it('verifies as served, and reports its place', () => {
+    const report = checked();
+    expect(report.verified).toBe(true);
+    expect(report.conclusion).toContain('Entry 264 of 300 in demo.main is in a tree signed by');
+  });
+
+  it('fails at the step that was changed: hash, place, size, channel, signer', () => {
+    expect(failedSteps(checked({ leafHash: 'ab'.repeat(32) }))).toEqual(['inclusion']);
+    expect(failedSteps(checked({ index: 265 }))).toEqual(['inclusion']);
+    expect(failedSteps(checked({ treeSize: 299 }))).toContain('size');
+    expect(failedSteps(checked({ channel: 'demo.other' }))).toEqual(['origin']);
+    const stranger = noteVerifier(generateNoteKey('ledger.test').verifierKey);
+    expect(failedSteps(checked({}, stranger))).toContain('signature');
+  });
+});

@@ -56,6 +56,21 @@ export function reportReceipt(report: Reporter, { file, verifier, data, declarat
   );
 }
 
+/** Checks that an entry is in the log, whatever it says: its position in the tree, and the signature of the tree. */
+export function checkEntry({ verifier, ...file }: InLog & Pick<ReceiptInput, 'verifier'>): Report {
+  const report = startReport();
+  const { proof, name } = file;
+  const log = logName(proof.channel, proof.epoch ?? 0);
+  const note = { note: proof.checkpoint, where: `${name}#/proof/checkpoint` };
+  const checkpoint = openCheckpoint(report, note, { verifier, channel: log });
+  checkInclusion(report, file, checkpoint);
+  if (proof.epoch !== undefined) checkEpoch(report, file, checkpoint);
+  const signers = signersOf(proof.checkpoint, verifier);
+  return report.finish(`Entry ${proof.index} of ${proof.treeSize} in ${log} is in a tree signed by ${signers}.`);
+}
+
+type InLog = Pick<ReceiptFile, 'name' | 'proof'>;
+
 /** Its index was reused for another record, which was signed for, and lost. */
 const EARLIER_PLACE =
   'The receipt names a place in the log before the declared loss, the proof one in the log after it. Where it was given ' +
@@ -78,7 +93,7 @@ function checkAgreement(report: Reporter, { name, receipt, proof }: ReceiptFile)
 }
 
 /** A log after a declared loss begins with the declaration, and every proof of it includes it. */
-function checkEpoch(report: Reporter, { name, proof }: ReceiptFile, checkpoint: Checkpoint | undefined): void {
+function checkEpoch(report: Reporter, { name, proof }: InLog, checkpoint: Checkpoint | undefined): void {
   const where = `${name}#/proof/declaration`;
   if (proof.declaration === undefined) {
     report.failed('declaration', { detail: 'The proof is of an epoch and does not show its declaration.', where });
@@ -115,7 +130,7 @@ function checkLeaf(report: Reporter, { name, receipt, proof }: ReceiptFile): voi
   });
 }
 
-function checkInclusion(report: Reporter, { name, proof }: ReceiptFile, checkpoint: Checkpoint | undefined): void {
+function checkInclusion(report: Reporter, { name, proof }: InLog, checkpoint: Checkpoint | undefined): void {
   if (checkpoint === undefined) {
     report.skipped('inclusion', 'There is no checkpoint to compare the inclusion path with.');
     return;

@@ -10,7 +10,7 @@ export { checkEligibility, eligibilityIn } from './check-eligibility.ts';
 export { checkEnvelope } from './check-envelope.ts';
 export { checkLogProof } from './check-log-proof.ts';
 export { checkPack } from './check-pack.ts';
-export { checkReceipt } from './check-receipt.ts';
+export { checkEntry, checkReceipt } from './check-receipt.ts';
 export { checkSigned } from './check-signed.ts';
 export { jointVerifier, policyFrom, verifierFrom } from './given-keys.ts';
 export { readKeySet } from './given-keys.ts';

@@ -101,7 +101,7 @@ function Content(): ReactNode {
   if (!hadRights && mine !== undefined) setHadRights(true);
   const [wasSignedIn, setWasSignedIn] = useState(false);
   if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
-  const open = parts.find(({ path }) => pathname.startsWith(`/${path}`))?.open ?? false;
+  const open = parts.find(({ path }) => pathname === `/${path}` || pathname.startsWith(`/${path}/`))?.open ?? false;
   return (
     <>
       {!open && signedOut && <SignedOut under={wasSignedIn} />}

@@ -24,7 +24,7 @@ interface Rights {
 }
 
 /** The parts of the console by address. */
-export type PartName = 'home' | 'networks' | 'events' | 'ledger' | 'risks' | 'cases' | 'door' | 'verify';
+export type PartName = 'home' | 'networks' | 'events' | 'ledger' | 'risks' | 'cases' | 'door' | 'verify' | 'log';
 
 /** The start pages. */
 export type HomeKind = 'person' | 'partner' | 'reviewer' | 'author' | 'operator';
@@ -76,6 +76,9 @@ export class Mine {
         return this.person?.isPartner === false;
       case 'cases':
         return this.admin('case-gate', 'policies:read');
+      case 'log':
+        // For strangers, who have it in their menu; others have the ledger explorer.
+        return false;
       case 'door':
         // It asks by the key of a venue, so an address is enough; the menu has it for those who run the gate.
         return this.offers('cases') && this.#session.surfaces.some(({ id, api }) => id === 'case-gate' && api);

@@ -63,6 +63,13 @@ export const parts: readonly Part[] = [
     open: true,
     load: async () => ({ Component: (await import('../pages/verify/verify-part.tsx')).VerifyPart }),
   },
+  {
+    path: 'log',
+    title: 'Public log',
+    icon: 'ledger',
+    open: true,
+    load: async () => ({ Component: (await import('../pages/log/log-part.tsx')).LogPart }),
+  },
 ];
 
 /** The parts in the menu: those offered to the person, and without a session those that need none. */

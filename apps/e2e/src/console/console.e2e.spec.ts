@@ -7,6 +7,7 @@ import { homeStories } from './home.stories.ts';
 import { keyboardStories } from './keyboard.stories.ts';
 import { ledgerStories } from './ledger.stories.ts';
 import { listsStories } from './lists.stories.ts';
+import { logStories } from './log.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { looksOf } from './page-looks.ts';
 import { partsStories } from './parts.stories.ts';
@@ -29,6 +30,7 @@ const STORIES = [
   signInStories,
   ledgerStories,
   verifyStories,
+  logStories,
   proveStories,
   risksStories,
   casesStories,

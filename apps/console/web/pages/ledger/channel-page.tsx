@@ -12,6 +12,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { AuditPanel } from './audit-panel.tsx';
+import { usePublicLog } from '../log/public-peer.ts';
 import { provableRecord } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
@@ -26,8 +27,19 @@ interface ChannelProps {
 export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode {
   const { channel = '' } = useParams();
   const isOperator = useMayAdmin(surface, 'admin:change');
+  const isPublic = usePublicLog(channel).isSuccess;
   return (
-    <Page title={channel} above={[{ title: 'Ledger explorer', to: `/ledger?by=${surface}` }]}>
+    <Page
+      title={channel}
+      above={[{ title: 'Ledger explorer', to: `/ledger?by=${surface}` }]}
+      actions={
+        isPublic && (
+          <Button component={Link} to={`/log/${encodeURIComponent(channel)}`} variant="default">
+            Public page
+          </Button>
+        )
+      }
+    >
       <Summary surface={surface} channel={channel} />
       {isOperator && <AuditPanel surface={surface} channel={channel} />}
       <Records surface={surface} channel={channel} />

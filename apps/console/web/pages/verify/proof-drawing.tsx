@@ -43,8 +43,14 @@ function statusOf({ steps }: Report, ...names: string[]): StepStatus {
   return found.includes('ok') ? 'ok' : 'skipped';
 }
 
+interface DrawingProps {
+  /** Without a receipt only the place of the entry is drawn. */
+  readonly file: Pick<ReceiptFile, 'proof'> & Partial<Pick<ReceiptFile, 'receipt'>>;
+  readonly report: Report;
+}
+
 /** A drawing of a proof: content, leaf, path, root and signature, each with its result and the compared values. */
-export function ProofDrawing({ file, report }: { file: ReceiptFile; report: Report }): ReactNode {
+export function ProofDrawing({ file, report }: DrawingProps): ReactNode {
   const { receipt, proof } = file;
   const levels = climb(proof);
   const root = levels.at(-1)?.above ?? proof.leafHash;
@@ -77,12 +83,17 @@ export function ProofDrawing({ file, report }: { file: ReceiptFile; report: Repo
           </details>
         )}
       </Stage>
-      <Stage title={`Leaf ${proof.index.toLocaleString()}`} status={statusOf(report, 'leaf', 'agreement')}>
-        <Hash label="of the receipt" value={proof.leafHash} />
+      <Stage
+        title={`Leaf ${proof.index.toLocaleString()}`}
+        status={receipt === undefined ? statusOf(report, 'inclusion') : statusOf(report, 'leaf', 'agreement')}
+      >
+        <Hash label={receipt === undefined ? 'in the log' : 'of the receipt'} value={proof.leafHash} />
       </Stage>
-      <Stage title="Content" status={statusOf(report, 'content')}>
-        <Hash label={receipt.salt === null ? 'erased' : 'data hash'} value={receipt.dataHash} />
-      </Stage>
+      {receipt !== undefined && (
+        <Stage title="Content" status={statusOf(report, 'content')}>
+          <Hash label={receipt.salt === null ? 'erased' : 'data hash'} value={receipt.dataHash} />
+        </Stage>
+      )}
     </ol>
   );
 }

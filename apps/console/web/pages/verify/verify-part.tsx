@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Anchor } from '@mantine/core';
+import { Link } from 'react-router';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { useSession } from '../../shell/session.ts';
@@ -12,6 +13,7 @@ import { VerifyDesk } from './verify-desk.tsx';
 
 /** Verifies files against keys that the reader trusts. */
 export function VerifyPart(): ReactNode {
+  const isPublic = publishes(useSession().data, 'ledger-peer');
   return (
     <Page
       title="Verify"
@@ -22,7 +24,16 @@ export function VerifyPart(): ReactNode {
           <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
             Save this page as one file
           </Anchor>{' '}
-          to do the same from a disk, without a network.
+          to do the same from a disk, without a network
+          {isPublic && (
+            <>
+              , or{' '}
+              <Anchor component={Link} to="/log" size="sm" underline="always">
+                look a record up in a public log
+              </Anchor>
+            </>
+          )}
+          .
         </>
       }
     >

@@ -1,0 +1,121 @@
+import type { ReactNode } from 'react';
+import { Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { parseCheckpoint, parseSignatures } from '@sealgate/merkle';
+import { CopyButton } from '../../shell/code-text.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Fact, Section } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { LogOverview } from './find-entry.ts';
+import classes from './log.module.css';
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const [WIDTH, HEIGHT] = [600, 120];
+
+/** How many records the log had over time; a table of the same numbers is read by screen readers. */
+export function Growth({ points }: { readonly points: LogOverview['growth'] }): ReactNode {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) {
+    return (
+      <Paper>
+        <ListEmpty title="The log is empty" icon="ledger" />
+      </Paper>
+    );
+  }
+  const [fromMs, toMs] = [Date.parse(first.at), Date.parse(last.at)];
+  const x = (at: string) => (toMs === fromMs ? WIDTH : (WIDTH * (Date.parse(at) - fromMs)) / (toMs - fromMs));
+  const y = (size: number) => HEIGHT - ((HEIGHT - 4) * size) / last.size;
+  const line = points.map(({ at, size }) => `L${x(at).toFixed(1)} ${y(size).toFixed(1)}`).join('');
+  return (
+    <Section title="Growth">
+      <Paper>
+        <Group justify="space-between" mb="xs">
+          <Text fw={600}>{`${last.size.toLocaleString()} ${last.size === 1 ? 'record' : 'records'}`}</Text>
+          <Text size="sm">
+            newest <Time value={last.at} form="ago" />
+          </Text>
+        </Group>
+        <svg
+          className={classes['growth']}
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+        >
+          <path className={classes['area']} d={`M0 ${HEIGHT}${line}L${WIDTH} ${HEIGHT}Z`} />
+          <path className={classes['line']} d={`M0 ${HEIGHT}${line}`} />
+        </svg>
+        <Group justify="space-between" aria-hidden="true">
+          <Text size="xs">{day.format(fromMs)}</Text>
+          <Text size="xs">{day.format(toMs)}</Text>
+        </Group>
+        <table className="visually-hidden" aria-label="Growth">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Records</th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map(({ at, size }) => (
+              <tr key={size}>
+                <th scope="row">{moment.format(new Date(at))}</th>
+                <td>{size}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Paper>
+    </Section>
+  );
+}
+
+/** The newest signed note of each log of the channel, and who signed it. */
+export const Checkpoints = ({ logs }: Pick<LogOverview, 'logs'>): ReactNode => (
+  <>
+    {logs.map(({ epoch, origin, checkpoint, declaration }) => (
+      <Paper key={epoch}>
+        <Stack gap="xs">
+          <Group justify="space-between">
+            <Text size="sm" fw={600} className="wrap">
+              {origin}
+            </Text>
+            {checkpoint !== null && <CopyButton value={checkpoint} label="Copy the checkpoint" />}
+          </Group>
+          {declaration !== null && (
+            <Text size="sm" className="wrap">
+              Begins with a declared loss of <Time value={declaration.at} form="day" />: {declaration.reason}
+            </Text>
+          )}
+          {checkpoint === null ? (
+            <Text size="sm" c="dimmed">
+              Nothing is signed yet.
+            </Text>
+          ) : (
+            <Note checkpoint={checkpoint} origin={origin} />
+          )}
+        </Stack>
+      </Paper>
+    ))}
+  </>
+);
+
+function Note({ checkpoint, origin }: { readonly checkpoint: string; readonly origin: string }): ReactNode {
+  const witnesses = witnessesOf(checkpoint, origin);
+  return (
+    <>
+      <Group gap="xl">
+        <Fact label="Entries">{parseCheckpoint(checkpoint).size.toLocaleString()}</Fact>
+        <Fact label="Witnesses">{witnesses.length === 0 ? 'none' : witnesses.join(', ')}</Fact>
+      </Group>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {checkpoint}
+      </Code>
+    </>
+  );
+}
+
+/** Names of signatures other than those of the log and the ledger. Whose they are, a policy on the page Verify says. */
+function witnessesOf(checkpoint: string, origin: string): string[] {
+  const names = parseSignatures(checkpoint.slice(checkpoint.lastIndexOf('\n\n') + 2)).map(({ name }) => name);
+  return [...new Set(names)].filter((name) => name !== origin && !origin.startsWith(`${name}/`));
+}
