@@ -1,6 +1,7 @@
 import { decisionHash, type DecisionHead, type DroppedDecisions } from '@sealgate/envelope';
-import { type HeadsInput, type LoggedLine, readDecision, readHeads } from './decision-files.ts';
+import { type HeadsInput, readHeads } from './decision-files.ts';
 import { compareHeads } from './heads-in-log.ts';
+import { readDecision, type LoggedLine } from './read-decision.ts';
 import { readNdjson } from './read-file.ts';
 import { type Report, type Reporter, startReport } from './report.ts';
 

@@ -3,6 +3,8 @@ export { checkAnswer } from './check-answer.ts';
 export { checkCheckpoint } from './check-consistency.ts';
 export { checkConsistency, readConsistencyPath } from './check-consistency.ts';
 export type { Connection } from './check-consistency.ts';
+export { checkDecision, readDecisionFile } from './check-decision.ts';
+export type { DecisionFile } from './check-decision.ts';
 export { checkDeclaration, readDeclarationFile } from './check-declaration.ts';
 export type { DeclarationFile } from './check-declaration.ts';
 export { checkDelivery, senderKey } from './check-delivery.ts';

@@ -97,5 +97,10 @@ export async function saved(lines: readonly Line[], heads: readonly DecisionHead
     ]),
   );
   const input = { decisions: `${directory}/decisions.ndjson`, heads: `${directory}/heads.ndjson` };
-  return { directory, key, input: { ...input, verifier: log.verifier, channel: CHANNEL } };
+  return {
+    headLines,
+    directory,
+    key,
+    input: { ...input, verifier: log.verifier, channel: CHANNEL },
+  };
 }
