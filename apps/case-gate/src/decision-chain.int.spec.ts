@@ -3,6 +3,7 @@ import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decisionHash, type ChainedDecision } from '@sealgate/envelope';
 import { until } from '@sealgate/testing';
 import { gateSite, check, SETUP_MS, type RunningGate } from '../test/running-gate.ts';
 
@@ -100,5 +101,31 @@ describe('the log of decisions', () => {
     await until(async () => (await site.sql.query({ text: 'SELECT 1 FROM gate.outbox' })).length === 0);
     expect(await headCount()).toBe(before + 1);
     expect(site.logLines.filter((line) => line.includes('ledger_record_conflict'))).toEqual([]);
+  });
+
+  it('proves one decision by those that follow it to the head, at any place, and none that no head covers', async () => {
+    const gate = await site.replica();
+    const before = await headCount();
+    for (let asked = 0; asked < 5; asked += 1) await check(gate, site.key, `subj_proved_${asked}`);
+    const of = async () =>
+      (await site.admin('GET', '/decisions?subject_ref=subj_proved_0')).body.items as { process: string }[];
+    await until(async () => (await of()).length === 1);
+    const [{ process } = { process: '' }] = await of();
+    const proofOf = (seq: number) =>
+      site.admin('GET', `/decisions/gd_${process}_${String(seq).padStart(10, '0')}/proof`);
+    expect(await proofOf(1)).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    await gate.stop();
+    await until(async () => (await headCount()) === before + 1);
+    for (const seq of [1, 3, 5]) {
+      const { status, body } = await proofOf(seq);
+      expect([status, body.decision.seq, body.following.length]).toEqual([200, seq, 5 - seq]);
+      expect(body.prev_hash === null).toBe(seq === 1);
+      const links = [body.decision, ...body.following] as ChainedDecision[];
+      expect(links.reduce<string | null>((hash, link) => decisionHash(link, hash), body.prev_hash)).toBe(
+        body.record.data.hash,
+      );
+      expect(body.receipt).toMatchObject({ id: body.record.id, type: 'gate.decisions' });
+    }
+    expect((await proofOf(6)).status).toBe(404);
   });
 });

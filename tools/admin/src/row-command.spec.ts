@@ -45,6 +45,7 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('the same', 'exportAllRefusedDeliveries', 'exportSubjects', 'exportVenues'),
   ...because('the same', 'exportOrgs', 'exportPeople', 'exportPersonKeys', 'exportIdentities', 'exportFrameworks'),
   ...because('the same', 'exportUnlinkedIdentities'),
+  ...because('proved in the console', 'getDecisionProof'),
   ...because('drawn on start pages of the console', 'getGateActivity', 'getIngestActivity'),
   ...because('cases are exported in the console', 'exportCases'),
   ...because('drafts are tried in the console', 'tryPolicy'),

@@ -6,25 +6,44 @@ import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@s
 import { Type } from '@sinclair/typebox';
 import type { DecisionsStore } from '../data/decisions-store.ts';
 import { LoggedDecision } from '../domain/gate-decision.ts';
-import { IdText, ReasonCode, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
+import { MOST_FOLLOWING, proveDecision } from '../domain/prove-decision.ts';
+import { IdText, OrNull, ReasonCode, Sha256, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
 import { environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
-const HeadRow = named(
-  'DecisionHead',
+const HeadRecord = named(
+  'DecisionHeadRecord',
+  Type.Object(
+    {
+      id: Text,
+      type: Text,
+      data: Type.Object({}, { additionalProperties: true, description: 'The head of the hash chain of a process.' }),
+    },
+    { additionalProperties: true },
+  ),
+);
+
+const provedHead = {
+  record: HeadRecord,
+  receipt: Type.Object({}, { additionalProperties: true }),
+  proof: Type.Object(
+    {},
+    { additionalProperties: true, description: 'Input of sealgate-verify, together with the receipt.' },
+  ),
+};
+
+const HeadRow = named('DecisionHead', Type.Object(provedHead));
+
+const DecisionProof = named(
+  'DecisionProof',
   Type.Object({
-    record: Type.Object(
-      {
-        id: Text,
-        type: Text,
-        data: Type.Object({}, { additionalProperties: true, description: 'The head of the hash chain of a process.' }),
-      },
-      { additionalProperties: true },
-    ),
-    receipt: Type.Object({}, { additionalProperties: true }),
-    proof: Type.Object(
-      {},
-      { additionalProperties: true, description: 'Input of sealgate-verify, together with the receipt.' },
-    ),
+    decision: LoggedDecision,
+    prev_hash: OrNull(Sha256, { description: 'The hash of the decision before it, in the chain of its process.' }),
+    following: Type.Array(LoggedDecision, {
+      maxItems: MOST_FOLLOWING,
+      description:
+        'The decisions after it, up to the last one that the head covers: their hashes lead to that of the head.',
+    }),
+    ...provedHead,
   }),
 );
 
@@ -80,7 +99,34 @@ export function adminRecordRoutes(ports: AdminRecordsPorts): Route<AdminCaller>[
       return { status: 200, body: row };
     },
   });
-  return [...list, get, chainRoute(ports), headsRoute(ports)];
+  return [...list, get, proofRoute(ports), chainRoute(ports), headsRoute(ports)];
+}
+
+function proofRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
+  return adminRoute({
+    ...adminBase,
+    method: 'get',
+    path: '/admin/v1/decisions/:decision_id/proof',
+    operationId: 'getDecisionProof',
+    summary: 'Prove a gate decision: what links it to the head of its chain in the ledger',
+    description:
+      'The decisions after it are part of the proof, so it also tells about others. 404 until a head covers the decision, ' +
+      `within about a minute, and if more than ${MOST_FOLLOWING} decisions or dropped ones lie between.`,
+    params: Type.Object({ decision_id: IdText }),
+    responses: { 200: { description: 'The proof.', schema: DecisionProof } },
+    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    async handler({ params }) {
+      const row = await ports.decisions.find(params.decision_id);
+      if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such decision.');
+      const { decision, prevHash, following, head, proved } = await fromLedger(proveDecision(ports, row));
+      const record = { ...head, data: head.data as object };
+      const { receipt, proof } = proved;
+      return {
+        status: 200,
+        body: { decision, prev_hash: prevHash, following: [...following], record, receipt, proof },
+      };
+    },
+  });
 }
 
 function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
