@@ -154,6 +154,37 @@ export function proveStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
+    it('of a gate decision is its chain up to the head in the ledger, and Verify tells a changed one', async () => {
+      const { adminToken, surfaces } = stack().dev;
+      const { adminUrl } = surfaces['case-gate']!;
+      const decisions = `${adminUrl}/admin/v1/decisions`;
+      const listed = await askedBy(adminToken, `${decisions}?limit=50&sort=evaluated_at`);
+      const [first] = (listed.json as { items: { decision_id: string; decision: string }[] }).items;
+      const proved = async () => (await askedBy(adminToken, `${decisions}/${first!.decision_id}/proof`)).status === 200;
+      await until(proved, { what: 'a head over the decision', timeoutMs: 90_000 });
+      let proof = '';
+      await stack().visit('operator', '/cases/live/decisions?sort=evaluated_at', async (page) => {
+        const drawer = await opened(page, `Prove this: ${first!.decision_id}`);
+        await drawer.getByRole('region', { name: 'What was decided' }).getByText(first!.decision_id).waitFor();
+        expect(await drawer.getByRole('button', { name: 'Copy a link for an outsider' }).count()).toBe(0);
+        const [saved] = await Promise.all([
+          page.waitForEvent('download'),
+          drawer.getByRole('link', { name: 'Save the proof' }).click(),
+        ]);
+        proof = readFileSync(await saved.path(), 'utf8');
+        expect(await looksOf(page, stack(), 'prove-decision')).toEqual([]);
+      });
+      const other = first!.decision === 'allow' ? 'deny' : 'allow';
+      const changed = proof.replace(`"decision":"${first!.decision}"`, `"decision":"${other}"`);
+      for (const [text, verdict] of [[proof, 'Verified.'] as const, [changed, 'Not verified.'] as const])
+        await stack().visit(undefined, '/verify', async (page) => {
+          await dropped(page, 'decision.json', text);
+          await page.getByText('No key to check with').waitFor();
+          await takeKeys(page);
+          await page.getByText(verdict, { exact: true }).waitFor();
+        });
+    }, 240_000);
+
     it('of an event is that of its record', async () => {
       const channel = await written('freight-2');
       await stack().visit('operator', `/events?channel=${channel}`, async (page) => {

@@ -7,6 +7,8 @@ import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { provableDecision } from '../prove/provable.ts';
+import { ProveButton } from '../prove/prove-button.tsx';
 import { TextFilter, TimeFilter } from '../text-filter.tsx';
 import { exportOf, type LoggedDecision, type Page as PageOf } from './case-api.ts';
 import { State } from './case-words.tsx';
@@ -100,6 +102,11 @@ const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision
       ),
   },
   { title: 'Venue', width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
+  {
+    title: 'Proof',
+    width: '7rem',
+    cell: ({ decision_id }) => <ProveButton of={provableDecision(decision_id)} what={decision_id} />,
+  },
   {
     title: 'Decision',
     width: '12rem',

@@ -99,6 +99,16 @@ export async function evidenceProof(orgId: string, id: string, signal: AbortSign
   return { bytes, checked: await checkOne('proof', bytes, { logKeys }), ...told };
 }
 
+/** A decision of the gate, and what links it to the head of its chain in the ledger. */
+export async function decisionProof(decisionId: string, signal: AbortSignal): Promise<Proven> {
+  const bytes = await bytesOf(`/admin/case-gate/admin/v1/decisions/${encodeURIComponent(decisionId)}/proof`, {
+    signal,
+  });
+  const { logKeys, note } = await publishedKeys(bytes, signal);
+  const others = 'The decisions after this one are part of the proof: who gets the file reads those as well.';
+  return { bytes, checked: await checkOne('proof', bytes, { logKeys }), note: note ?? others };
+}
+
 type Members = { readonly [member: string]: JsonValue };
 
 /** A seal of a case in the ledger, and the signed pack that has it. */

@@ -31,6 +31,12 @@ export const provableEvidence = (orgId: string, id: string): Provable => ({
   prove: async (signal) => (await fetching()).evidenceProof(orgId, id, signal),
 });
 
+export const provableDecision = (decisionId: string): Provable => ({
+  queryKey: ['cases', 'proof', 'decision', decisionId],
+  name: decisionId.slice(0, 60),
+  prove: async (signal) => (await fetching()).decisionProof(decisionId, signal),
+});
+
 export const provableCase = (sealed: SealedCase): Provable => ({
   queryKey: ['cases', 'proof', sealed.packPath, sealed.sealHash],
   name: sealed.caseId.slice(0, 60),

@@ -6,6 +6,7 @@ import {
   checkAnswer,
   checkCheckpoint,
   checkConsistency,
+  checkDecision,
   checkDeclaration,
   checkDelivery,
   checkEligibility,
@@ -17,6 +18,7 @@ import {
   checkpointIn,
   policyFrom,
   type Connection,
+  type DecisionFile,
   type ReceiptFile,
   type Report,
 } from '@sealgate/verify/checks';
@@ -29,6 +31,7 @@ type Kind =
   | 'answer'
   | 'checkpoint'
   | 'consistency'
+  | 'decision'
   | 'declaration'
   | 'envelope'
   | 'eligibility'
@@ -45,6 +48,7 @@ export type Checked =
       readonly receipt?: ReceiptFile;
       /** Content that was given beside the receipt. */
       readonly dropped?: JsonValue;
+      readonly decision?: DecisionFile;
     }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
@@ -98,6 +102,12 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
     ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, ANSWER_ALONE)),
     ...declarations.map((declaration) => declarationTask(declaration, pins)),
     ...checkpointTasks(of('note'), of('path'), pins),
+    ...of('decision').map(({ name, file }) =>
+      task('decision', name, {
+        check: () => checkDecision({ file, verifier: requiredVerifier(pins) }),
+        decision: file,
+      }),
+    ),
     ...of('envelope').map(({ name, envelope }) => envelopeTask(name, envelope, pins)),
     ...of('eligibility').map(({ name, document }) => eligibilityTask(name, document, pins)),
     ...of('pack').map((pack) => packTask(pack, pins)),
@@ -124,7 +134,15 @@ const isOf = ({ receipt }: ReceiptFile, id: string, channel: string): boolean =>
 function task(
   kind: Kind,
   name: string,
-  { check, ...shown }: { readonly check: () => Report; readonly receipt?: ReceiptFile; readonly dropped?: JsonValue },
+  {
+    check,
+    ...shown
+  }: {
+    readonly check: () => Report;
+    readonly receipt?: ReceiptFile;
+    readonly dropped?: JsonValue;
+    readonly decision?: DecisionFile;
+  },
 ): Task {
   return {
     name,

@@ -10,6 +10,7 @@ interface KeySet {
 export function notesIn(files: readonly NamedFile[]): string[] {
   return files.map(sortFile).flatMap((file) => {
     if (file.is === 'receipt') return [file.file.proof.checkpoint];
+    if (file.is === 'decision') return [file.file.receipt.proof.checkpoint];
     if (file.is === 'note') return [file.note];
     if (file.is === 'log-proof') return [file.text.slice(file.text.indexOf('\n\n') + 2)];
     if (file.is === 'pack') return file.file.seals.flatMap(({ record }) => record?.proof.checkpoint ?? []);

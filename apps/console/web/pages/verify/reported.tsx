@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { DecisionFile, Report } from '@sealgate/verify/checks';
 import { changedMembers } from './changed-members.ts';
 import { CheckFile } from './check-file.tsx';
 import type { Checked } from './check-files.ts';
@@ -6,11 +7,12 @@ import { fingerprintsIn } from './fingerprints.ts';
 import { ProofDrawing } from './proof-drawing.tsx';
 import { ReportView } from './report-view.tsx';
 import classes from './verify.module.css';
-import { Changed, Written } from './written.tsx';
+import { Changed, Content, Written } from './written.tsx';
 
 /** A checked file: what was checked, and for a record what was written beside it. */
 export function Reported({ result }: { readonly result: Extract<Checked, { readonly report: unknown }> }): ReactNode {
-  const { report, receipt, dropped } = result;
+  const { report, receipt, dropped, decision } = result;
+  if (decision !== undefined) return <Decided file={decision} report={report} />;
   if (receipt === undefined) return <ReportView report={report} />;
   const isContent = report.steps.some(({ step, status }) => step === 'content' && status === 'ok');
   const written = { data: dropped ?? receipt.contents[0]?.data ?? null, extra: receipt.receipt.extra };
@@ -22,6 +24,27 @@ export function Reported({ result }: { readonly result: Extract<Checked, { reado
         {/* Only fingerprints that were proved say something about a file. */}
         {report.verified && isContent && <CheckFile fingerprints={fingerprintsIn(written)} />}
       </div>
+      <div className={classes['written']}>
+        <ReportView report={report} />
+        <ProofDrawing file={receipt} report={report} />
+      </div>
+    </div>
+  );
+}
+
+/** A decision of the gate beside the proof of the head of its chain. */
+function Decided({ file, report }: { readonly file: DecisionFile; readonly report: Report }): ReactNode {
+  const { decision, following, head, receipt } = file;
+  return (
+    <div className={classes['beside']}>
+      <section className={classes['written']} aria-label="What was decided">
+        <h3>{report.verified ? 'What was decided' : 'What the file says was decided'}</h3>
+        <Content value={{ ...decision, reason_codes: [...decision.reason_codes] }} />
+        <p className={classes['help']}>
+          Each decision has a hash over itself and the one before it. By {following.length.toLocaleString()} more this
+          one leads to the hash of decision {head.last_seq.toLocaleString()}, which is in the ledger.
+        </p>
+      </section>
       <div className={classes['written']}>
         <ReportView report={report} />
         <ProofDrawing file={receipt} report={report} />

@@ -5,12 +5,14 @@ import {
   eligibilityIn,
   parseJson,
   readConsistencyPath,
+  readDecisionFile,
   readDeclarationFile,
   readPackFile,
   readReceiptFile,
   readWriteAnswer,
   type AnsweredRecord,
   type Connection,
+  type DecisionFile,
   type DeclarationFile,
   type ReceiptFile,
 } from '@sealgate/verify/checks';
@@ -34,6 +36,7 @@ export type Sorted = { readonly name: string } & (
     }
   | { readonly is: 'record'; readonly value: JsonValue; readonly bodySha256: string }
   | { readonly is: 'answer'; readonly records: readonly AnsweredRecord[] }
+  | { readonly is: 'decision'; readonly file: DecisionFile }
   | { readonly is: 'declaration'; readonly file: DeclarationFile }
   | { readonly is: 'envelope'; readonly envelope: PartnerEnvelope }
   | { readonly is: 'eligibility'; readonly document: EligibilityDocument }
@@ -79,6 +82,8 @@ const UNKNOWN =
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
   if (isPath(value)) return { is: 'path', name, connection: readConsistencyPath(name, value) };
   const members = membersOf(value);
+  if ('decision' in members && 'following' in members)
+    return { is: 'decision', name, file: readDecisionFile(name, value) };
   if ('receipt' in members && 'proof' in members) {
     const bodySha256 = bodyHashIn(membersOf(members['receipt']));
     return { is: 'receipt', name, file: readReceiptFile(name, value), value, bodySha256 };

@@ -14,6 +14,7 @@ const titles = {
   answer: 'An answer to a write, and its proof',
   checkpoint: 'A checkpoint',
   consistency: 'Two checkpoints of one log',
+  decision: 'A decision of the gate',
   declaration: 'A declared loss',
   envelope: 'A partner envelope',
   eligibility: 'An eligibility record',

@@ -52,7 +52,8 @@ export function Written({ file, report, dropped }: WrittenProps): ReactNode {
   );
 }
 
-function Content({ value }: { readonly value: JsonValue }): ReactNode {
+/** The members of an object, or a value. */
+export function Content({ value }: { readonly value: JsonValue }): ReactNode {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const members = isObject ? Object.entries(value) : [['value', value] as const];
   const rest = members.length - SHOWN_MEMBERS;
