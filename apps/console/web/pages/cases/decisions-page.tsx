@@ -81,13 +81,14 @@ export function DecisionsPage(): ReactNode {
 const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision>[] => [
   {
     title: 'When',
-    width: '13rem',
+    width: '12rem',
     sort: '-evaluated_at',
     cell: ({ evaluated_at }) => <Time value={evaluated_at} />,
   },
   { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
   {
     title: 'Reason',
+    width: '14rem',
     cell: ({ reason_codes, fail_closed }) => `${reason_codes.join(', ')}${fail_closed ? ' (failed closed)' : ''}`,
   },
   {
@@ -109,7 +110,7 @@ const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision
   },
   {
     title: 'Decision',
-    width: '12rem',
+    width: '11rem',
     cell: ({ decision_id }) => <CodeText value={decision_id} label="the decision id" short={14} />,
   },
 ];

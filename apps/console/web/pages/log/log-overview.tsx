@@ -10,6 +10,7 @@ import classes from './log.module.css';
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const DAY_MS = 86_400_000;
 const [WIDTH, HEIGHT] = [600, 120];
 
 /** How many records the log had over time; a table of the same numbers is read by screen readers. */
@@ -25,6 +26,7 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
   const [fromMs, toMs] = [Date.parse(first.at), Date.parse(last.at)];
   const x = (at: string) => (toMs === fromMs ? WIDTH : (WIDTH * (Date.parse(at) - fromMs)) / (toMs - fromMs));
   const y = (size: number) => HEIGHT - ((HEIGHT - 4) * size) / last.size;
+  const end = toMs - fromMs < 2 * DAY_MS ? moment : day;
   const line = points.map(({ at, size }) => `L${x(at).toFixed(1)} ${y(size).toFixed(1)}`).join('');
   return (
     <Section title="Growth">
@@ -45,8 +47,8 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
           <path className={classes['line']} d={`M0 ${HEIGHT}${line}`} />
         </svg>
         <Group justify="space-between" aria-hidden="true">
-          <Text size="xs">{day.format(fromMs)}</Text>
-          <Text size="xs">{day.format(toMs)}</Text>
+          <Text size="xs">{end.format(fromMs)}</Text>
+          <Text size="xs">{end.format(toMs)}</Text>
         </Group>
         <table className="visually-hidden" aria-label="Growth">
           <thead>
