@@ -13,6 +13,9 @@ const require = createRequireOfBundle(import.meta.url);`;
 /** Optional dependencies of pg and of Fabric's gateway client; never used here. */
 const external = ['pg-native', 'pg-cloudflare', 'pkcs11js'];
 
+/** Entry points in the sources of an app. */
+const PROGRAM = /^(main|migrate|[a-z-]+-worker)\.ts$/;
+
 /** Commands that are released as bundles besides the surfaces: folders in `tools`. */
 const BUNDLED_TOOLS = ['admin', 'verify'];
 
@@ -77,10 +80,32 @@ function writeInventory(name: string, parts: readonly PackagedOutputs[], folder:
  */
 async function runEsbuild(app: string, place: string): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
   try {
-    return await esbuild(app, place);
+    return withoutUnused(await esbuild(app, place));
   } finally {
     await stop();
   }
+}
+
+/**
+ * Without the chunks that no program imports. esbuild writes one for a dynamic import whose module it has dropped: the
+ * migrations of a library that a program without a database uses for something else.
+ */
+function withoutUnused({ outputFiles, metafile }: { outputFiles: OutputFile[]; metafile: Metafile }) {
+  const used = new Set<string>();
+  const use = (file: string): void => {
+    if (used.has(file)) return;
+    used.add(file);
+    for (const { path, external: isOutside } of metafile.outputs[file]?.imports ?? []) if (!isOutside) use(path);
+  };
+  for (const [file, { entryPoint }] of Object.entries(metafile.outputs))
+    if (entryPoint !== undefined && PROGRAM.test(basename(entryPoint))) use(file);
+  const isUsed = (file: string): boolean => used.has(file.replace(/\.map$/, ''));
+  const kept = Object.entries(metafile.outputs).filter(([file]) => isUsed(file));
+  const paths = new Set(kept.map(([file]) => join(workspaceRoot, file)));
+  return {
+    outputFiles: outputFiles.filter(({ path }) => paths.has(path)),
+    metafile: { ...metafile, outputs: Object.fromEntries(kept) },
+  };
 }
 
 const esbuild = async (app: string, place: string) =>
@@ -134,12 +159,10 @@ async function operationsIn(file: string): Promise<string> {
 const filesIn = (folder: string): string[] => readdirSync(folder).map((file) => join(folder, file));
 
 /** `main.ts`, `migrate.ts`, and each `*-worker.ts` beside them: a worker thread needs its own file. */
-function programsOf(folder: string): string[] {
-  const isProgram = (file: string) => /^(main|migrate|[a-z-]+-worker)\.ts$/.test(file);
-  return readdirSync(folder)
-    .filter(isProgram)
+const programsOf = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((file) => PROGRAM.test(file))
     .map((file) => join(folder, file));
-}
 
 /** The `migrations` exported by `<app>/src/*-migrations.ts`: the sets of the app and of its libs. */
 async function migrationSetsOf(app: string): Promise<Map<string, string>> {

@@ -60,7 +60,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 }
 
 /** Where `npm run build` writes the page. */
-const PAGE_FILE = join(import.meta.dirname, '../../../apps/console/dist/verify.html');
+const PAGE_FILE = join(import.meta.dirname, '../../../apps/console/dist/web/verify.html');
 
 const PAGE_HELP = `
 The page is one file: copy it, open it in a browser, and drop proofs, checkpoints, envelopes and packs on it. It works

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build, type Plugin, type ResolvedConfig } from 'vite';
 
 /** The hash source of a style or script in a Content-Security-Policy. */
@@ -25,8 +25,7 @@ export function oneFilePage(): Plugin {
       const { script, style } = await bundled(config);
       const pages = resolve(config.root, config.build.outDir);
       mkdirSync(pages, { recursive: true });
-      // Beside the pages for the command line, and among them to be downloaded.
-      for (const folder of [dirname(pages), pages]) writeFileSync(join(folder, 'verify.html'), pageOf(script, style));
+      writeFileSync(join(pages, 'verify.html'), pageOf(script, style));
     },
   };
 }

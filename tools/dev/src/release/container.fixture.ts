@@ -189,7 +189,7 @@ export function bundledLock(name: string, version: string): object[] | undefined
 /** Size limits of image trees in MiB: about a tenth above their size. Without the base image. */
 export const BUDGET_MIB: Readonly<Record<string, number>> = {
   'case-gate': 17,
-  console: 7.5, // With the Redis client: ended sessions are shared by the replicas.
+  console: 6.5, // With the Redis client: ended sessions are shared by the replicas.
   'ingest-gateway': 17,
   'ledger-chaincode': 5,
   'ledger-peer': 11,

@@ -47,7 +47,7 @@ export async function makeRelease(
       await makeImageTree(name, tree);
       pack(`sealgate-${name}-${version}.tar.gz`, entriesOf(tree));
       add(`sealgate-${name}-${version}.cdx.json`, readFileSync(join(tree, 'app/sbom.cdx.json')));
-      if (name === 'console') add(`sealgate-verify-${version}.html`, readFileSync(join(tree, 'app/verify.html')));
+      if (name === 'console') add(`sealgate-verify-${version}.html`, readFileSync(join(tree, 'app/web/verify.html')));
     }
     await buildSurface('admin', join(making, 'admin/app'), join(workspaceRoot, 'app'));
     pack(`sealgate-admin-${version}.tar.gz`, entriesOf(join(making, 'admin')));
