@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { Button, Group, Menu, Paper, Progress, Text } from '@mantine/core';
+import { formatNumber } from './formats.ts';
 import { ProblemView } from './problem-view.tsx';
 import { readExport, saveFile, type Arrived } from './save-stream.ts';
 import { totalInWords, type Total } from './total.ts';
@@ -94,11 +95,11 @@ const SIZES = ['bytes', 'KB', 'MB', 'GB'] as const;
 /** 3,400,000 is 3.4 MB. */
 function sizeInWords(bytes: number): string {
   const step = Math.min(SIZES.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  const size = (bytes / 1_000 ** step).toLocaleString(undefined, { maximumFractionDigits: step === 0 ? 0 : 1 });
+  const size = formatNumber(bytes / 1_000 ** step);
   return `${size} ${SIZES[step] ?? ''}`;
 }
 
-const rowsInWords = (rows: number): string => `${rows.toLocaleString()} ${rows === 1 ? 'row' : 'rows'}`;
+const rowsInWords = (rows: number): string => `${formatNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`;
 
 /** The progress of an export, and what became of it. */
 export function ExportProgress({

@@ -3,6 +3,7 @@ import { Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -174,7 +175,7 @@ const Attachments = ({ found }: { readonly found: CaseDetail }): ReactNode => (
         },
         { title: 'Kind', width: '9rem', cell: ({ kind }) => (kind === 'vault_ref' ? 'Vault' : 'Upload') },
         { title: 'Media type', width: '11rem', cell: ({ media_type }) => media_type },
-        { title: 'Bytes', width: '8rem', cell: ({ size_bytes }) => size_bytes.toLocaleString() },
+        { title: 'Bytes', width: '8rem', cell: ({ size_bytes }) => formatNumber(size_bytes) },
         {
           title: 'SHA-256',
           width: '13rem',

@@ -5,6 +5,7 @@ import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
@@ -76,7 +77,7 @@ function Shown({ event }: { event: IngestEvent }): ReactNode {
             <CodeText value={event.requestId} label="the request id" />
           </Fact>
           <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
-          <Fact label="Sensitive members removed">{event.strippedFields.toLocaleString()}</Fact>
+          <Fact label="Sensitive members removed">{formatNumber(event.strippedFields)}</Fact>
         </SimpleGrid>
       </Paper>
       <Stack gap="sm" component="section" aria-label="Records">

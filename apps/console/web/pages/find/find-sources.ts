@@ -1,5 +1,6 @@
 import type { Schemas } from '@sealgate/client';
 import { getJson } from '../../shell/console-fetch.ts';
+import { formatMoment } from '../../shell/formats.ts';
 import type { Mine } from '../../shell/mine.ts';
 import { partsOf } from '../../shell/parts.ts';
 import { CASE_PAGES } from '../cases/case-pages.ts';
@@ -198,7 +199,7 @@ function gatewaySources({ mine }: Reach): FindSource[] {
   const asHit = ({ eventId, at, networkId }: Gateway['IngestEvent']): Hit => ({
     id: eventId,
     title: eventId,
-    detail: `${networkId}, ${new Date(at).toLocaleString()}`,
+    detail: `${networkId}, ${formatMoment(new Date(at))}`,
     to: `/events/${encodeURIComponent(eventId)}`,
   });
   return [
@@ -257,7 +258,7 @@ async function refusedBy(deliveryId: string, signal: AbortSignal): Promise<reado
   return rows.map((row) => ({
     id: row.refusedId,
     title: deliveryId,
-    detail: `${row.code}, ${new Date(row.at).toLocaleString()}`,
+    detail: `${row.code}, ${formatMoment(new Date(row.at))}`,
     to: `/networks/${row.networkId}/sources/${row.sourceId}/deliveries/${row.refusedId}`,
   }));
 }

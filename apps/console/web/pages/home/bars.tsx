@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
+import { formatNumber } from '../../shell/formats.ts';
 import classes from './bars.module.css';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'plain';
@@ -38,7 +39,7 @@ export function Bars({ label, bars }: BarsProps): ReactNode {
               <span className={classes['bar']} data-tone={tone} style={{ width: `${(100 * value) / most}%` }} />
             </span>
             <Text size="sm" fw={600} component="span" className={classes['number'] ?? ''}>
-              {value.toLocaleString()}
+              {formatNumber(value)}
             </Text>
           </dd>
         </div>
@@ -85,11 +86,11 @@ export function Columns({ label, parts, columns }: ColumnsProps): ReactNode {
             <span className={classes['mark']} data-tone={tone} aria-hidden="true" /> {name}
           </span>
         ))}
-        <span className={classes['most']}>most: {most.toLocaleString()}</span>
+        <span className={classes['most']}>most: {formatNumber(most)}</span>
       </figcaption>
       <div className={classes['columns']} aria-hidden="true">
         {columns.map(({ name, values }) => (
-          <div key={name} className={classes['column']} title={`${name}: ${sumOf(values).toLocaleString()}`}>
+          <div key={name} className={classes['column']} title={`${name}: ${formatNumber(sumOf(values))}`}>
             {values.map((value, index) => (
               <span
                 key={parts[index]?.name}

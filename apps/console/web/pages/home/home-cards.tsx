@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
+import { formatNumber, formatUtcMonth } from '../../shell/formats.ts';
 import { ListEmpty, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
@@ -37,7 +38,7 @@ export const Figures = ({ figures }: FiguresProps): ReactNode => (
             {label}
           </Text>
           <Text fw={700} fz={24} {...(value !== undefined && value > 0 && tone !== 'plain' && { c: colorOf(tone) })}>
-            {value === undefined ? '–' : value.toLocaleString()}
+            {value === undefined ? '–' : formatNumber(value)}
           </Text>
         </UnstyledButton>
       </Paper>
@@ -137,8 +138,6 @@ export function useEvidenceStates() {
 
 const LEVELS = ['critical', 'high', 'medium', 'low'] as const;
 
-const monthOf = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' });
-
 /** Open risks by level at the end of each of the last twelve months. */
 export function RisksOverTime(): ReactNode {
   const { id: orgId, client, to } = useOrganization();
@@ -161,7 +160,7 @@ export function RisksOverTime(): ReactNode {
               { name: 'High and critical', tone: 'bad' },
             ]}
             columns={months.map(({ month, low, medium, high, critical }) => ({
-              name: monthOf.format(new Date(`${month}-01T00:00:00Z`)),
+              name: formatUtcMonth(new Date(`${month}-01T00:00:00Z`)),
               values: [low, medium, high + critical],
             }))}
           />

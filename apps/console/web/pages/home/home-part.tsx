@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'react-router';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { useMine, type HomeKind } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
-import { surfaceNames } from '../../shell/surfaces.ts';
+import { surfaceNames } from '../../shell/surface-names.ts';
 
 /** Each start page is loaded for those who have it. */
 const HOMES: Readonly<Record<HomeKind, { readonly title: string; readonly Home: ComponentType }>> = {

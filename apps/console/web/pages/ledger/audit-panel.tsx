@@ -3,6 +3,7 @@ import { Button, Group, Paper, Progress, Stack, Text, Title } from '@mantine/cor
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { formatNumber } from '../../shell/formats.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
@@ -72,7 +73,7 @@ function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }
       <>
         <Progress value={size === 0 ? 100 : (walked / size) * 100} aria-label="Records walked" animated />
         <Text size="sm">
-          {walked.toLocaleString()} of {size.toLocaleString()} records. You may leave this page.
+          {formatNumber(walked)} of {formatNumber(size)} records. You may leave this page.
         </Text>
       </>
     );
@@ -82,7 +83,7 @@ function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }
   const finding = ok
     ? report.size === 1
       ? 'The one record is as it was signed.'
-      : `All ${report.size.toLocaleString()} records are as they were signed.`
+      : `All ${formatNumber(report.size)} records are as they were signed.`
     : `${problem ?? 'It is not as it was signed.'} First at ${firstBadRecordId ?? 'an unknown record'}.`;
   return (
     <Group gap="xs">

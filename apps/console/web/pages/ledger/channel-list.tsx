@@ -3,6 +3,7 @@ import { Anchor, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { ledgerBy, useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
@@ -54,7 +55,7 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
               </Anchor>
             ),
           },
-          { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => size.toLocaleString() },
+          { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
           { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
         ]}
         empty={

@@ -5,6 +5,7 @@ import { Link, useNavigate, useParams } from 'react-router';
 import { CopyButton } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
@@ -66,7 +67,7 @@ function Summary({ surface, channel }: ChannelProps): ReactNode {
             <Text size="xs" c="dimmed">
               Records
             </Text>
-            <Text fw={600}>{read.data.size.toLocaleString()}</Text>
+            <Text fw={600}>{formatNumber(read.data.size)}</Text>
           </Stack>
           <Stack gap={2} align="flex-start">
             <Text size="xs" c="dimmed">
@@ -109,7 +110,7 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
         }
         rowKey={({ position }) => String(position)}
         columns={[
-          { title: 'Place', align: 'right', width: '6rem', cell: ({ position }) => position.toLocaleString() },
+          { title: 'Place', align: 'right', width: '6rem', cell: ({ position }) => formatNumber(position) },
           {
             title: 'Record',
             cell: ({ id }) => (

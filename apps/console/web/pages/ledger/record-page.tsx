@@ -5,6 +5,7 @@ import { useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
@@ -73,7 +74,9 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
           <Fact label="Written">
             <Time value={record.at} />
           </Fact>
-          <Fact label="Place">{record.index?.toLocaleString() ?? 'not known'}</Fact>
+          <Fact label="Place">
+            {record.index === null || record.index === undefined ? 'not known' : formatNumber(record.index)}
+          </Fact>
         </SimpleGrid>
         <Group mt="md" gap="xl">
           <Fact label="Transaction">
@@ -145,7 +148,7 @@ function Json({ value, label }: { value: unknown; label: string }): ReactNode {
       </Code>
       {isCut && (
         <Anchor component="button" size="sm" onClick={() => setWhole(true)}>
-          Show all {text.length.toLocaleString()} characters
+          Show all {formatNumber(text.length)} characters
         </Anchor>
       )}
     </Stack>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Group, Text } from '@mantine/core';
+import { formatNumber } from '../../shell/formats.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 
@@ -24,7 +25,7 @@ export function SignedState({ channel }: { channel: SignedChannel }): ReactNode 
       {signed === size ? (
         <StateBadge tone="good">Covers all</StateBadge>
       ) : (
-        <StateBadge tone={isLate ? 'bad' : 'wait'}>{(size - signed).toLocaleString()} not covered</StateBadge>
+        <StateBadge tone={isLate ? 'bad' : 'wait'}>{formatNumber(size - signed)} not covered</StateBadge>
       )}
       {signedUntil !== null && (
         <Text size="sm" span>

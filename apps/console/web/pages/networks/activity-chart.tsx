@@ -3,6 +3,7 @@ import { Group, Paper, SegmentedControl, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useQuery } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { formatHour, formatNumber, formatUtcDayOfYear } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import classes from './activity-chart.module.css';
@@ -19,9 +20,8 @@ const KINDS: readonly (readonly [Kind, string])[] = [
   ['refused', 'Refused'],
 ];
 
-const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const nameOf = (per: ActivityStep, from: string): string => (per === 'hour' ? hour : day).format(new Date(from));
+const nameOf = (per: ActivityStep, from: string): string =>
+  (per === 'hour' ? formatHour : formatUtcDayOfYear)(new Date(from));
 
 interface ChartProps {
   readonly networkId: string;
@@ -51,7 +51,7 @@ export function ActivityChart({ networkId, sourceId, per, onPer }: ChartProps): 
             <Group key={kind} gap={6}>
               <span className={`${classes['key']} ${classes[kind]}`} />
               <Text size="sm">
-                {title} {activity.data && sumOf(activity.data.items, kind).toLocaleString()}
+                {title} {activity.data && formatNumber(sumOf(activity.data.items, kind))}
               </Text>
             </Group>
           ))}

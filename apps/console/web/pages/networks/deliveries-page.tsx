@@ -6,6 +6,7 @@ import { Link, useNavigate, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
@@ -219,7 +220,7 @@ function Outcomes({
             cell: ({ outcome: end }) => <StateBadge tone={TONES[end]}>{end}</StateBadge>,
           },
           { title: 'Why', cell: ({ reason, code }) => titleOf(reason, code) },
-          { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => deliveries.toLocaleString() },
+          { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
           { title: 'Types', cell: ({ types }) => types.join(', ') },
           { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
           {

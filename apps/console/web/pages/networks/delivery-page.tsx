@@ -6,6 +6,7 @@ import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -84,7 +85,7 @@ function Shown({ refused, source }: ShownProps): ReactNode {
           </Fact>
           <Fact label="Media type">{refused.mediaType ?? 'none'}</Fact>
           <Fact label="Size">
-            {refused.bodyBytes === null ? 'not known' : `${refused.bodyBytes.toLocaleString()} bytes`}
+            {refused.bodyBytes === null ? 'not known' : `${formatNumber(refused.bodyBytes)} bytes`}
           </Fact>
         </SimpleGrid>
       </Paper>

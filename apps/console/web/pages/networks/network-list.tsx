@@ -6,6 +6,7 @@ import { Link, useNavigate } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -71,7 +72,7 @@ export function NetworkList(): ReactNode {
             cell: ({ networkId }) => <CodeText value={networkId} label="the id of the network" />,
           },
           { title: 'Channels', cell: ({ channels }) => <Channels names={channels} /> },
-          { title: 'Limit', cell: ({ limits }) => `${limits.ratePerSecond.toLocaleString()} records/s` },
+          { title: 'Limit', cell: ({ limits }) => `${formatNumber(limits.ratePerSecond)} records/s` },
           {
             title: 'Made',
             width: '9rem',

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
@@ -68,7 +69,7 @@ function Shown({ network }: { network: Network }): ReactNode {
             <Channels names={network.channels} />
           </Fact>
           <Fact label="Limit">
-            {network.limits.ratePerSecond.toLocaleString()} records/s, {network.limits.burst.toLocaleString()} at once
+            {formatNumber(network.limits.ratePerSecond)} records/s, {formatNumber(network.limits.burst)} at once
           </Fact>
           <Fact label="Made">
             <Time value={network.createdAt} />

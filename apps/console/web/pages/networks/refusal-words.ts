@@ -1,4 +1,5 @@
 import type { Schemas } from '@sealgate/client';
+import { formatNumber } from '../../shell/formats.ts';
 
 export type Refused = Schemas['ingestGatewayAdmin']['RefusedDelivery'];
 type Reason = Schemas['ingestGatewayAdmin']['RefusalReason'];
@@ -21,7 +22,7 @@ const placed = ({ pointer, detail }: About): string => (pointer === null ? detai
 function skewInWords({ skewSeconds }: About): string {
   if (skewSeconds === null) return 'Its signature is right, but its timestamp is too far from our clock.';
   const side = skewSeconds > 0 ? 'ahead of' : 'behind';
-  return `Its signature is right, but its timestamp is ${Math.abs(skewSeconds).toLocaleString('en')} s ${side} our clock.`;
+  return `Its signature is right, but its timestamp is ${formatNumber(Math.abs(skewSeconds))} s ${side} our clock.`;
 }
 
 /** What each reason of a refusal means, and what to do about it. */
@@ -55,7 +56,7 @@ export const REASON_WORDS: Readonly<Record<Reason, ReasonWords>> = {
     what: ({ bodyBytes }) =>
       bodyBytes === null
         ? 'It is larger than this source accepts.'
-        : `It has ${bodyBytes.toLocaleString('en')} bytes, more than this source accepts.`,
+        : `It has ${formatNumber(bodyBytes)} bytes, more than this source accepts.`,
     todo: 'Raise the largest body of this source, or let the sender send less.',
     mended: 'settings',
   },

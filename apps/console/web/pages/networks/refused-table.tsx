@@ -5,6 +5,7 @@ import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
@@ -248,7 +249,7 @@ export function FailureGroups({
               },
             ]
           : []),
-        { title: 'How many', width: '7rem', align: 'right', cell: ({ deliveries }) => deliveries.toLocaleString() },
+        { title: 'How many', width: '7rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
         { title: 'First', width: '10rem', cell: ({ firstAt }) => <Time value={firstAt} form="ago" /> },
         { title: 'Last', width: '10rem', cell: ({ lastAt }) => <Time value={lastAt} form="ago" /> },
         {

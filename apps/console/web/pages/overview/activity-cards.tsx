@@ -3,6 +3,7 @@ import { Paper, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
+import { formatNumber, formatWeekdayHour } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { useMine } from '../../shell/mine.ts';
 import { Section } from '../../shell/page.tsx';
@@ -14,13 +15,11 @@ const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const VENUES = 10;
 
-const hourOf = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-
 /** The beginnings of all hours from a time on, with their names. */
 const hoursFrom = (from: string): { readonly at: string; readonly name: string }[] =>
   Array.from({ length: HOURS }, (_, n) => {
     const at = new Date(Date.parse(from) + n * HOUR_MS);
-    return { at: at.toISOString(), name: hourOf.format(at) };
+    return { at: at.toISOString(), name: formatWeekdayHour(at) };
   });
 
 /** What the services of an operator wrote, refused and decided in the last day. */
@@ -128,8 +127,8 @@ export function Decisions(): ReactNode {
         rowKey={({ venue_id }) => venue_id ?? ''}
         columns={[
           { title: 'Venue', cell: ({ venue_id }) => venue_id ?? 'Unknown venues' },
-          { title: 'Allowed', align: 'right', width: '7rem', cell: ({ allow }) => allow.toLocaleString() },
-          { title: 'Denied', align: 'right', width: '7rem', cell: ({ deny }) => deny.toLocaleString() },
+          { title: 'Allowed', align: 'right', width: '7rem', cell: ({ allow }) => formatNumber(allow) },
+          { title: 'Denied', align: 'right', width: '7rem', cell: ({ deny }) => formatNumber(deny) },
         ]}
         empty={<ListEmpty title="No decision since yesterday" icon="door" />}
       />

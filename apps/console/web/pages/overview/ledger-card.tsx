@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { SignedState } from '../ledger/signed-state.tsx';
@@ -61,7 +62,7 @@ function Channels({ surface }: { surface: LedgerSurface }): ReactNode {
               </Anchor>
             ),
           },
-          { title: 'Records', align: 'right', width: '7rem', cell: ({ size }) => size.toLocaleString() },
+          { title: 'Records', align: 'right', width: '7rem', cell: ({ size }) => formatNumber(size) },
           { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
         ]}
         empty={

@@ -3,6 +3,7 @@ import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/c
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { getJson } from '../../shell/console-fetch.ts';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { useMine } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
@@ -10,7 +11,7 @@ import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
-import { surfaceNames } from '../../shell/surfaces.ts';
+import { surfaceNames } from '../../shell/surface-names.ts';
 import { WaitingCard } from './waiting-card.tsx';
 
 interface SurfaceState {
@@ -157,8 +158,6 @@ function Reasons({ surface }: { surface: SurfaceState }): ReactNode {
   );
 }
 
-const perSecond = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
 function Rate({
   label,
   value,
@@ -175,7 +174,7 @@ function Rate({
         {label}
       </Text>
       <Text fw={600} {...(color === undefined ? {} : { c: color })}>
-        {value === undefined ? 'not known yet' : `${perSecond.format(value)}/s`}
+        {value === undefined ? 'not known yet' : `${formatNumber(value)}/s`}
       </Text>
     </Stack>
   );

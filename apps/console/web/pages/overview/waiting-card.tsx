@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { getJson } from '../../shell/console-fetch.ts';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -9,7 +10,7 @@ import { asProblem } from '../../shell/problem.ts';
 import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
-import { surfaceNames } from '../../shell/surfaces.ts';
+import { surfaceNames } from '../../shell/surface-names.ts';
 
 interface Waiting {
   readonly what: string;
@@ -73,7 +74,7 @@ export function WaitingCard({ surfaces }: { surfaces: readonly SurfaceId[] }): R
               title: 'How many',
               align: 'right',
               width: '7.5rem',
-              cell: ({ count }) => count.toLocaleString(),
+              cell: ({ count }) => formatNumber(count),
             },
             {
               title: 'Since',

@@ -2,6 +2,7 @@ import { useMemo, type ReactNode } from 'react';
 import { Anchor, Group, List, Paper, Select, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { compareTexts } from '../../shell/formats.ts';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
@@ -142,11 +143,10 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
 /** In the order of the framework, or by id in natural order. */
 function inOrder(rows: readonly Coverage[], framework: Framework | undefined): Coverage[] {
   const places = new Map(framework?.requirements.map(({ id }, place) => [id, place]));
-  const compare = new Intl.Collator('en', { numeric: true }).compare;
   return rows.toSorted(
     (one, other) =>
       (places.get(one.requirementId) ?? Infinity) - (places.get(other.requirementId) ?? Infinity) ||
-      compare(one.requirementId, other.requirementId),
+      compareTexts(one.requirementId, other.requirementId),
   );
 }
 

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { nodeHash } from '@sealgate/merkle';
 import { Bytes } from '@sealgate/json';
 import type { ReceiptFile, Report, StepStatus } from '@sealgate/verify/checks';
+import { formatNumber } from '../../shell/formats.ts';
 import classes from './verify.module.css';
 import { StepMark } from './report-view.tsx';
 
@@ -12,7 +13,7 @@ interface Level {
 }
 
 const counted = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString()} ${count === 1 ? one : many}`;
+  `${formatNumber(count)} ${count === 1 ? one : many}`;
 
 const half = (value: number): number => Math.floor(value / 2);
 
@@ -84,7 +85,7 @@ export function ProofDrawing({ file, report }: DrawingProps): ReactNode {
         )}
       </Stage>
       <Stage
-        title={`Leaf ${proof.index.toLocaleString()}`}
+        title={`Leaf ${formatNumber(proof.index)}`}
         status={receipt === undefined ? statusOf(report, 'inclusion') : statusOf(report, 'leaf', 'agreement')}
       >
         <Hash label={receipt === undefined ? 'in the log' : 'of the receipt'} value={proof.leafHash} />

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '@sealgate/json';
 import type { ReceiptFile, Report } from '@sealgate/verify/checks';
+import { formatNumber } from '../../shell/formats.ts';
 import { textOf, type ChangedMember } from './changed-members.ts';
 import classes from './verify.module.css';
 
@@ -62,7 +63,7 @@ export function Content({ value }: { readonly value: JsonValue }): ReactNode {
       {members.slice(0, SHOWN_MEMBERS).map(([name, inner]) => (
         <Member key={name} name={name} value={textOf(inner) ?? ''} />
       ))}
-      {rest > 0 && <Member name="and" value={`${rest.toLocaleString()} more members`} />}
+      {rest > 0 && <Member name="and" value={`${formatNumber(rest)} more members`} />}
     </dl>
   );
 }

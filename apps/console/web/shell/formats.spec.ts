@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { compareTexts, formatAgo, localeOf } from './formats.ts';
+
+describe('formats', () => {
+  it.each([
+    [['en-GB', 'de'], 'en-GB'],
+    [['en-US'], 'en-US'],
+    [['de-AT', 'en'], 'en-AT'],
+    [['de'], 'en-DE'],
+    [['pt-BR'], 'en-001'],
+    [['en'], 'en'],
+    [['en-US@posix', 'de-CH'], 'en-CH'],
+    [[], 'en'],
+  ])('of a reader of %j are those of %s', (languages, locale) => expect(localeOf(languages)).toBe(locale));
+
+  it('are sentences in the language of the page', () => {
+    const moment = Date.UTC(2026, 10, 29, 18);
+    const since = (ms: number) => formatAgo(moment - ms, moment);
+    expect([since(0), since(61_000), since(-2 * 86_400_000), since(86_400_000)]).toEqual([
+      'now',
+      '1 minute ago',
+      'in 2 days',
+      'yesterday',
+    ]);
+  });
+
+  it('have an order of texts in which numbers count', () =>
+    expect(['A.10', 'a.9', 'É', 'Z', 'A.2'].toSorted(compareTexts)).toEqual(['A.2', 'a.9', 'A.10', 'É', 'Z']));
+});

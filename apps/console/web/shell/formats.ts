@@ -1,0 +1,64 @@
+/** The language of all texts, as in `index.html`. */
+const LANGUAGE = 'en';
+
+/**
+ * The pages' language with the reader's region: words such as "3 minutes ago" and names of months are never in another
+ * language than the sentence around them, while the order of a date, the clock and the separators of numbers are what
+ * the reader is used to. A region without formats in the pages' language gets those of the whole world.
+ */
+export function localeOf(languages: readonly string[]): string {
+  const first = languages.find(isTag) ?? LANGUAGE;
+  const { language, region } = new Intl.Locale(first).maximize();
+  if (language === LANGUAGE && first !== LANGUAGE) return first;
+  if (region === undefined || first === LANGUAGE) return LANGUAGE;
+  const locale = `${LANGUAGE}-${region}`;
+  const known = new Intl.Locale(new Intl.DateTimeFormat(locale).resolvedOptions().locale).region;
+  return known === region || region === 'US' ? locale : `${LANGUAGE}-001`;
+}
+
+/** Browsers pass on what the system says, such as `en-US@posix`. */
+function isTag(text: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+const locale = localeOf(globalThis.navigator?.languages ?? []);
+
+const formatOf = (options: Intl.DateTimeFormatOptions): ((date: Date) => string) => {
+  const format = new Intl.DateTimeFormat(locale, options);
+  return (date) => format.format(date);
+};
+
+/** With the seconds, in the reader's time zone, as all that do not say otherwise. */
+export const formatMoment = formatOf({ dateStyle: 'medium', timeStyle: 'medium' });
+export const formatDay = formatOf({ dateStyle: 'medium' });
+export const formatHour = formatOf({ hour: '2-digit', minute: '2-digit' });
+export const formatWeekdayHour = formatOf({ weekday: 'short', hour: '2-digit', minute: '2-digit' });
+export const formatUtcDayOfYear = formatOf({ day: 'numeric', month: 'short', timeZone: 'UTC' });
+export const formatUtcMonth = formatOf({ month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+const texts = new Intl.Collator(locale, { numeric: true });
+
+/** 1,234 or 1.5: at most one digit after the decimal sign. */
+export const formatNumber = (value: number): string => numbers.format(value);
+
+/** The order of texts for `sort`; numbers in them by value: A.2 is before A.10. */
+export const compareTexts = (one: string, other: string): number => texts.compare(one, other);
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+/** "3 minutes ago", "in 2 days". */
+export function formatAgo(timeMs: number, nowMs: number): string {
+  const [unit, unitMs] = STEPS.find(([, size]) => Math.abs(timeMs - nowMs) >= size) ?? ['second', 1_000];
+  return relative.format(Math.round((timeMs - nowMs) / unitMs), unit);
+}
