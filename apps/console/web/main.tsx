@@ -1,14 +1,12 @@
-import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
+import './shell/mantine.css';
 import './shell/global.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from 'react-router';
+import { partAt } from './shell/parts.ts';
 import { ProblemError } from './shell/problem.ts';
-import { createRouter } from './shell/routes.tsx';
+import { Pages } from './shell/routes.tsx';
 import { cssVariables, theme } from './shell/theme.ts';
 
 const nonce = document.querySelector('meta[name="csp-nonce"]')?.getAttribute('content') ?? '';
@@ -33,6 +31,11 @@ const createQueries = (): QueryClient =>
     },
   });
 
+// Meanwhile the shell asks who is signed in. A failure is shown where the part is.
+partAt(globalThis.location.pathname)
+  ?.load()
+  .catch(() => undefined);
+
 const root = document.querySelector('#root');
 if (root === null) throw new Error('The page has no #root.');
 createRoot(root).render(
@@ -44,8 +47,7 @@ createRoot(root).render(
       getStyleNonce={() => nonce}
     >
       <QueryClientProvider client={createQueries()}>
-        <Notifications position="bottom-right" limit={3} />
-        <RouterProvider router={createRouter()} />
+        <Pages />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

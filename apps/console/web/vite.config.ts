@@ -3,6 +3,9 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { oneFilePage } from './verify-page/one-file-page.ts';
 
+/** What only some pages share: the check of a proof, and sources of webhooks. */
+const SUBJECTS = /[\\/]verify[\\/]|[\\/]prove[\\/](?!provable|prove-button)|[\\/]networks[\\/]/;
+
 /** The pages of the console: hashed files in `dist/web`, served by the console's server. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -14,7 +17,23 @@ export default defineConfig({
     target: 'es2022',
     // Inlined small files would need `data:` in more directives of the Content-Security-Policy than img-src.
     assetsInlineLimit: 0,
+    // One file for all pages: they have little beside what they share.
+    cssCodeSplit: false,
     // The polyfill would be an inline script, which the policy blocks.
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // Few files, because each is a request before a page is shown: what the shell needs, what pages share, and what
+        // some share by subject. The rest is loaded with its page.
+        codeSplitting: {
+          groups: [
+            { name: 'shell', tags: ['$initial'], priority: 2 },
+            { name: 'shared', test: (id) => !SUBJECTS.test(id), minShareCount: 2, priority: 1 },
+            { name: 'proof', test: /[\\/](?:prove|verify)[\\/]/, minShareCount: 2 },
+            { name: 'sources', test: /[\\/]networks[\\/]/, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
 });

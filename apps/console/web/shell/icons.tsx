@@ -13,6 +13,7 @@ const shapes = {
   check: <path d="M5 12.5l4.5 4.5L19 7.5" />,
   cross: <path d="M6 6l12 12M18 6L6 18" />,
   dash: <path d="M6 12h12" />,
+  menu: <path d="M4 7h16M4 12h16M4 17h16" />,
   next: <path d="M9 5l7 7-7 7" />,
   back: <path d="M15 5l-7 7 7 7" />,
   sun: (

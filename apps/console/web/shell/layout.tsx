@@ -1,93 +1,131 @@
-import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
 import {
   ActionIcon,
-  AppShell,
-  Burger,
   Button,
   Group,
   Loader,
-  Menu,
-  NavLink,
   Stack,
   Text,
-  Tooltip,
   useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { Link, Outlet, useLocation, useNavigation } from 'react-router';
+import { useNotifications } from '@mantine/notifications';
+import { Link, NavLink, Outlet, useLocation } from 'react-router';
 import { sendJson } from './console-fetch.ts';
 import { FindButton } from './find-button.tsx';
 import { Icon } from './icons.tsx';
 import { Unread } from './list-states.tsx';
 import { useMine } from './mine.ts';
-import { partsOf, parts } from './parts.ts';
+import { partAt, partsOf } from './parts.ts';
 import { ProblemView } from './problem-view.tsx';
 import { SignedOut, signInAddress } from './signed-out.tsx';
 import { isKiosk } from '../pages/door/use-kiosk.ts';
 import { useSession, useSignedOut, type Session } from './session.ts';
 import classes from './layout.module.css';
 
+const Notices = lazy(async () => ({ default: (await import('./notices.tsx')).Notices }));
+
 /** Header, menu and the open page. The page stays mounted when the session ends, so that input is not lost. */
 export function Layout(): ReactNode {
-  const [menuOpen, menu] = useDisclosure(false);
+  const [menuOpen, setMenuOpen] = useState(false);
   const session = useSession();
   const { pathname, search } = useLocation();
-  const { mine } = useMine();
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
+  const kiosk = isKiosk(pathname, search);
   useEffect(() => {
-    menu.close();
+    setMenuOpen(false);
     // Moves focus to the new page, for screen readers and keyboard users.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
   }, [pathname]);
   return (
-    <AppShell
-      disabled={isKiosk(pathname, search)}
-      header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !menuOpen } }}
-      padding={{ base: 'md', sm: 'xl' }}
-    >
-      <a href="#main" className={classes['skip']}>
-        Skip to the page
-      </a>
-      <AppShell.Header className={classes['head'] ?? ''}>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger opened={menuOpen} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
-            <Link to="/home" className={classes['brand']}>
-              <img src="/favicon.svg" alt="" width={26} height={26} />
-              Sealgate
-            </Link>
-          </Group>
-          <Group gap="xs" wrap="nowrap">
-            {mine !== undefined && !isKiosk(pathname, search) && <FindButton mine={mine} />}
-            <SchemeButton />
-            {session.data !== undefined && <Who session={session.data} />}
-          </Group>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar className={classes['navbar'] ?? ''} p="sm" aria-label="Parts of the console">
-        {partsOf(mine, session.data?.person != null).map(({ path, title, icon }) => (
-          <NavLink
-            key={path}
-            component={Link}
-            to={`/${path}`}
-            label={title}
-            leftSection={<Icon name={icon} />}
-            active={pathname === `/${path}` || pathname.startsWith(`/${path}/`)}
-            className={classes['link'] ?? ''}
-          />
-        ))}
-      </AppShell.Navbar>
-      <AppShell.Main id="main" tabIndex={-1} ref={main} className={classes['main'] ?? ''}>
+    <div className={classes['layout']} data-kiosk={kiosk || undefined}>
+      {!kiosk && (
+        <>
+          <a href="#main" className={classes['skip']}>
+            Skip to the page
+          </a>
+          <Head menuOpen={menuOpen} onMenu={() => setMenuOpen(!menuOpen)} />
+          <Parts isOpen={menuOpen} />
+        </>
+      )}
+      <main id="main" tabIndex={-1} ref={main} className={classes['main']}>
         <Stack gap="md">
           {session.isError && <ProblemView error={session.error} onRetry={() => void session.refetch()} />}
           <Content />
         </Stack>
-      </AppShell.Main>
-    </AppShell>
+      </main>
+      <ShownNotices />
+    </div>
+  );
+}
+
+function Head({ menuOpen, onMenu }: { readonly menuOpen: boolean; readonly onMenu: () => void }): ReactNode {
+  const session = useSession();
+  const { mine } = useMine();
+  return (
+    <header className={classes['head']}>
+      <Group gap="sm" wrap="nowrap">
+        <ActionIcon
+          hiddenFrom="sm"
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label="Menu"
+          aria-expanded={menuOpen}
+          onClick={onMenu}
+        >
+          <Icon name={menuOpen ? 'cross' : 'menu'} size={22} />
+        </ActionIcon>
+        <Link to="/home" className={classes['brand']}>
+          <Seal />
+          Sealgate
+        </Link>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        {mine !== undefined && <FindButton mine={mine} />}
+        <SchemeButton />
+        {session.data !== undefined && <Who session={session.data} />}
+      </Group>
+    </header>
+  );
+}
+
+/** As in `favicon.svg`, without a request. */
+const Seal = (): ReactNode => (
+  <svg width={26} height={26} viewBox="0 0 24 24" fill="none" stroke="#fff" strokeWidth="1.8" aria-hidden="true">
+    <rect width="24" height="24" rx="6" fill="#0b6b62" stroke="none" />
+    <path d="M12 5l6 3.2v7.6L12 19l-6-3.2V8.2zM9 12.2l2.2 2.2L15.2 10" strokeLinecap="round" strokeLinejoin="round" />
+  </svg>
+);
+
+function Parts({ isOpen }: { readonly isOpen: boolean }): ReactNode {
+  const session = useSession();
+  const { mine } = useMine();
+  return (
+    <nav className={classes['navbar']} data-open={isOpen || undefined} aria-label="Parts of the console">
+      {partsOf(mine, session.data?.person != null).map(({ path, title, icon }) => (
+        <NavLink key={path} to={`/${path}`} className={classes['link'] ?? ''}>
+          <Icon name={icon} />
+          {title}
+        </NavLink>
+      ))}
+    </nav>
+  );
+}
+
+/** Notices of finished work. Few pages have any, so what shows them is loaded with the first. */
+function ShownNotices(): ReactNode {
+  const { notifications } = useNotifications();
+  const [wereAny, setWereAny] = useState(false);
+  if (!wereAny && notifications.length > 0) setWereAny(true);
+  return (
+    wereAny && (
+      <Suspense fallback={null}>
+        <Notices />
+      </Suspense>
+    )
   );
 }
 
@@ -101,7 +139,7 @@ function Content(): ReactNode {
   if (!hadRights && mine !== undefined) setHadRights(true);
   const [wasSignedIn, setWasSignedIn] = useState(false);
   if (!wasSignedIn && session.data?.person != null) setWasSignedIn(true);
-  const open = parts.find(({ path }) => pathname === `/${path}` || pathname.startsWith(`/${path}/`))?.open ?? false;
+  const open = partAt(pathname)?.open ?? false;
   return (
     <>
       {!open && signedOut && <SignedOut under={wasSignedIn} />}
@@ -111,13 +149,12 @@ function Content(): ReactNode {
   );
 }
 
+/** A part that is not loaded yet is announced; one that changes its page stays as it is meanwhile. */
 function OpenPage(): ReactNode {
-  const { state } = useNavigation();
+  const { pathname } = useLocation();
   return (
-    <Suspense fallback={<Loader aria-label="Loading" />}>
-      <div className={state === 'loading' ? (classes['leaving'] ?? '') : ''}>
-        <Outlet />
-      </div>
+    <Suspense key={pathname.split('/')[1]} fallback={<Loader aria-label="Loading" className={classes['late'] ?? ''} />}>
+      <Outlet />
     </Suspense>
   );
 }
@@ -127,17 +164,16 @@ function SchemeButton(): ReactNode {
   const scheme = useComputedColorScheme('light');
   const other = scheme === 'dark' ? 'light' : 'dark';
   return (
-    <Tooltip label={`Use ${other} colours`}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="lg"
-        aria-label={`Use ${other} colours`}
-        onClick={() => setColorScheme(other)}
-      >
-        <Icon name={other === 'dark' ? 'moon' : 'sun'} />
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={`Use ${other} colours`}
+      title={`Use ${other} colours`}
+      onClick={() => setColorScheme(other)}
+    >
+      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
+    </ActionIcon>
   );
 }
 
@@ -153,23 +189,22 @@ function Who({ session }: { session: Session }): ReactNode {
   }
   const name = person.name ?? person.email ?? person.subject;
   return (
-    <Menu position="bottom-end" width={260}>
-      <Menu.Target>
-        <Button
-          variant="subtle"
-          color="gray"
-          size="sm"
-          px="xs"
-          leftSection={<Icon name="person" />}
-          maw={{ base: 96, xs: 200 }}
-        >
-          <Text span inherit truncate>
-            {name}
-          </Text>
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Stack gap={2} px="sm" py="xs">
+    <>
+      <Button
+        popoverTarget="who"
+        variant="subtle"
+        color="gray"
+        size="sm"
+        px="xs"
+        leftSection={<Icon name="person" />}
+        maw={{ base: 96, xs: 200 }}
+      >
+        <Text span inherit truncate>
+          {name}
+        </Text>
+      </Button>
+      <div id="who" popover="auto" className={classes['who']}>
+        <Stack gap={2}>
           <Text size="sm" fw={600} className="wrap">
             {name}
           </Text>
@@ -182,10 +217,11 @@ function Who({ session }: { session: Session }): ReactNode {
             Signed in by {person.issuer}
           </Text>
         </Stack>
-        <Menu.Divider />
-        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+        <Button variant="default" size="sm" fullWidth mt="sm" onClick={() => void signOut()}>
+          Sign out
+        </Button>
+      </div>
+    </>
   );
 }
 

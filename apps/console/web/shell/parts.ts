@@ -1,4 +1,5 @@
-import type { ComponentType } from 'react';
+import { lazy, type ComponentType } from 'react';
+import { HomePart } from '../pages/home/home-part.tsx';
 import type { IconName } from './icons.tsx';
 import type { Mine, PartName } from './mine.ts';
 
@@ -8,60 +9,63 @@ interface Part {
   readonly icon: IconName;
   /** Works without a session. */
   readonly open?: boolean;
-  readonly load: () => Promise<{ Component: ComponentType }>;
+  readonly load: () => Promise<{ default: ComponentType }>;
+  /** What `load` loads, as an element. */
+  readonly Page: ComponentType;
 }
 
-/** The parts of the console in menu order. Each is loaded on demand. */
-export const parts: readonly Part[] = [
+/** In menu order. */
+const listed: readonly Omit<Part, 'Page'>[] = [
   {
     path: 'home',
     title: 'Home',
     icon: 'overview',
-    load: async () => ({ Component: (await import('../pages/home/home-part.tsx')).HomePart }),
+    // It only chooses a start page, which is loaded.
+    load: async () => ({ default: HomePart }),
   },
   {
     path: 'networks',
     title: 'Networks and keys',
     icon: 'networks',
-    load: async () => ({ Component: (await import('../pages/networks/networks-part.tsx')).NetworksPart }),
+    load: async () => ({ default: (await import('../pages/networks/networks-part.tsx')).NetworksPart }),
   },
   {
     path: 'events',
     title: 'Data view',
     icon: 'events',
-    load: async () => ({ Component: (await import('../pages/events/events-part.tsx')).EventsPart }),
+    load: async () => ({ default: (await import('../pages/events/events-part.tsx')).EventsPart }),
   },
   {
     path: 'ledger',
     title: 'Ledger explorer',
     icon: 'ledger',
-    load: async () => ({ Component: (await import('../pages/ledger/ledger-part.tsx')).LedgerPart }),
+    load: async () => ({ default: (await import('../pages/ledger/ledger-part.tsx')).LedgerPart }),
   },
   {
     path: 'risks',
     title: 'Risks',
     icon: 'risks',
-    load: async () => ({ Component: (await import('../pages/risks/risks-part.tsx')).RisksPart }),
+    load: async () => ({ default: (await import('../pages/risks/risks-part.tsx')).RisksPart }),
   },
   {
     path: 'cases',
     title: 'Cases',
     icon: 'cases',
-    load: async () => ({ Component: (await import('../pages/cases/cases-part.tsx')).CasesPart }),
+    load: async () => ({ default: (await import('../pages/cases/cases-part.tsx')).CasesPart }),
   },
   {
     path: 'door',
     title: 'Door',
     icon: 'door',
     open: true,
-    load: async () => ({ Component: (await import('../pages/door/door-part.tsx')).DoorPart }),
+    load: async () => ({ default: (await import('../pages/door/door-part.tsx')).DoorPart }),
   },
   {
     path: 'verify',
     title: 'Verify',
     icon: 'verify',
     open: true,
-    load: async () => ({ Component: (await import('../pages/verify/verify-part.tsx')).VerifyPart }),
+    load: async () => ({ default: (await import('../pages/verify/verify-part.tsx')).VerifyPart }),
   },
   {
     path: 'log',
@@ -71,6 +75,13 @@ export const parts: readonly Part[] = [
     load: async () => ({ Component: (await import('../pages/log/log-part.tsx')).LogPart }),
   },
 ];
+
+/** The parts of the console in menu order. Each is loaded on demand. */
+export const parts: readonly Part[] = listed.map((part) => ({ ...part, Page: lazy(part.load) }));
+
+/** The part that an address is in. */
+export const partAt = (pathname: string): Part | undefined =>
+  parts.find(({ path }) => pathname === `/${path}` || pathname.startsWith(`/${path}/`));
 
 /** The parts in the menu: those offered to the person, and without a session those that need none. */
 export const partsOf = (mine: Mine | undefined, isSignedIn: boolean): readonly Part[] =>

@@ -1,50 +1,70 @@
-import type { ReactNode } from 'react';
-import { Anchor, Loader, Stack, Text } from '@mantine/core';
-import { Link, Navigate, createBrowserRouter, useRouteError } from 'react-router';
+import { Component, type ReactNode } from 'react';
+import { Anchor, Text } from '@mantine/core';
+import { BrowserRouter, Link, Navigate, Route, Routes, useLocation } from 'react-router';
 import { Layout } from './layout.tsx';
 import { ListEmpty } from './list-states.tsx';
 import { Page } from './page.tsx';
 import { parts } from './parts.ts';
 import { ProblemView } from './problem-view.tsx';
 
-export const createRouter = (): ReturnType<typeof createBrowserRouter> =>
-  createBrowserRouter([
-    {
-      path: '/',
-      Component: Layout,
-      HydrateFallback: Starting,
-      children: [
-        {
-          errorElement: <PartFailed />,
-          children: [
-            { index: true, element: <Navigate to="/home" replace /> },
-            ...parts.map(({ path, load }) => ({ path: `${path}/*`, lazy: load })),
-            { path: '*', Component: NoSuchPage },
-          ],
-        },
-      ],
-    },
-  ]);
-
-const Starting = (): ReactNode => (
-  <Stack align="center" pt={120} role="status">
-    <Loader aria-label="Loading" />
-  </Stack>
+export const Pages = (): ReactNode => (
+  <BrowserRouter>
+    <Routes>
+      <Route element={<Layout />}>
+        <Route index element={<Navigate to="/home" replace />} />
+        {parts.map(({ path, Page: Part }) => (
+          <Route
+            key={path}
+            path={`${path}/*`}
+            element={
+              <Guarded>
+                <Part />
+              </Guarded>
+            }
+          />
+        ))}
+        <Route path="*" element={<NoSuchPage />} />
+      </Route>
+    </Routes>
+  </BrowserRouter>
 );
 
-/**
- * Error boundary: a part whose code failed to load (a new version was deployed, or the network is down), or that threw.
- */
-function PartFailed(): ReactNode {
-  const error = useRouteError();
-  return (
-    <Page title="This page failed">
-      <ProblemView error={error} onRetry={() => globalThis.location.reload()}>
-        <Text size="sm">Reloading also fetches a newer version of the console, if there is one.</Text>
-      </ProblemView>
-    </Page>
-  );
+/** The error boundary of a part; another address is tried anew. */
+function Guarded({ children }: { readonly children: ReactNode }): ReactNode {
+  const { key } = useLocation();
+  return <PartBoundary address={key}>{children}</PartBoundary>;
 }
+
+interface Boundary {
+  readonly address: string;
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+class PartBoundary extends Component<{ readonly address: string; readonly children: ReactNode }, Boundary> {
+  override state: Boundary = { address: this.props.address, failure: undefined };
+
+  static getDerivedStateFromError(error: unknown): Partial<Boundary> {
+    return { failure: { error } };
+  }
+
+  static getDerivedStateFromProps({ address }: { readonly address: string }, state: Boundary): Boundary | null {
+    return address === state.address ? null : { address, failure: undefined };
+  }
+
+  override render(): ReactNode {
+    const { failure } = this.state;
+    return failure === undefined ? this.props.children : <PartFailed error={failure.error} />;
+  }
+}
+
+/** The code of a part failed to load (a new version was deployed, or the network is down), or it threw. */
+const PartFailed = ({ error }: { readonly error: unknown }): ReactNode => (
+  <Page title="This page failed">
+    <ProblemView error={error} onRetry={() => globalThis.location.reload()}>
+      <Text size="sm">Reloading also fetches a newer version of the console, if there is one.</Text>
+    </ProblemView>
+  </Page>
+);
 
 /** Not-found page; parts use it below their own paths as well. */
 export const NoSuchPage = (): ReactNode => (

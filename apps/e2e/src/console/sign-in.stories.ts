@@ -55,6 +55,28 @@ export function signInStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
+    it('tells by keyboard who is signed in, and signs them out', async () => {
+      await stack().visitAlone('operator', '/verify', async (page) => {
+        const who = page.getByRole('button', { name: 'Operator (demo)' });
+        const out = page.getByRole('button', { name: 'Sign out' });
+        await who.focus();
+        await page.keyboard.press('Enter');
+        await out.waitFor();
+        await page.getByText(/^Signed in by http/).waitFor();
+        expect(await looksOf(page, stack(), 'who-is-signed-in')).toEqual([]);
+        await page.keyboard.press('Escape');
+        await out.waitFor({ state: 'hidden' });
+        expect(await page.locator(':focus').textContent()).toBe('Operator (demo)');
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        await page.waitForURL((at) => at.pathname !== '/verify');
+        await page.goto('/verify');
+        await page.getByRole('link', { name: 'Sign in', exact: true }).waitFor();
+        expect(await sessionIn(page)).toMatchObject({ person: null });
+      });
+    }, 60_000);
+
     it('gives an operator the admin listeners, a viewer read access, and others none', async () => {
       const networks = '/admin/ingest-gateway/admin/v1/networks';
       const change = { method: 'POST', headers: { 'X-Sealgate-Console': '1', 'content-type': 'application/json' } };
