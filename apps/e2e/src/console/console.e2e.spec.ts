@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { boundsStories } from './bounds.stories.ts';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
 import { findStories } from './find.stories.ts';
@@ -27,6 +28,7 @@ const name = 'the console in a real browser';
 const STORIES = [
   partsStories,
   homeStories,
+  boundsStories,
   signInStories,
   ledgerStories,
   verifyStories,

@@ -39,8 +39,20 @@ interface RecordsPickerProps extends InputProps {
   readonly onChange: (ids: string[]) => void;
 }
 
+/** The words of a picker. What matches them is asked for from its first opening on. */
+function useWords() {
+  const [words, setWords] = useState('');
+  const [wasOpen, setWasOpen] = useState(false);
+  const [typed] = useDebouncedValue(words.trim(), SEARCHED_AFTER_MS);
+  return { words, typed, wasOpen, onSearchChange: setWords, onDropdownOpen: () => setWasOpen(true) };
+}
+
 /** The records of a collection that match the words, as options, with those that are chosen. */
-function useRecordOptions(kind: Kind, words: string, ids: readonly string[]): ComboboxItem[] {
+function useRecordOptions(
+  kind: Kind,
+  { typed, wasOpen }: { readonly typed: string; readonly wasOpen: boolean },
+  ids: readonly string[],
+): { readonly data: ComboboxItem[]; readonly nothingFoundMessage: string } {
   const { id: orgId, client } = useOrganization();
   const named = useQueries({
     queries: ids.slice(0, MOST_NAMES).map((id) => recordQuery(orgId, client, kind, id)),
@@ -49,33 +61,36 @@ function useRecordOptions(kind: Kind, words: string, ids: readonly string[]): Co
     const record = named[at]?.data?.record;
     return { value: id, label: record === undefined ? id : titleOf(record) };
   });
-  const [typed] = useDebouncedValue(words.trim(), SEARCHED_AFTER_MS);
   const q = isTitle(chosen, typed) ? '' : typed;
   const found = useQuery({
     queryKey: ['risks', orgId, kind, 'picker', q],
     queryFn: () => listRecords(client, kind, { q, limit: String(SHOWN) }),
+    enabled: wasOpen,
     placeholderData: keepPreviousData,
   });
   const options = (found.data?.items ?? []).map((record) => ({ value: record.id, label: titleOf(record) }));
-  return withChosen(options, chosen);
+  return {
+    data: withChosen(options, chosen),
+    nothingFoundMessage: found.isPending ? 'Loading' : 'Nothing matches these words',
+  };
 }
 
 /** Chooses records by words of their titles, references or ids. */
 export function RecordsPicker({ kind, value, onChange, ...input }: RecordsPickerProps): ReactNode {
-  const [words, setWords] = useState('');
-  const options = useRecordOptions(kind, words, value);
+  const { words, onSearchChange, onDropdownOpen, ...asked } = useWords();
+  const options = useRecordOptions(kind, asked, value);
   return (
     <MultiSelect
       {...input}
+      {...options}
       searchable
       hidePickedOptions
       searchValue={words}
-      onSearchChange={setWords}
-      data={options}
+      onSearchChange={onSearchChange}
+      onDropdownOpen={onDropdownOpen}
       filter={asFound}
       value={[...value]}
       onChange={onChange}
-      nothingFoundMessage="Nothing matches these words"
     />
   );
 }
@@ -91,22 +106,22 @@ export function RecordPicker({
   readonly value: string | undefined;
   readonly onChange: (id: string | null) => void;
 }): ReactNode {
-  const [words, setWords] = useState('');
-  const options = useRecordOptions(kind, words, value === undefined ? [] : [value]);
+  const { onSearchChange, onDropdownOpen, ...asked } = useWords();
+  const options = useRecordOptions(kind, asked, value === undefined ? [] : [value]);
   return (
     <Select
       {...input}
+      {...options}
       searchable
       clearable
       placeholder="All"
       w={220}
-      onSearchChange={setWords}
-      data={options}
+      onSearchChange={onSearchChange}
+      onDropdownOpen={onDropdownOpen}
       filter={asFound}
       value={value ?? null}
       onChange={onChange}
       clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
-      nothingFoundMessage="Nothing matches these words"
     />
   );
 }
@@ -126,14 +141,14 @@ export function PersonPicker({
 }): ReactNode {
   const { id: orgId, client } = useOrganization();
   const nameOf = usePersonName();
-  const [words, setWords] = useState('');
-  const [typed] = useDebouncedValue(words.trim(), SEARCHED_AFTER_MS);
+  const { typed, wasOpen, onSearchChange, onDropdownOpen } = useWords();
   const chosen = value === undefined ? [] : [{ value, label: nameOf(value) }];
   const q = isTitle(chosen, typed) ? '' : typed;
   const found = useQuery({
     queryKey: ['risks', orgId, 'people', 'picker', q],
     queryFn: () =>
       dataOf(client.GET('/api/people', { params: { query: { limit: SHOWN, sort: 'name', ...(q !== '' && { q }) } } })),
+    enabled: wasOpen,
     placeholderData: keepPreviousData,
   });
   const options = (found.data ?? []).map(({ id, name }) => ({ value: id, label: id === value ? nameOf(id) : name }));
@@ -144,13 +159,14 @@ export function PersonPicker({
       clearable
       {...(width !== undefined && { w: width })}
       {...(placeholder !== undefined && { placeholder })}
-      onSearchChange={setWords}
+      onSearchChange={onSearchChange}
+      onDropdownOpen={onDropdownOpen}
       data={withChosen(options, chosen)}
       filter={asFound}
       value={value ?? null}
       onChange={onChange}
       clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
-      nothingFoundMessage="Nobody matches these words"
+      nothingFoundMessage={found.isPending ? 'Loading' : 'Nobody matches these words'}
     />
   );
 }
