@@ -109,6 +109,7 @@ export function adminApp(options: AdminAppOptions): App {
     routes: isOpen ? routes : [],
     guard: isOpen ? adminGuard({ tokens, findPerson, charge, failedAuthentication }) : undefined,
     head: false,
+    compress: true,
   });
 }
 

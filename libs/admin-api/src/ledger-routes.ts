@@ -128,7 +128,8 @@ function readingRoutes({ ledger }: AdminLedgerPorts): Route<AdminCaller>[] {
     responses: { 200: { description: 'The proof.', schema: ProvedRecord } },
     errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
-      return { status: 200, body: found(await ledgerCall(ledger.prove(params.channel, params.recordId))) };
+      const proved = found(await ledgerCall(ledger.prove(params.channel, params.recordId)));
+      return { status: 200, body: proved, holdsSecret: true };
     },
   });
   return [checkpoint, record, proof];

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
+const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/web/verify.html')).href;
 const REPORT = Buffer.from('The report that was approved.');
 
 /** Proofs as their readers hand them to outsiders, and as outsiders check them. */

@@ -7,7 +7,7 @@ import type { Page, Request } from 'playwright-core';
 import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
-const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/verify.html')).href;
+const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/web/verify.html')).href;
 const TOO_LARGE_BYTES = 50_000_000;
 /** The fields for keys, in the order of the page. */
 const FIELDS = {
