@@ -72,7 +72,7 @@ const listed: readonly Omit<Part, 'Page'>[] = [
     title: 'Public log',
     icon: 'ledger',
     open: true,
-    load: async () => ({ Component: (await import('../pages/log/log-part.tsx')).LogPart }),
+    load: async () => ({ default: (await import('../pages/log/log-part.tsx')).LogPart }),
   },
 ];
 

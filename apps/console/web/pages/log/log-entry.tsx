@@ -3,6 +3,7 @@ import { Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
+import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Section } from '../../shell/page.tsx';
 import { asProblem } from '../../shell/problem.ts';
@@ -45,7 +46,7 @@ function Shown({ found: { at, proof, report, own } }: { readonly found: Found })
   return (
     <Stack gap="md">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-        <Fact label="Index">{proof.index.toLocaleString()}</Fact>
+        <Fact label="Index">{formatNumber(proof.index)}</Fact>
         <Fact label="Written">{at === null ? 'its time is in the archive' : <Time value={at} />}</Fact>
         <Fact label="Leaf hash">
           <CodeText value={proof.leafHash} label="the leaf hash" short={16} />

@@ -2,14 +2,13 @@ import type { ReactNode } from 'react';
 import { Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { parseCheckpoint, parseSignatures } from '@sealgate/merkle';
 import { CopyButton } from '../../shell/code-text.tsx';
+import { formatDay, formatMoment, formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Fact, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { LogOverview } from './find-entry.ts';
 import classes from './log.module.css';
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const DAY_MS = 86_400_000;
 const [WIDTH, HEIGHT] = [600, 120];
 
@@ -26,13 +25,13 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
   const [fromMs, toMs] = [Date.parse(first.at), Date.parse(last.at)];
   const x = (at: string) => (toMs === fromMs ? WIDTH : (WIDTH * (Date.parse(at) - fromMs)) / (toMs - fromMs));
   const y = (size: number) => HEIGHT - ((HEIGHT - 4) * size) / last.size;
-  const end = toMs - fromMs < 2 * DAY_MS ? moment : day;
+  const end = toMs - fromMs < 2 * DAY_MS ? formatMoment : formatDay;
   const line = points.map(({ at, size }) => `L${x(at).toFixed(1)} ${y(size).toFixed(1)}`).join('');
   return (
     <Section title="Growth">
       <Paper>
         <Group justify="space-between" mb="xs">
-          <Text fw={600}>{`${last.size.toLocaleString()} ${last.size === 1 ? 'record' : 'records'}`}</Text>
+          <Text fw={600}>{`${formatNumber(last.size)} ${last.size === 1 ? 'record' : 'records'}`}</Text>
           <Text size="sm">
             newest <Time value={last.at} form="ago" />
           </Text>
@@ -47,8 +46,8 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
           <path className={classes['line']} d={`M0 ${HEIGHT}${line}`} />
         </svg>
         <Group justify="space-between" aria-hidden="true">
-          <Text size="xs">{end.format(fromMs)}</Text>
-          <Text size="xs">{end.format(toMs)}</Text>
+          <Text size="xs">{end(new Date(fromMs))}</Text>
+          <Text size="xs">{end(new Date(toMs))}</Text>
         </Group>
         <table className="visually-hidden" aria-label="Growth">
           <thead>
@@ -60,7 +59,7 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
           <tbody>
             {points.map(({ at, size }) => (
               <tr key={size}>
-                <th scope="row">{moment.format(new Date(at))}</th>
+                <th scope="row">{formatMoment(new Date(at))}</th>
                 <td>{size}</td>
               </tr>
             ))}
@@ -106,7 +105,7 @@ function Note({ checkpoint, origin }: { readonly checkpoint: string; readonly or
   return (
     <>
       <Group gap="xl">
-        <Fact label="Entries">{parseCheckpoint(checkpoint).size.toLocaleString()}</Fact>
+        <Fact label="Entries">{formatNumber(parseCheckpoint(checkpoint).size)}</Fact>
         <Fact label="Witnesses">{witnesses.length === 0 ? 'none' : witnesses.join(', ')}</Fact>
       </Group>
       <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>

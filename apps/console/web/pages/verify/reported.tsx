@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { DecisionFile, Report } from '@sealgate/verify/checks';
+import { formatNumber } from '../../shell/formats.ts';
 import { changedMembers } from './changed-members.ts';
 import { CheckFile } from './check-file.tsx';
 import type { Checked } from './check-files.ts';
@@ -41,8 +42,8 @@ function Decided({ file, report }: { readonly file: DecisionFile; readonly repor
         <h3>{report.verified ? 'What was decided' : 'What the file says was decided'}</h3>
         <Content value={{ ...decision, reason_codes: [...decision.reason_codes] }} />
         <p className={classes['help']}>
-          Each decision has a hash over itself and the one before it. By {following.length.toLocaleString()} more this
-          one leads to the hash of decision {head.last_seq.toLocaleString()}, which is in the ledger.
+          Each decision has a hash over itself and the one before it. By {formatNumber(following.length)} more this one
+          leads to the hash of decision {formatNumber(head.last_seq)}, which is in the ledger.
         </p>
       </section>
       <div className={classes['written']}>
