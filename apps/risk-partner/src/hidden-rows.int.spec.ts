@@ -112,6 +112,7 @@ function paths(): string[] {
     '/api/audit?action=risk.create',
     '/api/heat-map',
     '/api/trends?months=3',
+    '/api/coverage-trends?months=3',
     '/api/evidence-board',
     '/api/audit',
     '/api/audit?limit=3',

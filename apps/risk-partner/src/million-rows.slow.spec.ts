@@ -85,7 +85,7 @@ function explaining() {
   return { sql, read };
 }
 
-const LARGE = ['resources', 'audit_events', 'evidence_facts', 'row_counts'];
+const LARGE = ['resources', 'audit_events', 'evidence_facts', 'row_counts', 'evidence_changes'];
 
 const scopes = (): Readonly<Record<string, RowScope>> => {
   const of = (more: Partial<RowScope>): RowScope => ({
@@ -168,6 +168,20 @@ describe('in an organisation of very many rows', () => {
   });
 
   it('coverage reads the evidence of its page', async () => {
+  it('the trend of coverage reads counts', async () => {
+    const begins = Array.from({ length: 12 }, (_none, at) => new Date(Date.UTC(2026, at, 1)));
+    const months = { begins, now: new Date(Date.UTC(2026, 11, 15)), next: new Date(Date.UTC(2027, 0, 1)) };
+    for (const [name, scope] of Object.entries(scopes())) {
+      const { sql, read } = explaining();
+      await dashboardSummaries(sql).coverageTrend(scope, months);
+      expect({ name, scans: read.scans, isBounded: read.rows <= MAX_COUNTS_READ }).toEqual({
+        name,
+        scans: [],
+        isBounded: true,
+      });
+    }
+  });
+
     const scope = scopes()['owner']!;
     const { sql, read } = explaining();
     const source = partnerCoverage({ sql, look: sql, onMasked: () => undefined } as never);

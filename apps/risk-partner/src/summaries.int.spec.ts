@@ -223,3 +223,4 @@ describe('a partner machine', () => {
     expect(await get('/api/organizations', viewer)).toEqual([{ id: orgId, name: 'Acme' }]);
   });
 });
+    '/api/coverage-trends',

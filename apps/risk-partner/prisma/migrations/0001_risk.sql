@@ -458,6 +458,85 @@ CREATE TRIGGER row_counts_renoted AFTER UPDATE ON row_counts
 
 -- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
 -- secret: `id:base64url` per secret, separated by spaces.
+-- What the coverage of each month is made of, kept by triggers on its facts, which retention removes: by how much the number
+-- of valid evidence rows of a control changed in each month, with what row filters look at (evidence that ends is taken off
+-- in the month of its end already when it is approved), and what a control was at the end of each month in which it changed.
+CREATE TABLE evidence_changes (
+  org_id     text           NOT NULL COLLATE "C",
+  owner_id   text           NOT NULL COLLATE "C",
+  control_id text           NOT NULL COLLATE "C",
+  month      timestamptz(3) NOT NULL,
+  department text           NOT NULL COLLATE "C",
+  sensitive  boolean        NOT NULL,
+  delta      integer        NOT NULL,
+  PRIMARY KEY (org_id, owner_id, control_id, month, department, sensitive),
+  CONSTRAINT evidence_changes_times CHECK (month >= '0001-01-01 00:00:00+00' AND month < '10000-01-01 00:00:00+00')
+);
+CREATE TABLE control_changes (
+  org_id       text           NOT NULL COLLATE "C",
+  control_id   text           NOT NULL COLLATE "C",
+  month        timestamptz(3) NOT NULL,
+  applicable   boolean        NOT NULL,
+  coverage_ids text[]         NOT NULL,
+  PRIMARY KEY (org_id, control_id, month),
+  CONSTRAINT control_changes_times CHECK (month >= '0001-01-01 00:00:00+00' AND month < '10000-01-01 00:00:00+00')
+);
+
+-- The months in which evidence that is valid from now on begins and ends.
+CREATE FUNCTION months_of(owner_id text, control_ids text[], valid_until timestamptz)
+RETURNS TABLE (owner text, control text, month timestamptz, delta integer) LANGUAGE sql STABLE AS $$
+  SELECT o.owner, c.control, date_trunc('month', m.at, 'UTC'), m.delta
+    FROM (VALUES (''), (owner_id)) o (owner), unnest(control_ids) c (control), (VALUES (now(), 1), (valid_until, -1)) m (at, delta)
+   WHERE o.owner IS NOT NULL AND m.at IS NOT NULL AND (valid_until IS NULL OR valid_until > now())
+$$;
+
+CREATE FUNCTION note_evidence() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO evidence_changes AS c (org_id, owner_id, control_id, month, department, sensitive, delta)
+    SELECT f.org_id, m.owner, m.control, m.month, coalesce(f.department, ''), f.sensitive, sum(m.delta)
+      FROM new_facts f CROSS JOIN LATERAL months_of(f.owner_id, f.control_ids, f.valid_until) m
+     WHERE f.approved AND f.to_revision IS NULL GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(m.delta) <> 0
+    ON CONFLICT (org_id, owner_id, control_id, month, department, sensitive) DO UPDATE SET delta = c.delta + EXCLUDED.delta;
+  ELSE
+    -- Facts that end now; those that ended before are only removed.
+    INSERT INTO evidence_changes AS c (org_id, owner_id, control_id, month, department, sensitive, delta)
+    SELECT f.org_id, m.owner, m.control, m.month, coalesce(f.department, ''), f.sensitive, -sum(m.delta)
+      FROM old_facts f CROSS JOIN LATERAL months_of(f.owner_id, f.control_ids, f.valid_until) m
+     WHERE f.approved AND f.to_revision IS NULL GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(m.delta) <> 0
+    ON CONFLICT (org_id, owner_id, control_id, month, department, sensitive) DO UPDATE SET delta = c.delta + EXCLUDED.delta;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER evidence_facts_noted AFTER INSERT ON evidence_facts
+  REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION note_evidence();
+CREATE TRIGGER evidence_facts_ended AFTER UPDATE ON evidence_facts
+  REFERENCING OLD TABLE AS old_facts FOR EACH STATEMENT EXECUTE FUNCTION note_evidence();
+CREATE TRIGGER evidence_facts_removed AFTER DELETE ON evidence_facts
+  REFERENCING OLD TABLE AS old_facts FOR EACH STATEMENT EXECUTE FUNCTION note_evidence();
+
+CREATE FUNCTION note_controls() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO control_changes (org_id, control_id, month, applicable, coverage_ids)
+    SELECT f.org_id, f.control_id, date_trunc('month', now(), 'UTC'), f.applicable, f.coverage_ids
+      FROM new_facts f WHERE f.to_revision IS NULL AND f.coverage_ids <> '{}'
+    ON CONFLICT (org_id, control_id, month) DO UPDATE SET applicable = EXCLUDED.applicable, coverage_ids = EXCLUDED.coverage_ids;
+  ELSE
+    INSERT INTO control_changes (org_id, control_id, month, applicable, coverage_ids)
+    SELECT f.org_id, f.control_id, date_trunc('month', now(), 'UTC'), false, '{}'
+      FROM old_facts f WHERE f.to_revision IS NULL AND f.coverage_ids <> '{}'
+    ON CONFLICT (org_id, control_id, month) DO UPDATE SET applicable = EXCLUDED.applicable, coverage_ids = EXCLUDED.coverage_ids;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER control_facts_noted AFTER INSERT ON control_facts
+  REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION note_controls();
+CREATE TRIGGER control_facts_ended AFTER UPDATE ON control_facts
+  REFERENCING OLD TABLE AS old_facts FOR EACH STATEMENT EXECUTE FUNCTION note_controls();
+CREATE TRIGGER control_facts_removed AFTER DELETE ON control_facts
+  REFERENCING OLD TABLE AS old_facts FOR EACH STATEMENT EXECUTE FUNCTION note_controls();
+
 CREATE TABLE signing_keys (
   kid           text PRIMARY KEY COLLATE "C",
   jwk           text           NOT NULL,

@@ -11,6 +11,7 @@ import { KIND_OF } from '../domain/kinds.ts';
 import type { ListedRows, Place, ResourceReads, Row, RowPage, RowsAsked } from '../domain/resource-ports.ts';
 import type { HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
 import type { Doc, KindName } from '../domain/resource.ts';
+import { coverageTrend } from './coverage-trend.ts';
 import { allPlaces, countedPage } from './find-rows.ts';
 import { countCondition, prepared, rowCondition } from './row-condition.ts';
 import type { Wanted } from './wanted-rows.ts';
@@ -160,6 +161,7 @@ export function dashboardSummaries(sql: Sql): Summaries {
         return { month, likelihood: Number(likelihood), impact: Number(impact), count };
       });
     },
+    coverageTrend: (scope, months) => coverageTrend(sql, scope, months),
     evidenceStates: (scope, nowMs) => evidenceStates(sql, scope, nowMs),
     async framework(orgId, id) {
       const [row] = await sql.query<FrameworkRow>(prepared(FRAMEWORK, [orgId, id]));

@@ -18,6 +18,18 @@ export interface RatingChange {
   readonly count: number;
 }
 
+/** How many requirements of a framework were in each state at the end of a month. */
+export interface FrameworkMonth {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly month: Date;
+  readonly covered: number;
+  readonly partial: number;
+  readonly gap: number;
+  readonly notApplicable: number;
+}
+
 /** Aggregates for the dashboard: each is one statement with the default deadline. */
 export interface Summaries {
   /** Visible risks that are neither closed nor archived. */
@@ -26,5 +38,10 @@ export interface Summaries {
   ratings(scope: RowScope, since: Date): Promise<RatingChange[]>;
   /** The number of visible evidence rows per state at a time, without states that have none. */
   evidenceStates(scope: RowScope, nowMs: number): Promise<ReadonlyMap<EvidenceState, number>>;
+  /** Coverage at the end of each of these months, of which the last is now; by framework, then by month. */
+  coverageTrend(
+    scope: RowScope,
+    months: { readonly begins: readonly Date[]; readonly now: Date; readonly next: Date },
+  ): Promise<FrameworkMonth[]>;
   framework(orgId: string, id: string): Promise<Framework | undefined>;
 }

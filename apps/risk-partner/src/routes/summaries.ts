@@ -5,7 +5,7 @@ import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts
 import { Framework } from '../domain/manage-frameworks.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
 import { rate } from '../domain/risk.ts';
-import type { HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
+import type { FrameworkMonth, HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
 import { Integer, ofId, OrNull } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
@@ -25,6 +25,27 @@ const Trends = named(
         Type.Object({ month: Type.String({ description: 'UTC: `2026-01`.' }), ...LevelCounts.properties }),
       ),
       { description: 'Open risks by current level at the end of each month, oldest first; the last is now.' },
+    ),
+  }),
+);
+const StateCounts = Type.Object({ covered: Integer, partial: Integer, gap: Integer, notApplicable: Integer });
+const CoverageTrends = named(
+  'CoverageTrends',
+  Type.Object({
+    frameworks: Type.Array(
+      named(
+        'FrameworkTrend',
+        Type.Object({
+          ...Type.Pick(Framework, ['id', 'name', 'version']).properties,
+          months: Type.Array(
+            named(
+              'CoverageMonth',
+              Type.Object({ month: Type.String({ description: 'UTC: `2026-01`.' }), ...StateCounts.properties }),
+            ),
+            { description: 'Requirements by state at the end of each month, oldest first; the last is now.' },
+          ),
+        }),
+      ),
     ),
   }),
 );
@@ -128,16 +149,51 @@ export function summaryRoutes({ summaries, now }: SummaryPorts): Route<RiskCalle
     query: trendsQuery,
     responses: { 200: { description: 'The months.', schema: Trends } },
     async handler({ caller, query }) {
-      const at = new Date(now());
-      const begins = Array.from(
-        { length: Number(query.months ?? DEFAULT_MONTHS) },
-        (_, back) => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back, 1)),
-      ).reverse();
+      const { begins } = monthsOf(query.months, now());
       const changes = await summaries.ratings(rowScopeOf(caller), begins[0]!);
       return { status: 200, body: { months: begins.map((month) => monthOf(month, changes)) } };
     },
   });
-  return [heatMap, board, framework, trends];
+  return [heatMap, board, framework, trends, coverageTrends({ summaries, now })];
+}
+
+const coverageTrends = ({ summaries, now }: SummaryPorts): Route<RiskCaller> =>
+  route({
+    ...base,
+    path: '/api/coverage-trends',
+    permit: 'coverage:read',
+    operationId: 'dashboard_coverage_trends',
+    summary: 'Count the requirements of each framework by coverage at the end of each month',
+    description:
+      'Of the evidence that the caller may see, by what row filters looked at when a month changed, and of controls as they were then.',
+    query: trendsQuery,
+    responses: { 200: { description: 'The frameworks, oldest first.', schema: CoverageTrends } },
+    async handler({ caller, query }) {
+      const counts = await summaries.coverageTrend(rowScopeOf(caller), monthsOf(query.months, now()));
+      const frameworks = [...Map.groupBy(counts, ({ id }) => id).values()].map((months) => {
+        const { id, name, version } = months[0]!; // A group has a first.
+        return { id, name, version, months: months.map(shownMonth) };
+      });
+      return { status: 200, body: { frameworks } };
+    },
+  });
+
+const nameOf = (month: Date): string => month.toISOString().slice(0, 7);
+
+const shownMonth = ({ month, covered, partial, gap, notApplicable }: FrameworkMonth) => ({
+  month: nameOf(month),
+  covered,
+  partial,
+  gap,
+  notApplicable,
+});
+
+/** The beginnings of the last months in UTC, oldest first, and of the next one. */
+function monthsOf(count: string | undefined, nowMs: number) {
+  const now = new Date(nowMs);
+  const begin = (offset: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1));
+  const length = Number(count ?? DEFAULT_MONTHS);
+  return { begins: Array.from({ length }, (_, at) => begin(at - length + 1)), now, next: begin(1) };
 }
 
 /** The counts at the end of a month: those of today, less what came later. */
@@ -148,5 +204,5 @@ function monthOf(month: Date, changes: readonly RatingChange[]) {
     if (changed === null) counts[level] += count;
     else if (changed > month) counts[level] -= count;
   }
-  return { month: month.toISOString().slice(0, 7), ...counts };
+  return { month: nameOf(month), ...counts };
 }

@@ -97,7 +97,7 @@ export async function withoutIndexes(sql: Sql): Promise<() => Promise<void>> {
   for (const { name } of indexes) await sql.query({ text: `DROP INDEX ${name}` });
   return async () => {
     for (const { definition } of indexes) await sql.query({ text: definition }, { deadlineMs: 600_000 });
-    for (const table of ['resources', 'row_counts', 'audit_events', 'evidence_facts', 'changes'])
+    for (const table of ['resources', 'row_counts', 'audit_events', 'evidence_facts', 'evidence_changes', 'changes'])
       await sql.query({ text: `VACUUM (ANALYZE) risk.${table}` }, { deadlineMs: 600_000 });
   };
 }
