@@ -11,7 +11,7 @@ import { dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { openPrismaOnce, orgsStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
-import { invitationReads, peopleStore, personNames } from './data/people-store.ts';
+import { invitationReads, peopleStore, personNames, personsSeen } from './data/people-store.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { exportRecorder, runAuditedIn, writeEntry } from './audited-changes.ts';
@@ -76,6 +76,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     cursors,
     runAudited,
     people: peopleStore({ sql, look, runAudited, now }),
+    lastSeen: (orgId, ids) => personsSeen(look, orgId, ids),
     invitations: invitationReads({ sql, look, now }),
     signInUrl: config.consoleUrl ?? config.publicUrl,
     newId,
@@ -98,7 +99,7 @@ function mcpSignInOf(config: RiskConfig, { tokens }: Pick<Parts, 'tokens'>): Pub
 }
 
 function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
-  const { sql, limits, addresses, lastUsed, audit, tokens, unlinked } = parts;
+  const { sql, limits, addresses, lastUsed, lastSeen, audit, tokens, unlinked } = parts;
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
@@ -116,6 +117,7 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
         }
       : undefined,
     touchKey: (keyId: string) => lastUsed.touch(keyId),
+    touchPerson: (personId: string) => lastSeen.touch(personId),
     limits,
     addresses,
     keyLimits: { ratePerSecond: config.ratePerSecond, burst: config.rateBurst },

@@ -169,8 +169,8 @@ describe('the export of people', () => {
     await service.newPerson(acme, ['partner_read'], { name: 'Olga & Co' });
     const csv = lines((await exported('/api/people/export?format=csv&sort=name', boss)).text);
     expect(csv).toEqual([
-      'id,name,kind,roles,scope.departments,scope.canReadSensitive,scope.unrestricted',
-      expect.stringMatching(/^per_[^,]*,'\+Vera,human,"\[""viewer""\]","\[""ops"",""hr""\]",false,false$/),
+      'id,name,kind,roles,scope.departments,scope.canReadSensitive,scope.unrestricted,lastSeenAt',
+      expect.stringMatching(/^per_[^,]*,'\+Vera,human,"\[""viewer""\]","\[""ops"",""hr""\]",false,false,$/),
       expect.stringMatching(/,Olga,human,/),
       expect.stringMatching(/,Olga & Co,machine,/),
     ]);

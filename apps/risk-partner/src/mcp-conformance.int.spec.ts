@@ -60,6 +60,7 @@ function conformingApp(port: number, keyHash: Buffer): App {
   const guard = riskGuard({
     findCaller: async (hash) => (hash.equals(keyHash) ? CALLER : undefined),
     touchKey: () => undefined,
+    touchPerson: () => undefined,
     limits,
     addresses: addressLimiter({ limits, listener: 'risk', now }),
     keyLimits: { ratePerSecond: 1_000_000, burst: 1_000_000 },

@@ -65,6 +65,9 @@ export async function openParts(basics: Basics, own: Own) {
   const keys = apiKeys<NoGrants>({ sql, look, schema: SCHEMA, prefix: 'svc_', now, newId });
   const lastUsed = lastUsedWriter({ sql: background, schema: SCHEMA, now });
   own('last used', () => lastUsed.close());
+  const people = { table: 'people', id: 'person_id', at: 'last_seen_at' };
+  const lastSeen = lastUsedWriter({ sql: background, schema: SCHEMA, rows: people, now });
+  own('last seen', () => lastSeen.close());
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('risk cursors'), now });
   const anchoring = runAnchoring(basics, surface, ledger);
   watchOutbox(basics, surface);
@@ -89,7 +92,7 @@ export async function openParts(basics: Basics, own: Own) {
   if (surface.tokens.isConfigured)
     repeat({ name: 'unlinked_identities', everyMs: UNLINKED_EVERY_MS, work: () => unlinked.flush() });
   const secretWatch = surface.watchSecrets(SECRET_USES);
-  return { ...surface, ledger, keys, lastUsed, cursors, anchoring, signers, readKeys, secretWatch, unlinked };
+  return { ...surface, ledger, keys, lastUsed, lastSeen, cursors, anchoring, signers, readKeys, secretWatch, unlinked };
 }
 
 /** Writes approved fingerprints to the ledger in the background. */

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
 import type { Made } from './testing/demo-rows.ts';
 import { NO_SCOPE, peopleSite } from './testing/people-site.ts';
 import type { TestPerson } from './testing/test-installation.ts';
@@ -49,7 +50,30 @@ describe('a member', () => {
       scope: { ...NO_SCOPE, departments: ['ops'] },
     };
     expect(await site.read(`/${viewer.id}`, auditor)).toEqual(shown);
-    expect(await site.read('', owner)).toEqual(expect.arrayContaining([shown]));
+    expect(await site.read('', owner)).toEqual(expect.arrayContaining([{ ...shown, lastSeenAt: null }]));
+  });
+
+  it('was seen by their newest request, which is written afterwards, and told to those who may change members', async () => {
+    const viewer = await site.service.newPerson(members.orgId, ['viewer'], { name: 'Vera' });
+    const seenBy = async (person: TestPerson) =>
+      ((await site.read(`/${viewer.id}`, person)) as { lastSeenAt?: string | null }).lastSeenAt;
+    expect(await seenBy(admin)).toBeNull();
+    const before = Date.now() + site.service.skewMs;
+    expect((await site.service.api.get('/api/whoami', viewer.key)).status).toBe(200);
+    await until(async () => (await seenBy(admin)) !== null, { what: 'a last request', timeoutMs: 10_000 });
+    const at = (await seenBy(owner))!;
+    expect(Math.abs(Date.parse(at) - before)).toBeLessThan(10_000);
+    const listed = (await site.read('', owner)) as unknown as { id: string; lastSeenAt: string }[];
+    expect(listed.find(({ id }) => id === viewer.id)?.lastSeenAt).toBe(at);
+    const file = await site.service.api.get('/api/people/export?format=csv', owner.key);
+    expect(file.text).toContain(at);
+    // Auditors read members, and not when they were here.
+    expect(await seenBy(auditor)).toBeUndefined();
+    expect((await site.service.api.get('/api/people/export?format=csv', auditor.key)).text).not.toContain(at);
+    // Within a minute it stays as it is.
+    await site.service.api.get('/api/whoami', viewer.key);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await seenBy(owner)).toBe(at);
   });
 
   it('gets roles and scope, which act on the next request, with audit events', async () => {

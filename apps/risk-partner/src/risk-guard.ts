@@ -22,6 +22,8 @@ export interface RiskGuardPorts {
     | undefined;
   /** Called with the id of a key on each use. */
   readonly touchKey: (keyId: string) => void;
+  /** Called with the id of a person on each request of theirs, by key or token. Never waits. */
+  readonly touchPerson: (personId: string) => void;
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   /** Named in a 401 of the tools. Undefined: only API keys are accepted there. */
@@ -47,6 +49,7 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       if (caller === undefined)
         throw new AppError('UNAUTHENTICATED', 'The bearer token is no valid key or access token.');
       if (keyHash !== undefined) ports.touchKey(caller.credential.id);
+      ports.touchPerson(caller.personId);
       return caller;
     },
     permits: ({ roles }, permission) => mayDo(roles, permission),

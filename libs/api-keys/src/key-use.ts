@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AppError } from '@sealgate/errors';
 import { mapOutages, writeBehind, type Sql } from '@sealgate/storage';
-import { keyTable, liveKeyCondition } from './api-keys.ts';
+import { liveKeyCondition } from './api-keys.ts';
 import { BoundedMap } from './bounded-map.ts';
 
 // What a request does with its key: finds the caller, and records the use of the key.
@@ -179,13 +179,15 @@ const INTERVAL_MS = 60_000;
 const MAX_KEYS = 50_000;
 
 /**
- * Writes `last_used_at` outside of requests: at most once a minute per key over all replicas, and batched into one
+ * Writes the time of last use outside of requests: at most once a minute per key over all replicas, and batched into one
  * UPDATE. A failed write is dropped; the next use of the key makes another.
  */
 export function lastUsedWriter(options: {
   readonly sql: Sql;
   /** The schema that `apiKeyMigrations` was run in. */
   readonly schema: string;
+  /** What is used, with its id and the time of its last use. Default: keys. */
+  readonly rows?: { readonly table: string; readonly id: string; readonly at: string };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Delay from the first touch to the write of all touched keys. Default: 1,000. */
@@ -194,6 +196,8 @@ export function lastUsedWriter(options: {
   readonly onError?: (error: unknown) => void;
 }): LastUsedWriter {
   const { sql, now, delayMs = 1_000 } = options;
+  const { table, id: idColumn, at: atColumn } = options.rows ?? { table: 'api_keys', id: 'id', at: 'last_used_at' };
+  const text = updateText(`${options.schema}.${table}`, idColumn, atColumn);
   const writtenAt = new Map<string, number>();
 
   const dropOld = (): void => {
@@ -208,8 +212,8 @@ export function lastUsedWriter(options: {
       dropOld();
       const dates = [...touched.values()].map((at) => new Date(at));
       return sql.query({
-        name: 'keys last used',
-        text: updateText(options.schema),
+        name: `${table} last used`,
+        text,
         values: [[...touched.keys()], dates],
       });
     },
@@ -241,12 +245,11 @@ export function lastUsedWriter(options: {
  * Rows are locked in id order and locked rows are skipped, so replicas cannot deadlock and do not wait for a rotation.
  * The condition enforces the rate over all replicas.
  */
-function updateText(schema: string): string {
-  const table = keyTable(schema);
-  return `UPDATE ${table} AS k SET last_used_at = due.at
-    FROM (SELECT k.id, used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
-            JOIN ${table} k ON k.id = used.id
-           WHERE k.last_used_at IS NULL OR k.last_used_at <= used.at - interval '${INTERVAL_MS} milliseconds'
-           ORDER BY k.id FOR NO KEY UPDATE OF k SKIP LOCKED) AS due
-   WHERE k.id = due.id`;
+function updateText(table: string, id: string, at: string): string {
+  return `UPDATE ${table} AS k SET ${at} = due.at
+    FROM (SELECT k.${id}, used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
+            JOIN ${table} k ON k.${id} = used.id
+           WHERE k.${at} IS NULL OR k.${at} <= used.at - interval '${INTERVAL_MS} milliseconds'
+           ORDER BY k.${id} FOR NO KEY UPDATE OF k SKIP LOCKED) AS due
+   WHERE k.${id} = due.${id}`;
 }

@@ -32,6 +32,9 @@ export function peopleStories(stack: () => ConsoleStack): void {
         const row = window.getByRole('table', { name: 'Invitations that wait' }).getByRole('row', { name: email });
         await row.waitFor();
         expect(await looksOf(window, stack(), 'people')).toEqual([]);
+        const people = window.getByRole('table', { name: 'People' });
+        await people.getByRole('columnheader', { name: 'Last seen' }).waitFor();
+        await people.getByRole('row').filter({ hasText: 'You' }).getByRole('time').waitFor();
         await rowAction(row, 'Withdraw');
         await window.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
         await row.waitFor({ state: 'detached' });

@@ -41,11 +41,14 @@ CREATE TABLE people (
   can_read_sensitive boolean        NOT NULL DEFAULT false,
   created_at         timestamptz(3) NOT NULL,
   removed_at         timestamptz(3),
+  -- Of their newest request, by key or token; written afterwards, at most once a minute.
+  last_seen_at       timestamptz(3),
   -- As those of organisations.
   folded             text           NOT NULL DEFAULT '' COLLATE "C",
   sorted_name        text           NOT NULL DEFAULT '' COLLATE "C",
   CONSTRAINT people_times CHECK (
-    least(created_at, removed_at) >= '0001-01-01 00:00:00+00' AND greatest(created_at, removed_at) < '10000-01-01 00:00:00+00')
+    least(created_at, removed_at, last_seen_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, removed_at, last_seen_at) < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX people_by_org ON people (org_id, person_id) WHERE removed_at IS NULL;
 CREATE INDEX people_by_name ON people (org_id, sorted_name, person_id) WHERE removed_at IS NULL;

@@ -85,6 +85,17 @@ export async function personNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
+/** When these people of the organisation made their newest request; null: never. */
+export async function personsSeen(
+  sql: Sql,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const text = `SELECT person_id AS id, last_seen_at AS at FROM risk.people WHERE person_id = ANY ($1::text[]) AND org_id = $2`;
+  const rows = await sql.query<{ id: string; at: Date | null }>({ text, values: [ids, orgId] });
+  return new Map(rows.map(({ id, at }) => [id, at?.toISOString() ?? null]));
+}
+
 async function findPerson(sql: Sql, orgId: string, personId: string): Promise<Person | undefined> {
   const text = `SELECT ${PERSON_COLUMNS} FROM risk.people WHERE person_id = $1 AND org_id = $2 AND removed_at IS NULL`;
   return (await sql.query<PersonRow>({ text, values: [personId, orgId] })).map(personOf)[0];

@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import type { TableList } from '@sealgate/paging';
 import { enumOf, named } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
-import { Text, Time, Title } from '../schemas.ts';
+import { OrNull, Text, Time, Title } from '../schemas.ts';
 import { NewScope, PersonScope, type Scope } from './caller.ts';
 import type { InvitationsChange } from './invitation.ts';
 import { newOf, shown } from './model.ts';
@@ -34,7 +34,16 @@ export const NewPerson = newOf({ ...asked, name, scope: NewScope }, ['name', 'ki
 export type NewPerson = Static<typeof NewPerson>;
 
 /** A person as other members see them. */
-export const Member = named('Member', Type.Pick(Person, ['id', 'name', 'kind', 'roles', 'scope']));
+export const Member = named(
+  'Member',
+  Type.Object({
+    ...Type.Pick(Person, ['id', 'name', 'kind', 'roles', 'scope']).properties,
+    lastSeenAt: Type.Optional({
+      ...OrNull(Time),
+      description: 'Of the newest request, to the minute; null: none. Only for those who may change members.',
+    }),
+  }),
+);
 export type Member = Static<typeof Member>;
 
 export interface OrgStore {

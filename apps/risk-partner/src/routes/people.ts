@@ -16,14 +16,7 @@ import {
   type Invitation,
   type InvitationReads,
 } from '../domain/invitation.ts';
-import {
-  Member,
-  type NamedOrder,
-  NAMED_ORDERS,
-  type PeoplePorts,
-  type PeopleStore,
-  type Person,
-} from '../domain/manage-orgs.ts';
+import { Member, type NamedOrder, NAMED_ORDERS, type PeoplePorts, type Person } from '../domain/manage-orgs.ts';
 import {
   findInvitation,
   invitePerson,
@@ -33,7 +26,7 @@ import {
   setScope,
 } from '../domain/manage-people.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
-import { Roles } from '../domain/permissions.ts';
+import { mayDo, Roles } from '../domain/permissions.ts';
 import type { Cursors } from '../domain/read-partner.ts';
 import { ofId } from '../schemas.ts';
 import { barePage, barePageOf, countedPageOf } from './bare-page.ts';
@@ -44,6 +37,8 @@ const route = routeFor<RiskCaller>();
 
 export interface PeopleRoutePorts extends PeoplePorts {
   readonly invitations: InvitationReads;
+  /** When these people made their newest request; null: never. */
+  readonly lastSeen: (orgId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, string | null>>;
   readonly cursors: Cursors;
   readonly recordExport: RecordExport;
   /** Where people sign in; links are relative without one. */
@@ -76,7 +71,8 @@ function askedBy(orgId: string, { q, sort = 'createdAt' }: Readonly<Record<strin
   return { orgId, search: q === undefined ? undefined : searchOf(q), sorting };
 }
 
-function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Route<RiskCaller>[] {
+function memberRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {
+  const { people, cursors, recordExport } = ports;
   const list = route({
     ...base,
     looks: true,
@@ -95,7 +91,7 @@ function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Rout
       const counted = await people.list.count(asked);
       const found = await people.list.rows({ ...asked, counted, limit: page.take, after });
       const { rows, next } = page.answer(found, ({ position }) => position, counted);
-      return { status: 200, body: rows.map(({ row }) => memberOf(row)), ...next };
+      return { status: 200, body: await membersSeen(ports, caller, rows), ...next };
     },
   });
   const all = route({
@@ -114,7 +110,7 @@ function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Rout
         fileName: 'people',
         format: query.format,
         columns: columnsOf(Member),
-        pages: membersOf(people, askedBy(caller.orgId, query)),
+        pages: membersOf(ports, caller, askedBy(caller.orgId, query)),
         async begin() {
           if (method === 'GET')
             await recordExport({ caller, requestId }, { resource: 'member', collection: 'people', query });
@@ -133,7 +129,8 @@ function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Rout
     async handler({ caller, params }) {
       const person = await people.find(caller.orgId, params.id);
       if (person === undefined) throw noSuchRow();
-      return { status: 200, body: memberOf(person) };
+      const [member] = await membersSeen(ports, caller, [{ row: person }]);
+      return { status: 200, body: member! };
     },
   });
   // The export before the person whose id would be `export`.
@@ -141,14 +138,32 @@ function memberRoutes({ people, cursors, recordExport }: PeopleRoutePorts): Rout
 }
 
 /** All members that are asked for, in steps. */
-async function* membersOf({ list }: Pick<PeopleStore, 'list'>, asked: ReturnType<typeof askedBy>) {
+async function* membersOf(ports: SeenPorts, caller: RiskCaller, asked: ReturnType<typeof askedBy>) {
+  const { list } = ports.people;
   const counted = await list.count(asked);
   const pages = allPages(
     (page: { readonly limit: number; readonly after: ListPosition | undefined }) =>
       list.rows({ ...asked, counted, ...page }),
     ({ position }) => position,
   );
-  for await (const rows of pages) yield rows.map(({ row }) => memberOf(row));
+  for await (const rows of pages) yield await membersSeen(ports, caller, rows);
+}
+
+type SeenPorts = Pick<PeopleRoutePorts, 'people' | 'lastSeen'>;
+
+/** With when they were seen, for those who may change members: what others did is not for everybody who may read names. */
+async function membersSeen(
+  { lastSeen }: Pick<SeenPorts, 'lastSeen'>,
+  { orgId, roles }: RiskCaller,
+  rows: readonly { readonly row: Person }[],
+): Promise<Member[]> {
+  const members = rows.map(({ row }) => memberOf(row));
+  if (!mayDo(roles, 'member:update') || rows.length === 0) return members;
+  const seen = await lastSeen(
+    orgId,
+    members.map(({ id }) => id),
+  );
+  return members.map((member) => ({ ...member, lastSeenAt: seen.get(member.id) ?? null }));
 }
 
 function changeRoutes(ports: PeopleRoutePorts): Route<RiskCaller>[] {

@@ -4,10 +4,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
+import { CursorTable, type Column, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
@@ -80,6 +81,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
         { title: 'Name', sort: 'name', cell: (person) => <Name {...person} /> },
         { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || 'None' },
         { title: 'Rows set', cell: ({ scope }) => setRowsOf(scope) },
+        ...(may('member:update') ? [seenColumn] : []),
         { title: 'Id', cell: ({ id }) => <CodeText value={id} label="the id of the person" short={12} /> },
         { title: 'Actions', width: '5rem', cell: (person) => <Actions person={person} onOpen={onOpen} /> },
       ]}
@@ -87,6 +89,13 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
     />
   );
 }
+
+/** Told to those who may change members. */
+const seenColumn: Column<Person> = {
+  title: 'Last seen',
+  width: '9rem',
+  cell: ({ lastSeenAt }) => (lastSeenAt == null ? 'Never' : <Time value={lastSeenAt} form="ago" />),
+};
 
 function Name({ id, name, kind }: Person): ReactNode {
   const { me } = useOrganization();
