@@ -20,7 +20,7 @@ const TOOLS = ['list_risks', 'list_assets', 'list_evidence', 'list_controls', 'g
 const SEARCHED = ['risks', 'evidence', 'assets', 'controls', 'policies'];
 const SEARCHES = ['a', 'R-1', 'hidden', 'evd_'];
 const SORTED = {
-  risks: ['createdAt', 'updatedAt', 'title', 'refId', 'currentScore', 'nextReviewAt'],
+  risks: ['createdAt', 'updatedAt', 'title', 'refId', 'currentScore', 'nextReviewAt', 'acceptanceExpiresAt'],
   evidence: ['title', 'validUntil'],
   assets: ['name', 'refId'],
   controls: ['title'],

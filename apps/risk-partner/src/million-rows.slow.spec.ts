@@ -113,6 +113,7 @@ const LISTS: readonly (Partial<Wanted> & { readonly sort?: string })[] = [
   { sort: '-refId' },
   { sort: '-currentScore' },
   { sort: '-nextReviewAt' },
+  { filters: { status: 'accepted' }, sort: 'acceptanceExpiresAt' },
   { q: 'outage' },
   { q: 'a', sort: '-updatedAt' },
   { q: 'nothing' },
@@ -167,7 +168,6 @@ describe('in an organisation of very many rows', () => {
     }
   });
 
-  it('coverage reads the evidence of its page', async () => {
   it('the trend of coverage reads counts', async () => {
     const begins = Array.from({ length: 12 }, (_none, at) => new Date(Date.UTC(2026, at, 1)));
     const months = { begins, now: new Date(Date.UTC(2026, 11, 15)), next: new Date(Date.UTC(2027, 0, 1)) };
@@ -182,6 +182,7 @@ describe('in an organisation of very many rows', () => {
     }
   });
 
+  it('coverage reads the evidence of its page', async () => {
     const scope = scopes()['owner']!;
     const { sql, read } = explaining();
     const source = partnerCoverage({ sql, look: sql, onMasked: () => undefined } as never);

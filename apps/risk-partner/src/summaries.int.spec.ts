@@ -147,6 +147,25 @@ describe('the lists of the dashboard', () => {
     expect(await get('/api/risks?category=filtered&status=closed')).toEqual([]);
   });
 
+  it('find what names a control, and not by the id of another row', async () => {
+    const write = rowsOf(service, owner);
+    const control = await write.control({ title: 'Named' });
+    const hidden = await write.evidence({ sensitive: true });
+    await write.risk({ title: 'Names it', controlIds: [control.id], evidenceIds: [hidden.id] });
+    await write.asset({ name: 'Named too', controlIds: [control.id] });
+    expect(titles(await get(`/api/risks?controlId=${control.id}`, auditor))).toEqual(['Names it']);
+    expect(await get(`/api/assets?controlId=${control.id}`)).toMatchObject([{ name: 'Named too' }]);
+    expect((await service.api.get(`/api/risks/export?format=csv&controlId=${control.id}`, auditor.key)).text).toContain(
+      'Names it',
+    );
+    for (const id of ['ctl_none', hidden.id])
+      for (const path of [`/api/risks?controlId=${id}`, `/api/risks/export?format=csv&controlId=${id}`])
+        expect(await refusalText(service.api.get(path, auditor.key))).toBe('404 NOT_FOUND /controlId');
+    expect(await refusalText(service.api.get('/api/policies?controlId=ctl_none', owner.key))).toBe(
+      '400 UNKNOWN_PARAMETER /controlId',
+    );
+  });
+
   it('continue with the same filters only', async () => {
     const first = await service.api.get('/api/risks?category=filtered&limit=1', owner.key);
     const next = /<([^>]+)>/.exec(String(first.headers['link']))![1]!;
@@ -211,6 +230,7 @@ describe('a partner machine', () => {
   it.each([
     '/api/heat-map',
     '/api/trends',
+    '/api/coverage-trends',
     '/api/evidence-board',
     '/api/people',
     '/api/organizations',
@@ -223,4 +243,3 @@ describe('a partner machine', () => {
     expect(await get('/api/organizations', viewer)).toEqual([{ id: orgId, name: 'Acme' }]);
   });
 });
-    '/api/coverage-trends',

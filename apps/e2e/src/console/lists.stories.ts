@@ -178,6 +178,19 @@ export function listsStories(stack: () => ConsoleStack): void {
           .getByRole('table', { name: 'Evidence' })
           .getByRole('link', { name: 'Shows that it works' })
           .waitFor();
+        await window.goBack();
+        const risks = window.getByRole('table', { name: 'Its risks' });
+        await risks.getByRole('link', { name: 'Names others' }).waitFor();
+        await window.getByText('No asset names this control').waitFor();
+        expect(await looksOf(window, stack(), 'control-links')).toEqual([]);
+        await window.getByRole('link', { name: 'All its risks (1)' }).click();
+        await window.waitForURL(`**/register?controlId=${control.id}`);
+        const register = window.getByRole('table', { name: 'Risk register' });
+        await register.getByRole('link', { name: 'Names others' }).waitFor();
+        expect(await register.getByRole('row').count()).toBe(2);
+        // A second client is told the same.
+        const named = await askedBy(owner(), api(`/risks?controlId=${control.id}`));
+        expect((named.json as { id: string }[]).map(({ id }) => id)).toEqual([risk.id]);
       });
     }, 120_000);
   });

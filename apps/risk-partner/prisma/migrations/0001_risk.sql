@@ -216,8 +216,7 @@ CREATE INDEX resources_terms ON resources
 -- Rows by the reference that people use. `json` reads one member whatever the others hold; jsonb refuses U+0000.
 CREATE INDEX resources_by_ref ON resources (org_id, kind, ((item::json -> 'refId') #>> '{}'))
   WHERE kind IN ('risk', 'asset', 'control');
-CREATE INDEX resources_acceptances_ending ON resources (org_id, valid_until)
-  WHERE kind = 'risk' AND valid_until IS NOT NULL;
+CREATE INDEX resources_by_acceptance ON resources (org_id, valid_until, id) WHERE kind = 'risk';
 
 -- A writer that does not know the columns of the screening leaves the item unscanned.
 CREATE FUNCTION forget_screening() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
@@ -459,8 +458,6 @@ CREATE TRIGGER row_counts_noted AFTER INSERT ON row_counts
 CREATE TRIGGER row_counts_renoted AFTER UPDATE ON row_counts
   REFERENCING OLD TABLE AS old_counts NEW TABLE AS new_counts FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
 
--- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
--- secret: `id:base64url` per secret, separated by spaces.
 -- What the coverage of each month is made of, kept by triggers on its facts, which retention removes: by how much the number
 -- of valid evidence rows of a control changed in each month, with what row filters look at (evidence that ends is taken off
 -- in the month of its end already when it is approved), and what a control was at the end of each month in which it changed.
@@ -540,6 +537,8 @@ CREATE TRIGGER control_facts_ended AFTER UPDATE ON control_facts
 CREATE TRIGGER control_facts_removed AFTER DELETE ON control_facts
   REFERENCING OLD TABLE AS old_facts FOR EACH STATEMENT EXECUTE FUNCTION note_controls();
 
+-- Every key that ever signed envelopes, so that old ones can be verified. A key is published if it has a MAC by a server
+-- secret: `id:base64url` per secret, separated by spaces.
 CREATE TABLE signing_keys (
   kid           text PRIMARY KEY COLLATE "C",
   jwk           text           NOT NULL,

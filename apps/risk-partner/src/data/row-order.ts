@@ -18,6 +18,7 @@ export const SORT_COLUMNS: Readonly<Record<SortField, SortColumn>> = {
   currentScore: { column: 'score', type: 'smallint' },
   nextReviewAt: { column: 'review_at', type: 'timestamptz', mayBeNull: true },
   validUntil: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
+  acceptanceExpiresAt: { column: 'valid_until', type: 'timestamptz', mayBeNull: true },
 };
 
 /** The order of `id` and `value` of a list: absent values last in both directions, equal ones by id in the same one. */

@@ -168,7 +168,8 @@ const NAMED_BY = { framework: 'framework', controlId: 'control', subjectId: 'evi
 export const NAMING_FILTERS = Object.keys(NAMED_BY) as readonly (keyof typeof NAMED_BY)[];
 
 /**
- * An empty list would say that a row has nothing, where there is no such row.
+ * An empty list would say that a row has nothing, where there is no such row; and a row of another kind, which may be hidden,
+ * would show what names it.
  * @throws AppError NOT_FOUND, the same for a missing and a hidden row.
  */
 export async function requireNamedRows(

@@ -56,6 +56,7 @@ export const SORT_FIELDS = [
   'currentScore',
   'nextReviewAt',
   'validUntil',
+  'acceptanceExpiresAt',
 ] as const;
 export type SortField = (typeof SORT_FIELDS)[number];
 

@@ -177,7 +177,7 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
     `level:${current.level}`,
     ...[...assetIds, ...controlIds, ...evidenceIds].map((id) => `link:${id}`),
   ],
-  sorts: ['createdAt', 'updatedAt', 'refId', 'title', 'currentScore', 'nextReviewAt'],
+  sorts: ['createdAt', 'updatedAt', 'refId', 'title', 'currentScore', 'nextReviewAt', 'acceptanceExpiresAt'],
   // The heat map shows open risks only.
   counted: ({ status, inherent, current, residual }) =>
     status === 'closed' || status === 'archived'

@@ -48,8 +48,8 @@ interface Export {
   readonly format: ExportFormat;
   readonly columns: readonly string[];
   readonly pages: AsyncIterable<readonly object[]>;
-  /** Called before the first byte is sent, with whether there are no rows. May refuse. */
-  begin(isEmpty: boolean): Promise<void>;
+  /** Called before the first byte is sent, once the first page has been read. May refuse. */
+  begin(): Promise<void>;
 }
 
 /** Sends an export. What fails before the first page has been read is an answer of its own. */
@@ -60,7 +60,7 @@ export async function sendExport(
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
   const rows = first.done === true ? [] : first.value;
-  await begin(rows.length === 0);
+  await begin();
   async function* all() {
     yield rows;
     yield* { [Symbol.asyncIterator]: () => iterator };

@@ -72,7 +72,7 @@ function listRoute<D extends Doc, New, Change>(
       const after = from && { value: from[0], id: from[1] };
       const asked = askedBy(page.filters, ports.now());
       const { found, counted } = await ports.lists.list(kind.name, scope, { ...asked, limit: page.take, after });
-      if (found.length === 0) await requireNamedRows(ports.partner.rows, scope, asked.filters);
+      await requireNamedRows(ports.partner.rows, scope, asked.filters);
       const { rows: shown, next } = page.answer(found, ({ place }) => [place.value, place.id], counted);
       const rows = shown.flatMap(({ row }) => (row === undefined ? [] : [row as Row<D>])); // Rows of this kind.
       const body = await viewsOf(ports.lists, kind, { caller, rows, nowMs: asked.nowMs });
@@ -108,8 +108,8 @@ function exportRoute<D extends Doc, New, Change>(
         fileName: collection,
         format,
         ...withPersonNames({ columns: columnsOf(inLists(view)), pages: pages() }, caller, personNames),
-        async begin(isEmpty) {
-          if (isEmpty) await requireNamedRows(partner.rows, scope, asked.filters);
+        async begin() {
+          await requireNamedRows(partner.rows, scope, asked.filters);
           if (context.method === 'GET')
             await recordExport({ caller, requestId }, { resource: name, collection, query: context.query });
         },
@@ -118,16 +118,13 @@ function exportRoute<D extends Doc, New, Change>(
   });
 }
 
-/** What a list can be asked for besides its pages: the filters of the partner list, `ownerId`, `q` and `sort`. */
-function askingOf({
-  name: kind,
-  collection,
-  rowFiltered,
-  sorts,
-}: Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts'>): TProperties {
+/** What a list can be asked for besides its pages: the filters of the partner list, of owner and control, `q`, `sort`. */
+function askingOf({ name: kind, collection, rowFiltered, sorts, links }: ListedKind): TProperties {
   const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
   const ownerId = Type.Optional({ ...IdText, description: 'Only rows owned by this person.' });
+  const controlId = Type.Optional({ ...IdText, description: 'Only rows that name this control.' });
   return {
+    ...(links.controlIds !== undefined && { controlId }),
     ...filters,
     ...(rowFiltered && { ownerId }),
     q: searchParameter,
@@ -138,7 +135,9 @@ function askingOf({
   };
 }
 
-const errorsOf = (kind: Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts'>) =>
+type ListedKind = Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts' | 'links'>;
+
+const errorsOf = (kind: ListedKind) =>
   NAMING_FILTERS.some((name) => name in askingOf(kind)) ? (['NOT_FOUND'] as const) : [];
 
 /** What a valid query asks for; without `sort`, the oldest first. */

@@ -149,6 +149,7 @@ export const RegisterPage = (): ReactNode => (
       { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
       { name: 'level', label: 'Current level', choices: valuesOf('Level') },
       { name: 'category', label: 'Category' },
+      { name: 'controlId', label: 'Control' },
       { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[
@@ -207,6 +208,7 @@ export const AssetsPage = (): ReactNode => (
     filters={[
       { name: 'criticality', label: 'Criticality', choices: valuesOf('Criticality') },
       { name: 'type', label: 'Type' },
+      { name: 'controlId', label: 'Control' },
       { name: 'ownerId', label: 'Owner' },
     ]}
     columns={[

@@ -1,33 +1,23 @@
 import { useState, type ReactNode } from 'react';
-import { Alert, Anchor, Button, Paper, Text } from '@mantine/core';
+import { Alert, Button, Paper, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from 'react-router';
+import { useNavigate, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
-import { PlainTable } from '../../shell/cursor-table.tsx';
-import { ListEmpty, ListLoading, Unread } from '../../shell/list-states.tsx';
-import { Page, Section } from '../../shell/page.tsx';
+import { ListLoading } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
-import { totalInWords } from '../../shell/total.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { provableEvidence } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { EvidenceLife } from './evidence-life.tsx';
+import { OfControl } from './of-control.tsx';
 import { useOrganization } from './organization.tsx';
 import { RecordCreator, RecordEditor } from './record-editor.tsx';
 import { KINDS } from './record-kinds.ts';
-import { RecordName } from './record-names.tsx';
 import { membersOf } from './record-schemas.ts';
 import { Value } from './record-values.tsx';
-import {
-  listRecords,
-  readRecord,
-  removeRecord,
-  type Draft,
-  type Kind,
-  type RiskSchemas,
-  type Versioned,
-} from './risk-api.ts';
+import { readRecord, removeRecord, type Draft, type Kind, type RiskSchemas, type Versioned } from './risk-api.ts';
 import classes from './risks.module.css';
 
 export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
@@ -97,7 +87,7 @@ function Found({ kind, found, queryKey }: FoundProps): ReactNode {
           {kind === 'risks' && <AcceptanceNote risk={found.record as RiskSchemas['RiskView']} />}
           {kind === 'evidence' && <EvidenceLife evidence={found.record as RiskSchemas['EvidenceView']} />}
           <Facts kind={kind} record={record} />
-          {kind === 'controls' && may('evidence:read') && <EvidenceOfControl id={found.record.id} />}
+          {kind === 'controls' && <OfControl id={found.record.id} />}
         </>
       ) : (
         <RecordEditor
@@ -130,43 +120,6 @@ function AcceptanceNote({ risk }: { readonly risk: RiskSchemas['RiskView'] }): R
     </Alert>
   );
 }
-
-const SHOWN_EVIDENCE = '10';
-
-/** What shows that a control works. */
-function EvidenceOfControl({ id }: { readonly id: string }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'evidence', 'of', id],
-    queryFn: () => listRecords(client, 'evidence', { controlId: id, sort: '-updatedAt', limit: SHOWN_EVIDENCE }),
-  });
-  const { items = [], total = items.length } = found.data ?? {};
-  return (
-    <Section title="Its evidence">
-      <Unread read={found} rows={2} />
-      {found.data !== undefined && (
-        <PlainTable
-          label="Its evidence"
-          rows={items}
-          rowKey={(row) => row.id}
-          columns={[
-            { title: 'Evidence', cell: (row) => <RecordName kind="evidence" id={row.id} /> },
-            { title: 'State', width: '9rem', cell: ({ state }) => <Value field={STATE} value={state} /> },
-            { title: 'Changed', width: '9rem', cell: ({ updatedAt }) => <Time value={updatedAt} form="ago" /> },
-          ]}
-          empty={<ListEmpty title="No evidence for this control">Evidence names the controls that it shows.</ListEmpty>}
-        />
-      )}
-      {items.length > 0 && (
-        <Anchor component={Link} to={`${to('evidence/list')}?${new URLSearchParams({ controlId: id })}`} size="sm">
-          All its evidence ({totalInWords(total)})
-        </Anchor>
-      )}
-    </Section>
-  );
-}
-
-const STATE = { name: 'state', kind: 'choice' } as const;
 
 /** Shown elsewhere on the page. */
 const SHOWN_ABOVE: readonly string[] = ['title', 'name', 'acceptance', 'state'];

@@ -1,0 +1,107 @@
+import type { ReactNode } from 'react';
+import { Anchor } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { Section } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { totalInWords } from '../../shell/total.ts';
+import { useOrganization } from './organization.tsx';
+import { KINDS } from './record-kinds.ts';
+import { titleOf } from './record-names.tsx';
+import { Score, Status } from './record-values.tsx';
+import { listRecords, type Views } from './risk-api.ts';
+
+/** What names a control: the evidence that it works, the risks that it is against, and the assets that it protects. */
+export function OfControl({ id }: { readonly id: string }): ReactNode {
+  const { may } = useOrganization();
+  return (
+    <>
+      {may('evidence:read') && (
+        <Naming
+          kind="evidence"
+          control={id}
+          title="Its evidence"
+          list="evidence/list"
+          column={{ title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> }}
+          empty="No evidence names this control"
+        />
+      )}
+      {may('risk:read') && (
+        <Naming
+          kind="risks"
+          control={id}
+          title="Its risks"
+          list="register"
+          column={{ title: 'Current', width: '9rem', cell: ({ current }) => <Score score={current.score} /> }}
+          empty="No risk names this control"
+        />
+      )}
+      {may('asset:read') && (
+        <Naming
+          kind="assets"
+          control={id}
+          title="Its assets"
+          list="assets"
+          column={{ title: 'Status', width: '9rem', cell: ({ status }) => <Status value={status} /> }}
+          empty="No asset names this control"
+        />
+      )}
+    </>
+  );
+}
+
+interface NamingProps<K extends 'evidence' | 'risks' | 'assets'> {
+  readonly kind: K;
+  readonly control: string;
+  readonly title: string;
+  /** The page of the whole list. */
+  readonly list: string;
+  readonly column: Column<Views[K]>;
+  readonly empty: string;
+}
+
+const SHOWN = '10';
+
+/** The records of a kind that name a control, those first that changed last. */
+function Naming<K extends 'evidence' | 'risks' | 'assets'>(props: NamingProps<K>): ReactNode {
+  const { kind, control, title, list, column, empty } = props;
+  const { id: orgId, client, to } = useOrganization();
+  const { one, page } = KINDS[kind];
+  const found = useQuery({
+    queryKey: ['risks', orgId, kind, 'of', control],
+    queryFn: () => listRecords(client, kind, { controlId: control, sort: '-updatedAt', limit: SHOWN }),
+  });
+  const { items = [], total = items.length } = found.data ?? {};
+  return (
+    <Section title={title}>
+      <Unread read={found} rows={2} />
+      {found.data !== undefined && (
+        <PlainTable
+          label={title}
+          rows={items}
+          rowKey={(row) => row.id}
+          columns={[
+            {
+              title: one.charAt(0).toUpperCase() + one.slice(1),
+              cell: (row) => (
+                <Anchor component={Link} to={to(`${page}/${encodeURIComponent(row.id)}`)} size="sm" className="wrap">
+                  {titleOf(row)}
+                </Anchor>
+              ),
+            },
+            column,
+            { title: 'Changed', width: '9rem', cell: ({ updatedAt }) => <Time value={updatedAt} form="ago" /> },
+          ]}
+          empty={<ListEmpty title={empty} />}
+        />
+      )}
+      {items.length > 0 && (
+        <Anchor component={Link} to={`${to(list)}?${new URLSearchParams({ controlId: control })}`} size="sm">
+          All {title.toLowerCase()} ({totalInWords(total)})
+        </Anchor>
+      )}
+    </Section>
+  );
+}
