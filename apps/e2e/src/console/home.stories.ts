@@ -62,6 +62,21 @@ export function homeStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
+    it('draws the coverage of each framework over twelve months, of what the surface counts', async () => {
+      const { url } = stack().dev.surfaces['risk-partner']!;
+      const { json } = await askedBy(stack().dev.demo.keys['owner']!, `${url}/api/coverage-trends`);
+      const { frameworks } = json as { frameworks: { name: string; months: Record<string, number>[] }[] };
+      const { name, months } = frameworks[0]!;
+      for (const role of ['owner', 'risk_manager'])
+        await stack().visit(role, '/home', async (page) => {
+          const table = page.getByRole('table', { name: `Coverage of ${name} over twelve months` });
+          await table.waitFor({ state: 'attached' });
+          expect(await table.getByRole('row').count()).toBe(13);
+          const now = await table.getByRole('row').last().getByRole('cell').allTextContents();
+          expect(now).toEqual(['covered', 'partial', 'gap'].map((state) => String(months.at(-1)![state])));
+        });
+    }, 60_000);
+
     it('has a page that is not theirs refused by the surface, and the session goes on', async () => {
       await stack().visit('contributor', '/networks', async (page) => {
         await page.getByText('Not for your role').first().waitFor();

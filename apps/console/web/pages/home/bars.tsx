@@ -48,34 +48,17 @@ export function Bars({ label, bars }: BarsProps): ReactNode {
   );
 }
 
-/** Shares of a whole in one bar. The label says them in words. */
-export function StackedBar({
-  label,
-  parts,
-}: {
-  readonly label: string;
-  readonly parts: readonly { readonly value: number; readonly tone: Tone }[];
-}): ReactNode {
-  const total = parts.reduce((sum, { value }) => sum + value, 0);
-  return (
-    <div className={`${classes['track']} ${classes['share']}`} role="img" aria-label={label}>
-      {total > 0 &&
-        parts.map(({ value, tone }) => (
-          <span key={tone} className={classes['bar']} data-tone={tone} style={{ width: `${(100 * value) / total}%` }} />
-        ))}
-    </div>
-  );
-}
-
 interface ColumnsProps {
   readonly label: string;
   /** What each part of a column is. */
   readonly parts: readonly { readonly name: string; readonly tone: Tone }[];
   readonly columns: readonly { readonly name: string; readonly values: readonly number[] }[];
+  /** Of half the height. */
+  readonly low?: boolean;
 }
 
 /** A series as stacked columns; a table of the same numbers is read by screen readers. */
-export function Columns({ label, parts, columns }: ColumnsProps): ReactNode {
+export function Columns({ label, parts, columns, low }: ColumnsProps): ReactNode {
   const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
   const most = Math.max(1, ...columns.map(({ values }) => sumOf(values)));
   return (
@@ -88,7 +71,7 @@ export function Columns({ label, parts, columns }: ColumnsProps): ReactNode {
         ))}
         <span className={classes['most']}>most: {formatNumber(most)}</span>
       </figcaption>
-      <div className={classes['columns']} aria-hidden="true">
+      <div className={classes['columns']} data-low={low} aria-hidden="true">
         {columns.map(({ name, values }) => (
           <div key={name} className={classes['column']} title={`${name}: ${formatNumber(sumOf(values))}`}>
             {values.map((value, index) => (

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { formatNumber, formatUtcMonth } from '../../shell/formats.ts';
-import { ListEmpty, ListLoading, Unread } from '../../shell/list-states.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useOrganization } from '../risks/organization.tsx';
@@ -13,7 +13,7 @@ import { KINDS } from '../risks/record-kinds.ts';
 import { Score, Status } from '../risks/record-values.tsx';
 import { listRecords, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
-import { Bars, Columns, StackedBar, type Tone } from './bars.tsx';
+import { Bars, Columns, type Tone } from './bars.tsx';
 
 const SHOWN = '6';
 
@@ -110,6 +110,29 @@ export const RiskList = (props: RecordListProps): ReactNode => (
   />
 );
 
+/** Accepted risks, those first whose acceptance ends first. */
+export const AcceptanceList = (): ReactNode => (
+  <RecordList
+    kind="risks"
+    title="Acceptances that run out"
+    query={{ status: 'accepted', sort: 'acceptanceExpiresAt' }}
+    empty="No risk is accepted"
+    columns={[
+      { title: 'Rating', width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
+      {
+        title: 'Accepted until',
+        width: '9rem',
+        cell: ({ acceptance }) =>
+          acceptance === null || acceptance.stale ? (
+            <Status value="expired" />
+          ) : (
+            <Time value={acceptance.expiresAt} form="ago" />
+          ),
+      },
+    ]}
+  />
+);
+
 /** Evidence of a query, with its state and its end. */
 export const EvidenceList = (props: RecordListProps): ReactNode => (
   <RecordList
@@ -138,6 +161,8 @@ export function useEvidenceStates() {
 
 const LEVELS = ['critical', 'high', 'medium', 'low'] as const;
 
+const nameOf = (month: string): string => formatUtcMonth(new Date(`${month}-01T00:00:00Z`));
+
 /** Open risks by level at the end of each of the last twelve months. */
 export function RisksOverTime(): ReactNode {
   const { id: orgId, client, to } = useOrganization();
@@ -160,7 +185,7 @@ export function RisksOverTime(): ReactNode {
               { name: 'High and critical', tone: 'bad' },
             ]}
             columns={months.map(({ month, low, medium, high, critical }) => ({
-              name: formatUtcMonth(new Date(`${month}-01T00:00:00Z`)),
+              name: nameOf(month),
               values: [low, medium, high + critical],
             }))}
           />
@@ -182,66 +207,59 @@ export function RisksOverTime(): ReactNode {
   );
 }
 
-/** The coverage of the first requirements. */
-export function useCoverage() {
+/** Coverage of each framework at the end of each of the last twelve months, of which the last is now. */
+export function useCoverageTrends() {
   const { id: orgId, client } = useOrganization();
   return useQuery({
     queryKey: ['risks', orgId, 'home', 'coverage'],
-    queryFn: () => dataOf(client.GET('/api/v1/coverage', { params: { query: { limit: 200 } } })),
+    queryFn: async () => (await dataOf(client.GET('/api/coverage-trends'))).frameworks,
   });
 }
 
-/** Coverage of each framework, of the first requirements. */
+/** Coverage of each framework now, and over twelve months. */
 export function CoverageByFramework(): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const frameworks = useQuery({
-    queryKey: ['risks', orgId, 'frameworks'],
-    queryFn: () => dataOf(client.GET('/api/v1/frameworks', { params: { query: { limit: 200 } } })),
-  });
-  const coverage = useCoverage();
-  const failed = [frameworks, coverage].find(({ isError }) => isError);
+  const frameworks = useCoverageTrends();
   return (
     <Section title="Coverage by framework">
-      {failed !== undefined && <Unread read={failed} />}
-      {(frameworks.data === undefined || coverage.data === undefined) && failed === undefined && (
-        <ListLoading rows={3} />
-      )}
-      {frameworks.data !== undefined && coverage.data !== undefined && (
+      <Unread read={frameworks} rows={3} />
+      {frameworks.data !== undefined && (
         <Paper>
-          <Stack gap="md">
-            {frameworks.data.items.length === 0 && <Text size="sm">No framework yet.</Text>}
-            {frameworks.data.items.map(({ id, name, version }) => {
-              const rows = coverage.data.items.filter(({ frameworkId }) => frameworkId === id);
-              const of = (state: string) => rows.filter((row) => row.state === state).length;
-              return (
-                <Stack gap={4} key={id}>
-                  <Group justify="space-between" gap="xs">
-                    <Anchor component={Link} to={to(`coverage?framework=${id}`)} size="sm" fw={600}>
-                      {name} {version}
-                    </Anchor>
-                    <Text size="sm">
-                      {of('covered')} of {rows.length - of('not_applicable')} covered
-                    </Text>
-                  </Group>
-                  <StackedBar
-                    label={`${name ?? id}: ${of('covered')} covered, ${of('partial')} partial, ${of('gap')} gaps`}
-                    parts={[
-                      { value: of('covered'), tone: 'good' },
-                      { value: of('partial'), tone: 'wait' },
-                      { value: of('gap'), tone: 'bad' },
-                    ]}
-                  />
-                </Stack>
-              );
-            })}
-            {coverage.data.pagination.nextCursor !== null && (
-              <Text size="xs" c="dimmed">
-                Counted over the first {coverage.data.items.length} requirements.
-              </Text>
-            )}
+          <Stack gap="xl">
+            {frameworks.data.length === 0 && <Text size="sm">No framework yet.</Text>}
+            {frameworks.data.map((framework) => (
+              <FrameworkCoverage key={framework.id} framework={framework} />
+            ))}
           </Stack>
         </Paper>
       )}
     </Section>
+  );
+}
+
+function FrameworkCoverage({ framework }: { readonly framework: RiskSchemas['FrameworkTrend'] }): ReactNode {
+  const { to } = useOrganization();
+  const { id, name, version, months } = framework;
+  const { covered = 0, partial = 0, gap = 0 } = months.at(-1) ?? {};
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between" gap="xs">
+        <Anchor component={Link} to={to(`coverage?framework=${id}`)} size="sm" fw={600} className="wrap">
+          {name} {version}
+        </Anchor>
+        <Text size="sm">
+          {formatNumber(covered)} of {formatNumber(covered + partial + gap)} covered now
+        </Text>
+      </Group>
+      <Columns
+        label={`Coverage of ${name} over twelve months`}
+        low
+        parts={[
+          { name: 'Covered', tone: 'good' },
+          { name: 'Partial', tone: 'wait' },
+          { name: 'Gap', tone: 'bad' },
+        ]}
+        columns={months.map((one) => ({ name: nameOf(one.month), values: [one.covered, one.partial, one.gap] }))}
+      />
+    </Stack>
   );
 }

@@ -5,12 +5,13 @@ import { useOrganization } from '../risks/organization.tsx';
 import { AuditorHome } from './auditor-home.tsx';
 import { ContributorHome } from './contributor-home.tsx';
 import {
+  AcceptanceList,
   CoverageByFramework,
   EvidenceList,
   Figures,
   RiskList,
   RisksOverTime,
-  useCoverage,
+  useCoverageTrends,
   useEvidenceStates,
 } from './home-cards.tsx';
 
@@ -29,7 +30,7 @@ export function RiskHome(): ReactNode {
 function LeadHome(): ReactNode {
   const { to } = useOrganization();
   const count = useEvidenceStates();
-  const gaps = useCoverage().data?.items.filter(({ state }) => state === 'gap').length;
+  const gaps = useCoverageTrends().data?.reduce((sum, { months }) => sum + (months.at(-1)?.gap ?? 0), 0);
   return (
     <Page title="Risks and evidence" intro="What waits for somebody, and how things stand.">
       <Figures
@@ -51,7 +52,10 @@ function LeadHome(): ReactNode {
         <CoverageByFramework />
         <RisksOverTime />
       </SimpleGrid>
-      <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <AcceptanceList />
+        <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+      </SimpleGrid>
     </Page>
   );
 }
