@@ -8,6 +8,7 @@ import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
+import { localTime } from '../../shell/local-time.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useNetworkName } from '../networks/network-names.ts';
@@ -32,6 +33,15 @@ export function EventPage(): ReactNode {
       {event.data !== undefined && <Shown event={event.data} />}
     </Page>
   );
+}
+
+const MINUTE_MS = 60_000;
+
+/** The deliveries of its source in its minute, of every outcome. */
+function deliveriesOf({ networkId, keyId, at }: IngestEvent): string {
+  const from = localTime(at);
+  const to = localTime(Date.parse(at) + MINUTE_MS);
+  return `/networks/${networkId}/sources/${keyId}/deliveries?${new URLSearchParams({ show: 'all', from, to })}`;
 }
 
 const proofOf = (record: IngestEvent['records'][number]): ReactNode => (
@@ -64,8 +74,8 @@ function Shown({ event }: { event: IngestEvent }): ReactNode {
           </Fact>
           {event.keyId.startsWith('src_') ? (
             <Fact label="Source">
-              <Anchor component={Link} to={`/networks/${event.networkId}/sources/${event.keyId}/deliveries`} size="sm">
-                Its deliveries
+              <Anchor component={Link} to={deliveriesOf(event)} size="sm">
+                Its delivery
               </Anchor>
             </Fact>
           ) : (

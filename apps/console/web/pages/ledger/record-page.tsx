@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useParams } from 'react-router';
+import { Link, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
@@ -67,23 +67,7 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
         )
       }
     >
-      <Paper>
-        <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-          <Fact label="Type">{record.type}</Fact>
-          <Fact label="Owner">{record.owner ?? 'none'}</Fact>
-          <Fact label="Written">
-            <Time value={record.at} />
-          </Fact>
-          <Fact label="Place">
-            {record.index === null || record.index === undefined ? 'not known' : formatNumber(record.index)}
-          </Fact>
-        </SimpleGrid>
-        <Group mt="md" gap="xl">
-          <Fact label="Transaction">
-            <CodeText value={record.transactionId} label="the transaction id" />
-          </Fact>
-        </Group>
-      </Paper>
+      <Facts surface={surface} record={record} />
       <ProofPanel surface={surface} record={record} />
       <Stack gap="sm" component="section" aria-label="Content">
         <Title order={2}>Content</Title>
@@ -130,6 +114,33 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
     </Page>
   );
 }
+
+const Facts = ({ surface, record }: Omit<ShownProps, 'above'>): ReactNode => (
+  <Paper>
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+      <Fact label="Type">{record.type}</Fact>
+      <Fact label="Owner">{record.owner ?? 'none'}</Fact>
+      <Fact label="Written">
+        <Time value={record.at} />
+      </Fact>
+      <Fact label="Place">
+        {record.index === null || record.index === undefined ? 'not known' : formatNumber(record.index)}
+      </Fact>
+    </SimpleGrid>
+    <Group mt="md" gap="xl">
+      <Fact label="Transaction">
+        <CodeText value={record.transactionId} label="the transaction id" />
+      </Fact>
+      {surface === 'ingest-gateway' && (
+        <Fact label="Data view">
+          <Anchor component={Link} to={`/events?${new URLSearchParams({ recordId: record.id })}`} size="sm">
+            Its event
+          </Anchor>
+        </Fact>
+      )}
+    </Group>
+  </Paper>
+);
 
 /** Longer content is collapsed: a megabyte of JSON makes scrolling slow. */
 const SHOWN_CHARACTERS = 20_000;

@@ -14,6 +14,7 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { TextFilter } from '../text-filter.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { provableEvent } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
@@ -186,8 +187,8 @@ function Outcomes({
   readonly filters: Filters;
   readonly onChange: (changes: Partial<Record<(typeof filterNames)[number], string | null>>) => void;
 }): ReactNode {
-  const { outcome, from, to } = filters;
-  const query = setOnly({ outcome, from: instantOf(from), to: instantOf(to) });
+  const { outcome, deliveryId, from, to } = filters;
+  const query = setOnly({ outcome, deliveryId, from: instantOf(from), to: instantOf(to) });
   return (
     <>
       <Group gap="sm" align="flex-end">
@@ -197,6 +198,7 @@ function Outcomes({
           value={outcome ?? ''}
           onChange={(event) => onChange({ outcome: event.currentTarget.value })}
         />
+        <TextFilter label="Provider’s id" value={deliveryId} onSet={(id) => onChange({ deliveryId: id })} />
         <PeriodFilter from={from} to={to} onChange={onChange} />
       </Group>
       <CursorTable

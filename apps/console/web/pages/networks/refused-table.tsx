@@ -123,10 +123,24 @@ export function RefusedTable({ of, filters }: { readonly of: OfSources; readonly
           {Object.keys(filters).length === 0
             ? 'A delivery that is refused is listed here with its reason. Of those without a valid signature the newest 100 of a source are kept.'
             : 'No refused delivery matches these filters.'}
+          {filters.deliveryId !== undefined && (
+            <>
+              {' '}
+              <Anchor component={Link} to={acceptedWith(of, filters.deliveryId)} size="sm" inherit>
+                Look for it among accepted ones
+              </Anchor>
+            </>
+          )}
         </ListEmpty>
       }
     />
   );
+}
+
+/** Where accepted deliveries with the provider's id are: among those of the source, or in the data view. */
+function acceptedWith({ networkId, sourceId }: OfSources, deliveryId: string): string {
+  if (networkId === undefined || sourceId === undefined) return `/events?${new URLSearchParams({ deliveryId })}`;
+  return `/networks/${networkId}/sources/${sourceId}/deliveries?${new URLSearchParams({ show: 'all', deliveryId })}`;
 }
 
 const queryOf = (of: OfSources, { from, to, ...rest }: RefusedFilters): Record<string, string> =>
