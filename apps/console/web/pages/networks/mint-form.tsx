@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { quoted } from '../../shell/quoted.ts';
+import { localTime } from '../../shell/local-time.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
 
@@ -43,7 +44,7 @@ const draftFrom = (key: Key | undefined): Draft => ({
   allTypes: key?.allowedAssetTypes == null,
   types: key?.allowedAssetTypes ?? [],
   record: key?.record === 'whole' ? 'whole' : 'envelope',
-  expires: '',
+  expires: key?.expiresAt == null ? '' : localTime(key.expiresAt),
   overlapHours: 24,
 });
 
@@ -107,7 +108,11 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       <TextInput
         type="datetime-local"
         label="Expires"
-        description="In your time zone. Left empty, it is valid until it is revoked."
+        description={
+          replaces?.expiresAt == null
+            ? 'In your time zone. Left empty, it is valid until it is revoked.'
+            : 'In your time zone, as the key that it replaces. Left empty, it is valid until it is revoked.'
+        }
         value={draft.expires}
         onChange={(event) => set({ expires: event.currentTarget.value })}
       />
