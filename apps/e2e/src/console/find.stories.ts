@@ -89,6 +89,20 @@ export function findStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('finds the own keys of a member by their prefix', async () => {
+      const keys = await askedBy(stack().dev.demo.keys['owner']!, `${surface('risk-partner').url}/api/api-keys`);
+      const [key] = keys.json as { label: string; keyPrefix: string }[];
+      await stack().visit('owner', '/home', async (window) => {
+        await window.getByRole('heading', { level: 1 }).waitFor();
+        await window.keyboard.press('Control+k');
+        await window.getByRole('combobox', { name: 'Search everything' }).fill(key!.keyPrefix);
+        const group = found(window).getByRole('group', { name: 'Your keys' });
+        await group.getByRole('option', { name: key!.label }).first().waitFor();
+        await window.keyboard.press('Enter');
+        await window.waitForURL(`**${page('keys')}`);
+      });
+    }, 60_000);
+
     it('finds events, records and keys of an operator by their ids', async () => {
       const events = await askedBy(
         stack().dev.adminToken,

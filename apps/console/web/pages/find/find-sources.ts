@@ -34,6 +34,7 @@ const LIMIT = '5';
 const PUBLIC_RISKS = '/api/risk-partner/api';
 const CASES = '/admin/case-gate/admin/v1';
 const GATEWAY = '/admin/ingest-gateway/admin/v1';
+const CHANNELS = `${GATEWAY}/ledger/channels`;
 
 const always = (): boolean => true;
 /** Ids are found whole, so words with spaces between them are none. */
@@ -88,6 +89,12 @@ interface FoundRecord {
   readonly refId?: string | null;
 }
 
+interface Key {
+  readonly id: string;
+  readonly label: string;
+  readonly keyPrefix: string;
+}
+
 const RECORDS = [
   { group: 'Risks', path: 'risks', page: 'register', needs: ['risk:read'] },
   { group: 'Evidence', path: 'evidence', page: 'evidence', needs: ['evidence:read'] },
@@ -128,7 +135,25 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
       }));
     },
   };
-  return [...records, ...(permissions.includes('member:read') ? [people] : [])];
+  // The keys of one person are few, and their list has no search.
+  const keys: FindSource = {
+    group: 'Your keys',
+    takes: isId,
+    async ask(words, signal) {
+      const rows = await getJson<Key[]>(addressOf(`${PUBLIC_RISKS}/api-keys`, { limit: '200' }), { signal, headers });
+      return rows
+        .filter(({ label, keyPrefix, id }) =>
+          hasWords({ id, title: label, detail: `${keyPrefix} ${id}`, to: '' }, words),
+        )
+        .slice(0, Number(LIMIT))
+        .map(({ id, label, keyPrefix }) => ({ id, title: label, detail: keyPrefix, to: to('keys') }));
+    },
+  };
+  return [
+    ...records,
+    ...(permissions.includes('member:read') ? [people] : []),
+    ...(permissions.includes('apiKey:read') ? [keys] : []),
+  ];
 }
 
 type Cases = Schemas['caseGateAdmin'];
@@ -230,24 +255,20 @@ function gatewaySources({ mine }: Reach): FindSource[] {
   ];
 }
 
-/** An id of a record is unique in its channel alone, so each channel is asked. */
-const SEARCHED_CHANNELS = '8';
-
+/** Events of every channel name their records; of a record whose event is gone, some channels are asked. */
 async function recordsBy(recordId: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const channels = await itemsOf<Gateway['Channel']>(
-    `${GATEWAY}/ledger/channels`,
-    { limit: SEARCHED_CHANNELS },
-    signal,
-  );
+  const events = await itemsOf<Gateway['IngestEvent']>(`${GATEWAY}/events`, { recordId }, signal);
+  const known = events.flatMap(({ records }) => records.filter(({ id }) => id === recordId));
+  const channels = known.length > 0 ? known : await itemsOf<Gateway['Channel']>(CHANNELS, { limit: '8' }, signal);
   const found = await Promise.all(
-    channels.map(async ({ channel }) => {
-      const path = `${encodeURIComponent(channel)}/${encodeURIComponent(recordId)}`;
-      const asked = `${GATEWAY}/ledger/channels/${path.replace('/', '/records/')}`;
-      const isThere = await getJson(asked, { signal }).then(
+    [...new Set(channels.map(({ channel }) => channel))].map(async (channel) => {
+      const [inUrl, idInUrl] = [encodeURIComponent(channel), encodeURIComponent(recordId)];
+      const isThere = await getJson(`${CHANNELS}/${inUrl}/records/${idInUrl}`, { signal }).then(
         () => true,
         () => false,
       );
-      return isThere ? [{ id: path, title: recordId, detail: channel, to: `/ledger/${path}` }] : [];
+      const to = `/ledger/${inUrl}/${idInUrl}?by=ingest-gateway`;
+      return isThere ? [{ id: `${channel}/${recordId}`, title: recordId, detail: channel, to }] : [];
     }),
   );
   return found.flat();
@@ -263,21 +284,30 @@ async function refusedBy(deliveryId: string, signal: AbortSignal): Promise<reado
   }));
 }
 
-/** A key belongs to one network, and there is no list over all of them. */
-const SEARCHED_NETWORKS = '8';
+/** A key belongs to one network, and there is no list over all of them: some networks are asked at a time. */
+const ASKED_AT_ONCE = 8;
+const MAX_NETWORKS = 200;
+/** Every network is asked for what is a prefix or id of a key, the newest ones for other words. */
+const IS_OF_KEY = /^(ingest_|key_)/;
 
 async function keysBy(q: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const networks = await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { limit: SEARCHED_NETWORKS }, signal);
-  const found = await Promise.all(
-    networks.map(async ({ networkId }) => {
-      const keys = await itemsOf<Gateway['Key']>(`${GATEWAY}/networks/${networkId}/keys`, { q }, signal);
-      return keys.map(({ id, label, keyPrefix }) => ({
-        id,
-        title: label,
-        detail: `${keyPrefix}, ${networkId}`,
-        to: `/networks/${networkId}`,
-      }));
-    }),
-  );
-  return found.flat().slice(0, Number(LIMIT));
+  const most = IS_OF_KEY.test(q) ? MAX_NETWORKS : ASKED_AT_ONCE;
+  const networks = await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { limit: String(most) }, signal);
+  const found: Hit[] = [];
+  for (let from = 0; from < networks.length && found.length < Number(LIMIT); from += ASKED_AT_ONCE) {
+    signal.throwIfAborted();
+    const asked = networks.slice(from, from + ASKED_AT_ONCE).map(({ networkId }) => keysOf(networkId, q, signal));
+    found.push(...(await Promise.all(asked)).flat());
+  }
+  return found.slice(0, Number(LIMIT));
+}
+
+async function keysOf(networkId: string, q: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const keys = await itemsOf<Gateway['Key']>(`${GATEWAY}/networks/${networkId}/keys`, { q }, signal);
+  return keys.map(({ id, label, keyPrefix }) => ({
+    id,
+    title: label,
+    detail: `${keyPrefix}, ${networkId}`,
+    to: `/networks/${networkId}`,
+  }));
 }
