@@ -67,6 +67,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     process.stdout.write(`The site is in ${place}.\n`);
     return 0;
   },
+  /** Takes the pictures of README and guides anew. */
+  async pictures() {
+    const { runJest } = await import('./checks/run-jest.ts');
+    const env = { UPDATE_DOCUMENTS: '1' };
+    const run = { project: 'slow', paths: ['apps/e2e/src/console/pictures'], workers: 1, timeoutMs: 1_200_000, env };
+    const { tally } = await runJest(run);
+    return tally.failed === 0 && tally.passed > 0 ? 0 : 1;
+  },
   'fabric:up': tool('fabric-devnet', 'up'),
   'fabric:down': tool('fabric-devnet', 'down'),
   'fabric:status': tool('fabric-devnet', 'status'),

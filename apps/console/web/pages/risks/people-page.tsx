@@ -93,7 +93,7 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
 /** Told to those who may change members. */
 const seenColumn: Column<Person> = {
   title: 'Last seen',
-  width: '9rem',
+  width: '10.5rem',
   cell: ({ lastSeenAt }) => (lastSeenAt == null ? 'Never' : <Time value={lastSeenAt} form="ago" />),
 };
 
