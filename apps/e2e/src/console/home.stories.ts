@@ -30,6 +30,8 @@ export function homeStories(stack: () => ConsoleStack): void {
       'of %s is theirs: no red panel, and a menu of what they may do',
       async (role, { menu, home }) => {
         await stack().visit(role, '/home', async (page) => {
+          // What the page before still asks is not counted.
+          await page.waitForLoadState('networkidle');
           const asked: string[] = [];
           page.on('request', (request) => asked.push(new URL(request.url()).pathname));
           await page.reload();
