@@ -56,6 +56,7 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
       <FilterBar filters={filters} chosen={chosen} onChoose={choose} />
       <CursorTable
         label={title}
+        isDense
         queryKey={['risks', orgId, kind, 'list', chosen]}
         tools={{
           searches: SEARCHED[kind],
@@ -159,13 +160,13 @@ export const RegisterPage = (): ReactNode => (
         cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} />,
       },
       ...columnsOf('risks', {
-        category: { width: '11rem' },
-        status: { width: '9rem' },
+        category: { width: '7rem' },
+        status: { width: '8.5rem' },
         inherent: { width: '7rem', title: 'Inherent' },
         current: { width: '7rem', title: 'Current', sort: '-currentScore' },
         residual: { width: '7rem', title: 'Residual' },
-        nextReviewAt: { width: '9rem', sort: 'nextReviewAt' },
-        updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
+        nextReviewAt: { width: '8rem', sort: 'nextReviewAt' },
+        updatedAt: { width: '8rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
   />
