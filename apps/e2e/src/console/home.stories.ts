@@ -76,6 +76,11 @@ export function homeStories(stack: () => ConsoleStack): void {
           expect(await table.getByRole('row').count()).toBe(13);
           const now = await table.getByRole('row').last().getByRole('cell').allTextContents();
           expect(now).toEqual(['covered', 'partial', 'gap'].map((state) => String(months.at(-1)![state])));
+          const ending = page.getByRole('table', { name: 'Acceptances that run out' });
+          const risk = await ending.getByRole('link').first().textContent();
+          const asked = `${url}/api/risks?status=accepted&sort=acceptanceExpiresAt&limit=1`;
+          const first = await askedBy(stack().dev.demo.keys['owner']!, asked);
+          expect(first.json).toMatchObject([{ title: risk }]);
         });
     }, 60_000);
 

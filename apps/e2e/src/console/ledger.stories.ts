@@ -165,6 +165,25 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('takes over the expiry of a key that is rotated', async () => {
+      const networkId = await network();
+      const path = `/networks/${networkId}/keys`;
+      const expiresAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000).toISOString();
+      const { adminToken, surfaces } = stack().dev;
+      const url = `${surfaces['ingest-gateway']!.adminUrl}/admin/v1${path}`;
+      const body = JSON.stringify({ label: 'Contractor', expiresAt });
+      expect((await askedBy(adminToken, url, { method: 'POST', body })).status).toBe(201);
+      await stack().visit('operator', `/networks/${networkId}`, async (page) => {
+        await rowAction(page.getByRole('row').filter({ hasText: 'Contractor' }).first(), 'Rotate');
+        await page.getByRole('button', { name: 'Mint the key' }).click();
+        await page.getByRole('button', { name: 'I have copied it' }).waitFor();
+        expect(await looksOf(page, stack(), 'key-shown')).toEqual([]);
+        await page.getByRole('button', { name: 'I have copied it' }).click();
+      });
+      const { items } = (await askedBy(adminToken, url)).json as { items: { expiresAt: string; replaces: string }[] };
+      expect(items.map((key) => key.expiresAt)).toEqual([expiresAt, expiresAt]);
+    }, 60_000);
+
     it('shows events as they are written, and all of one with 100 records', async () => {
       const networkId = await network();
       const key = await mint(networkId, 'Tail');

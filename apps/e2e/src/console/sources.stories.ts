@@ -261,6 +261,26 @@ export function sourcesStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('leads from a delivery, found by the id of its sender, to its record, its event, and back', async () => {
+      const source = await newSource({ name: 'Both ways', secrets: [{ id: 'k1', value: newSecret }] });
+      const deliveryId = randomUUID();
+      expect((await deliver(source.path, newSecret, { deliveryId })).status).toBe(200);
+      await stack().visit('operator', `${source.page}?deliveryId=${deliveryId}`, async (page) => {
+        await page.getByRole('link', { name: 'Look for it among accepted ones' }).click();
+        await page.waitForURL(`**show=all&deliveryId=${deliveryId}`);
+        const row = page.getByRole('table', { name: 'Deliveries', exact: true }).getByRole('row').nth(1);
+        await row.getByText('written').waitFor();
+        expect(await looksOf(page, stack(), 'delivery-by-id')).toEqual([]);
+        await row.getByRole('link').first().click();
+        await page.getByRole('link', { name: 'Its event' }).click();
+        await page.waitForURL('**/events?recordId=*');
+        await page.getByRole('table', { name: 'Events' }).getByRole('link').first().click();
+        await page.getByRole('link', { name: 'Its delivery' }).click();
+        await page.waitForURL(`**${source.page}?show=all&from=*`);
+        await row.getByText('written').waitFor();
+      });
+    }, 90_000);
+
     it('offers a viewer its deliveries and no change', async () => {
       const source = await newSource({ name: 'Looked at', keepRefusedHours: 1 });
       await deliver(source.path, newSecret);
