@@ -137,3 +137,14 @@ function adminGuard({
     failedAuthentication,
   };
 }
+
+/** Writes an audit event about a record or a channel. */
+export type AuditLedgerChange = (
+  context: { readonly caller: AdminCaller; readonly requestId: string },
+  change: {
+    readonly action: string;
+    readonly resource: string;
+    readonly resourceId: string;
+    readonly detail: Readonly<Record<string, string>>;
+  },
+) => Promise<void>;

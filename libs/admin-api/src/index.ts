@@ -9,11 +9,12 @@ export {
   POLICIES,
   type AdminCaller,
   type AdminSignIn,
+  type AuditLedgerChange,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
 export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
 export { exportedList, listRoute, period, periodText, rowsOf, timeFilter } from './list-route.ts';
-export { ledgerCall, type AuditLedgerChange } from './ledger-loss.ts';
+export { ledgerCall } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';

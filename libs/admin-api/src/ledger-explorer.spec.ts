@@ -10,6 +10,10 @@ import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
 const AT = '2030-01-02T03:04:05.678Z';
 const NAMES = ['acme.a', 'acme.b', 'acme.c'];
 const KEYS = { origin: 'ledger.test', keys: [{ verifierKey: 'ledger.test+0+A', name: 'ledger.test', keyId: '0' }] };
+const POLICIES = [
+  { channel: null, policy: 'quorum none' },
+  { channel: 'acme.a', policy: 'quorum none\n' },
+];
 const STATEMENT = 'sealgate-log-keys/v1\nledger.test/acme.a\nkey k from t\n\n— ledger.test x\n';
 const overviewOf = (channel: string) => ({
   channel,
@@ -17,6 +21,7 @@ const overviewOf = (channel: string) => ({
   signed: 2,
   signedUntil: AT,
   unsignedSince: channel === 'acme.a' ? AT : undefined,
+  archived: channel === 'acme.a' ? 1 : undefined,
 });
 const recordOf = (position: number) => ({
   id: `r${position}`,
@@ -50,6 +55,7 @@ const working: LedgerExplorer = {
       : [],
   logKeys: async (channel) => (channel === 'acme.a' ? STATEMENT : undefined),
   keys: KEYS,
+  witnessPolicies: POLICIES,
 };
 
 function surfaceOf(exploration: LedgerExplorer) {
@@ -67,11 +73,12 @@ describe('ledger explorer routes', () => {
     const first = await get('/channels?limit=2');
     expect(first.body.items).toEqual([
       { ...overviewOf('acme.a'), unsignedSince: AT },
-      { ...overviewOf('acme.b'), unsignedSince: null },
+      { ...overviewOf('acme.b'), unsignedSince: null, archived: null },
     ]);
     const second = await get(`/channels?limit=2&cursor=${first.body.nextCursor}`);
     expect(second.body).toMatchObject({ items: [{ channel: 'acme.c' }], nextCursor: null });
-    expect((await get('/channels/acme.b', OPERATOR)).body).toEqual({ ...overviewOf('acme.b'), unsignedSince: null });
+    const other = await get('/channels/acme.b', OPERATOR);
+    expect(other.body).toEqual({ ...overviewOf('acme.b'), unsignedSince: null, archived: null });
     expectProblem(await get('/channels/acme.z'), 'NOT_FOUND');
   });
 
@@ -96,17 +103,19 @@ describe('ledger explorer routes', () => {
     ['/channels/acme.a/records?type=t', 'UNKNOWN_PARAMETER'],
     ['/channels?cursor=', 'INVALID_CURSOR'],
     ['/keys?x=1', 'UNKNOWN_PARAMETER'],
+    ['/witnesses?x=1', 'UNKNOWN_PARAMETER'],
   ] as const)('refuse %s with %s', async (path, code) => {
     expectProblem(await get(path), code);
   });
 
-  it('list logs and keys', async () => {
+  it('list logs, keys and policies of witnesses', async () => {
     expect((await get('/channels/acme.a/logs')).body).toEqual({
       channel: 'acme.a',
       logs: [{ epoch: 0, origin: 'ledger.test/acme.a', checkpoint: null, declaration: null }],
     });
     expectProblem(await get('/channels/acme.z/logs'), 'NOT_FOUND');
     expect((await get('/keys')).body).toEqual(KEYS);
+    expect((await get('/witnesses')).body).toEqual({ policies: POLICIES });
     const statement = await get('/channels/acme.a/key');
     expect([statement.text, statement.headers['content-type']]).toEqual([STATEMENT, 'text/plain; charset=utf-8']);
     expectProblem(await get('/channels/acme.b/key'), 'NOT_FOUND');
@@ -117,7 +126,7 @@ describe('ledger explorer routes', () => {
     ['LEDGER_UNAVAILABLE', new LedgerUnavailableError('away')],
   ] as const)('answer %s for that error of the ledger', async (code, error) => {
     const fail = () => Promise.reject(error);
-    const ask = surfaceOf({ overview: fail, list: fail, logs: fail, logKeys: fail, keys: KEYS });
+    const ask = surfaceOf({ overview: fail, list: fail, logs: fail, logKeys: fail, keys: KEYS, witnessPolicies: [] });
     for (const path of ['/channels', ...['', '/records', '/logs', '/key'].map((rest) => `/channels/acme.a${rest}`)])
       expectProblem(await ask(path), code);
   });
@@ -129,6 +138,7 @@ describe('ledger explorer routes', () => {
       '/channels/acme.a/logs',
       '/channels/acme.a/key',
       '/keys',
+      '/witnesses',
     ])
       expectProblem(await get(path, 'x'.repeat(32)), 'UNAUTHENTICATED');
   });

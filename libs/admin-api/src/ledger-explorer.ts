@@ -25,6 +25,10 @@ const ChannelRow = named(
       description:
         'Time of the oldest record not yet covered by a checkpoint; null if there is none or its time cannot be read.',
     }),
+    archived: orNull(Type.Integer(), {
+      description:
+        'Records in the archive, counted from the first one; null if the listener may not audit the channel.',
+    }),
   }),
 );
 
@@ -77,7 +81,25 @@ const Keys = named(
   }),
 );
 
-type Overview = Omit<Static<typeof ChannelRow>, 'signedUntil' | 'unsignedSince'> & {
+const WitnessPolicies = named(
+  'WitnessPolicies',
+  Type.Object({
+    policies: Type.Array(
+      named(
+        'WitnessPolicy',
+        Type.Object({
+          channel: orNull(Text, { description: 'null: every channel without a policy of its own.' }),
+          policy: Type.String({
+            description: 'C2SP tlog-policy: the witnesses with their keys and URLs, and the quorum.',
+          }),
+        }),
+      ),
+    ),
+  }),
+);
+
+type Overview = Omit<Static<typeof ChannelRow>, 'signedUntil' | 'unsignedSince' | 'archived'> & {
+  readonly archived: number | undefined;
   readonly signedUntil: string | undefined;
   readonly unsignedSince: string | undefined;
 };
@@ -111,6 +133,7 @@ export interface LedgerExplorer {
     readonly origin: string;
     readonly keys: readonly { readonly verifierKey: string; readonly name: string; readonly keyId: string }[];
   };
+  readonly witnessPolicies: readonly Static<typeof WitnessPolicies>['policies'][number][];
 }
 
 interface ExplorerPorts {
@@ -130,7 +153,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
   const list = listRoute({
     path: '/admin/v1/ledger/channels',
     operationId: 'listChannels',
-    summary: 'List the channels of the ledger by name, with how far checkpoints cover each',
+    summary: 'List the channels of the ledger by name, with how far checkpoints and the archive cover each',
     errors: ['LEDGER_UNAVAILABLE'],
     name: 'channels',
     boundTo: [],
@@ -144,7 +167,7 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
     ...base,
     path: '/admin/v1/ledger/channels/:channel',
     operationId: 'getChannel',
-    summary: 'Get the size of a channel and how far checkpoints cover it',
+    summary: 'Get the size of a channel, and how far checkpoints and the archive cover it',
     params,
     responses: { 200: { description: 'The channel.', schema: ChannelRow } },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
@@ -157,12 +180,11 @@ function channelRoutes({ ledger, cursors }: ExplorerPorts): Route<AdminCaller>[]
   return [list, get];
 }
 
-const channelRowOf = ({ channel, size, signed, signedUntil, unsignedSince }: Overview): Static<typeof ChannelRow> => ({
-  channel,
-  size,
-  signed,
+const channelRowOf = ({ signedUntil, unsignedSince, archived, ...row }: Overview): Static<typeof ChannelRow> => ({
+  ...row,
   signedUntil: signedUntil ?? null,
   unsignedSince: unsignedSince ?? null,
+  archived: archived ?? null,
 });
 
 const Position = Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$' });
@@ -240,5 +262,21 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     errors: [],
     handler: () => Promise.resolve({ status: 200, body: ledger.exploration.keys }),
   });
-  return [logs, logKeys, keys];
+  const witnesses = adminRoute({
+    ...base,
+    path: '/admin/v1/ledger/witnesses',
+    operationId: 'getWitnessPolicies',
+    summary: 'List the policies of witnesses, as this process is configured with them',
+    description:
+      'A process that integrates has checkpoints cosigned by these witnesses; others may have no policy. Which of them ' +
+      'cosigned is in the checkpoints themselves: see listLogs.',
+    responses: { 200: { description: 'The policies.', schema: WitnessPolicies } },
+    errors: [],
+    handler: () =>
+      Promise.resolve({
+        status: 200,
+        body: { policies: ledger.exploration.witnessPolicies.map((one) => ({ ...one })) },
+      }),
+  });
+  return [logs, logKeys, keys, witnesses];
 }

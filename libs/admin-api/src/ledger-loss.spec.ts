@@ -1,7 +1,9 @@
 import { createApp } from '@sealgate/http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ServerSecrets } from '@sealgate/auth';
 import { LedgerForbiddenError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
+import { cursorCodec } from '@sealgate/paging';
 import { expectProblem } from '@sealgate/testing';
 import { PassThrough } from 'node:stream';
 import request from 'supertest';
@@ -33,6 +35,7 @@ beforeEach(() => {
 const ledger: LossAdministration = {
   size: (channel) => Promise.resolve(channel === 'acme.main' ? 2 : undefined),
   loss: () => Promise.resolve(state),
+  losses: async ({ after }) => [state].filter(({ channel }) => channel > after),
   declareLoss: (channel, said) => {
     if (fault !== undefined) return Promise.reject(fault);
     if (said.checkpoint !== 'kept') return Promise.resolve(false);
@@ -41,10 +44,12 @@ const ledger: LossAdministration = {
     return Promise.resolve(true);
   },
 };
+const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
+const cursors = cursorCodec({ hasher, now: () => 0 });
 const LIMITS = { 'RateLimit-Policy': '"key";q=1;w=1', RateLimit: '"key";r=1;t=1' };
 const caller: AdminCaller = { actor: 'admin:01234567', roles: ['operator'] };
 const app = createApp<AdminCaller>({
-  routes: lossRoutes(ledger, async (_context, change) => void audited.push(change)),
+  routes: lossRoutes({ ledger, cursors, auditChange: async (_context, change) => void audited.push(change) }),
   guard: {
     challenge: 'Bearer',
     authenticate: () => Promise.resolve(caller),
@@ -71,6 +76,13 @@ describe('channel loss routes', () => {
     expect(audited).toEqual([
       { action: 'channel.declare-loss', resource: 'channel', resourceId: 'acme.main', detail: { reason: BODY.reason } },
     ]);
+  });
+
+  it('list the channels that lost records, page by page', async () => {
+    const path = '/admin/v1/ledger/losses';
+    expect((await request(app).get(path)).body).toEqual({ items: [STATE], nextCursor: null });
+    expectProblem(await request(app).get(`${path}?cursor=x`), 'INVALID_CURSOR');
+    expectProblem(await request(app).get(`${path}?status=lost`), 'UNKNOWN_PARAMETER');
   });
 
   it('refuse a declaration based on an outdated loss', async () => {

@@ -6,9 +6,11 @@ import {
   LedgerForbiddenError,
   LedgerUnavailableError,
 } from '@sealgate/ledger-port';
+import type { CursorCodec } from '@sealgate/paging';
 import { DeclaredLoss, LostEntries } from '@sealgate/schemas';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute, type AuditLedgerChange } from './admin-app.ts';
+import { listRoute } from './list-route.ts';
 
 const Text = Type.String();
 
@@ -31,14 +33,14 @@ const Loss = named(
   }),
 );
 
+type FoundLoss = Omit<Static<typeof Loss>, 'lost'> & { readonly lost: readonly Static<typeof LostEntries>[] };
+
 /** Reads and declares the loss of records of a channel. */
 export interface LossAdministration {
   size(channel: string): Promise<number | undefined>;
-  loss(channel: string): Promise<
-    Omit<Static<typeof Loss>, 'lost'> & {
-      readonly lost: readonly Static<typeof LostEntries>[];
-    }
-  >;
+  loss(channel: string): Promise<FoundLoss>;
+  /** Of channels after a name that lost records, now or before their current epoch, by name. */
+  losses(wanted: { readonly after: string; readonly limit: number }): Promise<readonly FoundLoss[]>;
   /** Resolves to false if `checkpoint` is not the newest one of the lost entries. Idempotent. */
   declareLoss(
     channel: string,
@@ -46,25 +48,36 @@ export interface LossAdministration {
   ): Promise<boolean>;
 }
 
-/** Writes an audit event about a record or a channel. */
-export type AuditLedgerChange = (
-  context: { readonly caller: AdminCaller; readonly requestId: string },
-  change: {
-    readonly action: string;
-    readonly resource: string;
-    readonly resourceId: string;
-    readonly detail: Readonly<Record<string, string>>;
-  },
-) => Promise<void>;
-
 const params = Type.Object({ channel: lineOfText({ min: 1, max: 1024 }) });
 
-/** The routes that show what a channel lost and declare the loss. */
-export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerChange): Route<AdminCaller>[] {
+const shown = (loss: FoundLoss): Static<typeof Loss> => ({ ...loss, lost: [...loss.lost] });
+
+const lossList = (ledger: LossAdministration, cursors: CursorCodec): Route<AdminCaller> =>
+  listRoute({
+    path: '/admin/v1/ledger/losses',
+    operationId: 'listLosses',
+    summary: 'List the channels that lost records, by name: what was found missing, and what was declared',
+    errors: ['LEDGER_UNAVAILABLE'],
+    name: 'losses',
+    boundTo: [],
+    rows: ({ limit, after = '' }) => ledgerCall(ledger.losses({ after, limit })),
+    positionOf: ({ channel }: FoundLoss) => channel,
+    row: Loss,
+    rowOf: shown,
+    cursors,
+  });
+
+interface LossPorts {
+  readonly ledger: LossAdministration;
+  readonly cursors: CursorCodec;
+  readonly auditChange: AuditLedgerChange;
+}
+
+/** The routes that show what channels lost and declare a loss. */
+export function lossRoutes({ ledger, cursors, auditChange }: LossPorts): Route<AdminCaller>[] {
   const find = async (channel: string) => {
     await knownChannel(ledger, channel);
-    const loss = await ledgerCall(ledger.loss(channel));
-    return { ...loss, lost: [...loss.lost] };
+    return shown(await ledgerCall(ledger.loss(channel)));
   };
   const read = adminRoute({
     ...adminBase,
@@ -118,7 +131,7 @@ export function lossRoutes(ledger: LossAdministration, auditChange: AuditLedgerC
       return { status: 202, body: await find(channel) };
     },
   });
-  return [read, declare];
+  return [lossList(ledger, cursors), read, declare];
 }
 
 /** The number of records of a channel. @throws AppError NOT_FOUND, and the refusals of `ledgerCall`. */

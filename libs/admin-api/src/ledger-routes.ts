@@ -3,16 +3,9 @@ import { type Route, closedObject, lineOfText, named } from '@sealgate/http';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { type Static, Type } from '@sinclair/typebox';
-import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
+import { ADMIN_BODY_MAX_BYTES, adminBase, type AdminCaller, adminRoute, type AuditLedgerChange } from './admin-app.ts';
 import { explorerRoutes, type LedgerExplorer } from './ledger-explorer.ts';
-import {
-  type AuditLedgerChange,
-  knownChannel,
-  ledgerCall,
-  type LossAdministration,
-  lossRoutes,
-  noChannel,
-} from './ledger-loss.ts';
+import { knownChannel, ledgerCall, type LossAdministration, lossRoutes, noChannel } from './ledger-loss.ts';
 import { Audit, AuditRunRow, ProvedRecord, RecordRow } from './ledger-schemas.ts';
 import { auditRunRow, AuditRuns } from './audit-runs.ts';
 
@@ -46,7 +39,7 @@ export function adminLedgerRoutes(ports: AdminLedgerPorts): Route<AdminCaller>[]
     ...actingRoutes(ports),
     ...auditRoutes(ports),
     archiveRoute(ports),
-    ...lossRoutes(ports.ledger, ports.auditChange),
+    ...lossRoutes(ports),
   ];
 }
 

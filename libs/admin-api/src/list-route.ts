@@ -31,8 +31,7 @@ import {
   totalOf,
 } from '@sealgate/paging';
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { adminBase, type AdminCaller, adminRoute, OPERATORS_ONLY } from './admin-app.ts';
-import type { AuditLedgerChange } from './ledger-loss.ts';
+import { adminBase, type AdminCaller, adminRoute, type AuditLedgerChange, OPERATORS_ONLY } from './admin-app.ts';
 
 /** Page sizes of every admin list. */
 export const LIST_RANGE: LimitRange = { default: 50, max: 200 };

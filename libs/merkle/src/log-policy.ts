@@ -21,6 +21,8 @@ export interface PolicyWitness {
 
 /** The rules for accepting a checkpoint: C2SP tlog-policy. */
 export interface LogPolicy {
+  /** As it was given, so that others can check by the same rules. */
+  readonly text: string;
   readonly logs: readonly PolicyLog[];
   readonly witnesses: readonly PolicyWitness[];
   /** True when cosignatures by these witnesses (names in the policy) form a quorum. */
@@ -95,7 +97,7 @@ export function parsePolicy(text: string): LogPolicy {
       });
     }
   }
-  return reading.policy();
+  return { text, ...reading.policy() };
 }
 
 class PolicyReading {
@@ -121,7 +123,7 @@ class PolicyReading {
     else throw new Error('A line begins with log, witness, group or quorum.');
   }
 
-  policy(): LogPolicy {
+  policy(): Omit<LogPolicy, 'text'> {
     const quorum = this.#quorum;
     if (quorum === undefined) throw new Error('A policy has a quorum line.');
     return { logs: this.#logs, witnesses: this.#witnesses, isQuorum: quorum };

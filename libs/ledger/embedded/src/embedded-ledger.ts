@@ -13,9 +13,9 @@ import { archivedRecords } from './archive/read-archived.ts';
 import { auditChannel } from './audit/audit-channel.ts';
 import { checkedCheckpoints } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
-import { declareLoss, readLoss, type LossDeclaration, type LossState } from './loss/declare-loss.ts';
+import { declareLoss, readLoss, readLosses, type LossDeclaration, type LossState } from './loss/declare-loss.ts';
 import { Epochs } from './epochs.ts';
-import { ledgerExploration, readSize, type LedgerExploration } from './explore-ledger.ts';
+import { ledgerExploration, readSize, type LedgerExploration, type WitnessPolicy } from './explore-ledger.ts';
 import { healthOf } from './halts.ts';
 import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
@@ -43,6 +43,8 @@ export interface EmbeddedLedgerOptions {
   readonly verifier?: NoteVerifier;
   /** The published keys of checkpoints as C2SP verifier keys. */
   readonly verifierKeys?: readonly string[];
+  /** The policies of witnesses that this process is configured with. */
+  readonly witnessPolicies?: readonly WitnessPolicy[];
   /** Absent if this process has no archive. */
   readonly archive?: ArchiveFiles;
   /** Bytes of tiles and entries kept in memory; for tests. */
@@ -81,6 +83,8 @@ export interface EmbeddedLedger extends Ledger, PublicLogReads {
   readonly epochs: Epochs;
   /** Whether a channel lost records. */
   loss(channel: string): Promise<LossState>;
+  /** Channels that lost records, now or before their current epoch, by name. */
+  losses(wanted: { readonly after: string; readonly limit: number }): Promise<LossState[]>;
   /** See `loss/declare-loss.ts`. */
   declareLoss(channel: string, declared: LossDeclaration): Promise<boolean>;
   /**
@@ -170,6 +174,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       inSpan(PROVE, () => proveRecord(prove, { channel, id, ...(wants === undefined ? {} : { wants }) })),
     epochs,
     loss: (channel) => readLoss({ sql, epochs }, channel),
+    losses: (wanted) => readLosses({ sql: looking.sql, epochs }, wanted),
     declareLoss: (channel, declared) =>
       declareLoss({ sql: options.declareSql ?? sql, epochs, origin, now }, channel, declared),
     audit: (channel, signal, onWalked) => audit(options, channel, { signal, onWalked }),
@@ -180,10 +185,11 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
   };
 }
 
-const signedBy = ({ origin, verifier, verifierKeys = [] }: EmbeddedLedgerOptions) => ({
+const signedBy = ({ origin, verifier, verifierKeys = [], witnessPolicies = [] }: EmbeddedLedgerOptions) => ({
   origin,
   verifier,
   verifierKeys,
+  witnessPolicies,
 });
 
 function openQueue(options: EmbeddedLedgerOptions, epochs: Epochs): AppendQueue {

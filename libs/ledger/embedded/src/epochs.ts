@@ -91,6 +91,11 @@ export class Epochs {
     return this.#ofChannel.get(channel) ?? [];
   }
 
+  /** The channels with a declared loss. */
+  get channels(): readonly string[] {
+    return [...this.#ofChannel.keys()];
+  }
+
   /** Converts a channel position to a leaf of a log. */
   place(channel: string, position: number): Place {
     const epoch = this.#ofChannel.get(channel)?.findLast(({ firstIndex }) => firstIndex <= position);

@@ -27,12 +27,12 @@ describe('exploring a ledger', () => {
   it('reports how far a channel is signed, and since when records wait', async () => {
     const channel = newChannel();
     await test.ledger.openChannel('acme', channel);
-    const empty = { channel, size: 0, signed: 0, signedUntil: undefined, unsignedSince: undefined };
+    const empty = { channel, size: 0, signed: 0, signedUntil: undefined, unsignedSince: undefined, archived: 0 };
     expect(await explore().overview({ channel })).toEqual([empty]);
     await write(channel, 'a', 'b');
     await test.integrator.catchUp(channel, 2);
     const [a, b] = [await timeOf(channel, 'a'), await timeOf(channel, 'b')];
-    const signed = { channel, size: 2, signed: 2, signedUntil: b, unsignedSince: undefined };
+    const signed = { channel, size: 2, signed: 2, signedUntil: b, unsignedSince: undefined, archived: 0 };
     expect(await explore().overview({ channel })).toEqual([signed]);
     expect(a).toBe(b);
     await write(channel, 'c');
@@ -104,6 +104,7 @@ describe('exploring a ledger', () => {
     const of = await openTestArchive(test);
     try {
       await of.ledger.archiveRecords({ channel: of.channel, before: 512 });
+      expect(await explore().overview({ channel: of.channel })).toMatchObject([{ archived: 512 }]);
       const page = await test.ledger.exploration.list({ channel: of.channel, below: 513, limit: 2 });
       expect(page).toMatchObject([
         { id: 'r512', archived: false, owner: 'me' },

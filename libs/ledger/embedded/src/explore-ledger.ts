@@ -13,6 +13,8 @@ interface ChannelOverview {
   readonly size: number;
   /** Number of records, from the first on, covered by the newest checkpoint or by ended logs. */
   readonly signed: number;
+  /** Number of records, from the first on, in the archive; undefined if this role may not audit the channel. */
+  readonly archived: number | undefined;
   /** Time of the newest signed record; undefined if there is none or this role may not read it. */
   readonly signedUntil: string | undefined;
   /** Time of the oldest record that is not signed yet; likewise. */
@@ -71,6 +73,15 @@ export interface LedgerExploration {
   unsigned(): Promise<UnsignedRecords>;
   /** The keys that checkpoints are verified with: those of this process if it signs, and the configured ones. */
   readonly keys: { readonly origin: string; readonly keys: readonly PublishedKey[] };
+  /** The policies of witnesses that this process is configured with; an integrator has checkpoints cosigned by them. */
+  readonly witnessPolicies: readonly WitnessPolicy[];
+}
+
+export interface WitnessPolicy {
+  /** Null: of every channel without a policy of its own. */
+  readonly channel: string | null;
+  /** C2SP tlog-policy. */
+  readonly policy: string;
 }
 
 /** An item of a surface's list of pending work. */
@@ -100,6 +111,7 @@ type Ports = Pick<ProveOptions, 'sql' | 'epochs' | 'deadlineMs' | 'checked'> & {
   readonly origin: string;
   readonly verifier: NoteVerifier | undefined;
   readonly verifierKeys: readonly string[];
+  readonly witnessPolicies: readonly WitnessPolicy[];
 };
 
 export function ledgerExploration(ports: Ports): LedgerExploration {
@@ -111,6 +123,7 @@ export function ledgerExploration(ports: Ports): LedgerExploration {
     logKeys: async (channel) => findLogKeys(ports, (await ports.epochs.fresh()).log(channel)),
     unsigned: () => readUnsigned(ports),
     keys: { origin: ports.origin, keys: ports.verifierKeys.map(publishedKey) },
+    witnessPolicies: ports.witnessPolicies,
   };
 }
 
@@ -163,9 +176,13 @@ async function readOverview({ sql, epochs, deadlineMs }: Ports, wanted: Channels
     size: Number(size),
     signed: signedOf(epochs, channel, Number(integrated)),
   }));
-  const times = await readTimes(sql, channels, deadlineMs);
+  const [times, archived] = await Promise.all([
+    readTimes(sql, channels, deadlineMs),
+    readArchived(sql, channels, deadlineMs),
+  ]);
   return channels.map((one) => ({
     ...one,
+    archived: archived.get(one.channel),
     signedUntil: times.get(`${one.signed - 1} ${one.channel}`),
     unsignedSince: times.get(`${one.signed} ${one.channel}`),
   }));
@@ -199,6 +216,25 @@ async function readTimes(
     deadlineMs,
   );
   return new Map(rows.map(({ channel, idx, at_ms: at }) => [`${idx} ${channel}`, timeOf(at)]));
+}
+
+/** How far each channel is archived, where this role may audit it. */
+async function readArchived(
+  sql: Sql,
+  channels: readonly { readonly channel: string }[],
+  deadlineMs: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await readLedger<{ channel: string; archived: string }>(
+    sql,
+    {
+      text: `SELECT w.channel, ledger.archived_until(w.channel) AS archived
+               FROM (SELECT * FROM unnest($1::text[]) w (channel)
+                      WHERE 'audit' = ANY (ledger.rights(w.channel)) OFFSET 0) w`,
+      values: [channels.map(({ channel }) => channel)],
+    },
+    deadlineMs,
+  );
+  return new Map(rows.map(({ channel, archived }) => [channel, Number(archived)]));
 }
 
 const timeOf = (atMs: string): string => new Date(Number(atMs)).toISOString();

@@ -11,6 +11,7 @@ import { LedgerCorruptError } from './ledger-corrupt-error.ts';
 import { keepPartitionsAhead } from './partitions.ts';
 import { savedCheckpoints } from './saved-checkpoints.ts';
 import { keepCosigning, openWitnessing, startPublishing, type Witnessing } from './witnessing.ts';
+import type { WitnessPolicy } from './explore-ledger.ts';
 import type { OpenLedgerOptions } from './open-ledger-options.ts';
 
 export interface OpenedEmbeddedLedger extends EmbeddedLedger {
@@ -44,6 +45,7 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
   const reading = {
     origin: config.ledgerOrigin,
     verifierKeys: verifierKeysOf(config),
+    witnessPolicies: witnessPoliciesOf(config),
     now: options.now,
     ...(verifier === undefined ? {} : { verifier }),
     ...(integrator === undefined ? {} : { integrator }),
@@ -251,4 +253,12 @@ async function start(integrator: Integrator): Promise<void> {
     if (!(error instanceof LedgerCorruptError)) throw error;
     throw new LedgerNotOpenedError(`The ledger must not be continued. ${error.message}`, { cause: error });
   }
+}
+
+function witnessPoliciesOf({
+  ledgerWitnesses,
+  ledgerChannelWitnesses = new Map(),
+}: OpenLedgerOptions['config']): WitnessPolicy[] {
+  const ofAll = ledgerWitnesses === undefined ? [] : [{ channel: null, policy: ledgerWitnesses.text }];
+  return [...ofAll, ...[...ledgerChannelWitnesses].map(([channel, { text }]) => ({ channel, policy: text }))];
 }

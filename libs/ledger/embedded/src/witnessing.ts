@@ -6,6 +6,7 @@ import {
   type LogPolicy,
   type NoteVerifier,
   type PolicyWitness,
+  parsePolicy,
 } from '@sealgate/merkle';
 import type { Log } from '@sealgate/observability';
 import { backgroundLoop, type Database, reasonOf, type Sql } from '@sealgate/storage';
@@ -242,7 +243,7 @@ const REST_MS = 500;
 const OFFER_UNPUBLISHED_EVERY_MS = 5000;
 
 /** The policy of logs without witnesses, where others have some. */
-const NO_WITNESSES: LogPolicy = { logs: [], witnesses: [], isQuorum: () => true };
+const NO_WITNESSES = parsePolicy('quorum none');
 
 /** Undefined if this process does not integrate, or no witness is configured. */
 export function openWitnessing(

@@ -77,6 +77,13 @@ export const ledgerGroup: GroupRows = {
     },
     'proof <channel> <recordId>': proof,
     'audit <channel>': audit,
+    losses: {
+      operation: 'listLosses',
+      details: 'A lost channel accepts no records until its loss is declared: see sealgate ledger recover.',
+      columns: 'CHANNEL channel, STATUS status, EPOCH epoch, FOUND foundAt, PROBLEM problem',
+      none: 'No channel has lost records.',
+    },
+    witnesses: { operation: 'getWitnessPolicies' },
     'recover <channel>': recover,
     'erase <channel> <recordId>': {
       operation: 'eraseRecord',

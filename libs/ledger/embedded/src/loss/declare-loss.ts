@@ -3,7 +3,7 @@ import { parseChannel } from '@sealgate/ledger-port';
 import type { Sql } from '@sealgate/storage';
 import { readLedger } from '../database-problem.ts';
 import type { Epochs } from '../epochs.ts';
-import { readHalts } from '../halts.ts';
+import { readHalts, type Halt } from '../halts.ts';
 
 /** Whether a channel lost records, and whether the loss was declared. */
 export interface LossState {
@@ -48,9 +48,32 @@ export async function readLoss(
   { sql, epochs }: Pick<DeclareOptions, 'sql' | 'epochs'>,
   channel: string,
 ): Promise<LossState> {
-  // Read the halt before the epochs: a declared loss is then among them.
-  const halt = (await readHalts(sql)).find((one) => one.channel === channel && one.losses !== undefined);
+  const halts = await readHaltsAndEpochs({ sql, epochs });
+  return stateOf(channel, halts.get(channel), epochs);
+}
+
+/** The channels after a name that lost records, now or before their current epoch, by name. @throws as `readLoss` */
+export async function readLosses(
+  { sql, epochs }: Pick<DeclareOptions, 'sql' | 'epochs'>,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<LossState[]> {
+  const halts = await readHaltsAndEpochs({ sql, epochs });
+  const channels = [...new Set([...halts.keys(), ...epochs.channels])].filter((channel) => channel > after);
+  return channels
+    .toSorted()
+    .slice(0, limit)
+    .map((channel) => stateOf(channel, halts.get(channel), epochs));
+}
+
+/** The halts of channels that lost records. */
+async function readHaltsAndEpochs({ sql, epochs }: Pick<DeclareOptions, 'sql' | 'epochs'>): Promise<Map<string, Halt>> {
+  // Read the halts before the epochs: a declared loss is then among them.
+  const halts = await readHalts(sql);
   await epochs.read();
+  return new Map(halts.filter(({ losses }) => losses !== undefined).map((halt) => [halt.channel, halt]));
+}
+
+function stateOf(channel: string, halt: Halt | undefined, epochs: Epochs): LossState {
   const newest = epochs.of(channel).at(-1);
   const time = (atMs: number | undefined) => (atMs === undefined ? null : new Date(atMs).toISOString());
   return {

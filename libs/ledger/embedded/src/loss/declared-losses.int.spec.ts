@@ -29,6 +29,9 @@ it('only an actual loss can be declared, once, with the given reason and actor',
   await test.integrator.compare(LOST);
   expect(await test.ledger.declareLoss(LOST, { ...BY, checkpoint: whole })).toBe(false);
   expect((await test.ledger.loss(LOST)).status).toBe('lost');
+  const all = { after: '', limit: 10 };
+  expect(await test.ledger.losses(all)).toEqual([await test.ledger.loss(LOST)]);
+  expect(await test.ledger.losses({ ...all, after: LOST })).toEqual([]);
 
   const outcomes = await Promise.all([1, 2, 3].map((n) => at.declare(test.reopen().ledger, { requestId: `req_${n}` })));
   expect(outcomes).toEqual([true, true, true]);
@@ -40,6 +43,8 @@ it('only an actual loss can be declared, once, with the given reason and actor',
     epoch: 1,
     declaration: { reason: BY.reason },
   });
+
+  expect(await test.ledger.losses(all)).toEqual([await test.ledger.loss(LOST)]);
 
   // A statement about another loss, or of another epoch, is rejected.
   const say = (said: object) =>
