@@ -51,7 +51,7 @@ const working: LedgerExplorer = {
       : undefined,
   logs: async (channel) =>
     NAMES.includes(channel)
-      ? [{ epoch: 0, origin: `ledger.test/${channel}`, checkpoint: undefined, declaration: null }]
+      ? [{ epoch: 0, origin: `ledger.test/${channel}`, checkpoint: undefined, published: 'note', declaration: null }]
       : [],
   logKeys: async (channel) => (channel === 'acme.a' ? STATEMENT : undefined),
   keys: KEYS,
@@ -111,7 +111,7 @@ describe('ledger explorer routes', () => {
   it('list logs, keys and policies of witnesses', async () => {
     expect((await get('/channels/acme.a/logs')).body).toEqual({
       channel: 'acme.a',
-      logs: [{ epoch: 0, origin: 'ledger.test/acme.a', checkpoint: null, declaration: null }],
+      logs: [{ epoch: 0, origin: 'ledger.test/acme.a', checkpoint: null, published: 'note', declaration: null }],
     });
     expectProblem(await get('/channels/acme.z/logs'), 'NOT_FOUND');
     expect((await get('/keys')).body).toEqual(KEYS);

@@ -56,6 +56,9 @@ const LogRow = named(
     checkpoint: orNull(Text, {
       description: 'The newest signed note (C2SP tlog-checkpoint); for a closed log, its last one.',
     }),
+    published: orNull(Text, {
+      description: 'What the public log serves: with witnesses the newest note that they cosigned, else the newest.',
+    }),
     declaration: orNull(DeclaredLoss),
   }),
 );
@@ -125,6 +128,7 @@ export interface LedgerExplorer {
       readonly epoch: number;
       readonly origin: string;
       readonly checkpoint: string | undefined;
+      readonly published: string | undefined;
       readonly declaration: object | null;
     }[]
   >;
@@ -232,7 +236,7 @@ function logRoutes({ ledger }: ExplorerPorts): Route<AdminCaller>[] {
     async handler({ params: { channel } }) {
       const found = await ledgerCall(ledger.exploration.logs(channel));
       if (found.length === 0) throw noChannel();
-      const rows = found.map(({ checkpoint, ...log }) => ({ ...log, checkpoint: checkpoint ?? null }));
+      const rows = found.map(({ checkpoint = null, published = null, ...log }) => ({ ...log, checkpoint, published }));
       return { status: 200, body: { channel, logs: rows } };
     },
   });

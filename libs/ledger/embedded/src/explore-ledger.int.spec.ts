@@ -121,9 +121,10 @@ describe('exploring a ledger', () => {
     const channel = newChannel();
     await write(channel, 'a');
     const log = { epoch: 0, origin: `${ORIGIN}/${channel}`, declaration: null };
-    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint: undefined }]);
+    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint: undefined, published: undefined }]);
     await test.integrator.catchUp(channel, 1);
-    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint: await test.ledger.checkpoint(channel) }]);
+    const checkpoint = await test.ledger.checkpoint(channel);
+    expect(await explore().logs(channel)).toEqual([{ ...log, checkpoint, published: checkpoint }]);
     expect(await explore().logs('acme.never')).toEqual([]);
     const { verifierKey } = test;
     const [name, keyId] = verifierKey.split('+');

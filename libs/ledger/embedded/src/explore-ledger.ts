@@ -4,7 +4,7 @@ import type { Sql } from '@sealgate/storage';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 import { findLogKeys } from './log-keys.ts';
-import { findCheckpoint, type ProveOptions } from './prove-record.ts';
+import { findCheckpoint, findPublished, type ProveOptions } from './prove-record.ts';
 
 /** A channel in listings. */
 interface ChannelOverview {
@@ -52,6 +52,8 @@ interface ChannelLog {
   readonly origin: string;
   /** The newest signed note; of an ended log its final one. */
   readonly checkpoint: string | undefined;
+  /** What the public log serves: with witnesses the newest note that they cosigned, else the newest. */
+  readonly published: string | undefined;
   readonly declaration: Declaration | null;
 }
 
@@ -107,7 +109,7 @@ interface RecordsWanted {
   readonly limit: number;
 }
 
-type Ports = Pick<ProveOptions, 'sql' | 'epochs' | 'deadlineMs' | 'checked'> & {
+type Ports = Pick<ProveOptions, 'sql' | 'epochs' | 'deadlineMs' | 'checked' | 'checkedPublished'> & {
   readonly origin: string;
   readonly verifier: NoteVerifier | undefined;
   readonly verifierKeys: readonly string[];
@@ -313,8 +315,10 @@ async function readLogs(ports: Ports, channel: string): Promise<ChannelLog[]> {
   return Promise.all(
     [first, ...later].map(async (one) => {
       const log = logName(channel, one.epoch);
-      const checkpoint = epochs.lastCheckpoint(log) ?? (await findCheckpoint(ports, log))?.note;
-      return { ...one, checkpoint };
+      const last = epochs.lastCheckpoint(log);
+      if (last !== undefined) return { ...one, checkpoint: last, published: last };
+      const [newest, published] = await Promise.all([findCheckpoint(ports, log), findPublished(ports, log)]);
+      return { ...one, checkpoint: newest?.note, published: published?.note };
     }),
   );
 }
