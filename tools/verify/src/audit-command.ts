@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
-import { checkAudit } from './check-audit.ts';
+import type { Jwks } from '@sealgate/envelope';
+import { ExportReader, judge } from './check-audit.ts';
 import { readKeySet } from './given-keys.ts';
-import { pathIn, readJson } from './read-file.ts';
+import { pathIn, readJson, readNdjson } from './read-file.ts';
+import { startReport, type Report } from './report.ts';
 import { type CommandHost, runCheck } from './run-check.ts';
 
 const HELP = `
@@ -22,6 +24,26 @@ interface AuditOptions {
   readonly jwks?: string;
   readonly earlier?: string;
   readonly json?: boolean;
+}
+
+interface AuditInput {
+  /** Path of an export as NDJSON. */
+  readonly pages: string;
+  readonly jwks: Jwks | undefined;
+  /** Path of an older export of the same surface. */
+  readonly earlier?: string | undefined;
+}
+
+/** `checkAuditText` for files of any size. */
+export async function checkAudit({ pages, jwks, earlier }: AuditInput): Promise<Report> {
+  const report = startReport();
+  const read = async (path: string) => {
+    const reader = new ExportReader(report, jwks);
+    for await (const line of readNdjson(path)) reader.add(line);
+    return reader.finish(path);
+  };
+  const exported = await read(pages);
+  return judge(report, exported, earlier === undefined ? undefined : await read(earlier));
 }
 
 /** Adds `audit`. */

@@ -5,7 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 import { auditEventHash, documentSigner, generateDocumentKey, sealAuditPage } from '@sealgate/envelope';
 import type { AuditLink, AuditPage, AuditPageContent, AuditProblem } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
-import { checkAudit } from './check-audit.ts';
+import { checkAudit } from './audit-command.ts';
+import { checkAuditText } from './check-audit.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-audit-'));
 const signer = documentSigner(generateDocumentKey());
@@ -124,7 +125,7 @@ describe('checkAudit', () => {
   });
 
   it('fails without a pinned key, and by a key that is not pinned', async () => {
-    expect(await failedSteps(five, { keys: undefined! })).toContain('signature: No key set is pinned (--jwks).');
+    expect(await failedSteps(five, { keys: undefined! })).toContain('signature: No key set is pinned.');
     const other = { keys: [documentSigner(generateDocumentKey()).jwk] };
     expect(await failedSteps(five, { keys: other })).toContain(`signature: No pinned key is named ${signer.kid}.`);
   });
@@ -236,6 +237,24 @@ describe('the chain of an audit export', () => {
       expect.stringMatching(/^origin: Event evt_1 has a MAC of a server secret that .* did not have/),
       expect.stringMatching(/^origin: Event evt_2 /),
     ]);
+  });
+
+  it('gives the same report for texts, as in a page', async () => {
+    const lines = (pages: readonly object[]) => pages.map((page) => `${JSON.stringify(page)}\n`).join('');
+    const [march, february] = [exportOf([1, 2, 3]), exportOf([1, 2])].map((pages) => ({
+      name: 'a',
+      text: lines(pages),
+    }));
+    const report = checkAuditText(march!, { jwks, earlier: february });
+    expect(report).toMatchObject({ verified: true, conclusion: expect.stringContaining('these 3 audit events') });
+    const changed = { name: 'a', text: march!.text.replace('key.revoke', 'key.mint') };
+    expect(checkAuditText(changed, { jwks }).steps).toContainEqual(
+      expect.objectContaining({ step: 'hash', status: 'failed', where: 'a:1' }),
+    );
+    expect(() => checkAuditText({ name: 'a', text: '\n' }, { jwks })).toThrow('a holds no page.');
+    expect(() => checkAuditText({ name: 'a', text: '{"v":1}' }, { jwks })).toThrow(
+      'a:1 is no page of an audit export.',
+    );
   });
 
   it('says what it does not show', async () => {

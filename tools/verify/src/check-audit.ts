@@ -2,26 +2,28 @@ import { auditPageText, verifyDetached } from '@sealgate/envelope';
 import type { AuditPage, Jwks } from '@sealgate/envelope';
 import { exportedEvent, linkFaults } from './audit-links.ts';
 import type { ExportedEvent } from './audit-links.ts';
-import { canonical, sha256Text } from '@sealgate/json';
+import { Bytes, canonical, sha256Text } from '@sealgate/json';
 import type { JsonValue } from '@sealgate/json';
-import { readNdjson } from './read-file.ts';
-import type { NdjsonLine } from './read-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
-import { isObject, UnreadableError } from './shape.ts';
+import { isObject, parseJson, UnreadableError } from './shape.ts';
 
-interface AuditInput {
-  /** NDJSON: one page of `GET /admin/v1/audit/export` a line, in order. */
-  readonly pages: string;
-  readonly jwks: Jwks | undefined;
-  /** An older export of the same surface, in the same form: none of its events may be missing or changed. */
-  readonly earlier?: string | undefined;
+/** A line of an export, and its name in reports. */
+interface AuditLine {
+  readonly where: string;
+  readonly value: JsonValue;
+}
+
+/** An export as text: NDJSON, one page of `GET /admin/v1/audit/export` a line, in order. */
+export interface AuditText {
+  readonly name: string;
+  readonly text: string;
 }
 
 /** What no export can show. */
 const LIMITS =
-  'Not shown: newest events that were removed before the export (compare with an older one by --earlier), and events ' +
-  'written by somebody who has the server secrets.';
+  'Not shown: newest events that were removed before the export (compare with an older one), and events written ' +
+  ' by somebody who has the server secrets.';
 
 /** Faults of one kind that are reported one by one. */
 const MOST_TOLD = 100;
@@ -39,12 +41,27 @@ type KnownEvent = ExportedEvent & { readonly text: string };
 /**
  * Checks an export of the audit trail: each page hashes to its `hash` and is signed by a pinned key, the pages form one chain
  * from the first to the last, and the events lie within the period, in order, each once. With `earlier`, names events that
- * an older export holds and this one lost or changed. Throws UnreadableError for files of another form.
+ * an older export of the same surface holds and this one lost or changed. Throws UnreadableError for files of another form.
  */
-export async function checkAudit({ pages, jwks, earlier }: AuditInput): Promise<Report> {
+export function checkAuditText(
+  exported: AuditText,
+  { jwks, earlier }: { readonly jwks: Jwks | undefined; readonly earlier?: AuditText | undefined },
+): Report {
   const report = startReport();
-  const exported = await readExport(report, pages, jwks);
-  if (earlier !== undefined) compare(report, await readExport(report, earlier, jwks), exported);
+  const read = ({ name, text }: AuditText): Export => {
+    const reader = new ExportReader(report, jwks);
+    for (const [index, line] of text.split('\n').entries()) {
+      const where = `${name}:${index + 1}`;
+      if (line !== '') reader.add({ where, value: parseJson(Bytes.from(line), where) });
+    }
+    return reader.finish(name);
+  };
+  return judge(report, read(exported), earlier && read(earlier));
+}
+
+/** The report about an export, after its pages were read. */
+export function judge(report: Reporter, exported: Export, earlier: Export | undefined): Report {
+  if (earlier !== undefined) compare(report, earlier, exported);
   const { surface, from, to, events } = exported;
   reportFaults(report, linkFaults([...events.values()], { from, to }), {
     step: 'events',
@@ -56,13 +73,8 @@ export async function checkAudit({ pages, jwks, earlier }: AuditInput): Promise<
   return report.finish(`${surface} wrote and signed these ${events.size} audit events ${period}.`);
 }
 
-async function readExport(report: Reporter, file: string, jwks: Jwks | undefined): Promise<Export> {
-  const reader = new ExportReader(report, jwks);
-  for await (const line of readNdjson(file)) reader.add(pageOf(line), line.where);
-  return reader.finish(file);
-}
-
-class ExportReader {
+/** Reads the pages of an export one by one, and reports what is wrong with them. */
+export class ExportReader {
   readonly #report: Reporter;
   readonly #jwks: Jwks | undefined;
   readonly #events = new Map<string, KnownEvent>();
@@ -77,7 +89,9 @@ class ExportReader {
     this.#jwks = jwks;
   }
 
-  add(page: AuditPage, where: string): void {
+  add(line: AuditLine): void {
+    const { where } = line;
+    const page = pageOf(line);
     const fault = this.#sealFault(page);
     if (fault === undefined) this.#sealed += 1;
     else this.#report.failed(fault.step, { detail: fault.detail, where });
@@ -102,8 +116,8 @@ class ExportReader {
     const text = auditPageText(page);
     if (sha256Text(text, 'hex') !== page.hash)
       return { step: 'hash', detail: 'The page was changed after it was hashed.' };
-    if (this.#jwks === undefined) return { step: 'signature', detail: 'No key set is pinned (--jwks).' };
-    const verdict = verifyDetached(Buffer.from(text), page.signature, this.#jwks);
+    if (this.#jwks === undefined) return { step: 'signature', detail: 'No key set is pinned.' };
+    const verdict = verifyDetached(Bytes.from(text), page.signature, this.#jwks);
     return verdict.ok ? undefined : { step: 'signature', detail: verdict.problem };
   }
 
@@ -176,7 +190,7 @@ function spokenText(item: JsonValue): string {
   return canonical(spoken);
 }
 
-function pageOf({ value, where }: NdjsonLine): AuditPage {
+function pageOf({ value, where }: AuditLine): AuditPage {
   const isPage =
     isObject(value) &&
     value['v'] === 1 &&

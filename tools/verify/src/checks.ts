@@ -1,5 +1,6 @@
 // Checks of single documents without files and command line, for pages that run them in the browser.
 export { checkAnswer } from './check-answer.ts';
+export { checkAuditText } from './check-audit.ts';
 export { checkCheckpoint } from './check-consistency.ts';
 export { checkConsistency, readConsistencyPath } from './check-consistency.ts';
 export type { Connection } from './check-consistency.ts';
