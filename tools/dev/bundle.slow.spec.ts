@@ -152,6 +152,7 @@ describe('the bundle of a surface', () => {
       'ledger',
       'log',
       'networks',
+      'operations',
       'overview',
       'risks',
       'verify',

@@ -5,6 +5,7 @@ const shapes = {
   networks: <path d="M14 7a4 4 0 1 1-2.8 6.8L5 20H3v-3h3v-3h3l1.2-1.2A4 4 0 0 1 14 7zM16 9.5h.01" />,
   events: <path d="M4 6h16M4 12h10M4 18h13M18 12h2" />,
   ledger: <path d="M12 3l7 4v10l-7 4-7-4V7zM5 7l7 4 7-4M12 11v10" />,
+  operations: <path d="M4 7h9M19 7h1M16 4.5v5M4 17h3M13 17h7M10 14.5v5" />,
   risks: <path d="M12 4l9 16H3zM12 10v4M12 17h.01" />,
   cases: <path d="M4 8h16v11H4zM9 8V5h6v3M4 13h16" />,
   door: <path d="M6 21V4h12v17M3 21h18M14 12h.01" />,

@@ -24,7 +24,17 @@ interface Rights {
 }
 
 /** The parts of the console by address. */
-export type PartName = 'home' | 'networks' | 'events' | 'ledger' | 'risks' | 'cases' | 'door' | 'verify' | 'log';
+export type PartName =
+  | 'home'
+  | 'networks'
+  | 'events'
+  | 'ledger'
+  | 'operations'
+  | 'risks'
+  | 'cases'
+  | 'door'
+  | 'verify'
+  | 'log';
 
 /** The start pages. */
 export type HomeKind = 'person' | 'partner' | 'reviewer' | 'author' | 'operator';
@@ -72,6 +82,8 @@ export class Mine {
         return this.admin('ingest-gateway', 'admin:read');
       case 'ledger':
         return this.admin('ingest-gateway', 'admin:read') || this.admin('ledger-peer', 'admin:read');
+      case 'operations':
+        return this.readable.length > 0;
       case 'risks':
         return this.person?.isPartner === false;
       case 'cases':

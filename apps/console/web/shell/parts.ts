@@ -42,6 +42,12 @@ const listed: readonly Omit<Part, 'Page'>[] = [
     load: async () => ({ default: (await import('../pages/ledger/ledger-part.tsx')).LedgerPart }),
   },
   {
+    path: 'operations',
+    title: 'Operations',
+    icon: 'operations',
+    load: async () => ({ default: (await import('../pages/operations/operations-part.tsx')).OperationsPart }),
+  },
+  {
     path: 'risks',
     title: 'Risks',
     icon: 'risks',

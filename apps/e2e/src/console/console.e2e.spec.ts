@@ -11,6 +11,7 @@ import { listsStories } from './lists.stories.ts';
 import { logStories } from './log.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { looksOf } from './page-looks.ts';
+import { operationsStories } from './operations.stories.ts';
 import { partsStories } from './parts.stories.ts';
 import { peopleStories } from './people.stories.ts';
 import { proveStories } from './prove.stories.ts';
@@ -36,6 +37,7 @@ const STORIES = [
   proveStories,
   risksStories,
   casesStories,
+  operationsStories,
   listsStories,
   peopleStories,
   findStories,

@@ -10,14 +10,24 @@ const THEIRS: Readonly<Record<string, { readonly menu: readonly string[]; readon
   auditor: { menu: ['Home', 'Risks', 'Verify'], home: 'Audit' },
   contributor: { menu: ['Home', 'Risks', 'Verify'], home: 'Asked of me' },
   viewer: {
-    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Risks', 'Cases', 'Door', 'Verify'],
+    menu: [
+      'Home',
+      'Networks and keys',
+      'Data view',
+      'Ledger explorer',
+      'Operations',
+      'Risks',
+      'Cases',
+      'Door',
+      'Verify',
+    ],
     home: 'Risks and evidence',
   },
   partner_read: { menu: ['Home', 'Verify'], home: 'Partner access' },
   reviewer: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Cases to review' },
   author: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Policies' },
   operator: {
-    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Cases', 'Door', 'Verify'],
+    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Operations', 'Cases', 'Door', 'Verify'],
     home: 'Services',
   },
 };

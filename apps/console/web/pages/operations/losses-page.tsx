@@ -1,0 +1,129 @@
+import type { ReactNode } from 'react';
+import { Anchor, Stack, Text } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { lostInWords } from './lost-in-words.ts';
+import { OfLedger } from './of-ledger.tsx';
+
+type Loss = Schemas['ingestGatewayAdmin']['ChannelLoss'];
+
+const REFRESH_MS = 15_000;
+
+/** Channels that lost signed records, and what was declared about it. */
+export const LossesPage = (): ReactNode => (
+  <OfLedger title="Losses">{(surface, picker) => <Losses surface={surface} picker={picker} />}</OfLedger>
+);
+
+const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly picker: ReactNode }): ReactNode => (
+  <Page
+    title="Losses"
+    intro="A channel whose signed records are missing accepts no more until they are restored, or their loss is declared. A declaration is public and stays: the channel goes on in a new log that begins with it."
+    actions={picker}
+  >
+    <CursorTable
+      label="Losses"
+      queryKey={['ledger', surface, 'losses']}
+      load={(cursor, signal) =>
+        dataOf(
+          ledgerBy(surface).GET('/admin/v1/ledger/losses', {
+            params: { query: { limit: 50, ...(cursor && { cursor }) } },
+            signal,
+          }),
+        )
+      }
+      refetchMs={REFRESH_MS}
+      rowKey={({ channel }) => channel}
+      columns={[
+        {
+          title: 'Channel',
+          width: '14rem',
+          cell: ({ channel }) => (
+            <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
+              {channel}
+            </Anchor>
+          ),
+        },
+        { title: 'State', width: '16rem', cell: (loss) => <State loss={loss} /> },
+        { title: 'Missing', cell: (loss) => <Missing loss={loss} /> },
+        { title: 'Declared', cell: ({ declaration }) => <Declared declaration={declaration} /> },
+      ]}
+      empty={
+        <ListEmpty title="No channel has lost records" icon="check">
+          The integrator compares every channel with the checkpoints that it kept.
+        </ListEmpty>
+      }
+    />
+  </Page>
+);
+
+function State({ loss: { status, foundAt, epoch } }: { readonly loss: Loss }): ReactNode {
+  if (status === 'whole') return <StateBadge tone="plain">Declared, goes on in epoch {epoch}</StateBadge>;
+  return (
+    <Stack gap={2} align="flex-start">
+      {status === 'lost' ? (
+        <StateBadge tone="bad">Accepts no records</StateBadge>
+      ) : (
+        <StateBadge tone="wait">Declared, goes on soon</StateBadge>
+      )}
+      {foundAt !== null && (
+        <Text size="xs" c="dimmed" component="div">
+          found <Time value={foundAt} form="ago" />
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function Missing({
+  loss: { channel, status, problem, lost, sharedAt, declaration },
+}: {
+  readonly loss: Loss;
+}): ReactNode {
+  const entries = lost.length > 0 ? lost : (declaration?.lost ?? []);
+  return (
+    <Stack gap={4}>
+      {entries.map((one) => (
+        <Text key={one.epoch} size="sm" className="wrap">
+          {lostInWords(one)}
+        </Text>
+      ))}
+      {status === 'lost' && (
+        <>
+          {problem !== null && <Text size="sm">{problem}</Text>}
+          {sharedAt !== null && (
+            <Text size="sm" component="div">
+              Whole until <Time value={sharedAt} />
+            </Text>
+          )}
+          <Text size="sm" component="div">
+            Restore a database that has them, or declare the loss:{' '}
+            <CodeText value={`npx sealgate ledger recover ${channel}`} label="the command" />
+          </Text>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Declared({ declaration }: { readonly declaration: Loss['declaration'] }): ReactNode {
+  if (declaration === null) return 'Not declared';
+  const { at, actor, reason } = declaration;
+  return (
+    <Stack gap={2}>
+      <Text size="sm" className="wrap">
+        {reason}
+      </Text>
+      <Text size="xs" c="dimmed" className="wrap" component="div">
+        <Time value={at} /> by {actor}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,60 @@
+import { getJson } from '../../shell/console-fetch.ts';
+import { ProblemError } from '../../shell/problem.ts';
+import type { SurfaceId } from '../../shell/session.ts';
+
+/** What has arrived of an export. */
+export interface AuditArrived {
+  readonly events: number;
+  readonly pages: number;
+}
+
+interface ExportedPage {
+  readonly items: readonly unknown[];
+  readonly to: string;
+  readonly nextCursor: string | null;
+}
+
+interface Wanted {
+  readonly surface: SurfaceId;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly signal: AbortSignal;
+  readonly onArrived: (arrived: AuditArrived) => void;
+}
+
+/** A larger one is for `npx sealgate audit export`, which writes it page by page. */
+export const MAX_EXPORT_CHARACTERS = 32 * 1024 * 1024;
+
+const listener = (surface: SurfaceId): string => `/admin/${surface}/admin/v1/audit`;
+
+/**
+ * Reads the signed export of a period to its end, as NDJSON: one page a line, which hash and signature cover in canonical
+ * form. Throws ProblemError, also if it is too large for a page, and what `signal` was aborted with.
+ */
+export async function readAuditExport({ surface, from, to, signal, onArrived }: Wanted) {
+  const lines: string[] = [];
+  let [events, characters, cursor, until]: [number, number, string | null, string] = [0, 0, null, ''];
+  do {
+    const asked = Object.entries({ from, to, cursor }).filter((entry): entry is [string, string] => Boolean(entry[1]));
+    const query = new URLSearchParams([['limit', '200'], ...asked]);
+    const page: ExportedPage = await getJson(`${listener(surface)}/export?${query}`, { signal });
+    signal.throwIfAborted();
+    const line = `${JSON.stringify(page)}\n`;
+    characters += line.length;
+    if (characters > MAX_EXPORT_CHARACTERS)
+      throw new ProblemError({
+        title: 'Too much for a page',
+        status: 0,
+        code: 'TOO_LARGE',
+        detail: 'Choose a shorter period, or use: npx sealgate audit export',
+      });
+    lines.push(line);
+    events += page.items.length;
+    [cursor, until] = [page.nextCursor, page.to];
+    onArrived({ events, pages: lines.length });
+  } while (cursor !== null);
+  return { name: `${surface}-audit-until-${until.slice(0, 10)}.ndjson`, text: lines.join(''), events };
+}
+
+/** The key set that a service signs its exports with. */
+export const readAuditKeys = (surface: SurfaceId): Promise<unknown> => getJson(`${listener(surface)}/keys`);

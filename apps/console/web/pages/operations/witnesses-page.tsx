@@ -1,0 +1,180 @@
+import type { ReactNode } from 'react';
+import { Anchor, Code, Group, List, Paper, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable, PlainTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { Page, Section } from '../../shell/page.tsx';
+import { asProblem } from '../../shell/problem.ts';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { Time } from '../../shell/time.tsx';
+import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { cosigned, describePolicy } from './cosigned.ts';
+import { OfLedger } from './of-ledger.tsx';
+import { formatNumber } from '../../shell/formats.ts';
+
+type Policy = Schemas['ingestGatewayAdmin']['WitnessPolicy'];
+
+/** The policies of witnesses, and which witness cosigned what. */
+export const WitnessesPage = (): ReactNode => (
+  <OfLedger title="Witnesses">{(surface, picker) => <Witnesses surface={surface} picker={picker} />}</OfLedger>
+);
+
+interface SurfaceProps {
+  readonly surface: LedgerSurface;
+}
+
+function Witnesses({ surface, picker }: SurfaceProps & { readonly picker: ReactNode }): ReactNode {
+  const read = useQuery({
+    queryKey: ['ledger', surface, 'witnesses'],
+    queryFn: ({ signal }) => dataOf(ledgerBy(surface).GET('/admin/v1/ledger/witnesses', { signal })),
+  });
+  const policies = read.data?.policies;
+  return (
+    <Page
+      title="Witnesses"
+      intro="Witnesses are other parties that sign a checkpoint after they have verified that its log only grew. A policy says which, and how many make a quorum."
+      actions={picker}
+    >
+      <Unread read={read} />
+      {policies?.length === 0 && (
+        <Paper>
+          <ListEmpty title="No witnesses here" icon="person">
+            This process has no policy. The process that integrates has it, in LEDGER_WITNESS_POLICY and
+            LEDGER_CHANNEL_WITNESS_POLICIES.
+          </ListEmpty>
+        </Paper>
+      )}
+      {policies !== undefined && policies.length > 0 && (
+        <>
+          {policies.map((policy) => (
+            <PolicyOf key={policy.channel ?? ''} policy={policy} />
+          ))}
+          <Section title="Published checkpoints">
+            <Channels surface={surface} policies={policies} />
+          </Section>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function PolicyOf({ policy: { channel, policy } }: { readonly policy: Policy }): ReactNode {
+  const { witnesses, rules } = describePolicy(policy);
+  return (
+    <Section title={channel === null ? 'Policy of all channels' : `Policy of ${channel}`}>
+      {witnesses.length === 0 ? (
+        <Text size="sm">No witness is asked.</Text>
+      ) : (
+        <PlainTable
+          label={channel === null ? 'Witnesses of all channels' : `Witnesses of ${channel}`}
+          rows={witnesses}
+          rowKey={({ name }) => name}
+          columns={[
+            { title: 'Witness', width: '10rem', cell: ({ name }) => name },
+            { title: 'Key name', cell: ({ keyName }) => keyName },
+            {
+              title: 'Key to pin',
+              width: '16rem',
+              cell: ({ verifierKey }) => <CodeText value={verifierKey} label="the key" short={22} />,
+            },
+            { title: 'Address', cell: ({ url }) => url ?? '–' },
+          ]}
+          isDense
+          empty={null}
+        />
+      )}
+      <Group gap="xs">
+        {rules.map((rule) => (
+          <Code key={rule}>{rule}</Code>
+        ))}
+      </Group>
+    </Section>
+  );
+}
+
+/** Few at once: the logs of each are asked for. */
+const CHANNELS_SHOWN = 8;
+
+interface ChannelsProps extends SurfaceProps {
+  readonly policies: readonly Policy[];
+}
+
+const Channels = ({ surface, policies }: ChannelsProps): ReactNode => (
+  <CursorTable
+    label="Cosigned checkpoints"
+    queryKey={['ledger', surface, 'cosigned']}
+    load={(cursor, signal) =>
+      dataOf(
+        ledgerBy(surface).GET('/admin/v1/ledger/channels', {
+          params: { query: { limit: CHANNELS_SHOWN, ...(cursor && { cursor }) } },
+          signal,
+        }),
+      )
+    }
+    rowKey={({ channel }) => channel}
+    columns={[
+      {
+        title: 'Channel',
+        width: '18rem',
+        cell: ({ channel }) => (
+          <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
+            {channel}
+          </Anchor>
+        ),
+      },
+      { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
+      {
+        title: 'Witnesses',
+        cell: ({ channel }) => <CosignedBy surface={surface} channel={channel} policy={policyFor(policies, channel)} />,
+      },
+    ]}
+    empty={<ListEmpty title="The ledger is empty" icon="ledger" />}
+  />
+);
+
+const policyFor = (policies: readonly Policy[], channel: string): string | undefined =>
+  (policies.find((one) => one.channel === channel) ?? policies.find((one) => one.channel === null))?.policy;
+
+interface CosignedProps extends SurfaceProps {
+  readonly channel: string;
+  readonly policy: string | undefined;
+}
+
+function CosignedBy({ surface, channel, policy }: CosignedProps): ReactNode {
+  const found = useQuery({
+    queryKey: ['ledger', surface, 'cosigned', channel, policy],
+    enabled: policy !== undefined,
+    queryFn: async ({ signal }) => {
+      const { logs } = await dataOf(
+        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/logs', { params: { path: { channel } }, signal }),
+      );
+      const note = logs.at(-1)?.published ?? undefined;
+      return note === undefined ? null : cosigned(policy ?? '', note);
+    },
+  });
+  if (policy === undefined) return 'No policy here';
+  if (found.isError) return <StateBadge tone="bad">{asProblem(found.error).message}</StateBadge>;
+  if (found.data === undefined) return 'Checking …';
+  if (found.data === null) return 'Nothing is published yet';
+  const { size, isQuorum, witnesses } = found.data;
+  return (
+    <Stack gap={4} align="flex-start">
+      <Group gap="xs">
+        <StateBadge tone={isQuorum ? 'good' : 'bad'}>{isQuorum ? 'Quorum' : 'No quorum'}</StateBadge>
+        <Text size="sm">at {formatNumber(size)} entries</Text>
+      </Group>
+      <List size="sm" listStyleType="none">
+        {witnesses.map(({ name, at, isWrong }) => (
+          <List.Item key={name} className="wrap">
+            {name}: {at !== undefined && <Time value={at.toISOString()} form="ago" />}
+            {at === undefined && (isWrong ? 'wrong signature' : 'has not cosigned')}
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );
+}
