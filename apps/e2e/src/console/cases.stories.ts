@@ -59,6 +59,59 @@ export function casesStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
+    it('have a policy that is written by fields or as JSON, both in step, and nothing typed is lost', async () => {
+      const version = `form-${Date.now()}`;
+      await stack().visit('operator', '/cases/live/policies', async (window) => {
+        await window.getByRole('button', { name: 'New draft' }).click();
+        const dialog = window.getByRole('dialog');
+        await dialog.getByLabel('Version').fill(version);
+        await dialog.getByLabel('Rules as JSON').fill('');
+        await dialog.getByRole('button', { name: 'Add rules' }).click();
+        await dialog.getByRole('button', { name: 'Add a rule' }).click();
+        await dialog.getByRole('button', { name: 'Add a condition' }).click();
+        await dialog.getByLabel('Fact').last().selectOption('metadata');
+        await dialog.getByLabel('Name in metadata').fill('country');
+        await dialog.getByLabel('Test').last().selectOption('in');
+        await dialog.getByLabel('Values').last().fill('DE,FR,');
+        await dialog.getByLabel('If').selectOption('or');
+        await dialog.getByLabel('Outcome of rule 1').selectOption('approve');
+        await dialog.getByLabel('Reason codes of rule 1').fill('KNOWN_COUNTRY');
+        expect(await looksOf(window, stack(), 'cases-policy-new')).toEqual([]);
+        await dialog.getByRole('button', { name: 'Create draft' }).click();
+        await window.getByRole('heading', { level: 1, name: version }).waitFor();
+        const saved = async () => {
+          const { json } = await askedBy(stack().dev.adminToken, `${gate().adminUrl}/admin/v1/policies/${version}`);
+          return (json as { rules: object }).rules;
+        };
+        const count = { '>=': [{ var: 'attachment_count' }, 1] };
+        const country = { in: [{ var: 'metadata.country' }, ['DE', 'FR']] };
+        const approve = { decision: 'approve', reason_codes: ['KNOWN_COUNTRY'] };
+        const otherwise = { decision: 'refer', reason_codes: [] };
+        expect(await saved()).toEqual({ rules: [{ when: { or: [count, country] }, ...approve }], default: otherwise });
+
+        const text = window.getByLabel('Rules as JSON');
+        const broken = (await text.inputValue()).replace('"approve",', '"approve" x');
+        await text.fill(broken);
+        await window
+          .getByRole('region', { name: 'Rules as a form' })
+          .getByText(/line \d+, column \d+/)
+          .waitFor();
+        expect(await window.getByRole('button', { name: 'Save the draft' }).isDisabled()).toBe(true);
+        expect(await text.inputValue()).toBe(broken);
+        const other = { none: [{ var: 'venue_ids' }, { '==': [{ var: '' }, 'hall'] }] };
+        await text.fill(JSON.stringify({ rules: [{ when: { and: [other, count] }, ...approve }], default: otherwise }));
+        await window.getByText('none of venue_ids: it is "hall"').first().waitFor();
+        await window.getByLabel('Number').fill('3');
+        expect(JSON.parse(await text.inputValue())).toMatchObject({
+          rules: [{ when: { and: [other, { '>=': [{ var: 'attachment_count' }, 3] }] } }],
+        });
+        expect(await looksOf(window, stack(), 'cases-policy-form')).toEqual([]);
+        await window.getByRole('button', { name: 'Save the draft' }).click();
+        await window.getByRole('table', { name: 'Rules' }).getByText('attachment_count ≥ 3').waitFor();
+        expect(await saved()).toMatchObject({ rules: [{ when: { and: [other, {}] } }] });
+      });
+    }, 120_000);
+
     it('offer a viewer no change', async () => {
       await stack().visit('viewer', '/cases/live/queue', async (window) => {
         await window.getByRole('heading', { name: 'Queue' }).waitFor();

@@ -10,7 +10,8 @@ import { FormDialog } from '../form-dialog.tsx';
 import { exportOf, type Page as PageOf, type Policy, type PolicyRules } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
-import { RulesInput, parseRules } from './rules-input.tsx';
+import { parseRules } from './parse-rules.ts';
+import { RulesInput } from './rules-input.tsx';
 
 /** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
 export function PoliciesPage(): ReactNode {
@@ -110,7 +111,7 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
         value={version}
         onChange={(event) => setVersion(event.currentTarget.value)}
       />
-      <RulesInput text={text} fault={parsed.fault} onChange={setText} />
+      <RulesInput text={text} onChange={setText} />
     </FormDialog>
   );
 }

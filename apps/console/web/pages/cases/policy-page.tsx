@@ -11,7 +11,8 @@ import { State } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, useRead } from './environment.tsx';
 import { PolicyTrial } from './policy-trial.tsx';
-import { parseRules, RulesInput } from './rules-input.tsx';
+import { parseRules, rulesText } from './parse-rules.ts';
+import { RulesInput } from './rules-input.tsx';
 
 /** One policy version: rules, trial decisions, and status changes. */
 export function PolicyPage(): ReactNode {
@@ -133,7 +134,7 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
 
 function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
   const { send, reload } = useEnvironment();
-  const before = policy.rules === null ? '' : JSON.stringify(policy.rules, null, 2);
+  const before = rulesText(policy.rules);
   const [text, setText] = useState(before);
   const parsed = parseRules(text);
   const save = useMutation({
@@ -144,7 +145,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
     <Section title="Change the draft">
       <Paper>
         <Stack gap="sm">
-          <RulesInput text={text} fault={parsed.fault} onChange={setText} />
+          <RulesInput text={text} onChange={setText} />
           {save.isError && <ProblemView error={save.error} />}
           <Button
             style={{ alignSelf: 'flex-start' }}

@@ -1,33 +1,81 @@
 import type { ReactNode } from 'react';
-import { Textarea } from '@mantine/core';
-
-/** The rules as typed; an empty text is a version without rules. */
-export function parseRules(text: string): { readonly rules: unknown; readonly fault: string | undefined } {
-  if (text.trim() === '') return { rules: null, fault: undefined };
-  try {
-    return { rules: JSON.parse(text) as unknown, fault: undefined };
-  } catch (error) {
-    return { rules: undefined, fault: error instanceof Error ? error.message : 'This is no JSON.' };
-  }
-}
+import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { parseRules, rulesText } from './parse-rules.ts';
+import { RulesFields } from './rules-fields.tsx';
+import { formOf, rulesOf, type RulesForm } from './rules-form.ts';
+import classes from './rules-input.module.css';
 
 interface RulesInputProps {
   readonly text: string;
-  readonly fault: string | undefined;
   readonly onChange: (text: string) => void;
 }
 
-export const RulesInput = ({ text, fault, onChange }: RulesInputProps): ReactNode => (
-  <Textarea
-    label="Rules"
-    value={text}
-    error={fault}
-    autosize
-    minRows={8}
-    maxRows={24}
-    spellCheck={false}
-    description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
-    styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
-    onChange={(event) => onChange(event.currentTarget.value)}
-  />
-);
+const FIRST: RulesForm = { rules: [], otherwise: { decision: 'refer', reason_codes: [] } };
+
+/**
+ * Rules as fields and as JSON, side by side where there is room. The text is what is kept: a change of a field writes
+ * it anew, a change of the text fills the fields, and a text with a fault stays as it was typed.
+ */
+export function RulesInput({ text, onChange }: RulesInputProps): ReactNode {
+  const { rules, fault } = parseRules(text);
+  const write = (form: RulesForm): void => onChange(rulesText(rulesOf(form)));
+  return (
+    <div className={classes['sides']}>
+      <Stack gap="sm" component="section" aria-label="Rules as a form">
+        {fault === undefined ? (
+          <Fields rules={rules} onWrite={write} />
+        ) : (
+          <Alert color="yellow" title="The JSON has a fault">
+            <Text size="sm" className="wrap">
+              {fault} The form is filled again once it is mended; nothing that was typed is lost.
+            </Text>
+          </Alert>
+        )}
+      </Stack>
+      <Textarea
+        label="Rules as JSON"
+        value={text}
+        error={fault}
+        autosize
+        minRows={8}
+        maxRows={32}
+        spellCheck={false}
+        description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+interface FieldsProps {
+  readonly rules: ReturnType<typeof parseRules>['rules'];
+  readonly onWrite: (form: RulesForm) => void;
+}
+
+function Fields({ rules = null, onWrite }: FieldsProps): ReactNode {
+  if (rules === null)
+    return (
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">This version has no rules: a person names each outcome.</Text>
+        <Button size="xs" variant="default" onClick={() => onWrite(FIRST)}>
+          Add rules
+        </Button>
+      </Stack>
+    );
+  const form = formOf(rules);
+  if (form !== undefined) return <RulesFields form={form} onChange={onWrite} />;
+  return (
+    <Alert color="yellow" title="The form cannot show this">
+      <Text size="sm">
+        Rules are an object with rules (each with when, decision and reason_codes) and a default (decision and
+        reason_codes), and nothing else.
+      </Text>
+      <Group mt="xs">
+        <Button size="xs" variant="default" onClick={() => onWrite(FIRST)}>
+          Begin anew
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
