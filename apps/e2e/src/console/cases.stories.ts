@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
@@ -109,6 +110,36 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'Save the draft' }).click();
         await window.getByRole('table', { name: 'Rules' }).getByText('attachment_count ≥ 3').waitFor();
         expect(await saved()).toMatchObject({ rules: [{ when: { and: [other, {}] } }] });
+      });
+    }, 120_000);
+
+    it('have a pack that is read, checked, printed and saved', async () => {
+      const listed = await askedBy(stack().dev.adminToken, `${gate().adminUrl}/admin/v1/cases?status=sealed&limit=1`);
+      const id = (listed.json as { items: { case_id: string }[] }).items[0]!.case_id;
+      await stack().visit('operator', `/cases/live/queue/${id}`, async (window) => {
+        await window.getByRole('link', { name: 'Open the pack' }).click();
+        await window.getByText('Verified.', { exact: true }).waitFor();
+        await window.getByRole('table', { name: 'Timeline' }).getByText('Case sealed').waitFor();
+        expect(await looksOf(window, stack(), 'cases-pack')).toEqual([]);
+        const [file] = await Promise.all([
+          window.waitForEvent('download'),
+          window.getByRole('button', { name: 'Save as a file' }).click(),
+        ]);
+        expect(file.suggestedFilename()).toBe(`${id}.pack.json`);
+        expect(JSON.parse(readFileSync(await file.path(), 'utf8'))).toMatchObject({ case_id: id });
+        await window.emulateMedia({ media: 'print', colorScheme: 'dark' });
+        expect(await window.getByRole('navigation').first().isVisible()).toBe(false);
+        expect(await window.getByRole('button', { name: 'Print' }).isVisible()).toBe(false);
+        const fact = window.getByText(id, { exact: true }).last();
+        expect(await fact.evaluate<string>('(element) => getComputedStyle(element).color')).toBe('rgb(0, 0, 0)');
+        await window.emulateMedia({ media: null });
+        const path = /assessor-pack/;
+        await window.route(path, async (route) => {
+          const answer = await route.fetch();
+          await route.fulfill({ response: answer, body: (await answer.text()).replace('"actor":"', '"actor":"x') });
+        });
+        await window.goto(`/cases/live/queue/${id}/pack`);
+        await window.getByText('Not verified.', { exact: true }).waitFor();
       });
     }, 120_000);
 

@@ -30,7 +30,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
               key={entry.seq}
               title={
                 <Text fw={600} size="sm">
-                  {inWords(entry.event)}
+                  {eventInWords(entry.event)}
                 </Text>
               }
             >
@@ -56,7 +56,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
   );
 }
 
-function inWords(event: string): string {
+export function eventInWords(event: string): string {
   const words = event.replaceAll(/[._]/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

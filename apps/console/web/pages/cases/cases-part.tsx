@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode } from 'react';
 import { Group, Stack } from '@mantine/core';
 import { Navigate, Outlet, Route, Routes } from 'react-router';
 import { NoSuchPage } from '../../shell/routes.tsx';
@@ -16,6 +16,8 @@ import { SubjectPage } from './subject-page.tsx';
 import { SubjectsPage } from './subjects-page.tsx';
 import { VenuesPage } from './venues-page.tsx';
 
+const PackPage = lazy(async () => ({ default: (await import('./pack-page.tsx')).PackPage }));
+
 /** Cases, subjects, venues and decisions of the gate; the URL of each page has the environment. */
 export const CasesPart = (): ReactNode => (
   <Routes>
@@ -32,6 +34,7 @@ export const CasesPart = (): ReactNode => (
       <Route path="queue" element={<QueuePage />} />
       <Route path="queue/new" element={<NewCasePage />} />
       <Route path="queue/:id" element={<CasePage />} />
+      <Route path="queue/:id/pack" element={<PackPage />} />
       <Route path="subjects" element={<SubjectsPage />} />
       <Route path="subjects/:ref" element={<SubjectPage />} />
       <Route path="venues" element={<VenuesPage />} />

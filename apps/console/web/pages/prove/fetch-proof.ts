@@ -1,3 +1,4 @@
+import type { Schemas } from '@sealgate/client';
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
 import { dataOf, consoleFetch } from '../../shell/console-fetch.ts';
 import { problemFrom, ProblemError } from '../../shell/problem.ts';
@@ -32,8 +33,10 @@ export interface SealedCase {
   readonly sealHash?: string;
 }
 
+type AssessorPack = Schemas['caseGateAdmin']['AssessorPack'];
+
 /** The unchanged bytes of the service: parsing and serialising could change numbers. */
-async function bytesOf(path: string, init: RequestInit): Promise<Uint8Array> {
+async function bytesOf(path: string, init: RequestInit): Promise<Uint8Array<ArrayBuffer>> {
   const response = await consoleFetch(path, init);
   if (response.ok) return new Uint8Array(await response.arrayBuffer());
   const body: unknown = await response.json().catch(() => undefined);
@@ -123,19 +126,40 @@ export async function caseProof({ packPath, sealHash }: SealedCase, signal: Abor
   const { receipt, proof } = seal['proof'] as Members;
   const file = canonical({ receipt: receipt!, proof: proof!, record: { data: seal['document']! } });
   const bytes = new TextEncoder().encode(file);
-  const [{ logKeys, note }, jwks] = await Promise.all([
-    publishedKeys(bytes, signal),
-    // Without them, the report of the pack says that its author is unknown.
-    keySetText('case-gate', signal).catch(() => ''),
-  ]);
-  const [checked, pack] = await Promise.all([
-    checkOne('proof', bytes, { logKeys }),
-    checkOne('pack', packed, { logKeys, jwks }),
-  ]);
+  const { logKeys, note, checked: pack } = await checkedPack(packed, signal);
+  const checked = await checkOne('proof', bytes, { logKeys });
   return {
     bytes,
     checked,
     pack,
     note: note ?? 'The proof comes with the pack of the case. Each export of a pack is in the audit.',
   };
+}
+
+/** A pack checked by the keys that the ledger and the case gate publish. */
+async function checkedPack(packed: Uint8Array, signal: AbortSignal) {
+  const [{ logKeys, note }, jwks] = await Promise.all([
+    publishedKeys(packed, signal),
+    // Without them, the report of the pack says that its author is unknown.
+    keySetText('case-gate', signal).catch(() => ''),
+  ]);
+  return { logKeys, note, checked: await checkOne('pack', packed, { logKeys, jwks }) };
+}
+
+export interface ReadPack {
+  /** As the service sent them: its signature is over these. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly pack: AssessorPack;
+  /** Undefined for a draft: nothing of it is in a ledger. */
+  readonly checked: Checked | undefined;
+  readonly note?: string | undefined;
+}
+
+/** The pack of a case, read and checked in this browser. Each read is an export, and in the audit. Throws ProblemError. */
+export async function readPack(packPath: string, signal: AbortSignal): Promise<ReadPack> {
+  const bytes = await bytesOf(packPath, { signal, headers: { Accept: 'application/json' } });
+  const pack = parseStrict(bytes) as unknown as AssessorPack; // As the service describes it.
+  if (pack.seals.length === 0) return { bytes, pack, checked: undefined };
+  const { checked, note } = await checkedPack(bytes, signal);
+  return { bytes, pack, checked, note };
 }

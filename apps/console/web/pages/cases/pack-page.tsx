@@ -1,0 +1,197 @@
+import type { ReactNode } from 'react';
+import { Button, Code, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from 'react-router';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { Unread } from '../../shell/list-states.tsx';
+import { Fact, Page, Section } from '../../shell/page.tsx';
+import { saveFile } from '../../shell/save-stream.ts';
+import { Time } from '../../shell/time.tsx';
+import { readPack, type ReadPack } from '../prove/fetch-proof.ts';
+import { ReportView } from '../verify/report-view.tsx';
+import { adminPath, type CaseDetail } from './case-api.ts';
+import { eventInWords } from './case-timeline.tsx';
+import { State } from './case-words.tsx';
+import { useEnvironment, useRead } from './environment.tsx';
+import classes from './pack-page.module.css';
+
+type Pack = ReadPack['pack'];
+
+/** The pack of a case as an assessor reads and prints it, with the check of its proofs. */
+export function PackPage(): ReactNode {
+  const { id = '' } = useParams<{ id: string }>();
+  const { name, to } = useEnvironment();
+  const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
+  const isDraft = found.data?.seals.some(({ sealed_at }) => sealed_at !== null) === false;
+  const path = adminPath(`/cases/${encodeURIComponent(id)}/assessor-pack`, {
+    environment: name,
+    draft: isDraft ? 'true' : undefined,
+  });
+  const read = useQuery({
+    queryKey: ['cases', name, id, 'pack', isDraft],
+    queryFn: ({ signal }) => readPack(path, signal),
+    enabled: found.data !== undefined,
+    // Each read is an export in the audit.
+    staleTime: Infinity,
+    retry: false,
+  });
+  const file = `${id}${isDraft ? '.draft' : ''}.pack.json`;
+  const { data } = read;
+  return (
+    <Page
+      title="Pack for an assessor"
+      above={[
+        { title: 'Queue', to: to('queue') },
+        { title: found.data?.external_ref ?? 'Case', to: to(`queue/${id}`) },
+      ]}
+      intro="Every event, decision and fingerprint of the case, and its seals in the ledger. Each time it is read is in the audit."
+      actions={
+        data !== undefined && (
+          <div className={classes['actions']}>
+            <Button onClick={() => globalThis.print()}>Print</Button>
+            <Button
+              variant="default"
+              onClick={() => saveFile(new Blob([data.bytes], { type: 'application/json' }), file)}
+            >
+              Save as a file
+            </Button>
+          </div>
+        )
+      }
+    >
+      {found.isError ? <Unread read={found} /> : <Unread read={read} />}
+      {data !== undefined && <PackBody read={data} />}
+    </Page>
+  );
+}
+
+const PackBody = ({ read: { pack, checked, note } }: { readonly read: ReadPack }): ReactNode => (
+  <Stack gap="lg" className={classes['pack'] ?? ''}>
+    <Paper>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+        <Fact label="Case">{pack.case_id}</Fact>
+        <Fact label="Subject">{pack.subject_ref}</Fact>
+        <Fact label="Status">
+          <State value={pack.status} />
+        </Fact>
+        <Fact label="Pack made">
+          <Time value={pack.generated_at} />
+        </Fact>
+      </SimpleGrid>
+    </Paper>
+    <Section title="Check">
+      <Paper>
+        {note !== undefined && <Text size="sm">{note}</Text>}
+        {checked === undefined && (
+          <Text size="sm">This is a draft: nothing is sealed yet, so nothing of it is in the ledger.</Text>
+        )}
+        {checked?.kind === 'unreadable' && <Text size="sm">Not checked: {checked.why}</Text>}
+        {checked !== undefined && 'report' in checked && (
+          <>
+            <Text size="sm" c="dimmed">
+              Checked in this browser against the keys that the ledger and the case gate publish.
+            </Text>
+            <ReportView report={checked.report} />
+          </>
+        )}
+      </Paper>
+    </Section>
+    <Decisions decisions={pack.decisions} />
+    <Attachments attachments={pack.attachments} />
+    <Seals seals={pack.seals} />
+    <Events timeline={pack.timeline} />
+    <Text size="xs" c="dimmed" className="wrap">
+      Hash of this pack (SHA-256 of its RFC 8785 form): {pack.pack_hash}
+    </Text>
+  </Stack>
+);
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+
+const Decisions = ({ decisions }: Pick<Pack, 'decisions'>): ReactNode => (
+  <Section title={`Decisions (${decisions.length})`}>
+    <PlainTable
+      label="Decisions"
+      rows={decisions}
+      rowKey={({ decision_id: id }) => textOf(id)}
+      columns={[
+        { title: 'Outcome', width: '8rem', cell: ({ decision }) => <State value={textOf(decision)} /> },
+        { title: 'Policy version', width: '10rem', cell: ({ policy_version: version }) => textOf(version) },
+        {
+          title: 'Reasons',
+          cell: ({ reason_codes: codes }) => (Array.isArray(codes) && codes.length > 0 ? codes.join(', ') : '–'),
+        },
+        { title: 'Decided', width: '12rem', cell: ({ decided_at: at }) => <Time value={textOf(at)} /> },
+        { title: 'By', cell: ({ decided_by: by }) => textOf(by) },
+      ]}
+      isDense
+      empty={<Text p="md">Not decided.</Text>}
+    />
+  </Section>
+);
+
+const Attachments = ({ attachments }: Pick<Pack, 'attachments'>): ReactNode => (
+  <Section title={`Attachments (${attachments.length})`}>
+    <PlainTable
+      label="Attachments"
+      rows={attachments}
+      rowKey={({ attachment_id: id }) => id}
+      columns={[
+        { title: 'Attachment', width: '22rem', cell: ({ attachment_id: id }) => id },
+        { title: 'SHA-256 of its bytes', cell: ({ sha256 }) => <code>{sha256}</code> },
+      ]}
+      isDense
+      empty={<Text p="md">Nothing is attached.</Text>}
+    />
+  </Section>
+);
+
+const Seals = ({ seals }: Pick<Pack, 'seals'>): ReactNode => (
+  <Section title={`Seals (${seals.length})`}>
+    {seals.map(({ seal_hash: hash, ledger_record_id: recordId, document, proof }) => (
+      <Paper key={hash}>
+        <Stack gap="xs">
+          <Fact label="Record in the ledger">{recordId}</Fact>
+          <Fact label="Hash of the seal">
+            <code>{hash}</code>
+          </Fact>
+          {proof === null && <Text size="sm">Its ledger has no public log, so it has no proof here.</Text>}
+          <Code block aria-label="What was sealed" tabIndex={0} className={classes['document'] ?? ''}>
+            {JSON.stringify(document, null, 2)}
+          </Code>
+        </Stack>
+      </Paper>
+    ))}
+    {seals.length === 0 && <Text size="sm">Nothing is sealed.</Text>}
+  </Section>
+);
+
+const Events = ({ timeline }: Pick<Pack, 'timeline'>): ReactNode => (
+  <Section title={`Timeline (${timeline.length})`}>
+    <PlainTable
+      label="Timeline"
+      rows={timeline}
+      rowKey={({ seq }) => String(seq)}
+      columns={[
+        { title: 'No.', width: '4rem', align: 'right', cell: ({ seq }) => seq },
+        { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },
+        {
+          title: 'What',
+          cell: ({ event, data }) => (
+            <>
+              <strong>{eventInWords(event)}</strong>
+              <Text size="xs" c="dimmed" className="wrap">
+                {JSON.stringify(data)}
+              </Text>
+            </>
+          ),
+        },
+        { title: 'By', width: '14rem', cell: ({ actor }) => actor },
+        { title: 'Hash', width: '14rem', cell: ({ hash }) => <code>{hash}</code> },
+      ]}
+      isDense
+      empty={null}
+    />
+  </Section>
+);
