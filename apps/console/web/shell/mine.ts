@@ -25,16 +25,7 @@ interface Rights {
 
 /** The parts of the console by address. */
 export type PartName =
-  | 'home'
-  | 'networks'
-  | 'events'
-  | 'ledger'
-  | 'operations'
-  | 'risks'
-  | 'cases'
-  | 'door'
-  | 'verify'
-  | 'log';
+  'home' | 'networks' | 'events' | 'ledger' | 'operations' | 'risks' | 'cases' | 'door' | 'verify' | 'log';
 
 /** The start pages. */
 export type HomeKind = 'person' | 'partner' | 'reviewer' | 'author' | 'operator';

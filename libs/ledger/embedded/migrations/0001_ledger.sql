@@ -1171,6 +1171,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
    ORDER BY p.leaf LIMIT 1
 $$;
 
+-- How far each of these channels is archived, where the caller may audit it.
+CREATE FUNCTION archived_channels(of_channels text[]) RETURNS TABLE (channel text, archived bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT c.channel, coalesce((SELECT u.upto FROM archives u WHERE u.channel_id = c.channel_id), 0)
+    FROM unnest(of_channels) w (channel) JOIN channels c ON c.channel = w.channel
+   WHERE has_right(c.channel, 'audit')
+$$;
+
 -- Channels after a name, in code point order, in which the caller has any right.
 CREATE FUNCTION channels(after_channel text, at_most integer)
 RETURNS TABLE (channel text, size bigint, integrated bigint)

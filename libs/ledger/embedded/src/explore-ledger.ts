@@ -229,9 +229,7 @@ async function readArchived(
   const rows = await readLedger<{ channel: string; archived: string }>(
     sql,
     {
-      text: `SELECT w.channel, ledger.archived_until(w.channel) AS archived
-               FROM (SELECT * FROM unnest($1::text[]) w (channel)
-                      WHERE 'audit' = ANY (ledger.rights(w.channel)) OFFSET 0) w`,
+      text: 'SELECT channel, archived FROM ledger.archived_channels($1)',
       values: [channels.map(({ channel }) => channel)],
     },
     deadlineMs,

@@ -75,6 +75,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<(typeof ROLES)[nu
   channels: open,
   channel: open,
   times: open,
+  archived_channels: open,
   rights: open,
 };
 
@@ -143,5 +144,6 @@ export const CALLS: Readonly<Record<string, string>> = {
   channels: `channels('', 10)`,
   channel: 'channel($1)',
   times: 'times(ARRAY[$1], ARRAY[0::int8])',
+  archived_channels: 'archived_channels(ARRAY[$1])',
   rights: 'rights($1)',
 };
