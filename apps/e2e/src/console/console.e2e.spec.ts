@@ -3,6 +3,7 @@ import { boundsStories } from './bounds.stories.ts';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
 import { findStories } from './find.stories.ts';
+import { firefoxStories } from './firefox.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
 import { homeStories } from './home.stories.ts';
 import { keyboardStories } from './keyboard.stories.ts';
@@ -42,6 +43,7 @@ const STORIES = [
   peopleStories,
   findStories,
   doorStories,
+  firefoxStories,
   refusalStories,
   keyboardStories,
   sourcesStories,

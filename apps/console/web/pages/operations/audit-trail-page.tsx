@@ -61,7 +61,7 @@ export function AuditTrailPage(): ReactNode {
   return (
     <Page
       title="Audit"
-      intro="Who changed or exported what, newest first. An event that no process of the service wrote exactly so is marked."
+      intro="Who changed or exported what, newest first. An event that was edited in the database is marked."
       actions={<SurfacePicker of={readable} value={surface} />}
     >
       <AuditExport key={surface} surface={surface} from={filters.from} to={filters.to} />
