@@ -212,14 +212,13 @@ describe('a page of another origin', () => {
 
 describe('a failing surface', () => {
   it('is UNAVAILABLE if unreachable: nothing was changed', async () => {
-    for (const answer of [
-      await browser.ask(test.url, '/api/ledger-peer/health'),
-      await browser.change(test.url, '/api/ledger-peer/api/assets', { body: '{}' }),
-    ]) {
+    test.surface.close();
+    test.surface.closeAllConnections();
+    for (const answer of [await browser.ask(test.url, RISKS), await browser.change(test.url, RISKS, { body: '{}' })]) {
       expect([answer.status, codeOf(answer)]).toEqual([503, 'UNAVAILABLE']);
       expect(answer.headers['retry-after']).toBe('1');
     }
-    expect(test.counted.filter((one) => one.startsWith('ledger'))).toEqual(Array(2).fill('ledger-peer unreachable'));
+    expect(test.counted.filter((one) => one.startsWith('risk'))).toEqual(Array(2).fill('risk-partner unreachable'));
   });
 
   it('gives OUTCOME_UNKNOWN for a change if the connection is lost', async () => {

@@ -91,13 +91,14 @@ describe('readiness', () => {
       ok: true,
       body: {
         status: 'degraded',
-        reason: 'ledger-peer api: cannot be reached',
+        reason: 'ledger-peer admin: cannot be reached',
         checks: {
           provider: 'reached',
           'risk-partner api': 'reached',
           'risk-partner admin': 'reached',
           'case-gate api': 'reached',
-          'ledger-peer api': 'cannot be reached',
+          'ledger-peer api': 'reached',
+          'ledger-peer admin': 'cannot be reached',
         },
       },
     });

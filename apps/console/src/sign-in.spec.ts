@@ -33,7 +33,7 @@ describe('signing in', () => {
       surfaces: [
         { id: 'risk-partner', api: true, admin: true, publicUrl: 'https://risks.example.com' },
         { id: 'case-gate', api: true, admin: false, publicUrl: expect.stringMatching(/^http:.+\/below$/) },
-        { id: 'ledger-peer', api: true, admin: false, publicUrl: 'http://127.0.0.1:1' },
+        { id: 'ledger-peer', api: true, admin: true, publicUrl: 'http://127.0.0.1:1' },
       ],
       expiresAt: new Date(test.clock.now() + 43_200_000).toISOString(),
     });

@@ -175,7 +175,12 @@ function composed({ url, surfaceUrl, provider, clock, counted, logged, releases,
         opsUrl: surfaceUrl,
       },
       { id: 'case-gate', apiUrl: `${surfaceUrl}/below` },
-      { id: 'ledger-peer', apiUrl: `${surfaceUrl}/peer`, publicUrl: 'http://127.0.0.1:1' },
+      {
+        id: 'ledger-peer',
+        apiUrl: `${surfaceUrl}/peer`,
+        publicUrl: 'http://127.0.0.1:1',
+        adminUrl: 'http://127.0.0.1:1',
+      },
     ]),
   });
   const counters: ConsoleMetrics = {
