@@ -147,7 +147,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         const row = page.getByRole('row').filter({ hasText: 'Old' }).first();
         await rowAction(row, 'Rotate');
         await page.getByRole('dialog').getByLabel('Label').fill('New');
-        await page.getByRole('button', { name: 'Mint the key' }).click();
+        await page.getByRole('button', { name: 'Rotate the key' }).click();
         const shown = page.getByRole('dialog', { name: /^Key/ }).locator('code', { hasText: /^ingest_/ });
         const fresh = (await shown.first().textContent()) ?? '';
         await page.getByRole('button', { name: 'I have copied it' }).click();
@@ -165,7 +165,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
-    it('takes over the expiry of a key that is rotated', async () => {
+    it('takes over the expiry and the permissions of a key that is rotated', async () => {
       const networkId = await network();
       const path = `/networks/${networkId}/keys`;
       const expiresAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000).toISOString();
@@ -175,13 +175,16 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       expect((await askedBy(adminToken, url, { method: 'POST', body })).status).toBe(201);
       await stack().visit('operator', `/networks/${networkId}`, async (page) => {
         await rowAction(page.getByRole('row').filter({ hasText: 'Contractor' }).first(), 'Rotate');
-        await page.getByRole('button', { name: 'Mint the key' }).click();
+        await page.getByRole('button', { name: 'Rotate the key' }).click();
         await page.getByRole('button', { name: 'I have copied it' }).waitFor();
         expect(await looksOf(page, stack(), 'key-shown')).toEqual([]);
         await page.getByRole('button', { name: 'I have copied it' }).click();
       });
-      const { items } = (await askedBy(adminToken, url)).json as { items: { expiresAt: string; replaces: string }[] };
-      expect(items.map((key) => key.expiresAt)).toEqual([expiresAt, expiresAt]);
+      const { items } = (await askedBy(adminToken, url)).json as {
+        items: { expiresAt: string; permissions: string[] | null }[];
+      };
+      const taken = { expiresAt, permissions: null };
+      expect(items).toEqual([expect.objectContaining(taken), expect.objectContaining(taken)]);
     }, 60_000);
 
     it('shows events as they are written, and all of one with 100 records', async () => {

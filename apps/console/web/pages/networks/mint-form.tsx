@@ -51,7 +51,10 @@ const draftFrom = (key: Key | undefined): Draft => ({
 function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
   return {
     label: draft.label,
-    permissions: draft.permissions,
+    // A key that may everything is replaced by one that may, too, what is added later.
+    ...((replaces?.permissions !== null || draft.permissions.length < permissionWords.length) && {
+      permissions: draft.permissions,
+    }),
     record: draft.record,
     ...(!draft.allTypes && { allowedAssetTypes: draft.types }),
     ...(draft.expires !== '' && { expiresAt: new Date(draft.expires).toISOString() }),
@@ -81,7 +84,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
   return (
     <FormDialog
       title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
-      action="Mint the key"
+      action={replaces === undefined ? 'Mint the key' : 'Rotate the key'}
       doing={minting}
       onSubmit={() => minting.mutate()}
       onClose={onClose}
@@ -89,7 +92,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       {replaces !== undefined && (
         <NumberInput
           label="Both keys are valid for (hours)"
-          description="After that the old one ends by itself. 0 ends it now; at most 168."
+          description="After that the old one ends by itself. 0 ends it now: for a key that leaked. At most 168."
           min={0}
           max={168}
           value={draft.overlapHours}
