@@ -62,8 +62,22 @@ export function homeStories(stack: () => ConsoleStack): void {
     it('lets an auditor search first, and shows what changed since the last visit', async () => {
       await stack().visitAlone('auditor', '/home', async (page) => {
         await page.getByRole('heading', { name: 'Newest changes' }).waitFor();
-        await page.getByLabel('Search risks').fill('returns centre');
+        const box = page.getByRole('textbox', { name: 'Search evidence and risks' });
+        await box.fill('quarter 2');
         await page.keyboard.press('Enter');
+        await page
+          .getByRole('table', { name: /^Evidence/ })
+          .getByText('quarter 2')
+          .first()
+          .waitFor();
+        expect(new URL(page.url()).search).toBe('?q=quarter%202');
+        await page.goto('/home');
+        await page.getByRole('link', { name: /Approved/ }).click();
+        await page.getByRole('table', { name: /^Evidence/ }).waitFor();
+        expect(new URL(page.url()).search).toBe('?state=approved');
+        await page.goto('/home');
+        await box.fill('returns centre');
+        await page.getByRole('button', { name: 'Search risks' }).click();
         await page.getByRole('heading', { name: 'Risk register' }).waitFor();
         expect(new URL(page.url()).search).toBe('?q=returns%20centre');
         const rows = page.getByRole('table', { name: 'Risk register' }).getByRole('row');

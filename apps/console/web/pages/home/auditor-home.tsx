@@ -24,9 +24,14 @@ export function AuditorHome(): ReactNode {
       <Search />
       <Figures
         figures={[
-          { label: 'Approved', value: count('approved'), to: to('evidence') },
-          { label: 'Not reviewed yet', value: count('in_review'), to: to('evidence'), tone: 'wait' },
-          { label: 'Expired', value: count('expired'), to: to('evidence'), tone: 'bad' },
+          { label: 'Approved', value: count('approved'), to: to('evidence/list?state=approved') },
+          {
+            label: 'Not reviewed yet',
+            value: count('in_review'),
+            to: to('evidence/list?state=in_review'),
+            tone: 'wait',
+          },
+          { label: 'Expired', value: count('expired'), to: to('evidence/list?state=expired'), tone: 'bad' },
         ]}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
@@ -42,19 +47,22 @@ function Search(): ReactNode {
   const { to } = useOrganization();
   const navigate = useNavigate();
   const [words, setWords] = useState('');
+  const search = (list: 'evidence/list' | 'register'): void => {
+    if (words.trim() !== '') void navigate(to(`${list}?q=${encodeURIComponent(words.trim())}`));
+  };
   return (
     <Paper
       component="form"
       role="search"
-      aria-label="Search the register"
+      aria-label="Search evidence and risks"
       onSubmit={(event) => {
         event.preventDefault();
-        if (words.trim() !== '') void navigate(to(`register?q=${encodeURIComponent(words.trim())}`));
+        search('evidence/list');
       }}
     >
       <Group gap="sm" align="flex-end">
         <TextInput
-          label="Search risks"
+          label="Search evidence and risks"
           placeholder="Words of a title, reference or id"
           leftSection={<Icon name="search" />}
           maxLength={100}
@@ -62,7 +70,10 @@ function Search(): ReactNode {
           onChange={({ currentTarget }) => setWords(currentTarget.value)}
           style={{ flex: '1 1 14rem' }}
         />
-        <Button type="submit">Search</Button>
+        <Button type="submit">Search evidence</Button>
+        <Button variant="default" onClick={() => search('register')}>
+          Search risks
+        </Button>
       </Group>
     </Paper>
   );
