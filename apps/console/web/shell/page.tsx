@@ -18,7 +18,7 @@ export function Page({ title, intro, above = [], actions, children }: PageProps)
     document.title = `${title} · Sealgate`;
   }, [title]);
   return (
-    <Stack gap="lg" maw={1280} mx="auto" w="100%">
+    <Stack gap="lg" maw={1280} w="100%">
       <Group justify="space-between" align="flex-start" gap="md">
         <Stack gap={4} miw={0} flex="1 1 18rem">
           {above.length > 0 && (

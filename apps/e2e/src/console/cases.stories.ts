@@ -131,7 +131,9 @@ export function casesStories(stack: () => ConsoleStack): void {
         expect(await window.getByRole('navigation').first().isVisible()).toBe(false);
         expect(await window.getByRole('button', { name: 'Print' }).isVisible()).toBe(false);
         const fact = window.getByText(id, { exact: true }).last();
-        expect(await fact.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).color)).toBe('rgb(0, 0, 0)');
+        expect(
+          await fact.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).color),
+        ).toBe('rgb(0, 0, 0)');
         await window.emulateMedia({ media: null });
         const path = /assessor-pack/;
         await window.route(path, async (route) => {

@@ -49,22 +49,24 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
           <Text size="xs">{end(new Date(fromMs))}</Text>
           <Text size="xs">{end(new Date(toMs))}</Text>
         </Group>
-        <table className="visually-hidden" aria-label="Growth">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Records</th>
-            </tr>
-          </thead>
-          <tbody>
-            {points.map(({ at, size }) => (
-              <tr key={size}>
-                <th scope="row">{formatMoment(new Date(at))}</th>
-                <td>{size}</td>
+        <div className="visually-hidden">
+          <table aria-label="Growth">
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                <th scope="col">Records</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {points.map(({ at, size }) => (
+                <tr key={size}>
+                  <th scope="row">{formatMoment(new Date(at))}</th>
+                  <td>{size}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       </Paper>
     </Section>
   );
