@@ -54,9 +54,10 @@ const ofService = { LEDGER_ORIGIN: 'ledger.test/sealgate', LEDGER_INTEGRATOR: 't
 
 /**
  * Whether a surface runs as in production, with roles of its own: those whose channels are known without the variables of
- * a story do, on databases of one server.
+ * a story do, on a database of one server that its URL names itself.
  */
-const isRestricted = (url: string, surface: string): boolean => surface !== 'ledger-peer' && URL.canParse(url);
+const isRestricted = (url: string, surface: string): boolean =>
+  surface !== 'ledger-peer' && url.startsWith('postgres') && URL.canParse(url);
 
 /** The databases of a surface, each with the role that it has in production. */
 export function databaseVariables(url: string, surface: string): Readonly<Record<string, string>> {
