@@ -1,13 +1,10 @@
 import type { ReactNode } from 'react';
-import { Anchor, SegmentedControl } from '@mantine/core';
-import { Link, useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { SegmentedControl } from '@mantine/core';
+import { useNavigate } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
-import { formatNumber } from '../../shell/formats.ts';
-import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { ledgerBy, useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
-import { SignedState } from './signed-state.tsx';
+import { channelTable } from './channel-table.tsx';
+import { useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
 
 const words: Readonly<Record<LedgerSurface, string>> = {
   'ingest-gateway': 'Ingest gateway',
@@ -18,6 +15,10 @@ const words: Readonly<Record<LedgerSurface, string>> = {
 export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode {
   const { others } = useLedgerSurface();
   const navigate = useNavigate();
+  const {
+    columns: { channel, size, signed },
+    ...table
+  } = channelTable(surface);
   return (
     <Page
       title="Ledger explorer"
@@ -34,35 +35,10 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
       }
     >
       <CursorTable
-        label="Channels"
+        {...table}
         queryKey={['ledger', surface, 'channels']}
-        load={(cursor, signal) =>
-          dataOf(
-            ledgerBy(surface).GET('/admin/v1/ledger/channels', {
-              params: { query: { limit: 50, ...(cursor && { cursor }) } },
-              signal,
-            }),
-          )
-        }
         refetchMs={15_000}
-        rowKey={({ channel }) => channel}
-        columns={[
-          {
-            title: 'Channel',
-            cell: ({ channel }) => (
-              <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
-                {channel}
-              </Anchor>
-            ),
-          },
-          { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
-          { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
-        ]}
-        empty={
-          <ListEmpty title="The ledger is empty" icon="ledger">
-            A channel appears when its network is created.
-          </ListEmpty>
-        }
+        columns={[channel, size, signed]}
       />
     </Page>
   );

@@ -1,8 +1,7 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
-import { CopyButton } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
@@ -13,6 +12,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { AuditPanel } from './audit-panel.tsx';
+import { LogNotes } from '../log/log-notes.tsx';
 import { usePublicLog } from '../log/public-peer.ts';
 import { provableRecord } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
@@ -204,32 +204,7 @@ function Checkpoints({ surface, channel }: ChannelProps): ReactNode {
   return (
     <Stack gap="sm" component="section" aria-label="Checkpoints">
       <Title order={2}>Checkpoints</Title>
-      {(logs.data?.logs ?? []).map(({ epoch, origin, checkpoint, declaration }) => (
-        <Paper key={epoch}>
-          <Stack gap="xs">
-            <Group justify="space-between">
-              <Text size="sm" fw={600} className="wrap">
-                {origin}
-              </Text>
-              {checkpoint !== null && <CopyButton value={checkpoint} label="Copy the checkpoint" />}
-            </Group>
-            {declaration !== null && (
-              <Text size="sm" className="wrap">
-                Begins with a declared loss of <Time value={declaration.at} form="day" />: {declaration.reason}
-              </Text>
-            )}
-            {checkpoint === null ? (
-              <Text size="sm" c="dimmed">
-                Nothing is signed yet.
-              </Text>
-            ) : (
-              <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-                {checkpoint}
-              </Code>
-            )}
-          </Stack>
-        </Paper>
-      ))}
+      <LogNotes logs={logs.data?.logs ?? []} />
     </Stack>
   );
 }

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
-import { Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { Group, Paper, Text } from '@mantine/core';
 import { parseCheckpoint, parseSignatures } from '@sealgate/merkle';
-import { CopyButton } from '../../shell/code-text.tsx';
 import { formatDay, formatMoment, formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Fact, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { LogOverview } from './find-entry.ts';
+import { LogNotes } from './log-notes.tsx';
 import classes from './log.module.css';
 
 const DAY_MS = 86_400_000;
@@ -74,46 +74,16 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
 
 /** The newest signed note of each log of the channel, and who signed it. */
 export const Checkpoints = ({ logs }: Pick<LogOverview, 'logs'>): ReactNode => (
-  <>
-    {logs.map(({ epoch, origin, checkpoint, declaration }) => (
-      <Paper key={epoch}>
-        <Stack gap="xs">
-          <Group justify="space-between">
-            <Text size="sm" fw={600} className="wrap">
-              {origin}
-            </Text>
-            {checkpoint !== null && <CopyButton value={checkpoint} label="Copy the checkpoint" />}
-          </Group>
-          {declaration !== null && (
-            <Text size="sm" className="wrap">
-              Begins with a declared loss of <Time value={declaration.at} form="day" />: {declaration.reason}
-            </Text>
-          )}
-          {checkpoint === null ? (
-            <Text size="sm" c="dimmed">
-              Nothing is signed yet.
-            </Text>
-          ) : (
-            <Note checkpoint={checkpoint} origin={origin} />
-          )}
-        </Stack>
-      </Paper>
-    ))}
-  </>
+  <LogNotes logs={logs} factsOf={(checkpoint, origin) => <NoteFacts checkpoint={checkpoint} origin={origin} />} />
 );
 
-function Note({ checkpoint, origin }: { readonly checkpoint: string; readonly origin: string }): ReactNode {
+function NoteFacts({ checkpoint, origin }: { readonly checkpoint: string; readonly origin: string }): ReactNode {
   const witnesses = witnessesOf(checkpoint, origin);
   return (
-    <>
-      <Group gap="xl">
-        <Fact label="Entries">{formatNumber(parseCheckpoint(checkpoint).size)}</Fact>
-        <Fact label="Witnesses">{witnesses.length === 0 ? 'none' : witnesses.join(', ')}</Fact>
-      </Group>
-      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {checkpoint}
-      </Code>
-    </>
+    <Group gap="xl">
+      <Fact label="Entries">{formatNumber(parseCheckpoint(checkpoint).size)}</Fact>
+      <Fact label="Witnesses">{witnesses.length === 0 ? 'none' : witnesses.join(', ')}</Fact>
+    </Group>
   );
 }
 

@@ -1,20 +1,14 @@
 import { useState, type ReactNode } from 'react';
-import { Anchor, Button } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Link } from 'react-router';
-import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
-import { ListEmpty } from '../../shell/list-states.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
-import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
-import { SignedState } from '../ledger/signed-state.tsx';
+import { channelTable, type Channel } from '../ledger/channel-table.tsx';
+import type { LedgerSurface } from '../ledger/ledger-source.ts';
 import { ArchiveDialog } from './archive-dialog.tsx';
 import { OfLedger } from './of-ledger.tsx';
-
-type Channel = Schemas['ingestGatewayAdmin']['Channel'];
 
 /** How far each channel is archived, and moving more of it. */
 export const ArchivePage = (): ReactNode => (
@@ -24,6 +18,10 @@ export const ArchivePage = (): ReactNode => (
 function Channels({ surface, picker }: { readonly surface: LedgerSurface; readonly picker: ReactNode }): ReactNode {
   const isOperator = useMayAdmin(surface, 'admin:change');
   const queries = useQueryClient();
+  const {
+    columns: { channel, size, signed },
+    ...table
+  } = channelTable(surface);
   const [chosen, setChosen] = useState<{ readonly channel: string; readonly size: number }>();
   return (
     <Page
@@ -32,29 +30,13 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
       actions={picker}
     >
       <CursorTable
-        label="Channels"
+        {...table}
         queryKey={['ledger', surface, 'archive']}
-        load={(cursor, signal) =>
-          dataOf(
-            ledgerBy(surface).GET('/admin/v1/ledger/channels', {
-              params: { query: { limit: 50, ...(cursor && { cursor }) } },
-              signal,
-            }),
-          )
-        }
-        rowKey={({ channel }) => channel}
         columns={[
-          {
-            title: 'Channel',
-            cell: ({ channel }) => (
-              <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
-                {channel}
-              </Anchor>
-            ),
-          },
-          { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
+          channel,
+          size,
           { title: 'Archived', width: '14rem', cell: archivedInWords },
-          { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
+          signed,
           ...(isOperator
             ? [
                 {
@@ -74,11 +56,6 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
               ]
             : []),
         ]}
-        empty={
-          <ListEmpty title="The ledger is empty" icon="ledger">
-            A channel appears when its network is created.
-          </ListEmpty>
-        }
       />
       {chosen !== undefined && (
         <ArchiveDialog
