@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { AppError } from '@sealgate/errors';
 
@@ -115,18 +114,12 @@ export const lookPlaces = (startTimer?: PlacesOptions['startTimer']): LookPlaces
 
 interface Looking {
   readonly services: { readonly places: LookPlaces };
-  readonly isKnownCaller: boolean;
-  readonly caller: unknown;
-  readonly guard: { shareOf?(caller: never): string };
-  readonly clientAddress: string;
+  readonly share: string;
   readonly response: ServerResponse;
 }
 
 /** Takes a place for a request; that of a stream is given back when its answer has ended. @throws AppError RATE_LIMITED */
-export async function takePlace(looking: Looking, looks: true | 'stream'): Promise<Leave> {
-  const { services, isKnownCaller, caller, clientAddress, response } = looking;
-  const share = isKnownCaller ? looking.guard.shareOf?.(caller as never) : clientAddress;
-  assert(share !== undefined, 'A guard of routes that look names the share of its callers.');
+export async function takePlace({ services, share, response }: Looking, looks: true | 'stream'): Promise<Leave> {
   if (looks === true) return services.places.brief.take(share);
   const leave = await services.places.stream.take(share);
   if (response.closed) leave();

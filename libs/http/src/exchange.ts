@@ -25,6 +25,7 @@ import {
   type RateLimitHeaders,
   type RequestNotes,
 } from './guard.ts';
+import { headerOf, headerValues } from './header-values.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyContext, PrefetchBody } from './route.ts';
 
@@ -161,6 +162,12 @@ export class Exchange implements AnyContext {
 
   get signal(): AbortSignal {
     return this.request.signal;
+  }
+
+  get share(): string {
+    const share = this.isKnownCaller ? this.guard.shareOf?.(this.caller) : this.clientAddress;
+    assert(share !== undefined, 'A guard of routes that look names the share of its callers.');
+    return share;
   }
 
   get idempotency(): { readonly keys: readonly string[] } {
@@ -345,30 +352,6 @@ class RequestView implements AuthRequest {
     // Express's getter applies `trust proxy`.
     return (ipGetter?.call(this.#request) as string | undefined) ?? this.socketAddress;
   }
-}
-
-const NONE: readonly string[] = [];
-
-/**
- * All values of one header, in order, from `rawHeaders`. `request.headers` keeps only the first value of some headers.
- * `name` is lower case.
- */
-export function headerValues(rawHeaders: readonly string[], name: string): readonly string[] {
-  let values: string[] | undefined;
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const candidate = rawHeaders[i] ?? '';
-    if (candidate.length !== name.length) continue;
-    if (candidate !== name && candidate.toLowerCase() !== name) continue;
-    const value = rawHeaders[i + 1] ?? '';
-    if (values === undefined) values = [value];
-    else values.push(value);
-  }
-  return values ?? NONE;
-}
-
-function headerOf(request: RoutedRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' || value === undefined ? value : value.join(', ');
 }
 
 function requestSpan(

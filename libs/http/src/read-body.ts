@@ -3,7 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '@sealgate/errors';
 import { type JsonValue, parseStrict, parseStrictInTurns } from '@sealgate/json';
 import { contentCodingOf, decode, maxEncodedBytes, payloadTooLarge } from './content-coding.ts';
-import { type Exchange, headerValues } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { headerValues } from './header-values.ts';
 import type { MountedRoute } from './mounted-route.ts';
 import type { AnyRoute, BodyRequest, BodyShare, BodyTerms, PrefetchBody } from './route.ts';
 

@@ -274,6 +274,8 @@ export interface HandlerContext<Caller, Params, Query, Body, Prefetched = unknow
   readonly tracestate?: string | undefined;
   /** Aborted when the client disconnects before it is answered. */
   readonly signal: AbortSignal;
+  /** Of a request that looks: names the caller whose places it takes. A tool call is part of such a request. */
+  readonly share?: string | undefined;
   readonly method: string;
   /** The path as sent, without the query. */
   readonly path: string;

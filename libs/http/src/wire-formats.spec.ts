@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isJsonMediaType } from './read-body.ts';
 import { comparePaths, pathTemplate } from './paths.ts';
 import { parseQuery } from './check-shape.ts';
-import { headerValues } from './exchange.ts';
+import { headerValues } from './header-values.ts';
 
 describe('isJsonMediaType', () => {
   it('is fast for any input', () => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { backgroundLoop, type BackgroundLoopOptions } from './index.ts';
-import { clientSignal, forClient } from './looking.ts';
+import { forClient, lookingClient } from './looking.ts';
 
 /** A loop whose pauses and runs are ended by the test. */
 function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
@@ -39,8 +39,8 @@ function loopOf(options: Partial<BackgroundLoopOptions> = {}) {
 describe('a background loop', () => {
   it('works for everybody, also if a client started it that has left', async () => {
     const signals: (AbortSignal | undefined)[] = [];
-    const work = () => Promise.resolve(signals.push(clientSignal()));
-    const loop = forClient(AbortSignal.abort(), () =>
+    const work = () => Promise.resolve(signals.push(lookingClient()?.signal));
+    const loop = forClient({ signal: AbortSignal.abort() }, () =>
       backgroundLoop({ work, pauseMs: 500, onFailure: () => undefined }),
     );
     while (signals.length === 0) await nextTurn();

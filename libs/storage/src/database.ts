@@ -15,7 +15,7 @@ import {
 import { probeDisk } from './probe-disk.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
 import { runTransaction } from './transaction.ts';
-import { clientSignal, giveUpWith, restMsOf, ResultTurns, type Looking } from './looking.ts';
+import { giveUpWith, lookingClient, restMsOf, ResultTurns, type Looking } from './looking.ts';
 import type { QueryOptions, Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
@@ -107,7 +107,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     runTransaction(connections, work, deadlineMs);
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) => {
-    const signal = looking && clientSignal();
+    const signal = looking && lookingClient()?.signal;
     const found = runStatement(connections, statement, { endsAt: performance.now() + deadlineMs, signal, looking });
     return turns === undefined ? found : found.then((rows) => turns.next(rows));
   };
@@ -126,7 +126,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     timelines: connections.timelines,
     close: () => connections.close(),
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waiting }),
   };
 }
 
@@ -269,7 +269,7 @@ class ConnectionPool {
     this.#stopListening();
     const close = async (): Promise<void> => {
       const endsAt = performance.now() + this.#options.deadlineMs;
-      await waitWhile(() => this.pool.waitingCount > 0, endsAt);
+      await waitWhile(() => this.pool.waiting > 0, endsAt);
       void this.pool.end();
       await waitWhile(() => this.pool.totalCount > 0, endsAt);
       await waitWhile(() => this.#clients.size > 0, performance.now() + GOODBYE_MS);
@@ -279,12 +279,13 @@ class ConnectionPool {
   }
 
   #makePool(): BoundedPool {
-    const { applicationName, maxConnections, connectTimeoutMs, deadlineMs, onIdleError } = this.#options;
+    const { applicationName, maxConnections, connectTimeoutMs, deadlineMs, looking, onIdleError } = this.#options;
     const servers = this.#servers;
     const pool = new BoundedPool(deadlineMs, {
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- The pool awaits it; its types do not say so.
       onConnect: (client) => this.#admit(client as LeasedClient),
       max: maxConnections,
+      isFair: looking !== undefined,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       // A caller leaves at its deadline; the connection that it caused is made nevertheless, for the next one.
       connectionTimeoutMillis: Math.max(deadlineMs, connectTimeoutMs),
@@ -373,7 +374,7 @@ class ConnectionPool {
     return new Promise((resolve, reject) => {
       const refuse = (detail: string): void => reject(new DatabaseUnavailableError(detail, { sent: false }));
       if (waitMs <= 0) return refuse('The deadline has passed.');
-      if (this.pool.waitingCount >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
+      if (this.pool.waiting >= MAX_WAITING) return refuse('Too many callers wait for a connection.');
       return this.pool.take(waitMs, (error, client) => {
         if (client === undefined) reject(connectFailure(error));
         else resolve(client as LeasedClient);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { clientSignal, forClient, forEverybody, restMsOf, ResultTurns } from './looking.ts';
+import { forClient, forEverybody, lookingClient, restMsOf, ResultTurns } from './looking.ts';
 
 describe('results of what looks', () => {
   it('are handed over in order, one a turn while each takes long, and others go on between', async () => {
@@ -47,9 +47,16 @@ describe('results of what looks', () => {
 
 it('work for everybody has no client, also when one began it', async () => {
   const { signal } = new AbortController();
-  const later = () => new Promise<void>((resolve) => setImmediate(resolve)).then(clientSignal);
-  const seen = forClient(signal, () => [later(), forEverybody(later), later()]);
-  expect(await Promise.all(seen)).toEqual([signal, undefined, signal]);
+  const later = () => new Promise<void>((resolve) => setImmediate(resolve)).then(lookingClient);
+  const seen = forClient({ signal, share: 'key-1' }, () => [later(), forEverybody(later), later()]);
+  const client = { signal, share: 'key-1' };
+  expect(await Promise.all(seen)).toEqual([client, undefined, client]);
+});
+
+it('work within the work of a client has the same share', () => {
+  const [outer, inner] = [new AbortController().signal, new AbortController().signal];
+  const seen = forClient({ signal: outer, share: 'key-1' }, () => forClient({ signal: inner }, lookingClient));
+  expect(seen).toEqual({ signal: inner, share: 'key-1' });
 });
 
 it('results are handed over at once while nobody decides', async () => {

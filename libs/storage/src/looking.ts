@@ -12,19 +12,31 @@ export interface Looking {
   readonly yields?: (() => boolean) | undefined;
 }
 
-const wanted = new AsyncLocalStorage<AbortSignal | undefined>();
+/** Who waits for work that looks. */
+export interface LookingClient {
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+  /**
+   * Names its caller (a key, a person, an address), whose statements take turns with those of others. Default: as in the
+   * work around.
+   */
+  readonly share?: string | undefined;
+}
+
+const wanted = new AsyncLocalStorage<LookingClient | undefined>();
 
 /**
- * Runs work whose statements are of no use once `signal` is aborted: a pool of those who look ends them then, here and on
+ * Runs work whose statements are of no use once the client has gone: a pool of those who look ends them then, here and on
  * the server.
  */
-export const forClient = <Result>(signal: AbortSignal, work: () => Result): Result => wanted.run(signal, work);
+export const forClient = <Result>({ signal, share }: LookingClient, work: () => Result): Result =>
+  wanted.run({ signal, share: share ?? lookingClient()?.share }, work);
 
 /** Runs work that others wait for too: it goes on when the client that began it has left. */
 export const forEverybody = <Result>(work: () => Result): Result => wanted.run(undefined, work);
 
-/** The signal of the client that waits for the running work, if any. */
-export const clientSignal = (): AbortSignal | undefined => wanted.getStore();
+/** Who waits for the running work, if one client does. */
+export const lookingClient = (): LookingClient | undefined => wanted.getStore();
 
 /** A statement that ends so soon after its client has left is not worth a connection. */
 const LEFT_FOR_MS = 50;

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
-import { forClient } from './looking.ts';
+import { forClient, type LookingClient } from './looking.ts';
 import { DatabaseUnavailableError, isConnectionLost, isDeadlock, READ_ONLY, refusalCode } from './database-errors.ts';
 
 /** How an outage is reported. */
@@ -59,12 +59,11 @@ export function mapRouteOutages<Route extends OutageRoute>(
   return forClients(mapped);
 }
 
-/** The routes; statements of those that look are given up once their client has gone. */
+/** The routes; statements of those that look take turns with other callers', and end once their client has gone. */
 export const forClients = <Route extends Pick<OutageRoute, 'looks' | 'handler'>>(routes: readonly Route[]): Route[] =>
   routes.map((route) => {
     if (route.looks === undefined) return route;
-    const handler = (context: { readonly signal: AbortSignal }) =>
-      forClient(context.signal, () => route.handler(context as never));
+    const handler = (context: LookingClient) => forClient(context, () => route.handler(context as never));
     return { ...route, handler };
   });
 

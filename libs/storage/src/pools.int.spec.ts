@@ -3,6 +3,7 @@ import { until } from '@sealgate/testing';
 import fc from 'fast-check';
 import { forClient } from './looking.ts';
 import { openPools, poolSizes, type Pools } from './pools.ts';
+import type { Statement } from './sql.ts';
 import { gatedDatabases, one, outcome } from './testing/gated-databases.ts';
 
 const { open, server } = gatedDatabases();
@@ -54,6 +55,23 @@ describe('what looks', () => {
       );
     }));
 
+  it('takes turns with what another caller looks for, however much that is', () =>
+    withPools(async ({ look }) => {
+      await look.query(one);
+      const { signal } = new AbortController();
+      const ended: string[] = [];
+      const ask = (share: string, statement: Statement) =>
+        forClient({ signal, share }, async () => {
+          await look.query(statement);
+          ended.push(share);
+        });
+      const many = Array.from({ length: 12 }, () => ask('many', sleep(0.05)));
+      await Promise.all([...many, ask('one', one)]);
+      // Behind those that ran when it came: one for each connection.
+      expect(ended.indexOf('one')).toBeLessThanOrEqual(3);
+      expect(ended.length).toBe(13);
+    }));
+
   it('is ended by the server after a second, and its connection is used again', () =>
     withPools(async ({ look }) => {
       await look.query(one);
@@ -88,7 +106,7 @@ describe('a statement whose client has gone', () => {
   it('is given up here and on the server', () =>
     withPools(async ({ look, decide }) => {
       const client = new AbortController();
-      const asked = outcome(forClient(client.signal, () => look.query(sleep(0.9))));
+      const asked = outcome(forClient(client, () => look.query(sleep(0.9))));
       const active = async () => (await decide.query<{ n: number }>({ text: running }))[0]?.n;
       await until(async () => (await active()) === 1);
       client.abort();
@@ -99,7 +117,7 @@ describe('a statement whose client has gone', () => {
   it('is not given up in a pool that decides', () =>
     withPools(async ({ decide }) => {
       const client = new AbortController();
-      const asked = forClient(client.signal, () => decide.query({ text: 'SELECT 1 AS n, pg_sleep(0.2)' }));
+      const asked = forClient(client, () => decide.query({ text: 'SELECT 1 AS n, pg_sleep(0.2)' }));
       client.abort();
       expect(await asked).toMatchObject([{ n: 1 }]);
     }));
@@ -108,7 +126,7 @@ describe('a statement whose client has gone', () => {
     const database = open({ url: server().url, maxConnections: 1, looking: { statementTimeoutMs: 1000 } });
     const client = new AbortController();
     await database.query(one);
-    const asked = forClient(client.signal, () => database.query(one));
+    const asked = forClient(client, () => database.query(one));
     client.abort();
     expect(await asked).toEqual([{ n: 1 }]);
     expect(database.stats()).toEqual({ total: 1, idle: 1, waiting: 0 });

@@ -72,11 +72,11 @@ describe('the public log', () => {
         await nextTurn(); // What comes from memory leaves no turn to the database.
       }
     });
-    for (let n = 0; n < 25; n += 1)
+    // Every reader has read before and after a write, also on a slow machine.
+    for (let n = 0; n < 25 || reads <= 2 * MANY.length; n += 1)
       await test.ledger.append({ network: 'acme', channel, note: '', records: [recordOf(`w${n}`)] });
     isOver = true;
     await Promise.all(readers);
-    expect(reads).toBeGreaterThan(MANY.length);
     // One tile verifies the bundle, the other was asked for.
     expect(counts()).toEqual({ 'ledger checkpoint': 1, 'ledger tiles': 2, 'ledger archived': 1, 'ledger entries': 1 });
   });
@@ -254,7 +254,7 @@ describe('what the cache holds', () => {
       const client = new AbortController();
       const first = await test.sql.transaction(async (sql) => {
         await sql.query({ text: 'LOCK TABLE ledger.checkpoints, ledger.tiles' });
-        const reads = forClient(client.signal, () => [ledger.tile(channel, TILE), ledger.checkpoint(channel)]);
+        const reads = forClient(client, () => [ledger.tile(channel, TILE), ledger.checkpoint(channel)]);
         const others = [ledger.tile(channel, TILE), ledger.checkpoint(channel)];
         client.abort();
         // Longer than a statement goes on for a client that has gone.
