@@ -27,9 +27,7 @@ describe('a connection file', () => {
 
   it('resolves paths relative to its folder, and fills in defaults', () => {
     expect(parseConnection(good, '/etc/fabric/connection.json')).toEqual({
-      mspId: 'NorthMSP',
-      certFile: '/etc/fabric/north/cert.pem',
-      keyFile: '/keys/key.pem',
+      identity: { mspId: 'NorthMSP', certFile: '/etc/fabric/north/cert.pem', keyFile: '/keys/key.pem' },
       peers: [{ endpoint: 'peer.north.example:7051', tlsCaFile: '/etc/fabric/ca.pem', serverNameOverride: 'peer' }],
       channels: [
         { name: 'main', holds: ['acme.main'] },
@@ -37,6 +35,16 @@ describe('a connection file', () => {
       ],
       deadlinesMs: { evaluate: 5000, endorse: 10_000, submit: 5000, commitStatus: 5000, answer: 15_000 },
       limits: { window: 200, queue: 4096, unsettled: 20_000, callBytes: 4_194_304, conflictAttempts: 8 },
+    });
+  });
+
+  it('takes a folder of an MSP, and the passphrase of a key, in their place', () => {
+    const { certFile: _cert, keyFile: _key, ...others } = good;
+    const file = { ...others, mspFolder: 'msp', keyPassphraseFile: 'secret.txt' };
+    expect(parseConnection(file, '/etc/fabric/connection.json').identity).toEqual({
+      mspId: 'NorthMSP',
+      mspFolder: '/etc/fabric/msp',
+      keyPassphraseFile: '/etc/fabric/secret.txt',
     });
   });
 
@@ -57,6 +65,8 @@ describe('a connection file', () => {
   });
 
   it.each<[string, object, string]>([
+    ['no key', { keyFile: undefined }, 'the file needs either certFile and keyFile, or mspFolder'],
+    ['files and a folder', { mspFolder: 'msp' }, 'the file needs either certFile and keyFile, or mspFolder'],
     [
       'a peer without a port',
       { peers: [{ endpoint: 'peer', tlsCaFile: 'a' }] },

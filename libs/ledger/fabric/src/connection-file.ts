@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { isLoopback } from '@sealgate/auth';
 import { Type, type Static } from '@sinclair/typebox';
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { IdentitySource } from './identity-files.ts';
 
 const closed = { additionalProperties: false };
 const milliseconds = (fallback: number, maximum = 600_000) =>
@@ -46,8 +47,13 @@ const Channel = Type.Object(
 const ConnectionFile = Type.Object(
   {
     mspId: Type.String({ minLength: 1, maxLength: 200 }),
-    certFile: Type.String({ minLength: 1 }),
-    keyFile: Type.String({ minLength: 1 }),
+    /** PEM, of P-256 or P-384: both, or `mspFolder`. */
+    certFile: Type.Optional(Type.String({ minLength: 1 })),
+    keyFile: Type.Optional(Type.String({ minLength: 1 })),
+    /** With `signcerts` and `keystore`, as Fabric's tools write them. */
+    mspFolder: Type.Optional(Type.String({ minLength: 1 })),
+    /** Holds the passphrase of an encrypted key. */
+    keyPassphraseFile: Type.Optional(Type.String({ minLength: 1 })),
     /** In order of preference. */
     peers: Type.Array(Peer, { minItems: 1, maxItems: 32 }),
     channels: Type.Array(Channel, { minItems: 1, maxItems: 100 }),
@@ -105,9 +111,7 @@ export interface FabricChannel {
 
 /** A validated connection file: paths are absolute, defaults are filled in. */
 export interface FabricConnection {
-  readonly mspId: string;
-  readonly certFile: string;
-  readonly keyFile: string;
+  readonly identity: IdentitySource;
   readonly peers: readonly FabricPeer[];
   readonly channels: readonly FabricChannel[];
   readonly deadlinesMs: FabricDeadlines;
@@ -172,14 +176,12 @@ export function parseConnection(content: unknown, path: string): FabricConnectio
   // The validator fills in defaults, so it gets its own copy.
   const file: unknown = { deadlinesMs: {}, limits: {}, ...structuredClone(content) };
   if (!validate(file)) throw new ConnectionFileError(path, (validate.errors ?? []).map(faultOf));
-  const faults = [...peerFaults(file), ...channelFaults(file)];
+  const faults = [...identityFaults(file), ...peerFaults(file), ...channelFaults(file)];
   if (faults.length > 0) throw new ConnectionFileError(path, faults);
   const folder = dirname(resolve(path));
   const optional = (name: string | undefined) => (name === undefined ? undefined : resolve(folder, name));
   return {
-    mspId: file.mspId,
-    certFile: resolve(folder, file.certFile),
-    keyFile: resolve(folder, file.keyFile),
+    identity: identityOf(file, optional),
     peers: file.peers.map(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile, serverNameOverride }) => ({
       endpoint,
       tlsCaFile: optional(tlsCaFile),
@@ -198,6 +200,21 @@ function faultOf({ instancePath, keyword, params, message }: ErrorObject): strin
   if (keyword === 'additionalProperties')
     return `${place} has an unknown member ${String(params['additionalProperty'])}`;
   return `${place} ${message ?? keyword}`;
+}
+
+function identityOf(
+  { mspId, certFile, keyFile, mspFolder, keyPassphraseFile }: ConnectionFileContent,
+  absolute: (name: string | undefined) => string | undefined,
+): IdentitySource {
+  const common = { mspId, keyPassphraseFile: absolute(keyPassphraseFile) };
+  if (mspFolder !== undefined) return { ...common, mspFolder: absolute(mspFolder)! };
+  return { ...common, certFile: absolute(certFile)!, keyFile: absolute(keyFile)! };
+}
+
+function identityFaults({ certFile, keyFile, mspFolder }: ConnectionFileContent): string[] {
+  const files = [certFile, keyFile].filter((file) => file !== undefined).length;
+  const isOne = mspFolder === undefined ? files === 2 : files === 0;
+  return isOne ? [] : ['the file needs either certFile and keyFile, or mspFolder'];
 }
 
 function peerFaults({ peers }: ConnectionFileContent): string[] {

@@ -1,11 +1,11 @@
-import { generateKeyPairSync, verify, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, generateKeyPairSync, verify, X509Certificate } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { testClock } from '@sealgate/testing';
 import { certificateAuthority } from '@sealgate/testing/fabric';
-import { IdentityFiles } from './identity-files.ts';
+import { IdentityFiles, type IdentitySource } from './identity-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealgate-identity-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -26,11 +26,9 @@ function write({ cert, key }: { cert: string; key: string }): void {
 
 let clock: ReturnType<typeof testClock>;
 let problems: string[];
-const open = () =>
+const open = (source: IdentitySource = { mspId: 'M', certFile, keyFile }) =>
   new IdentityFiles({
-    mspId: 'M',
-    certFile,
-    keyFile,
+    source,
     now: clock.now,
     onProblem: (detail) => void problems.push(detail),
   });
@@ -107,10 +105,10 @@ describe('the identity on disk', () => {
     [
       'a key of another curve',
       () => {
-        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' });
         writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
       },
-      'the private key is not of the curve P-256',
+      'the private key is of neither P-256 nor P-384',
     ],
     [
       'an encrypted key',
@@ -119,7 +117,7 @@ describe('the identity on disk', () => {
         const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
         writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', ...sealed }));
       },
-      'the private key is encrypted, but passphrases are not supported',
+      'the private key is encrypted, and there is no keyPassphraseFile',
     ],
     [
       "a key that OpenSSL's older tools encrypted",
@@ -128,7 +126,7 @@ describe('the identity on disk', () => {
         const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
         writeFileSync(keyFile, privateKey.export({ type: 'sec1', ...sealed }));
       },
-      'the private key is encrypted, but passphrases are not supported',
+      'the private key is encrypted, and there is no keyPassphraseFile',
     ],
     ['an expired certificate', () => clock.advance(40 * 365 * 86_400_000), 'the certificate has expired'],
     ['a certificate not valid yet', () => clock.advance(-40 * 365 * 86_400_000), 'the certificate is not valid yet'],
@@ -141,5 +139,86 @@ describe('the identity on disk', () => {
     rmSync(certFile);
     writeFileSync(keyFile, 'x');
     expect(JSON.stringify(open().state())).not.toContain(folder);
+  });
+
+  it.each(['pkcs8', 'sec1'] as const)('signs with an encrypted key (%s), once its passphrase is there', (type) => {
+    const passphraseFile = join(folder, 'passphrase');
+    rmSync(passphraseFile, { force: true });
+    const plain = createPrivateKey(readFileSync(keyFile));
+    const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'of two words ' } as const;
+    writeFileSync(keyFile, plain.export({ type, ...sealed }));
+    const files = open({ mspId: 'M', certFile, keyFile, keyPassphraseFile: passphraseFile });
+    expect(files.current()).toBeUndefined();
+    expect(files.state().problems).toEqual(['the passphrase of the key cannot be read']);
+    writeFileSync(passphraseFile, 'another\n');
+    expect(files.state().problems).toEqual(['the private key cannot be opened with its passphrase']);
+    writeFileSync(passphraseFile, 'of two words \n');
+    clock.advance(1000);
+    const identity = files.current()!;
+    const { publicKey } = new X509Certificate(identity.certificate);
+    expect(verify('sha256', message, publicKey, identity.sign(message))).toBe(true);
+  });
+});
+
+describe('the folder of an MSP', () => {
+  const mspFolder = join(folder, 'msp');
+  const source = { mspId: 'M', mspFolder };
+  const put = (name: string, text: string) => writeFileSync(join(mspFolder, name), text);
+
+  beforeEach(() => {
+    rmSync(mspFolder, { recursive: true, force: true });
+    for (const name of ['signcerts', 'keystore']) mkdirSync(join(mspFolder, name), { recursive: true });
+  });
+
+  it('signs with the key of its certificate, among those of earlier ones', () => {
+    const { cert, key } = issueIdentity();
+    put('signcerts/cert.pem', cert);
+    put('keystore/1_sk', issueIdentity().key);
+    put('keystore/2_sk', key);
+    put('keystore/3_sk', 'not a key');
+    const identity = open(source).current()!;
+    const { publicKey } = new X509Certificate(identity.certificate);
+    expect(verify('sha256', message, publicKey, identity.sign(message))).toBe(true);
+    expect(open(source).state().problems).toEqual([]);
+  });
+
+  it('is reloaded when a key is added and the certificate replaced', () => {
+    const before = issueIdentity();
+    put('signcerts/cert.pem', before.cert);
+    put('keystore/1_sk', before.key);
+    const files = open(source);
+    expect(files.current()!.certificate.toString()).toBe(before.cert);
+    const after = issueIdentity();
+    put('keystore/2_sk', after.key);
+    put('signcerts/cert.pem', after.cert);
+    clock.advance(1000);
+    expect(files.current()!.certificate.toString()).toBe(after.cert);
+  });
+
+  it.each<[string, () => void, string]>([
+    ['no certificate', () => put('keystore/1_sk', issueIdentity().key), 'the certificate cannot be read'],
+    ['no key', () => put('signcerts/cert.pem', issueIdentity().cert), 'the private key cannot be read'],
+    [
+      'keys of others only',
+      () => {
+        put('signcerts/cert.pem', issueIdentity().cert);
+        put('keystore/1_sk', issueIdentity().key);
+        put('keystore/2_sk', issueIdentity().key);
+      },
+      'the private key does not belong to the certificate',
+    ],
+    [
+      'what is no key',
+      () => {
+        put('signcerts/cert.pem', issueIdentity().cert);
+        put('keystore/1_sk', 'x');
+        put('keystore/2_sk', 'y');
+      },
+      'the private key is not a PEM key',
+    ],
+  ])('is unhealthy with %s', (_, fill, problem) => {
+    fill();
+    expect(open(source).current()).toBeUndefined();
+    expect(open(source).state()).toMatchObject({ ok: false, problems: [problem] });
   });
 });

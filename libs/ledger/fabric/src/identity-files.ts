@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import { signLowS } from './native-signer.ts';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { canSign, signLowS } from './native-signer.ts';
 
 /** State of the identity files in `/health/startup` and `/health`; `problems` is empty when all is well. */
 export interface CredentialsState {
@@ -18,10 +19,15 @@ export interface FabricIdentity {
   sign(message: Uint8Array): Buffer;
 }
 
-interface IdentityFilesOptions {
+/** Where an identity is on disk: two files of PEM, or a folder as Fabric's tools write it (`signcerts`, `keystore`). */
+export type IdentitySource = {
   readonly mspId: string;
-  readonly certFile: string;
-  readonly keyFile: string;
+  /** Holds the passphrase of an encrypted key; a line break at its end does not count. */
+  readonly keyPassphraseFile?: string | undefined;
+} & ({ readonly certFile: string; readonly keyFile: string } | { readonly mspFolder: string });
+
+interface IdentityFilesOptions {
+  readonly source: IdentitySource;
   readonly now: () => number;
   /** Called once per file change that could not be loaded. */
   readonly onProblem: (detail: string) => void;
@@ -56,21 +62,44 @@ export class IdentityFiles {
 
   /** Reads the current files. */
   state(): CredentialsState {
-    const { problems, expiresAt } = readPair(this.#options);
+    const { source, now } = this.#options;
+    const { problems, expiresAt } = readPair(source, now());
     return { ok: problems.length === 0, problems, certificateExpiresAt: expiresAt };
   }
 
   #look(): void {
-    const stamp = stampOf(this.#options.certFile) + stampOf(this.#options.keyFile);
+    const { source, now, onProblem } = this.#options;
+    const stamp = filesOf(source).map(stampOf).join('');
     if (stamp === this.#stamp && this.#identity !== undefined) return;
     const changed = stamp !== this.#stamp;
     this.#stamp = stamp;
-    const { certificate, key, problems } = readPair(this.#options);
-    if (certificate !== undefined && key !== undefined) {
-      const { mspId } = this.#options;
-      this.#identity = { mspId, certificate, sign: (message) => signLowS(key, message) };
-    }
-    if (problems.length > 0 && changed) this.#options.onProblem(problems.join('; '));
+    const { certificate, key, problems } = readPair(source, now());
+    if (certificate !== undefined && key !== undefined)
+      this.#identity = { mspId: source.mspId, certificate, sign: (message) => signLowS(key, message) };
+    if (problems.length > 0 && changed) onProblem(problems.join('; '));
+  }
+}
+
+/** Whether the file, or one of the folder, has changed shows in the stamps of these. */
+function filesOf(source: IdentitySource): string[] {
+  const passphrase = source.keyPassphraseFile === undefined ? [] : [source.keyPassphraseFile];
+  return [...certFilesOf(source), ...keyFilesOf(source), ...passphrase];
+}
+
+const certFilesOf = (source: IdentitySource): string[] =>
+  'mspFolder' in source ? filesIn(source.mspFolder, 'signcerts') : [source.certFile];
+
+const keyFilesOf = (source: IdentitySource): string[] =>
+  'mspFolder' in source ? filesIn(source.mspFolder, 'keystore') : [source.keyFile];
+
+/** Files of a folder of an MSP, by name; what begins with a dot is of the file system. */
+function filesIn(folder: string, name: string): string[] {
+  const path = join(folder, name);
+  try {
+    const names = readdirSync(path).filter((file) => !file.startsWith('.'));
+    return names.sort().map((file) => join(path, file));
+  } catch {
+    return [];
   }
 }
 
@@ -92,34 +121,57 @@ interface Pair {
   readonly expiresAt: string | null;
 }
 
-function readPair({ certFile, keyFile, now }: IdentityFilesOptions): Pair {
+function readPair(source: IdentitySource, now: number): Pair {
   const problems: string[] = [];
-  const pem = attempt(() => readFileSync(certFile), 'the certificate cannot be read', problems);
+  const pem = attempt(() => readFileSync(certFilesOf(source)[0]!), 'the certificate cannot be read', problems);
   const certificate = pem && attempt(() => new X509Certificate(pem), 'the certificate is not X.509', problems);
-  const keyPem = attempt(() => readFileSync(keyFile), 'the private key cannot be read', problems);
-  const key = keyPem && attempt(() => createPrivateKey(keyPem), keyProblem(keyPem), problems);
   const expiresAt = certificate === undefined ? null : new Date(certificate.validTo).toISOString();
-  if (key !== undefined && key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    return { problems: [...problems, 'the private key is not of the curve P-256'], expiresAt };
+  const keys = readKeys(source, problems);
+  const usable = keys.filter(canSign);
+  if (keys.length > 0 && usable.length === 0) {
+    return { problems: [...problems, 'the private key is of neither P-256 nor P-384'], expiresAt };
   }
-  if (certificate !== undefined) problems.push(...validityProblems(certificate, now()));
-  if (pem === undefined || certificate === undefined || key === undefined) return { problems, expiresAt };
-  if (!certificate.checkPrivateKey(key)) {
+  if (certificate !== undefined) problems.push(...validityProblems(certificate, now));
+  if (pem === undefined || certificate === undefined || usable.length === 0) return { problems, expiresAt };
+  const key = usable.find((each) => certificate.checkPrivateKey(each));
+  if (key === undefined) {
     return { problems: [...problems, 'the private key does not belong to the certificate'], expiresAt };
   }
   return { certificate: pem, key, problems, expiresAt };
 }
 
-/** PKCS #8 or the older OpenSSL form; there is no option for a passphrase. */
-export function isEncryptedKey(pem: Buffer): boolean {
-  return /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem.toString('latin1'));
+/** A folder may hold keys of earlier certificates too: problems of one count if none can be read. */
+function readKeys(source: IdentitySource, problems: string[]): KeyObject[] {
+  const files = keyFilesOf(source);
+  const found: string[] = files.length === 0 ? ['the private key cannot be read'] : [];
+  const keys = files.flatMap((file) => {
+    const pem = attempt(() => readFileSync(file), 'the private key cannot be read', found);
+    return pem === undefined ? [] : (readKey(pem, source.keyPassphraseFile, found) ?? []);
+  });
+  if (keys.length === 0) problems.push(...new Set(found));
+  return keys;
 }
 
-/** Describes a key that cannot be read. */
-function keyProblem(pem: Buffer): string {
-  return isEncryptedKey(pem)
-    ? 'the private key is encrypted, but passphrases are not supported'
-    : 'the private key is not a PEM key';
+function readKey(pem: Buffer, passphraseFile: string | undefined, problems: string[]): KeyObject | undefined {
+  if (!isEncryptedKey(pem)) return attempt(() => createPrivateKey(pem), 'the private key is not a PEM key', problems);
+  if (passphraseFile === undefined) {
+    problems.push('the private key is encrypted, and there is no keyPassphraseFile');
+    return undefined;
+  }
+  const text = attempt(
+    () => readFileSync(passphraseFile, 'utf8'),
+    'the passphrase of the key cannot be read',
+    problems,
+  );
+  if (text === undefined) return undefined;
+  const passphrase = text.replace(/\r?\n$/, '');
+  const problem = 'the private key cannot be opened with its passphrase';
+  return attempt(() => createPrivateKey({ key: pem, passphrase }), problem, problems);
+}
+
+/** PKCS #8 or the older OpenSSL form. */
+export function isEncryptedKey(pem: Buffer): boolean {
+  return /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem.toString('latin1'));
 }
 
 function validityProblems({ validFrom, validTo }: X509Certificate, now: number): string[] {

@@ -53,7 +53,7 @@ export function openFabric(options: FabricOptions): FabricClient {
   const { sql, schema, leaseMs = LEASE_MS, inUse } = options.journal;
   const random = Math.random;
   const identity = new IdentityFiles({
-    ...connection,
+    source: connection.identity,
     now,
     onProblem: (detail) => observer.problem?.('identity_not_reloaded', detail),
   });
