@@ -34,6 +34,8 @@ let admin: TestPerson;
 const watchers = new Map<string, TestPerson>();
 let control: Made;
 const seen: string[] = [];
+/** Before a risk that all watchers see got worse. */
+let sinceRose: string;
 
 beforeAll(async () => {
   service = await testInstallation();
@@ -61,9 +63,11 @@ beforeAll(async () => {
     await write.risk({ department: 'ops', category: 'legal' }),
   ];
   const policy = await write.policy();
+  sinceRose = new Date(Date.parse(String(risks[2]!['createdAt'])) + 1).toISOString();
+  await write.change(`/api/risks/${risks[0]!.id}`, { current: { likelihood: 5, impact: 5 } });
   await proofsOf(owner, 1);
   seen.push(
-    ...risks.flatMap(({ id }) => [`/api/v1/risks/${id}`, `/api/risks/${id}`]),
+    ...risks.flatMap(({ id }) => [`/api/v1/risks/${id}`, `/api/risks/${id}`, `/api/risks/${id}/score-changes`]),
     `/api/v1/evidence/${evidence.id}`,
     `/api/evidence/${evidence.id}`,
     `/api/evidence/${evidence.id}/proof`,
@@ -101,6 +105,8 @@ function paths(): string[] {
       `/api/${name}?limit=2`,
     ]),
     '/api/risks?category=ops&level=medium',
+    `/api/risks?worseSince=${sinceRose}`,
+    `/api/risks?worseSince=${sinceRose}&sort=-currentScore&limit=1`,
     '/api/evidence?state=approved',
     ...SEARCHED.flatMap((name) => SEARCHES.flatMap((q) => [`/api/${name}?q=${q}`, `/api/v1/${name}?q=${q}&limit=1`])),
     ...Object.entries(SORTED).flatMap(([name, sorts]) =>
@@ -173,7 +179,13 @@ it('adding, changing, approving, proving and deleting hidden rows changes no byt
   const evidence = await approvedEvidence(service, [owner, admin], hidden);
   await proofsOf(owner, 2);
   await check('approved and proved');
-  await write.change(`/api/risks/${risk.id}`, { title: 'Worse', evidenceIds: [evidence.id], assetIds: [asset.id] });
+  const current = { likelihood: 5, impact: 5 };
+  await write.change(`/api/risks/${risk.id}`, {
+    title: 'Worse',
+    current,
+    evidenceIds: [evidence.id],
+    assetIds: [asset.id],
+  });
   await write.change(`/api/evidence/${evidence.id}`, { department: 'legal' });
   await check('changed');
   await write.remove(`/api/assets/${asset.id}`);

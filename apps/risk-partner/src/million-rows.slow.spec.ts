@@ -85,7 +85,7 @@ function explaining() {
   return { sql, read };
 }
 
-const LARGE = ['resources', 'audit_events', 'evidence_facts', 'row_counts', 'evidence_changes'];
+const LARGE = ['resources', 'audit_events', 'evidence_facts', 'row_counts', 'evidence_changes', 'score_changes'];
 
 const scopes = (): Readonly<Record<string, RowScope>> => {
   const of = (more: Partial<RowScope>): RowScope => ({
@@ -127,6 +127,11 @@ const LISTS: readonly (Partial<Wanted> & { readonly sort?: string })[] = [
   { filters: { level: 'low', category: 'category 3' }, q: 'fraud' },
   { filters: { updatedSince: '2026-01-01T01:00:00Z' } },
   { filters: { updatedSince: '2030-01-01T00:00:00Z' }, q: 'outage' },
+  { filters: { worseSince: '2026-02-01T00:00:00Z' } },
+  { filters: { worseSince: '2026-02-01T00:00:00Z' }, sort: '-currentScore' },
+  { filters: { worseSince: '2026-04-01T04:00:00Z', level: 'high' }, sort: 'title' },
+  { filters: { worseSince: '2026-02-01T00:00:00Z' }, q: 'nothing' },
+  { filters: { worseSince: '2030-01-01T00:00:00Z' } },
   { kind: 'evidence', filters: { state: 'approved' }, sort: 'validUntil' },
   { kind: 'evidence', filters: { state: 'collected' }, sort: '-validUntil' },
   { kind: 'evidence', filters: { state: 'expired' } },

@@ -164,6 +164,8 @@ export async function filledRisk(
     department: 'legal',
     inherent,
   });
+  const worse = { body: { current: { likelihood: 5, impact: 5 } }, headers: { 'If-Match': '"1"' } };
+  await askRisk(process!, owned.key, ['PATCH', `/api/risks/${String(risk['id'])}`], worse);
   const sha256 = 'a'.repeat(64);
   const evidence = await make('/api/evidence', {
     title: 'Access review',
@@ -181,12 +183,13 @@ export async function filledRisk(
     set: { person_id: `t.person_id || lpad(g::text, 8, '0')`, org_id: orgs },
     from: `person_id = '${partner.id}'`,
   });
+  const idOf = (prefix: string) => `'${prefix}' || lpad(g::text, 22, '0')`;
   const department = `CASE WHEN g % 1000 = 0 THEN 'legal' ELSE ${oneOf(['sales', 'billing', 'support'])} END`;
   for (const [kind, prefix, { id }] of [
     ['risk', 'rsk_', risk],
     ['evidence', 'evd_', evidence],
   ] as const) {
-    const newId = `'${prefix}' || lpad(g::text, 22, '0')`;
+    const newId = idOf(prefix);
     await copyRows(url, {
       table: 'risk.resources',
       count,
@@ -195,19 +198,24 @@ export async function filledRisk(
         org_id: orgs,
         department,
         created_at: `t.created_at - g * interval '1 second'`,
+        lower_until: `CASE WHEN g % 50 = 1 THEN t.lower_until END`,
         doc: replaced('doc', String(id), newId),
         item: replaced('item', String(id), newId),
       },
       from: `kind = '${kind}' AND id = '${String(id)}'`,
     });
   }
+  await copyRows(url, { table: 'risk.score_changes', count, set: { org_id: orgs, risk_id: idOf('rsk_') } });
   await copyAudit(url, 'risk', count);
   const known = { orgId, personId: viewer.id, id: String(risk['id']), q: 'payment', department: 'legal' };
   return {
     setup,
     viewer: viewer.key,
     partner: partner.key,
-    paths: lookingPaths('risk-partner', 'openapi.json', known),
+    paths: [
+      ...lookingPaths('risk-partner', 'openapi.json', known),
+      `/api/risks?limit=200&worseSince=${String(risk['createdAt'])}`,
+    ],
     adminPaths: lookingPaths('risk-partner', 'admin-openapi.json', { orgId, personId: viewer.id, q: 'acme' }),
   };
 }

@@ -181,6 +181,8 @@ CREATE TABLE resources (
   ref_id     text           COLLATE "C",
   score      smallint,
   review_at  timestamptz(3),
+  -- Of a risk: until when its score was lower than it is now; null if it never was. Kept by a trigger.
+  lower_until timestamptz(3),
   -- What `row_counts` counts of the row.
   counted    text[]         NOT NULL,
   doc        text           NOT NULL,
@@ -192,8 +194,8 @@ CREATE TABLE resources (
   -- With what row filters look at, so that whether a row may be seen is read from the index.
   PRIMARY KEY (org_id, kind, id) INCLUDE (owner_id, department, sensitive),
   CONSTRAINT resources_times CHECK (
-    least(created_at, updated_at, valid_until, review_at) >= '0001-01-01 00:00:00+00'
-    AND greatest(created_at, updated_at, valid_until, review_at) < '10000-01-01 00:00:00+00'),
+    least(created_at, updated_at, valid_until, review_at, lower_until) >= '0001-01-01 00:00:00+00'
+    AND greatest(created_at, updated_at, valid_until, review_at, lower_until) < '10000-01-01 00:00:00+00'),
   CONSTRAINT resources_json CHECK (doc::json IS NOT NULL AND item::json IS NOT NULL)
 );
 CREATE INDEX resources_walk ON resources (org_id, kind, created_at, id);
@@ -216,6 +218,9 @@ CREATE INDEX resources_terms ON resources
 -- Rows by the reference that people use. `json` reads one member whatever the others hold; jsonb refuses U+0000.
 CREATE INDEX resources_by_ref ON resources (org_id, kind, ((item::json -> 'refId') #>> '{}'))
   WHERE kind IN ('risk', 'asset', 'control');
+-- The risks that can have got worse since a time, with what tells whether they did, and who may see them.
+CREATE INDEX resources_by_lower_until ON resources (org_id, lower_until, id)
+  INCLUDE (kind, created_at, score, owner_id, department, sensitive) WHERE kind = 'risk' AND lower_until IS NOT NULL;
 CREATE INDEX resources_by_acceptance ON resources (org_id, valid_until, id) WHERE kind = 'risk';
 
 -- A writer that does not know the columns of the screening leaves the item unscanned.
@@ -228,6 +233,47 @@ END $$;
 CREATE TRIGGER resources_forget_screening BEFORE UPDATE ON resources FOR EACH ROW
   WHEN (NEW.item IS DISTINCT FROM OLD.item AND NEW.screened_in IS NOT DISTINCT FROM OLD.screened_in)
   EXECUTE FUNCTION forget_screening();
+
+-- Each change of the current rating of a risk, of which the newest 200 are kept, in the time of the risk. `version` is the
+-- `n` that it made. Not replacing `rating_changes`, which counts by month also what is made, closed and removed.
+CREATE TABLE score_changes (
+  org_id         text           NOT NULL COLLATE "C",
+  risk_id        text           NOT NULL COLLATE "C",
+  at             timestamptz(3) NOT NULL,
+  version        integer        NOT NULL,
+  was_likelihood smallint       NOT NULL,
+  was_impact     smallint       NOT NULL,
+  likelihood     smallint       NOT NULL,
+  impact         smallint       NOT NULL,
+  PRIMARY KEY (org_id, risk_id, at, version) INCLUDE (was_likelihood, was_impact),
+  CONSTRAINT score_changes_times CHECK (at >= '0001-01-01 00:00:00+00' AND at < '10000-01-01 00:00:00+00')
+);
+CREATE FUNCTION note_score() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+DECLARE
+  was json := OLD.doc::json -> 'current';
+  is_now json := NEW.doc::json -> 'current';
+BEGIN
+  IF was::text = is_now::text THEN RETURN NEW; END IF;
+  INSERT INTO score_changes (org_id, risk_id, at, version, was_likelihood, was_impact, likelihood, impact)
+  VALUES (NEW.org_id, NEW.id, NEW.updated_at, NEW.n, (was ->> 'likelihood')::smallint, (was ->> 'impact')::smallint,
+          (is_now ->> 'likelihood')::smallint, (is_now ->> 'impact')::smallint);
+  DELETE FROM score_changes c WHERE c.org_id = NEW.org_id AND c.risk_id = NEW.id AND (c.at, c.version) <= (
+    SELECT o.at, o.version FROM score_changes o WHERE o.org_id = NEW.org_id AND o.risk_id = NEW.id
+     ORDER BY o.at DESC, o.version DESC OFFSET 200 LIMIT 1);
+  NEW.lower_until := (
+    SELECT max(c.at) FROM score_changes c
+     WHERE c.org_id = NEW.org_id AND c.risk_id = NEW.id AND c.was_likelihood * c.was_impact < NEW.score);
+  RETURN NEW;
+END $$;
+CREATE TRIGGER resources_note_score BEFORE UPDATE ON resources FOR EACH ROW
+  WHEN (NEW.kind = 'risk' AND NEW.doc IS DISTINCT FROM OLD.doc) EXECUTE FUNCTION note_score();
+CREATE FUNCTION forget_scores() RETURNS trigger LANGUAGE plpgsql SET search_path = risk, pg_temp AS $$
+BEGIN
+  DELETE FROM score_changes WHERE org_id = OLD.org_id AND risk_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER resources_forget_scores AFTER DELETE ON resources FOR EACH ROW
+  WHEN (OLD.kind = 'risk') EXECUTE FUNCTION forget_scores();
 
 CREATE TABLE frameworks (
   framework_id text PRIMARY KEY COLLATE "C",

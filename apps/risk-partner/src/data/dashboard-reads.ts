@@ -1,3 +1,4 @@
+import { instantOf } from '@sealgate/json';
 import type { Sql } from '@sealgate/storage';
 import type { RowScope } from '../domain/caller.ts';
 import {
@@ -14,6 +15,7 @@ import type { Doc, KindName } from '../domain/resource.ts';
 import { coverageTrend } from './coverage-trend.ts';
 import { allPlaces, countedPage } from './find-rows.ts';
 import { countCondition, prepared, rowCondition } from './row-condition.ts';
+import { joinedPrevious, previousOf, scoreChanges, type PreviousColumns } from './score-changes.ts';
 import type { Wanted } from './wanted-rows.ts';
 
 interface StoredRow {
@@ -47,14 +49,22 @@ async function* allRows(sql: Sql, wanted: Wanted, { sorting }: RowsAsked): Async
 /** The rows at these places that the caller still may see. */
 async function rowsAt(
   sql: Sql,
-  { kind, scope }: Pick<Wanted, 'kind' | 'scope'>,
+  { kind, scope, filters: { worseSince } }: Pick<Wanted, 'kind' | 'scope' | 'filters'>,
   places: readonly Place[],
 ): Promise<ReadonlyMap<string, Row>> {
   if (places.length === 0) return new Map();
   const values: unknown[] = [kind, places.map(({ id }) => id)];
   const condition = rowCondition('r', scope, values, KIND_OF[kind].rowFiltered);
-  const text = `SELECT r.n, r.doc FROM risk.resources r WHERE r.kind = $1 AND r.id = ANY ($2::text[]) AND ${condition}`;
-  const rows = rowsOf(kind, await sql.query<StoredRow>(prepared(text, values)));
+  const [columns, joined] =
+    worseSince === undefined
+      ? ['', '']
+      : [', p.was_likelihood, p.was_impact, p.at', joinedPrevious(instantOf(worseSince), values)];
+  const text = `SELECT r.n, r.doc${columns} FROM risk.resources r ${joined}
+    WHERE r.kind = $1 AND r.id = ANY ($2::text[]) AND ${condition}`;
+  const stored = await sql.query<StoredRow & PreviousColumns>(prepared(text, values));
+  const rows = rowsOf(kind, stored).map((row, index) =>
+    worseSince === undefined ? row : { ...row, ...previousOf(stored[index]!) },
+  );
   return new Map(rows.map((row) => [row.doc.id, row]));
 }
 
@@ -161,6 +171,7 @@ export function dashboardSummaries(sql: Sql): Summaries {
         return { month, likelihood: Number(likelihood), impact: Number(impact), count };
       });
     },
+    scoreChanges: (scope, id) => scoreChanges(sql, scope, id),
     coverageTrend: (scope, months) => coverageTrend(sql, scope, months),
     evidenceStates: (scope, nowMs) => evidenceStates(sql, scope, nowMs),
     async framework(orgId, id) {

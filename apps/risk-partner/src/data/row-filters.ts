@@ -1,5 +1,6 @@
 import { instantOf } from '@sealgate/json';
 import type { KindName, SortField } from '../domain/resource.ts';
+import { gotWorse } from './score-changes.ts';
 
 /** The facet name of a filter, if it differs from the filter's name. */
 const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
@@ -7,6 +8,7 @@ const FACET_OF: Readonly<Record<string, string>> = { controlId: 'link' };
 /** The facets that rows must have for these filters. */
 export function wantedFacets({
   updatedSince: _since,
+  worseSince: _worse,
   state,
   ownerId: _owner,
   ...facets
@@ -22,10 +24,11 @@ export function filterConditions(
   values: unknown[],
   nowMs: number,
 ): string[] {
-  const { updatedSince, state, ownerId } = filters;
+  const { updatedSince, worseSince, state, ownerId } = filters;
   const conditions: string[] = [];
   if (updatedSince !== undefined)
     conditions.push(`r.updated_at >= $${values.push(instantOf(updatedSince))}::timestamptz`);
+  if (worseSince !== undefined) conditions.push(gotWorse(instantOf(worseSince), values));
   if (state !== undefined && isPeriod(state))
     conditions.push(VALIDITY[state](`$${values.push(new Date(nowMs))}::timestamptz`));
   if (ownerId !== undefined) conditions.push(`r.owner_id = $${values.push(ownerId)}::text`);

@@ -5,6 +5,7 @@ import type { SortField } from '../domain/resource.ts';
 import { rowCondition } from './row-condition.ts';
 import { VALIDITY } from './row-filters.ts';
 import { SORT_COLUMNS } from './row-order.ts';
+import { mayBeWorse } from './score-changes.ts';
 import { columnsFor, wantedCondition, type Wanted } from './wanted-rows.ts';
 
 /** A range of so many rows is not read to be counted. */
@@ -13,18 +14,25 @@ const RANGE_ROWS = 50_000;
 /** A range of times that few rows may be in. */
 interface Range {
   readonly column: string;
+  /** As RANGE_ROWS. */
+  readonly rows: number;
   condition(values: unknown[]): string;
 }
 
-export function rangesOf({ kind, filters: { updatedSince, state }, nowMs }: Wanted): Range[] {
+export function rangesOf({ kind, filters: { updatedSince, worseSince, state }, nowMs }: Wanted): Range[] {
   const ranges: Range[] = [];
   if (updatedSince !== undefined) {
     const since = (values: unknown[]) => `r.updated_at >= $${values.push(instantOf(updatedSince))}::timestamptz`;
-    ranges.push({ column: 'updated_at', condition: since });
+    ranges.push({ column: 'updated_at', rows: RANGE_ROWS, condition: since });
+  }
+  if (worseSince !== undefined) {
+    const lower = (values: unknown[]) => mayBeWorse(instantOf(worseSince), values);
+    // Of each its change is looked up.
+    ranges.push({ column: 'lower_until', rows: RANGE_ROWS / 2, condition: lower });
   }
   if (kind === 'evidence' && (state === 'expiring' || state === 'expired')) {
     const valid = (values: unknown[]) => VALIDITY[state](`$${values.push(new Date(nowMs))}::timestamptz`);
-    ranges.push({ column: 'valid_until', condition: valid });
+    ranges.push({ column: 'valid_until', rows: RANGE_ROWS, condition: valid });
   }
   return ranges;
 }
@@ -38,7 +46,7 @@ export async function judgedRanges(
     const values: unknown[] = [];
     const text = `SELECT count(*)::integer AS counted FROM (${rangeText(wanted, range, { columns: ['id'], values })}) r`;
     const [row] = await sql.query<{ counted: number }>({ text, values });
-    if (row!.counted < RANGE_ROWS) return { narrow: range };
+    if (row!.counted < range.rows) return { narrow: range };
     const [wide] = await sql.query<{ counted: number }>(countWithin(wanted, range));
     if (wide!.counted === COUNT_LIMIT) return { areMany: true };
   }
@@ -54,12 +62,12 @@ function countWithin(wanted: Wanted, range: Range): Statement {
 /** The first rows of a range, in its order, so that PostgreSQL uses the index of its column. */
 function rangeText(
   { kind, scope }: Wanted,
-  { column, condition }: Range,
+  { column, rows, condition }: Range,
   { columns, values }: { readonly columns: readonly string[]; readonly values: unknown[] },
 ): string {
   const ofOrg = rowCondition('r', scope, values, false);
   return `SELECT ${columns.map((name) => `r.${name}`).join(', ')} FROM risk.resources r
-    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${RANGE_ROWS}`;
+    WHERE r.kind = '${kind}' AND ${ofOrg} AND ${condition(values)} ORDER BY r.${column}, r.id LIMIT ${rows}`;
 }
 
 /** The wanted rows among the first of a range, as `foundText` has them. */

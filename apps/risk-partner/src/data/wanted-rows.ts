@@ -53,7 +53,7 @@ export function wantedCondition({ kind, scope, filters, q = '', nowMs }: Wanted,
 /** What these conditions look at. */
 export const CONDITION_COLUMNS = [
   ...['org_id', 'kind', 'id', 'owner_id', 'department', 'sensitive'],
-  ...['facets', 'folded', 'updated_at', 'valid_until'],
+  ...['facets', 'folded', 'updated_at', 'valid_until', 'created_at', 'score', 'lower_until'],
 ];
 
 export const columnsFor = (column: string): string[] => [...new Set([...CONDITION_COLUMNS, column])];

@@ -2,12 +2,14 @@ import type { Sorting } from '@sealgate/paging';
 import type { FrameworkRef } from './control.ts';
 import type { RowScope } from './caller.ts';
 import type { Evidence } from './evidence.ts';
-import type { Doc, KindName, SortField } from './resource.ts';
+import type { Doc, FormerRating, KindName, SortField } from './resource.ts';
 
 /** A stored document; `n` is the value of If-Match. */
 export interface Row<D extends Doc = Doc> {
   readonly n: number;
   readonly doc: D;
+  /** Of a risk that got worse since the time that a list asks for: its current rating at that time. */
+  readonly previous?: FormerRating;
 }
 
 /** The position of a row in a list: by time, then by id in code points. */

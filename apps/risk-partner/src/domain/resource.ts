@@ -89,7 +89,23 @@ export interface Kind<D extends Doc, New, Change> {
   /** The cells that aggregates count the row in, besides `all`. */
   counted?(doc: D): string[];
   /** What the dashboard shows; `n` is the value of If-Match. */
-  view(doc: D, at: { readonly n: number; readonly nowMs: number; readonly inList: boolean }): object;
+  view(doc: D, at: Viewed): object;
+}
+
+/** A rating that a risk no longer has. */
+export interface FormerRating {
+  readonly likelihood: number;
+  readonly impact: number;
+  /** When it was changed, RFC 3339. */
+  readonly until: string;
+}
+
+/** What a view shows besides the document. */
+interface Viewed {
+  readonly n: number;
+  readonly previous?: FormerRating;
+  readonly nowMs: number;
+  readonly inList: boolean;
 }
 
 /** A kind without its document types, for generic stores and routes. */

@@ -22,7 +22,7 @@ const Degree = Type.Integer({ minimum: 1, maximum: 5 });
 const Estimate = named('Estimate', closedObject({ likelihood: Degree, impact: Degree }));
 type Estimate = Static<typeof Estimate>;
 
-const Rating = named(
+export const Rating = named(
   'Rating',
   Type.Object({ likelihood: s.Integer, impact: s.Integer, score: s.Integer, level: Level }),
 );
@@ -92,6 +92,17 @@ export const RiskView = named(
     ...shown(Risk.properties),
     acceptance: s.OrNull(named('Acceptance', Type.Object({ ...acceptance, stale: s.Flag }))),
     version: labelled('Version', s.Integer),
+    previous: s.Optional(
+      named(
+        'FormerRating',
+        Type.Object(
+          { ...Rating.properties, until: s.Time },
+          {
+            description: 'In lists with `worseSince`: the current rating at that time, and until when the risk had it.',
+          },
+        ),
+      ),
+    ),
   }),
 );
 
@@ -185,10 +196,11 @@ export const riskKind: Kind<Risk, NewRisk, RiskChange> = {
       : Object.entries({ inherent, current, residual }).flatMap(([rated, rating]) =>
           rating === null ? [] : [`${rated}:${rating.likelihood}:${rating.impact}`],
         ),
-  view: (risk, { n, nowMs }) => ({
+  view: (risk, { n, nowMs, previous }) => ({
     ...risk,
     acceptance: risk.acceptance === null ? null : { ...risk.acceptance, stale: isStale(risk, risk.acceptance, nowMs) },
     version: n,
+    ...(previous !== undefined && { previous: { ...rate(previous), until: previous.until } }),
   }),
 };
 

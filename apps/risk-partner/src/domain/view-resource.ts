@@ -39,8 +39,8 @@ async function shown<D extends Doc, New, Change>(
     const ids = [...new Set(rows.flatMap(({ doc }) => idsOf(doc, member)))];
     if (ids.length > 0) visible.set(linked, await reads.visible(linked, ids, rowScopeOf(caller)));
   }
-  return rows.map(({ n, doc }) => ({
-    ...kind.view(doc, { n, nowMs, inList }),
+  return rows.map(({ doc, ...row }) => ({
+    ...kind.view(doc, { ...row, nowMs, inList }),
     ...Object.fromEntries(
       links.map(([member, linked]) => {
         const ids = idsOf(doc, member).filter((id) => visible.get(linked)?.has(id));

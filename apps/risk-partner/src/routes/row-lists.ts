@@ -1,4 +1,12 @@
-import { columnsOf, listQuery, routeFor, searchParameter, sortParameter, type Route } from '@sealgate/http';
+import {
+  columnsOf,
+  instantText,
+  listQuery,
+  routeFor,
+  searchParameter,
+  sortParameter,
+  type Route,
+} from '@sealgate/http';
 import { sortingOf, sortValues } from '@sealgate/paging';
 import { Type, type TObject, type TProperties } from '@sinclair/typebox';
 import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
@@ -107,7 +115,7 @@ function exportRoute<D extends Doc, New, Change>(
       await sendExport(context, {
         fileName: collection,
         format,
-        ...withPersonNames({ columns: columnsOf(inLists(view)), pages: pages() }, caller, personNames),
+        ...withPersonNames({ columns: columnsFor(view, asked), pages: pages() }, caller, personNames),
         async begin() {
           await requireNamedRows(partner.rows, scope, asked.filters);
           if (context.method === 'GET')
@@ -122,10 +130,17 @@ function exportRoute<D extends Doc, New, Change>(
 function askingOf({ name: kind, collection, rowFiltered, sorts, links }: ListedKind): TProperties {
   const { filters = {} } = CATALOGUE.find(({ name }) => name === collection) ?? {};
   const ownerId = Type.Optional({ ...IdText, description: 'Only rows owned by this person.' });
+  const worseSince = Type.Optional({
+    ...instantText(),
+    description:
+      'Only risks whose current score is higher than at this time; a change at this time is one since. Risks made since had no score then, so they are not listed. Of a risk the newest 200 changes are known. Each row has what it was as `previous`.',
+    examples: ['2026-01-01T00:00:00Z'],
+  });
   const controlId = Type.Optional({ ...IdText, description: 'Only rows that name this control.' });
   return {
     ...(links.controlIds !== undefined && { controlId }),
     ...filters,
+    ...(kind === 'risk' && { worseSince }),
     ...(rowFiltered && { ownerId }),
     q: searchParameter,
     sort: sortParameter(sortValues(sorts), {
@@ -139,6 +154,10 @@ type ListedKind = Pick<AnyKind, 'name' | 'collection' | 'rowFiltered' | 'sorts' 
 
 const errorsOf = (kind: ListedKind) =>
   NAMING_FILTERS.some((name) => name in askingOf(kind)) ? (['NOT_FOUND'] as const) : [];
+
+/** What the rows were is in the columns only where it is asked for. */
+const columnsFor = (view: TObject, { filters: { worseSince } }: RowsAsked): string[] =>
+  columnsOf(inLists(view)).filter((column) => worseSince !== undefined || !column.startsWith('previous.'));
 
 /** What a valid query asks for; without `sort`, the oldest first. */
 function askedBy(query: Readonly<Record<string, string>>, nowMs: number): RowsAsked {

@@ -4,9 +4,9 @@ import { rowScopeOf, type RiskCaller } from '../domain/caller.ts';
 import { ACTS_NEXT, EVIDENCE_STATES, EvidenceState } from '../domain/evidence.ts';
 import { Framework } from '../domain/manage-frameworks.ts';
 import { noSuchRow } from '../domain/manage-resources.ts';
-import { rate } from '../domain/risk.ts';
+import { rate, Rating } from '../domain/risk.ts';
 import type { FrameworkMonth, HeatMapCell, RatingChange, Summaries } from '../domain/summaries.ts';
-import { Integer, ofId, OrNull } from '../schemas.ts';
+import { Integer, ofId, OrNull, Time } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
@@ -28,6 +28,7 @@ const Trends = named(
     ),
   }),
 );
+const ScoreChange = named('ScoreChange', Type.Object({ at: Time, version: Integer, from: Rating, to: Rating }));
 const StateCounts = Type.Object({ covered: Integer, partial: Integer, gap: Integer, notApplicable: Integer });
 const CoverageTrends = named(
   'CoverageTrends',
@@ -154,8 +155,24 @@ export function summaryRoutes({ summaries, now }: SummaryPorts): Route<RiskCalle
       return { status: 200, body: { months: begins.map((month) => monthOf(month, changes)) } };
     },
   });
-  return [heatMap, board, framework, trends, coverageTrends({ summaries, now })];
+  return [heatMap, board, framework, trends, coverageTrends({ summaries, now }), scoreChanges({ summaries })];
 }
+
+const scoreChanges = ({ summaries }: Pick<SummaryPorts, 'summaries'>): Route<RiskCaller> =>
+  route({
+    ...base,
+    path: '/api/risks/:id/score-changes',
+    permit: 'risk:read',
+    params: ofId,
+    operationId: 'dashboard_score_changes',
+    summary: 'List the changes of the current rating of a risk',
+    responses: { 200: { description: 'Newest first, the newest 200.', schema: Type.Array(ScoreChange) } },
+    async handler({ caller, params }) {
+      const changes = await summaries.scoreChanges(rowScopeOf(caller), params.id);
+      if (changes === undefined) throw noSuchRow();
+      return { status: 200, body: changes.map(({ from, to, ...one }) => ({ ...one, from: rate(from), to: rate(to) })) };
+    },
+  });
 
 const coverageTrends = ({ summaries, now }: SummaryPorts): Route<RiskCaller> =>
   route({

@@ -33,7 +33,7 @@ interface Template {
 const writing = { id: 'tokenid', personId: 'tokenowner', nowMs: 0 };
 const filtered = { department: 'tokendepartment', ownerId: 'tokenowner' };
 
-/** One risk for each pair of likelihood and impact; every tenth is closed. */
+/** One risk for each pair of likelihood and impact; every tenth is closed. Every fifth was rated 1 x 1 until 90 days later. */
 const riskTemplates = (): Template[] =>
   Array.from({ length: 25 }, (_none, at) => {
     const inherent = { likelihood: 1 + (at % 5), impact: 1 + Math.floor(at / 5) };
@@ -69,6 +69,11 @@ const evidenceTemplates = (): Template[] =>
  */
 export async function fillOrganisation(sql: Sql, rows: ManyRows): Promise<void> {
   await fill(sql, riskTemplates(), { ...rows, count: rows.risks, prefix: 'rsk_' });
+  await sql.query({
+    text: `INSERT INTO risk.score_changes (org_id, risk_id, at, version, was_likelihood, was_impact, likelihood, impact)
+           SELECT org_id, id, lower_until, 1, 1, 1, 5, 5 FROM risk.resources WHERE org_id = $1 AND lower_until IS NOT NULL`,
+    values: [rows.orgId],
+  });
   await fill(sql, evidenceTemplates(), { ...rows, count: rows.evidence, prefix: 'evd_' });
   await sql.query({
     text: `INSERT INTO risk.evidence_facts (org_id, evidence_id, owner_id, department, sensitive, approved, valid_until, fresh_at,
@@ -97,7 +102,15 @@ export async function withoutIndexes(sql: Sql): Promise<() => Promise<void>> {
   for (const { name } of indexes) await sql.query({ text: `DROP INDEX ${name}` });
   return async () => {
     for (const { definition } of indexes) await sql.query({ text: definition }, { deadlineMs: 600_000 });
-    for (const table of ['resources', 'row_counts', 'audit_events', 'evidence_facts', 'evidence_changes', 'changes'])
+    for (const table of [
+      'resources',
+      'row_counts',
+      'audit_events',
+      'evidence_facts',
+      'evidence_changes',
+      'changes',
+      'score_changes',
+    ])
       await sql.query({ text: `VACUUM (ANALYZE) risk.${table}` }, { deadlineMs: 600_000 });
   };
 }
@@ -112,7 +125,12 @@ async function fill(
   templates: readonly Template[],
   { orgId, ownerIds, controlIds, count, prefix }: Filling,
 ): Promise<void> {
-  const columns = templates.map(({ kind, doc }) => ({ kind, ...columnsOf(kind, { n: 1, doc }, 1) }));
+  const columns = templates.map(({ kind, doc }) => ({
+    kind,
+    ...columnsOf(kind, { n: 1, doc }, 1),
+    // Set by a trigger.
+    ...(kind === 'risk' && { lower_until: null }),
+  }));
   const text = rowsText(Object.keys(columns[0]!));
   for (let from = 0; from < count; from += AT_ONCE) {
     const values = [orgId, prefix, from, Math.min(from + AT_ONCE, count) - 1, ownerIds, controlIds, START_MS];
@@ -124,6 +142,7 @@ async function fill(
 function rowsText(names: readonly string[]): string {
   const values = names.map((name) => {
     if (name === 'created_at' || name === 'updated_at') return 'v.at';
+    if (name === 'lower_until') return `CASE WHEN v.number % 5 = 0 THEN v.at + interval '90 days' END`;
     if (name === 'sensitive') return 'v.number % 50 = 7';
     if (name === 'facets' || name === 'counted') return `(${replaced(`t.${name}::text`)})::text[]`;
     return TEXTS.includes(name) ? replaced(`t.${name}`) : `t.${name}`;
