@@ -64,7 +64,15 @@ export async function runSurface(
   await waitUntilReady(running, urlOf(ports.ops), context.signal);
   context.watch(running);
   const adminUrl = urlOf(ports.admin);
-  const demo = await surface.demo({ url: urlOf(ports.public), adminUrl, secrets, signIn });
+  const demo = await surface.demo({
+    url: urlOf(ports.public),
+    adminUrl,
+    get databaseUrl() {
+      return stores.database.runtimeUrl(surface.name);
+    },
+    secrets,
+    signIn,
+  });
   const { name, mcp } = surface;
   return { name, mcp, url: urlOf(ports.public), opsUrl: urlOf(ports.ops), adminUrl, pid: running.pid, demo, surface };
 }

@@ -69,6 +69,8 @@ export interface DemoContext {
   readonly url: string;
   /** The admin listener, without a trailing slash. */
   readonly adminUrl: string;
+  /** For the runtime role of this surface. */
+  readonly databaseUrl: string;
   readonly secrets: Secrets;
   readonly signIn: SignIn | undefined;
 }

@@ -27,7 +27,7 @@ const orgName = 'demo.riskOrgId';
  * One realistic organisation, with a person and a key for each role. Its id is stored once it is complete: after an
  * interrupted start, the next one creates another.
  */
-async function demo({ adminUrl, url, secrets, signIn }: DemoContext): Promise<DemoData> {
+async function demo({ adminUrl, url, databaseUrl, secrets, signIn }: DemoContext): Promise<DemoData> {
   const admin = adminClient(adminUrl, secrets.adminToken);
   const known = secrets.recall(orgName);
   const found = known === undefined ? undefined : await admin.get(`/orgs/${known}`);
@@ -39,7 +39,7 @@ async function demo({ adminUrl, url, secrets, signIn }: DemoContext): Promise<De
   const orgId = textOf(await admin.post('/orgs', { name: 'Nordlicht Logistik (demo)' }), 'id');
   const people = await demoPeople({ admin, secrets, orgId });
   await linkIdentities({ admin, orgId, people }, signIn);
-  await fillOrganisation({ url, admin, orgId, people });
+  await fillOrganisation({ url, databaseUrl, admin, orgId, people });
   secrets.remember(orgName, orgId);
   return { orgId, keys: keysOf(people) };
 }

@@ -1,11 +1,15 @@
 import { hash } from 'node:crypto';
 import { type AdminClient, textOf } from '../../start/admin-client.ts';
 import { expectMade, inParallel, pick, type Posted, postPatiently, spread } from '../post-patiently.ts';
+import { ageRisks, type RatingChange } from './age-risks.ts';
 import { assetKinds, type DemoPerson, departments, frameworks, places, policies, threats } from './people.ts';
+import { historyOf, type Rating } from './rating-history.ts';
 
 interface DemoOrganisation {
   /** The public listener, without a trailing slash. */
   readonly url: string;
+  /** For the runtime role of the surface. */
+  readonly databaseUrl: string;
   readonly admin: AdminClient;
   readonly orgId: string;
   readonly people: readonly DemoPerson[];
@@ -14,8 +18,11 @@ interface DemoOrganisation {
 /** Concurrent writers: each has its own key, so that the rate limits of the demo keys are not used up. */
 const IMPORTERS = 6;
 
-/** Fills the organisation through the public API, like its users would. The importers are removed at the end. */
-export async function fillOrganisation({ url, admin, orgId, people }: DemoOrganisation): Promise<void> {
+/**
+ * Fills the organisation through the public API, like its users would, and moves its risks into the past. The importers are
+ * removed at the end.
+ */
+export async function fillOrganisation({ url, databaseUrl, admin, orgId, people }: DemoOrganisation): Promise<void> {
   const importers: { id: string; api: RiskApi }[] = [];
   for (let number = 1; number <= IMPORTERS; number += 1) {
     const person = { name: `Importer ${number}`, kind: 'machine', roles: ['admin'] };
@@ -28,7 +35,8 @@ export async function fillOrganisation({ url, admin, orgId, people }: DemoOrgani
   const controls = await makeControls({ admin, orgId, apis });
   const assets = await makeAssets(apis, { owners, controls });
   const evidence = await makeEvidence(apis, { owners, controls });
-  await makeRisks(apis, { owners, controls, assets, evidence });
+  const changes = await makeRisks(apis, { owners, controls, assets, evidence });
+  await ageRisks({ databaseUrl, orgId, changes });
   await inParallel(apis, policies, (api, [title, body], index) =>
     api.create('policies', { title, body, status: index % 3 === 0 ? 'draft' : 'approved' }),
   );
@@ -133,6 +141,7 @@ async function reviewByAnother(apis: readonly RiskApi[], id: string, verdict: { 
   for (const api of apis) if (await api.review(id, verdict)) return;
 }
 
+/** Makes the risks; tells when those that are rated anew are to have been. */
 async function makeRisks(
   apis: readonly RiskApi[],
   {
@@ -141,15 +150,23 @@ async function makeRisks(
     assets,
     evidence,
   }: Made & { readonly assets: readonly string[]; readonly evidence: readonly string[] },
-): Promise<void> {
+): Promise<RatingChange[]> {
+  const nowMs = Date.now();
   const all = places.flatMap((place) =>
     Object.entries(threats).flatMap(([category, titles]) => titles.map((title) => ({ place, category, title }))),
   );
-  await inParallel(apis, all, (api, { place, category, title }, index) => {
-    const inherent = { likelihood: 1 + spread(index, 5), impact: 1 + spread(index * 7 + 3, 5) };
+  const changed = await inParallel(apis, all, async (api, { place, category, title }, index) => {
+    const { madeAt, ratings = [] } = historyOf({ index, count: all.length }, nowMs);
+    const most = (of: 'likelihood' | 'impact') => Math.max(0, ...ratings.map(({ rating }) => rating[of]));
+    const inherent = {
+      likelihood: most('likelihood') || 1 + spread(index, 5),
+      impact: most('impact') || 1 + spread(index * 7 + 3, 5),
+    };
+    const [first, ...later] = ratings;
     const lower = { likelihood: Math.max(1, inherent.likelihood - 1), impact: Math.max(1, inherent.impact - 1) };
     const status = pick(['identified', 'assessed', 'in_treatment', 'in_treatment', 'accepted', 'closed'], index);
-    return api.create('risks', {
+    const id = await api.create('risks', {
+      identifiedAt: madeAt,
       refId: `R-${String(index + 1).padStart(3, '0')}`,
       title: `${title}, ${place}`,
       category,
@@ -157,7 +174,7 @@ async function makeRisks(
       ownerId: pick(owners, index),
       sensitive: index % 9 === 8,
       inherent,
-      ...(index % 2 === 0 ? { current: lower } : {}),
+      ...(first !== undefined ? { current: first.rating } : index % 2 === 0 ? { current: lower } : {}),
       ...(index % 3 === 0 ? { residual: lower } : {}),
       status,
       treatment: status === 'accepted' ? 'accept' : pick(['mitigate', 'transfer', 'avoid', 'undecided'], index),
@@ -168,7 +185,10 @@ async function makeRisks(
       assetIds: [pick(assets, index)],
       ...(index % 4 === 0 ? { evidenceIds: [pick(evidence, index)] } : {}),
     });
+    for (const { rating } of later) await api.rate(id, rating);
+    return later.map(({ at }, step) => ({ id, version: step + 2, at }));
   });
+  return changed.flat();
 }
 
 const DAY_MS = 86_400_000;
@@ -179,6 +199,7 @@ const daysAhead = (days: number): string => daysAgo(-days);
 interface RiskApi {
   /** Adds an item to a collection; returns its id. */
   create(collection: string, body: object): Promise<string>;
+  rate(riskId: string, current: Rating): Promise<void>;
   transition(evidenceId: string, body: object): Promise<void>;
   /** The same for a review: false if this caller has collected the item. */
   review(evidenceId: string, body: object): Promise<boolean>;
@@ -196,6 +217,10 @@ function riskApi(url: string, key: string): RiskApi {
   };
   return {
     create: async (collection, body) => String(expectMade(await post(`/api/${collection}`, body))['id']),
+    rate: async (id, current) => {
+      const sent = { headers: { ...headers, 'if-match': '*' }, body: { current }, method: 'PATCH' };
+      expectMade(await postPatiently(`${url}/api/risks/${id}`, sent));
+    },
     transition: async (id, body) => void expectMade(await step(id, body)),
     async review(id, body) {
       const posted = await step(id, body);
