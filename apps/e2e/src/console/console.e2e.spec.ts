@@ -23,6 +23,7 @@ import { sourcesStories } from './sources.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
 import { unusualStories } from './unusual.stories.ts';
 import { verifyStories } from './verify.stories.ts';
+import { worseStories } from './worse.stories.ts';
 
 const name = 'the console in a real browser';
 
@@ -36,6 +37,7 @@ const STORIES = [
   verifyStories,
   logStories,
   proveStories,
+  worseStories,
   risksStories,
   casesStories,
   operationsStories,

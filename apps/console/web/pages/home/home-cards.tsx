@@ -8,9 +8,11 @@ import { formatNumber, formatUtcMonth } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
+import { totalInWords, type Total } from '../../shell/total.ts';
 import { useOrganization } from '../risks/organization.tsx';
 import { KINDS } from '../risks/record-kinds.ts';
-import { Score, Status } from '../risks/record-values.tsx';
+import { beginOf } from '../risks/periods.ts';
+import { Score, ScoreMove, Status } from '../risks/record-values.tsx';
 import { listRecords, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
 import { Bars, Columns, type Tone } from './bars.tsx';
@@ -22,7 +24,7 @@ type Query = Readonly<Record<string, string | undefined>>;
 interface FiguresProps {
   readonly figures: readonly {
     readonly label: string;
-    readonly value: number | undefined;
+    readonly value: Total | undefined;
     readonly to: string;
     readonly tone?: Tone;
   }[];
@@ -30,15 +32,15 @@ interface FiguresProps {
 
 /** Numbers that lead to the list that they count. */
 export const Figures = ({ figures }: FiguresProps): ReactNode => (
-  <SimpleGrid cols={{ base: 2, sm: 3, lg: Math.max(3, Math.min(5, figures.length)) }} spacing="sm">
+  <SimpleGrid cols={{ base: 2, sm: 3, lg: Math.max(3, Math.min(6, figures.length)) }} spacing="sm">
     {figures.map(({ label, value, to, tone = 'plain' }) => (
       <Paper key={label} p="sm">
         <UnstyledButton component={Link} to={to} w="100%">
           <Text size="sm" c="dimmed">
             {label}
           </Text>
-          <Text fw={700} fz={24} {...(value !== undefined && value > 0 && tone !== 'plain' && { c: colorOf(tone) })}>
-            {value === undefined ? '–' : formatNumber(value)}
+          <Text fw={700} fz={24} {...(value !== undefined && value !== 0 && tone !== 'plain' && { c: colorOf(tone) })}>
+            {value === undefined ? '–' : totalInWords(value)}
           </Text>
         </UnstyledButton>
       </Paper>
@@ -54,6 +56,15 @@ interface RecordListProps {
   readonly empty: string;
 }
 
+/** The first records of a query, and their total. */
+function useRecords<K extends 'risks' | 'evidence'>(kind: K, query: Query) {
+  const { id: orgId, client } = useOrganization();
+  return useQuery({
+    queryKey: ['risks', orgId, 'home', kind, query],
+    queryFn: () => listRecords(client, kind, { limit: SHOWN, ...query }),
+  });
+}
+
 /** The first records of a query, each with a link and further columns. */
 function RecordList<K extends 'risks' | 'evidence'>({
   kind,
@@ -62,12 +73,9 @@ function RecordList<K extends 'risks' | 'evidence'>({
   query,
   empty,
 }: RecordListProps & { readonly kind: K; readonly columns: readonly Column<Views[K]>[] }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
+  const { to } = useOrganization();
   const { one, page } = KINDS[kind];
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'home', kind, query],
-    queryFn: () => listRecords(client, kind, { limit: SHOWN, ...query }),
-  });
+  const found = useRecords(kind, query);
   return (
     <Section title={title}>
       <Unread read={found} rows={3} />
@@ -105,6 +113,37 @@ export const RiskList = (props: RecordListProps): ReactNode => (
         title: 'Review',
         width: '9rem',
         cell: ({ nextReviewAt }) => (nextReviewAt === null ? 'None' : <Time value={nextReviewAt} form="ago" />),
+      },
+    ]}
+  />
+);
+
+/** What asks for the risks that got worse in the quarter, the highest first. */
+const worseQuery = (): Readonly<Record<string, string>> => ({
+  worseSince: beginOf('quarter', Date.now()),
+  sort: '-currentScore',
+});
+
+/** How many risks got worse in the quarter, and the list of them. */
+export function useWorseRisks(): { readonly label: string; readonly value: Total | undefined; readonly to: string } {
+  const { to } = useOrganization();
+  const query = worseQuery();
+  const { total } = useRecords('risks', query).data ?? {};
+  return { label: 'Worse this quarter', value: total, to: to(`register?${new URLSearchParams(query)}`) };
+}
+
+/** Risks that got worse in the quarter, each with what it was. */
+export const WorseList = (): ReactNode => (
+  <RecordList
+    kind="risks"
+    title="Got worse this quarter"
+    query={worseQuery()}
+    empty="No risk got worse this quarter"
+    columns={[
+      {
+        title: 'Then and now',
+        width: '15rem',
+        cell: ({ previous, current }) => <ScoreMove from={previous} to={current} />,
       },
     ]}
   />

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react';
-import { SimpleGrid } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { Page } from '../../shell/page.tsx';
 import { useOrganization } from '../risks/organization.tsx';
 import { AuditorHome } from './auditor-home.tsx';
@@ -13,6 +13,8 @@ import {
   RisksOverTime,
   useCoverageTrends,
   useEvidenceStates,
+  useWorseRisks,
+  WorseList,
 } from './home-cards.tsx';
 
 const LEADS = ['owner', 'admin', 'risk_manager'];
@@ -30,11 +32,13 @@ export function RiskHome(): ReactNode {
 function LeadHome(): ReactNode {
   const { to } = useOrganization();
   const count = useEvidenceStates();
+  const worse = useWorseRisks();
   const gaps = useCoverageTrends().data?.reduce((sum, { months }) => sum + (months.at(-1)?.gap ?? 0), 0);
   return (
     <Page title="Risks and evidence" intro="What waits for somebody, and how things stand.">
       <Figures
         figures={[
+          { ...worse, tone: 'bad' },
           { label: 'Evidence to review', value: count('in_review'), to: to('evidence'), tone: 'wait' },
           { label: 'Evidence that expires', value: count('expiring'), to: to('evidence'), tone: 'wait' },
           { label: 'Evidence expired', value: count('expired'), to: to('evidence'), tone: 'bad' },
@@ -43,20 +47,41 @@ function LeadHome(): ReactNode {
         ]}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+        <RiskChanges />
         <RiskList title="Next reviews" query={{ sort: 'nextReviewAt' }} empty="No review is planned" />
         <EvidenceList
           title="Evidence that expires"
           query={{ state: 'expiring', sort: 'validUntil' }}
           empty="Nothing expires soon"
         />
+        <AcceptanceList />
         <CoverageByFramework />
         <RisksOverTime />
       </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <AcceptanceList />
-        <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
-      </SimpleGrid>
     </Page>
+  );
+}
+
+/** What changed of risks. Only one of the lists is loaded, so that the page asks for little at first. */
+function RiskChanges(): ReactNode {
+  const [list, setList] = useState('worse');
+  return (
+    <Stack gap="sm">
+      {list === 'worse' ? (
+        <WorseList />
+      ) : (
+        <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+      )}
+      <SegmentedControl
+        aria-label="Which changes of risks"
+        value={list}
+        data={[
+          { value: 'worse', label: 'Got worse' },
+          { value: 'last', label: 'Changed last' },
+        ]}
+        onChange={setList}
+      />
+    </Stack>
   );
 }
 

@@ -3,6 +3,7 @@ import { Button, Group, Select } from '@mantine/core';
 import { TextFilter } from '../text-filter.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonPicker, RecordPicker } from './record-picker.tsx';
+import { WorseFilter } from './worse-filter.tsx';
 import { inWords } from './words.ts';
 
 export interface Filter {
@@ -57,7 +58,7 @@ export function FilterBar({
   );
 }
 
-/** A filter by id is chosen by name; those who may not list the members type the id of one. */
+/** A filter by id is chosen by name, by time from a list; those who may not list the members type the id of one. */
 function TypedFilter({
   name,
   ...input
@@ -71,6 +72,7 @@ function TypedFilter({
   const { label, value, onSet } = input;
   if (name === 'ownerId' && may('member:read'))
     return <PersonPicker label={label} value={value} onChange={onSet} width={220} placeholder="All" />;
+  if (name === 'worseSince') return <WorseFilter {...input} />;
   if (name === 'controlId') return <RecordPicker kind="controls" label={label} value={value} onChange={onSet} />;
   return <TextFilter {...input} />;
 }

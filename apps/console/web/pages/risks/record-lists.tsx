@@ -10,7 +10,7 @@ import { useOrganization, usePersonName } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import { FilterBar, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
-import { Score, Status } from './record-values.tsx';
+import { Score, ScoreMove, Status } from './record-values.tsx';
 import { exportOf, listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
 import { inWords } from './words.ts';
 
@@ -141,36 +141,63 @@ function columnsOf<K extends Kind>(
 
 const ago = (value: string): ReactNode => <Time value={value} form="ago" />;
 
-export const RegisterPage = (): ReactNode => (
-  <RecordList
-    kind="risks"
-    title="Risk register"
-    intro="The risks of the organisation that you may see."
-    filters={[
-      { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
-      { name: 'level', label: 'Current level', choices: valuesOf('Level') },
-      { name: 'category', label: 'Category' },
-      { name: 'controlId', label: 'Control' },
-      { name: 'ownerId', label: 'Owner' },
-    ]}
-    columns={[
-      {
-        title: 'Risk',
-        sort: 'title',
-        cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} />,
-      },
-      ...columnsOf('risks', {
-        category: { width: '7rem' },
-        status: { width: '8.5rem' },
-        inherent: { width: '7rem', title: 'Inherent' },
-        current: { width: '7rem', title: 'Current', sort: '-currentScore' },
-        residual: { width: '7rem', title: 'Residual' },
-        nextReviewAt: { width: '8rem', sort: 'nextReviewAt' },
-        updatedAt: { width: '8rem', cell: ago, sort: '-updatedAt' },
-      }),
-    ]}
-  />
-);
+/** Of risks that got worse: what they were, in place of the ratings that stayed. */
+const WORSE_COLUMNS: readonly Column<Views['risks']>[] = [
+  {
+    title: 'Then and now',
+    width: '15rem',
+    sort: '-currentScore',
+    cell: ({ previous, current }) => <ScoreMove from={previous} to={current} />,
+  },
+  {
+    title: 'Worse since',
+    width: '8rem',
+    cell: ({ previous }) => (previous === undefined ? '–' : <Time value={previous.until} form="day" />),
+  },
+];
+
+export function RegisterPage(): ReactNode {
+  const [{ worseSince }] = useUrlFilters(['worseSince']);
+  return (
+    <RecordList
+      kind="risks"
+      title="Risk register"
+      intro={
+        worseSince === undefined
+          ? 'The risks of the organisation that you may see.'
+          : 'Risks that are rated higher now than they were then, without those made since.'
+      }
+      filters={[
+        { name: 'worseSince', label: 'Got worse since' },
+        { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
+        { name: 'level', label: 'Current level', choices: valuesOf('Level') },
+        { name: 'category', label: 'Category' },
+        { name: 'controlId', label: 'Control' },
+        { name: 'ownerId', label: 'Owner' },
+      ]}
+      columns={[
+        {
+          title: 'Risk',
+          sort: 'title',
+          cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} />,
+        },
+        ...(worseSince === undefined ? [] : WORSE_COLUMNS),
+        ...columnsOf('risks', { category: { width: '8rem' }, status: { width: '8.5rem' } }),
+        ...(worseSince === undefined
+          ? columnsOf('risks', {
+              inherent: { width: '7rem', title: 'Inherent' },
+              current: { width: '7rem', title: 'Current', sort: '-currentScore' },
+              residual: { width: '7rem', title: 'Residual' },
+            })
+          : []),
+        ...columnsOf('risks', {
+          nextReviewAt: { width: '8rem', sort: 'nextReviewAt' },
+          updatedAt: { width: '8rem', cell: ago, sort: '-updatedAt' },
+        }),
+      ]}
+    />
+  );
+}
 
 export const ControlsPage = (): ReactNode => (
   <RecordList

@@ -13,6 +13,7 @@ import { ProveButton } from '../prove/prove-button.tsx';
 import { EvidenceLife } from './evidence-life.tsx';
 import { OfControl } from './of-control.tsx';
 import { useOrganization } from './organization.tsx';
+import { RatingHistory } from './rating-history.tsx';
 import { RecordCreator, RecordEditor } from './record-editor.tsx';
 import { KINDS } from './record-kinds.ts';
 import { membersOf } from './record-schemas.ts';
@@ -87,6 +88,7 @@ function Found({ kind, found, queryKey }: FoundProps): ReactNode {
           {kind === 'risks' && <AcceptanceNote risk={found.record as RiskSchemas['RiskView']} />}
           {kind === 'evidence' && <EvidenceLife evidence={found.record as RiskSchemas['EvidenceView']} />}
           <Facts kind={kind} record={record} />
+          {kind === 'risks' && <RatingHistory risk={found.record as RiskSchemas['RiskView']} />}
           {kind === 'controls' && <OfControl id={found.record.id} />}
         </>
       ) : (

@@ -46,6 +46,23 @@ export const Score = ({ score }: { readonly score: number }): ReactNode => (
   </span>
 );
 
+type Scored = Pick<RiskSchemas['Rating'], 'score'>;
+
+/** The score that a risk had, if it was told, and the one in its place. */
+export const ScoreMove = ({ from, to }: { readonly from: Scored | undefined; readonly to: Scored }): ReactNode => (
+  <Group gap={6} wrap="nowrap" component="span" display="inline-flex">
+    {from && (
+      <>
+        <Score score={from.score} />
+        <span role="img" aria-label="then">
+          →
+        </span>
+      </>
+    )}
+    <Score score={to.score} />
+  </Group>
+);
+
 function Linked({ name, ids }: { readonly name: string; readonly ids: readonly string[] }): ReactNode {
   const kind = KIND_OF_IDS[name];
   return kind === undefined ? ids.join(', ') : <RecordNames kind={kind} ids={ids} />;

@@ -1,0 +1,69 @@
+import type { ReactNode } from 'react';
+import { Anchor, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { PlainTable } from '../../shell/cursor-table.tsx';
+import { Unread } from '../../shell/list-states.tsx';
+import { Section } from '../../shell/page.tsx';
+import { Time } from '../../shell/time.tsx';
+import { useOrganization } from './organization.tsx';
+import { ScoreMove } from './record-values.tsx';
+import type { RiskSchemas } from './risk-api.ts';
+
+/** So many changes of a risk are kept. */
+const KEPT = 200;
+
+const TITLE = 'Current rating over time';
+
+/** The changes of the current rating of a risk, newest first, down to the rating that it was made with. */
+export function RatingHistory({ risk }: { readonly risk: RiskSchemas['RiskView'] }): ReactNode {
+  const { id: orgId, client, may, to } = useOrganization();
+  const { id, createdAt, current } = risk;
+  const found = useQuery({
+    queryKey: ['risks', orgId, 'risks', id, 'score-changes'],
+    queryFn: () => dataOf(client.GET('/api/risks/{id}/score-changes', { params: { path: { id } } })),
+  });
+  const changes = found.data ?? [];
+  const first = { at: createdAt, version: 1, from: undefined, to: changes.at(-1)?.from ?? current };
+  const audit = new URLSearchParams({ action: 'risk.update', resource: 'risk', resourceId: id });
+  return (
+    <Section title={TITLE}>
+      <Unread read={found} rows={2} />
+      {found.data !== undefined && (
+        <PlainTable
+          label={TITLE}
+          rows={changes.length < KEPT ? [...changes, first] : changes}
+          rowKey={({ version }) => String(version)}
+          columns={[
+            { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
+            {
+              title: 'Rating',
+              cell: ({ from, to: rating }) => (
+                <Group gap={8}>
+                  <ScoreMove from={from} to={rating} />
+                  {from === undefined && (
+                    <Text size="sm" c="dimmed" component="span">
+                      when it was made
+                    </Text>
+                  )}
+                </Group>
+              ),
+            },
+            {
+              title: 'Likelihood and impact',
+              width: '14rem',
+              cell: ({ to: { likelihood, impact } }) => `${likelihood} and ${impact}`,
+            },
+          ]}
+          empty={null}
+        />
+      )}
+      {may('audit:read') && changes.length > 0 && (
+        <Anchor component={Link} to={to(`audit?${audit}`)} size="sm">
+          Who changed this risk
+        </Anchor>
+      )}
+    </Section>
+  );
+}
