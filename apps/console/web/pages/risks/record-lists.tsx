@@ -192,7 +192,7 @@ export function RegisterPage(): ReactNode {
           : []),
         ...columnsOf('risks', {
           nextReviewAt: { width: '8rem', sort: 'nextReviewAt' },
-          updatedAt: { width: '8rem', cell: ago, sort: '-updatedAt' },
+          updatedAt: { width: '8.5rem', cell: ago, sort: '-updatedAt' },
         }),
       ]}
     />
