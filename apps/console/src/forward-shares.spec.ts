@@ -106,7 +106,7 @@ describe('the published keys of a surface', () => {
 });
 
 describe('a public log', () => {
-  it.each(['/ledger/demo.main/overview', '/ledger/demo.main/entry?id=a%2Fb'])(
+  it.each(['/ledger', '/ledger/demo.main/overview', '/ledger/demo.main/entry?id=a%2Fb'])(
     'is asked at %s without a session and without a credential',
     async (path) => {
       for (const who of [new Browser(), browser]) {
@@ -119,11 +119,13 @@ describe('a public log', () => {
     },
   );
 
-  it('is all that strangers reach: no change, no tile, no proof with a salt, no list', async () => {
+  it('is all that strangers reach: no change, no tile, no proof with a salt, no list of records', async () => {
     const stranger = new Browser();
     const entry = '/api/ledger-peer/ledger/demo.main/entry';
     expect((await stranger.change(test.url, entry, { body: '{}' })).status).toBe(403);
     for (const other of [
+      '/api/ledger-peer/ledger/',
+      '/api/ledger-peer/ledgers',
       '/api/ledger-peer/ledger/demo.main',
       '/api/ledger-peer/ledger/demo.main/checkpoint',
       '/api/ledger-peer/ledger/demo.main/tile/entries/000',

@@ -17,10 +17,10 @@ const DOOR_PATH = /^\/api\/case-gate\/v1\/gate\/(?:check|venues\/[A-Za-z0-9_-]{1
 /** The public keys of a surface, which it serves to everybody: outsiders check proofs with them on the page Verify. */
 const PUBLISHED_PATH = /^\/api\/[a-z-]+\/\.well-known\/jwks\.json$/;
 /**
- * What a person looks for in a public log. The ledger peer answers without a key only for channels that PUBLIC_LOG
+ * The public logs, and what a person looks for in one. The ledger peer answers without a key only for channels that PUBLIC_LOG
  * names, and limits each address.
  */
-const PUBLIC_LOG_PATH = /^\/api\/ledger-peer\/ledger\/[a-z0-9][a-z0-9.-]{0,127}\/(?:entry|overview)$/;
+const PUBLIC_LOG_PATH = /^\/api\/ledger-peer\/ledger(?:\/[a-z0-9][a-z0-9.-]{0,127}\/(?:entry|overview))?$/;
 
 /**
  * Authenticates by the session cookie, unless the session has ended. The only alternative is a key, on the door's paths

@@ -135,7 +135,7 @@ function publicAppOf(
       log: ledger.log,
       mappings,
       isOpen: (channel) => config.apiKeys.size === 0 || config.publicLog.has(channel),
-      isPublic: (channel) => config.publicLog.has(channel),
+      published: config.publicLog,
       showsEntries: (channel) => config.publicLog.has(channel) || mappings.servesAll(channel),
     },
     health: {

@@ -2,7 +2,7 @@ import { adminLedgerRoutes, adminStateRoutes } from '@sealgate/admin-api';
 import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
-import { channelOfLog } from './peer-guard.ts';
+import { isOfLog } from './peer-guard.ts';
 
 const VERSION = '1.0.0';
 
@@ -21,7 +21,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
       descriptions: noPorts<PublicPorts['descriptions']>({ describe: () => publicDescription(publicUrl) }),
     }),
     securityScheme: 'ApiKey',
-    otherAccess: (path) => (channelOfLog(path) === undefined ? [] : ['Bearer', 'nobody']),
+    otherAccess: (path) => (isOfLog(path) ? ['Bearer', 'nobody'] : []),
     publicUrl,
   });
 }

@@ -73,7 +73,7 @@ describe('the guard of the peer', () => {
     },
   );
 
-  it.each(['/api/assets', '/ledger/acme.open/records/r1/proof', '/ledger', '/health'])(
+  it.each(['/api/assets', '/ledger/acme.open/records/r1/proof', '/ledgers', '/health'])(
     'accepts no bearer token for %s, and requires a key',
     async (path) => {
       const refused = expect(guard.authenticate({ ...request(undefined), path, header: bearerOf(key) })).rejects;
@@ -85,11 +85,14 @@ describe('the guard of the peer', () => {
     const at = (path: string, presented?: string) => guard.authenticate({ ...request(presented), path });
     const caller = await at('/ledger/acme.open/tile/0/000');
     expect((await guard.charge(caller, 1)).headers['RateLimit-Policy']).toBe('"address";q=2000;w=2');
-    expect(await at('/ledger/acme%2Eopen/checkpoint', 'x'.repeat(32))).toEqual(caller);
+    for (const path of ['/ledger/acme%2Eopen/checkpoint', '/ledger'])
+      expect(await at(path, 'x'.repeat(32))).toEqual(caller);
     for (const path of [
       '/ledger/acme.main/checkpoint',
       '/ledger/acme.open%2Fe1/checkpoint',
       '/ledger/%E0%A4%A/checkpoint',
+      '/ledger/',
+      '/ledgers',
     ])
       await expect(at(path)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });

@@ -11,6 +11,7 @@ import {
 } from '@sealgate/rate-limits';
 import { ConfiguredKeys } from './api-keys.ts';
 import { ANYBODY, type PeerCaller } from './domain/caller.ts';
+import { LOGS_PATH } from './routes/log-paths.ts';
 
 export interface PeerGuardPorts {
   /** If empty, calls need no key, and limits are by client address. */
@@ -29,7 +30,7 @@ interface Rate {
 
 /**
  * Authentication of surface C: `X-Api-Key` if keys are configured; for checkpoints, tiles and entries of the log also
- * the same key as a bearer token, or no key if the channel's log is public. Each request costs 1.
+ * the same key as a bearer token, or no key if the channel's log is public. The list of the public logs needs none. Each request costs 1.
  */
 export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts): Guard<PeerCaller> {
   const policyOf = ({ familyId, limit }: PeerCaller): Policy => ({
@@ -40,12 +41,13 @@ export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts
     challenge: 'ApiKey',
     async authenticate(request: AuthRequest): Promise<PeerCaller> {
       const channel = channelOfLog(request.path);
-      const [limit, prefix] = channel === undefined ? (['calls', 'peer'] as const) : (['log', 'peer:log'] as const);
+      const [limit, prefix] = isOfLog(request.path) ? (['log', 'peer:log'] as const) : (['calls', 'peer'] as const);
+      const isOpen = channel === undefined ? request.path === LOGS_PATH : log.isOpen(channel);
       const key = keys.find(presentedKey(request));
       if (key !== undefined) {
         return { familyId: key.familyId, bucket: `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit };
       }
-      if (keys.size > 0 && (channel === undefined || !log.isOpen(channel)))
+      if (keys.size > 0 && !isOpen)
         throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
       return { familyId: ANYBODY, bucket: `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit };
     },
@@ -67,15 +69,18 @@ const BUCKET_BYTES = 8;
 /** Empty if absent; repeated headers are rejected earlier. */
 function presentedKey(request: AuthRequest): string {
   const [key] = request.header('x-api-key');
-  if (key !== undefined || channelOfLog(request.path) === undefined) return key ?? '';
+  if (key !== undefined || !isOfLog(request.path)) return key ?? '';
   return /^bearer +(\S+)$/i.exec(request.header('authorization')[0] ?? '')?.[1] ?? '';
 }
+
+/** Whether a path is that of a log, or of the list of the public ones. */
+export const isOfLog = (path: string): boolean => path === LOGS_PATH || channelOfLog(path) !== undefined;
 
 /**
  * The channel of a path to checkpoint, tiles, entries or logs. Proofs of a record contain its salt, so they are
  * excluded.
  */
-export function channelOfLog(path: string): string | undefined {
+function channelOfLog(path: string): string | undefined {
   const [, channel, rest] = /^\/ledger\/([^/]+)(?:\/([^/]+))?/.exec(path) ?? [];
   if (channel === undefined || rest === 'records') return undefined;
   try {

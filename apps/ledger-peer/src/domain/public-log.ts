@@ -87,6 +87,11 @@ export const ChannelLogs = named(
   }),
 );
 
+export const PublishedLogs = named(
+  'PublishedLogs',
+  Type.Object({ logs: Type.Array(Type.Object({ channel: Text }), { description: 'By name.' }) }),
+);
+
 /** An entry without what it says: where it is, and since when. */
 export const FoundEntry = named(
   'FoundEntry',

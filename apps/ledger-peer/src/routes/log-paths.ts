@@ -3,6 +3,9 @@ import { Type, type TProperties } from '@sinclair/typebox';
 
 export const Name = lineOfText({ min: 1, max: 1024 });
 
+/** The list of the public logs. */
+export const LOGS_PATH = '/ledger';
+
 export const EpochName = lineOfText({ min: 2, max: 16 });
 
 interface LogPlace {

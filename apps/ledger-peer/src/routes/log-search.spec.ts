@@ -33,7 +33,7 @@ function searched({ keyHash = sha256(KEY).toString('hex'), showsEntries = true, 
     },
     growth: () => Promise.resolve([{ size: 1, at: AT }]),
   } satisfies Partial<PublicLog> as unknown as PublicLog; // Nothing else of it is used here.
-  const routes = logSearchRoutes({ log, showsEntries: () => showsEntries, isPublic: () => isPublic });
+  const routes = logSearchRoutes({ log, showsEntries: () => showsEntries, published: new Set(isPublic ? ['acme.main', 'acme.archive'] : []) });
   return { app: testApp({ keyHash, isOpen: isPublic, routes }), asked };
 }
 
@@ -60,6 +60,16 @@ describe('the search in a log over HTTP', () => {
       logs,
       growth: [{ size: 1, at: AT }],
     });
+  });
+
+  it('lists what somebody named as public by name, to everybody, whatever else a key may read', async () => {
+    const open = searched({ isPublic: true }).app;
+    for (const asking of [ask(open, '/ledger'), request(open).get('/ledger')])
+      expect((await asking).body).toEqual({ logs: [{ channel: 'acme.archive' }, { channel: 'acme.main' }] });
+    for (const { app } of [searched(), searched({ keyHash: '' })])
+      expect((await ask(app, '/ledger')).body).toEqual({ logs: [] });
+    expectProblem(await request(open).get('/ledger?prefix=acme'), 'UNKNOWN_PARAMETER');
+    expectProblem(await request(searched().app).get('/ledger/acme.main/overview'), 'UNAUTHENTICATED');
   });
 
   it.each(['', 'id=r1&index=7', 'index=-1', 'index=07', 'index=1e3', 'epoch=1', 'id=r1&epoch=1', 'leafHash=AB', 'id='])(

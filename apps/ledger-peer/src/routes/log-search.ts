@@ -3,9 +3,9 @@ import { AppError } from '@sealgate/errors';
 import { routeFor, type Route } from '@sealgate/http';
 import { Type, type Static } from '@sinclair/typebox';
 import { ANYBODY, type PeerCaller } from '../domain/caller.ts';
-import { FoundEntry, LogOverview, type EntryWanted, type PublicLog } from '../domain/public-log.ts';
+import { FoundEntry, LogOverview, PublishedLogs, type EntryWanted, type PublicLog } from '../domain/public-log.ts';
 import { asked } from '../domain/read-assets.ts';
-import { Name } from './log-paths.ts';
+import { LOGS_PATH, Name } from './log-paths.ts';
 
 const route = routeFor<PeerCaller>();
 /** A search reads the database for each caller; tiles and checkpoints come from memory. */
@@ -29,20 +29,31 @@ interface LogSearchPorts {
   readonly log: PublicLog | undefined;
   /** Whether callers that may read the log of a channel may also read its entries. */
   showsEntries(channel: string): boolean;
-  /** Whether somebody named the channel as public. A peer without keys is open to its network, and not to strangers. */
-  isPublic(channel: string): boolean;
+  /** The channels that somebody named as public. A peer without keys is open to its network, and not to strangers. */
+  readonly published: ReadonlySet<string>;
 }
 
 /**
  * What a person looks for in a log whose entries are shown: one entry, by what only its holder knows of it, and how the
  * log grew. The answers have less than its entries: no id, type or owner; and never a salt or content.
  */
-export function logSearchRoutes({ log, showsEntries, isPublic }: LogSearchPorts): Route<PeerCaller>[] {
+export function logSearchRoutes({ log, showsEntries, published }: LogSearchPorts): Route<PeerCaller>[] {
   const shown = (channel: string, { familyId }: PeerCaller): PublicLog => {
-    const isShown = isPublic(channel) || (familyId !== ANYBODY && showsEntries(channel));
+    const isShown = published.has(channel) || (familyId !== ANYBODY && showsEntries(channel));
     if (log === undefined || !isShown) throw new AppError('NOT_FOUND', NOTHING);
     return log;
   };
+  const list = route({
+    ...base,
+    charge: 1,
+    path: LOGS_PATH,
+    operationId: 'listPublicLogs',
+    summary: 'The logs that everybody may read: the channels in PUBLIC_LOG',
+    responses: { 200: { description: 'The logs.', schema: PublishedLogs } },
+    errors: [],
+    handler: () =>
+      Promise.resolve({ status: 200, body: { logs: [...published].toSorted().map((channel) => ({ channel })) } }),
+  });
   const entry = route({
     ...base,
     charge: SEARCH_COST,
@@ -85,7 +96,7 @@ export function logSearchRoutes({ log, showsEntries, isPublic }: LogSearchPorts)
       return { status: 200, body: { channel, logs: await Promise.all(logs), growth: [...growth] } };
     },
   });
-  return [entry, overview];
+  return [list, entry, overview];
 }
 
 /** @throws AppError INVALID_REQUEST */
