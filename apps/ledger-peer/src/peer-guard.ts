@@ -47,8 +47,7 @@ export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts
       if (key !== undefined) {
         return { familyId: key.familyId, bucket: `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit };
       }
-      if (keys.size > 0 && !isOpen)
-        throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
+      if (keys.size > 0 && !isOpen) throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
       return { familyId: ANYBODY, bucket: `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit };
     },
     permits: () => true,

@@ -40,8 +40,13 @@ export function logStories(stack: () => ConsoleStack): void {
           if (answer.url().includes('/api/')) void answer.text().then((text) => answers.push(text));
         });
         await page.getByRole('link', { name: 'look a record up in a public log' }).click();
-        await page.getByLabel('Log', { exact: true }).fill(channel);
-        await page.keyboard.press('Enter');
+        await page
+          .getByRole('table', { name: 'Public logs' })
+          .getByRole('link', { name: channel, exact: true })
+          .waitFor();
+        expect(await page.getByRole('table').getByRole('link').count()).toBe(1);
+        expect(await looksOf(page, stack(), 'log-list')).toEqual([]);
+        await page.getByRole('link', { name: channel, exact: true }).click();
         await page.getByRole('heading', { level: 1, name: channel }).waitFor();
         await page.getByLabel('Record id').last().fill(id);
         await page.keyboard.press('Enter');
@@ -78,6 +83,31 @@ export function logStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
+    it('finds the log of a leaf hash among all that are public', async () => {
+      await stack().visit(undefined, '/log', async (page) => {
+        const search = async (hash: string) => {
+          await page.getByLabel('Leaf hash').fill(hash);
+          await page.keyboard.press('Enter');
+        };
+        await search('ab');
+        await page.getByText('A leaf hash has 64 hexadecimal digits.').waitFor();
+        await search(createHash('sha256').update('other').digest('hex'));
+        await page.getByText('No public log has an entry with this hash.').waitFor();
+        await search(saved.proof.leafHash.toUpperCase());
+        await entryOf(page).getByText('Verified.', { exact: true }).waitFor();
+        expect(new URL(page.url()).pathname).toBe(path());
+      });
+    }, 90_000);
+
+    it('lists to an operator what else may be read', async () => {
+      await stack().visit('operator', '/log', async (page) => {
+        const own = page.getByRole('region', { name: 'Logs that you may read' });
+        await own.getByRole('link', { name: 'demo.cases', exact: true }).click();
+        await page.getByRole('heading', { level: 1, name: 'demo.cases' }).waitFor();
+        expect(new URL(page.url()).pathname).toBe('/ledger/demo.cases');
+      });
+    }, 90_000);
+
     it('shows what was written from the own file of a visitor, and what somebody changed in it', async () => {
       await stack().visit(undefined, path(), async (page) => {
         const open = (text: string) =>
@@ -97,7 +127,10 @@ export function logStories(stack: () => ConsoleStack): void {
 
     it('does not exist for a log that nobody named as public', async () => {
       await stack().visit(undefined, '/log/demo.cases', async (page) => {
-        await page.getByText('No public log has this name').waitFor();
+        await page.getByText('demo.cases is not a public log').waitFor();
+        expect(await page.getByRole('link', { name: 'Ledger explorer' }).count()).toBe(0);
+        await page.getByRole('link', { name: 'All public logs' }).click();
+        await page.getByRole('table', { name: 'Public logs' }).waitFor();
       });
       const asked = `${stack().url}/api/ledger-peer/ledger`;
       for (const rest of [

@@ -91,7 +91,10 @@ export function proveStories(stack: () => ConsoleStack): void {
       await stack().visitAlone(undefined, `/verify#${fragment}`, async (page) => {
         const asked: string[] = [];
         page.on('request', (request) => asked.push(request.url()));
-        await page.getByText('No key to check with').waitFor();
+        await page.getByText('Choose the key to check against').waitFor();
+        const waiting = page.getByRole('region', { name: 'Not checked yet: the proof in the link' });
+        await waiting.getByRole('button', { name: 'published keys' }).waitFor();
+        expect(await page.getByText('Not checked', { exact: true }).count()).toBe(0);
         expect(await looksOf(page, stack(), 'verify-link')).toEqual([]);
         await takeKeys(page);
         await page.getByText('Verified.', { exact: true }).waitFor();
@@ -101,7 +104,9 @@ export function proveStories(stack: () => ConsoleStack): void {
         expect(await page.getByText(id).count()).toBe(0);
         expect(asked.filter((url) => url.includes('/api/'))).toEqual([
           `${stack().url}/api/ledger-peer/.well-known/jwks.json`,
+          `${stack().url}/api/ledger-peer/ledger`,
         ]);
+        await page.getByText(/^Its log, .+, is not public/).waitFor();
         expect(await looksOf(page, stack(), 'verify-link-checked')).toEqual([]);
       });
       await stack().visitAlone(undefined, `${ONE_FILE}#${fragment}`, async (page) => {
@@ -132,7 +137,7 @@ export function proveStories(stack: () => ConsoleStack): void {
       ])
         await stack().visit(undefined, '/verify', async (page) => {
           await dropped(page, 'proof.json', changed);
-          await page.getByText('No key to check with').waitFor();
+          await page.getByText('Choose the key to check against').waitFor();
           await takeKeys(page);
           await page.getByText('Not verified.', { exact: true }).waitFor();
           const members = page.getByRole('list', { name: 'Changed members' });
@@ -179,7 +184,7 @@ export function proveStories(stack: () => ConsoleStack): void {
       for (const [text, verdict] of [[proof, 'Verified.'] as const, [changed, 'Not verified.'] as const])
         await stack().visit(undefined, '/verify', async (page) => {
           await dropped(page, 'decision.json', text);
-          await page.getByText('No key to check with').waitFor();
+          await page.getByText('Choose the key to check against').waitFor();
           await takeKeys(page);
           await page.getByText(verdict, { exact: true }).waitFor();
         });

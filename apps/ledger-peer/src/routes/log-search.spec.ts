@@ -33,7 +33,11 @@ function searched({ keyHash = sha256(KEY).toString('hex'), showsEntries = true, 
     },
     growth: () => Promise.resolve([{ size: 1, at: AT }]),
   } satisfies Partial<PublicLog> as unknown as PublicLog; // Nothing else of it is used here.
-  const routes = logSearchRoutes({ log, showsEntries: () => showsEntries, published: new Set(isPublic ? ['acme.main', 'acme.archive'] : []) });
+  const routes = logSearchRoutes({
+    log,
+    showsEntries: () => showsEntries,
+    published: new Set(isPublic ? ['acme.main', 'acme.archive'] : []),
+  });
   return { app: testApp({ keyHash, isOpen: isPublic, routes }), asked };
 }
 

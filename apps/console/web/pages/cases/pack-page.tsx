@@ -85,7 +85,7 @@ const PackBody = ({ read: { pack, checked, note } }: { readonly read: ReadPack }
         {checked === undefined && (
           <Text size="sm">This is a draft: nothing is sealed yet, so nothing of it is in the ledger.</Text>
         )}
-        {checked?.kind === 'unreadable' && <Text size="sm">Not checked: {checked.why}</Text>}
+        {checked !== undefined && 'why' in checked && <Text size="sm">Not checked: {checked.why}</Text>}
         {checked !== undefined && 'report' in checked && (
           <>
             <Text size="sm" c="dimmed">

@@ -1,7 +1,8 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { Alert, Button, FileButton, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useParams } from 'react-router';
+import { Alert, Anchor, Button, FileButton, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Link, useParams } from 'react-router';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { useMine } from '../../shell/mine.ts';
 import { Page, Section } from '../../shell/page.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
@@ -36,8 +37,9 @@ export function LogPage(): ReactNode {
     >
       {isAbsent ? (
         <Paper>
-          <ListEmpty title="No public log has this name" icon="ledger">
-            It may be misspelt, or not be public.
+          <ListEmpty title={`${channel} is not a public log`} icon="ledger" action={<Elsewhere channel={channel} />}>
+            Only those who may read the ledger can look there, unless the name is misspelt. A proof of a record is
+            checked without its log: open it at Verify.
           </ListEmpty>
         </Paper>
       ) : (
@@ -69,6 +71,27 @@ export function LogPage(): ReactNode {
         </>
       )}
     </Page>
+  );
+}
+
+/** Where to go from a log that is not public. */
+function Elsewhere({ channel }: { readonly channel: string }): ReactNode {
+  const { mine } = useMine();
+  const ways = [
+    ...(mine?.offers('ledger') === true
+      ? [{ to: `/ledger/${encodeURIComponent(channel)}`, title: 'Ledger explorer' }]
+      : []),
+    { to: '/log', title: 'All public logs' },
+    { to: '/verify', title: 'Verify' },
+  ];
+  return (
+    <Group gap="md" justify="center">
+      {ways.map(({ to, title }) => (
+        <Anchor key={to} component={Link} to={to} size="sm">
+          {title}
+        </Anchor>
+      ))}
+    </Group>
   );
 }
 

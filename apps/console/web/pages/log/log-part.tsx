@@ -1,11 +1,12 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Button, Group, Paper, TextInput } from '@mantine/core';
-import { Route, Routes, useNavigate } from 'react-router';
+import type { ReactNode } from 'react';
+import { Paper } from '@mantine/core';
+import { Route, Routes } from 'react-router';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { NoSuchPage } from '../../shell/routes.tsx';
 import { useSession } from '../../shell/session.ts';
 import { publishes } from '../prove/take-keys.ts';
+import { LogList } from './log-list.tsx';
 import { LogPage } from './log-page.tsx';
 
 /** Public logs, for everybody: what the ledger peer answers without a key. */
@@ -26,36 +27,9 @@ export function LogPart(): ReactNode {
   }
   return (
     <Routes>
-      <Route index element={<ChooseLog />} />
+      <Route index element={<LogList />} />
       <Route path=":channel" element={<LogPage />} />
       <Route path="*" element={<NoSuchPage />} />
     </Routes>
-  );
-}
-
-function ChooseLog(): ReactNode {
-  const [name, setName] = useState('');
-  const navigate = useNavigate();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (name.trim() !== '') void navigate(`/log/${encodeURIComponent(name.trim())}`);
-  };
-  return (
-    <Page title="Public log" intro="Look a record up in a log that everybody may read. A receipt names its log.">
-      <Paper>
-        <form onSubmit={submit}>
-          <Group align="flex-end">
-            <TextInput
-              label="Log"
-              description="As network.name"
-              maxLength={128}
-              value={name}
-              onChange={({ currentTarget }) => setName(currentTarget.value)}
-            />
-            <Button type="submit">Open the log</Button>
-          </Group>
-        </form>
-      </Paper>
-    </Page>
   );
 }

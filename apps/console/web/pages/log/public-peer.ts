@@ -18,3 +18,18 @@ export function usePublicLog(channel: string) {
     refetchInterval: 30_000,
   });
 }
+
+/** The names of the public logs; undefined while they are not known, or where none can be. */
+export function usePublicLogs() {
+  const session = useSession().data;
+  return useQuery({
+    queryKey: ['log'],
+    queryFn: async ({ signal }) =>
+      (await dataOf(publicPeer.GET('/ledger', { signal }))).logs.map(({ channel }) => channel),
+    enabled: publishes(session, 'ledger-peer'),
+    staleTime: 60_000,
+  });
+}
+
+export const logPath = (channel: string, leafHash?: string): string =>
+  `/log/${encodeURIComponent(channel)}${leafHash === undefined ? '' : `?leafHash=${leafHash}`}`;

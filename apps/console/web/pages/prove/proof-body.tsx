@@ -3,6 +3,7 @@ import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { receiptLogProof } from '@sealgate/envelope';
 import type { ReceiptFile } from '@sealgate/verify/checks';
+import { LogOfProof } from '../log/log-of-proof.tsx';
 import { Reported } from '../verify/reported.tsx';
 import type { Checked } from '../verify/check-files.ts';
 import { fragmentOf } from '../verify/outsider-link.ts';
@@ -30,7 +31,7 @@ export function ProofBody({ proven, name }: { readonly proven: Proven; readonly 
 }
 
 function Judged({ checked }: { readonly checked: Checked }): ReactNode {
-  if (checked.kind === 'unreadable') return <Text className="wrap">{checked.why}</Text>;
+  if ('why' in checked) return <Text className="wrap">{checked.why}</Text>;
   if (!('report' in checked)) return null;
   return (
     <Stack gap="md">
@@ -38,6 +39,9 @@ function Judged({ checked }: { readonly checked: Checked }): ReactNode {
         Checked in this browser against the keys that this ledger publishes.
       </Text>
       <Reported result={checked} />
+      {checked.receipt !== undefined && checked.report.verified && (
+        <LogOfProof channel={checked.receipt.proof.channel} leafHash={checked.receipt.proof.leafHash} />
+      )}
     </Stack>
   );
 }

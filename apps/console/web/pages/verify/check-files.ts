@@ -22,7 +22,16 @@ import {
   type ReceiptFile,
   type Report,
 } from '@sealgate/verify/checks';
-import { jwksOf, pinnedVerifier, policyOf, requiredVerifier, senderKeysOf, signatureOf, type Pins } from './pins.ts';
+import {
+  NoKeyError,
+  jwksOf,
+  pinnedVerifier,
+  policyOf,
+  requiredVerifier,
+  senderKeysOf,
+  signatureOf,
+  type Pins,
+} from './pins.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 type Kind =
@@ -52,7 +61,7 @@ export type Checked =
     }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
-  | { readonly kind: 'unreadable'; readonly name: string; readonly why: string };
+  | { readonly kind: 'unreadable' | 'unkeyed'; readonly name: string; readonly why: string };
 
 /** One check, with the name of its result. */
 interface Task {
@@ -77,7 +86,7 @@ export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promi
       results.push(await judge());
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      results.push({ kind: 'unreadable', name, why: error.message });
+      results.push({ kind: error instanceof NoKeyError ? 'unkeyed' : 'unreadable', name, why: error.message });
     }
   }
   return results;

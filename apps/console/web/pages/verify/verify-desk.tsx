@@ -1,4 +1,5 @@
 import { useEffect, useId, useState, type ChangeEvent, type DragEvent, type ReactNode } from 'react';
+import type { ReceiptFile } from '@sealgate/verify/checks';
 import { Icon } from '../../shell/icons.tsx';
 import { checkFiles, type Checked } from './check-files.ts';
 import { useLinkedProof } from './linked-proof.ts';
@@ -24,6 +25,7 @@ const titles = {
   keys: 'A key set',
   policy: 'A policy of witnesses',
   unreadable: 'Not checked',
+  unkeyed: 'Not checked yet',
 } as const;
 
 /** Maximum number of files dropped at once. */
@@ -95,11 +97,17 @@ function useDesk() {
   return { pins, setPins, given, results, isBusy, check };
 }
 
+interface DeskProps {
+  readonly published?: PublishedKeys | undefined;
+  /** Shown below a verified receipt. */
+  readonly besideReceipt?: ((receipt: ReceiptFile) => ReactNode) | undefined;
+}
+
 /**
  * The drop area and the results: everything happens in this page. Uses plain elements and style sheets, as it is also
  * part of the page that works from a disk, which has no `published` keys to ask for.
  */
-export function VerifyDesk({ published }: { readonly published?: PublishedKeys | undefined }): ReactNode {
+export function VerifyDesk({ published, besideReceipt }: DeskProps): ReactNode {
   const { pins, setPins, given, results, isBusy, check } = useDesk();
   useNoOpening();
   const linked = useLinkedProof((files, refused) => void check({ files, refused }, pins));
@@ -114,10 +122,13 @@ export function VerifyDesk({ published }: { readonly published?: PublishedKeys |
     setPins(next);
     if (given.files.length > 0) void check(given, next);
   };
+  const keys = published !== undefined && <Published from={published} files={given.files} onTaken={use} />;
+  const isKeyless = pins.logKeys.trim() === '';
+  const waiting = isKeyless ? results.find(({ kind }) => kind === 'unkeyed') : undefined;
   return (
     <div className={classes['desk']}>
       <Pinned pins={pins} onChange={setPins}>
-        {published !== undefined && <Published from={published} files={given.files} onTaken={use} />}
+        {waiting === undefined && keys}
       </Pinned>
       <DropField onFiles={(chosen) => void drop(chosen)} />
       {given.files.length + given.refused.length > 0 && (
@@ -127,7 +138,9 @@ export function VerifyDesk({ published }: { readonly published?: PublishedKeys |
       )}
       <div aria-live="polite" className={classes['results']}>
         {results.map((result, index) => (
-          <Result key={`${result.name} ${index}`} result={result} />
+          <Result key={`${result.name} ${index}`} result={result} besideReceipt={besideReceipt}>
+            {result === waiting && keys}
+          </Result>
         ))}
       </div>
     </div>
@@ -224,11 +237,26 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
   );
 }
 
-const Result = ({ result }: { result: Checked }): ReactNode => (
+interface ResultProps extends Pick<DeskProps, 'besideReceipt'> {
+  readonly result: Checked;
+  /** Shown where a key is missing. */
+  readonly children: ReactNode;
+}
+
+const Result = ({ result, besideReceipt, children }: ResultProps): ReactNode => (
   <section className={classes['card']} data-kind={result.kind} aria-label={`${titles[result.kind]}: ${result.name}`}>
     <h2 className="wrap">
       {titles[result.kind]} <span className={classes['file']}>{result.name}</span>
     </h2>
+    {result.kind === 'unkeyed' && (
+      <>
+        <p className={`${classes['verdict']} ${classes['open']}`} role="status">
+          <Icon name="networks" />
+          <span className="wrap">{result.why}</span>
+        </p>
+        {children}
+      </>
+    )}
     {result.kind === 'unreadable' && (
       <p className={`${classes['verdict']} ${classes['failed']}`} role="status">
         <Icon name="cross" />
@@ -238,5 +266,6 @@ const Result = ({ result }: { result: Checked }): ReactNode => (
     {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
     {result.kind === 'policy' && <p>Every checkpoint now needs the cosignatures that it asks for.</p>}
     {'report' in result && <Reported result={result} />}
+    {'receipt' in result && result.report.verified && besideReceipt?.(result.receipt)}
   </section>
 );

@@ -5,6 +5,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { useSession } from '../../shell/session.ts';
 import { useLedgerSurface } from '../ledger/ledger-source.ts';
+import { LogOfProof } from '../log/log-of-proof.tsx';
 import { adminLogKeys, keySetPath, keySetText, publicLogKeys, publishes } from '../prove/take-keys.ts';
 import { notesIn } from './published-keys.ts';
 import type { PublishedKeys } from './published.tsx';
@@ -37,7 +38,10 @@ export function VerifyPart(): ReactNode {
         </>
       }
     >
-      <VerifyDesk published={usePublished()} />
+      <VerifyDesk
+        published={usePublished()}
+        besideReceipt={({ proof }) => <LogOfProof channel={proof.channel} leafHash={proof.leafHash} />}
+      />
     </Page>
   );
 }

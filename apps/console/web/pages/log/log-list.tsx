@@ -1,0 +1,128 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Alert, Anchor, Button, Group, Paper, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { Link, useNavigate } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
+import { useMayAdmin } from '../../shell/mine.ts';
+import { Page, Section } from '../../shell/page.tsx';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { asProblem } from '../../shell/problem.ts';
+import { channelTable } from '../ledger/channel-table.tsx';
+import { useLedgerSurface } from '../ledger/ledger-source.ts';
+import { logPath, publicPeer, usePublicLogs } from './public-peer.ts';
+
+/** The public logs, a search in all of them, and what else the reader may read. */
+export function LogList(): ReactNode {
+  const logs = usePublicLogs();
+  return (
+    <Page title="Public log" intro="Logs that everybody may read: that an entry is there, where, and since when.">
+      {logs.data !== undefined && logs.data.length > 0 && <FindByHash channels={logs.data} />}
+      <Section title="Logs">
+        <Paper>
+          <Unread read={logs} rows={2} />
+          {logs.data?.length === 0 && (
+            <ListEmpty title="No log is public here" icon="ledger">
+              Whoever runs the ledger peer names public logs. A proof needs none: open it at Verify.
+            </ListEmpty>
+          )}
+          {logs.data !== undefined && logs.data.length > 0 && (
+            <Table aria-label="Public logs">
+              <Table.Tbody>
+                {logs.data.map((channel) => (
+                  <Table.Tr key={channel}>
+                    <Table.Td>
+                      <Anchor component={Link} to={logPath(channel)} fw={600} size="sm" className="wrap">
+                        {channel}
+                      </Anchor>
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          )}
+        </Paper>
+      </Section>
+      <OwnLogs />
+    </Page>
+  );
+}
+
+/** The logs of the ledger that the reader administers or views. */
+function OwnLogs(): ReactNode {
+  const { surface } = useLedgerSurface();
+  const mayRead = useMayAdmin(surface ?? 'ledger-peer', 'admin:read');
+  if (surface === undefined || !mayRead) return null;
+  const {
+    columns: { channel, size, signed },
+    ...table
+  } = channelTable(surface);
+  return (
+    <Section title="Logs that you may read">
+      <CursorTable {...table} queryKey={['ledger', surface, 'channels']} columns={[channel, size, signed]} />
+    </Section>
+  );
+}
+
+/** One after the other, as each search counts for the limit of an address. Undefined: none has it. Throws ProblemError. */
+async function logWith(leafHash: string, channels: readonly string[]): Promise<string | undefined> {
+  for (const channel of channels)
+    try {
+      await dataOf(publicPeer.GET('/ledger/{channel}/entry', { params: { path: { channel }, query: { leafHash } } }));
+      return channel;
+    } catch (error) {
+      if (asProblem(error).status !== 404) throw error;
+    }
+  return undefined;
+}
+
+function FindByHash({ channels }: { readonly channels: readonly string[] }): ReactNode {
+  const [text, setText] = useState('');
+  const [fault, setFault] = useState<string>();
+  const navigate = useNavigate();
+  const search = useMutation({
+    mutationFn: (leafHash: string) => logWith(leafHash, channels),
+    onSuccess: (channel, leafHash) => {
+      if (channel === undefined) setFault('No public log has an entry with this hash.');
+      else void navigate(logPath(channel, leafHash));
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const typed = text.trim().toLowerCase();
+    const isHash = /^[0-9a-f]{64}$/.test(typed);
+    setFault(isHash ? undefined : 'A leaf hash has 64 hexadecimal digits.');
+    if (isHash) search.mutate(typed);
+  };
+  return (
+    <Paper>
+      <Stack gap="sm">
+        <form onSubmit={submit} role="search" aria-label="Search in all public logs">
+          <Group align="flex-end">
+            <TextInput
+              label="Leaf hash"
+              flex="1 1 16rem"
+              maxLength={80}
+              spellCheck={false}
+              value={text}
+              onChange={({ currentTarget }) => setText(currentTarget.value)}
+            />
+            <Button type="submit" loading={search.isPending}>
+              Find in all logs
+            </Button>
+          </Group>
+        </form>
+        <Text size="sm" c="dimmed">
+          A receipt and its proof have it. By the id of a record, look in the log that its receipt names.
+        </Text>
+        {search.isError && <ProblemView error={search.error} />}
+        {fault !== undefined && (
+          <Alert role="alert" color="red" variant="light">
+            {fault}
+          </Alert>
+        )}
+      </Stack>
+    </Paper>
+  );
+}
