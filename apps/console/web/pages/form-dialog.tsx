@@ -8,6 +8,8 @@ interface FormDialogProps {
   readonly size?: 'xl';
   /** Label of the submit button. */
   readonly action: string;
+  /** Label of the other button. */
+  readonly closing?: string;
   readonly tone?: 'danger';
   /** Whether the form can be submitted; default: the fields validate themselves. */
   readonly isReady?: boolean;
@@ -25,6 +27,7 @@ export function FormDialog({
   title,
   size,
   action,
+  closing = 'Cancel',
   tone,
   isReady = true,
   doing,
@@ -52,7 +55,7 @@ export function FormDialog({
           {doing.error !== null && <Failure error={doing.error} explain={explain} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
-              Cancel
+              {closing}
             </Button>
             <Button
               type="submit"

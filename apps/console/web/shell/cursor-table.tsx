@@ -46,6 +46,13 @@ interface CursorTableProps<Row> {
   readonly tools?: ListTools;
 }
 
+/** The query key of one page. */
+export const pageKey = (queryKey: readonly unknown[], asked: Asked = {}, cursor?: string): readonly unknown[] => [
+  ...queryKey,
+  asked,
+  { cursor },
+];
+
 /**
  * A paginated list; words, order and the cursor of the current page are in the URL. On narrow screens each row is a
  * card.
@@ -56,7 +63,7 @@ export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
   const cursor = search.get(cursorName) ?? undefined;
   const [asked, ask] = useAsked(tools, cursorName);
   const page = useQuery({
-    queryKey: [...queryKey, asked, { cursor }],
+    queryKey: pageKey(queryKey, asked, cursor),
     queryFn: ({ signal }) => load(cursor, signal, asked),
     placeholderData: keepPreviousData,
     ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),

@@ -9,7 +9,16 @@ const MORE: Readonly<Record<string, number>> = { '/home': 15, '/evidence': 15 };
 
 const RISK_PAGES = ['register', 'controls', 'evidence', 'evidence/list', 'coverage', 'assets', 'policies', 'people'];
 const CASE_PAGES = ['queue', 'subjects', 'venues', 'policies', 'decisions', 'keys'];
-const OF_OPERATORS = ['/home', '/networks', '/networks/demo', '/events', '/ledger', '/ledger/demo.main', '/verify'];
+const OF_OPERATORS = [
+  '/home',
+  '/networks',
+  '/networks/demo',
+  '/events',
+  '/ledger',
+  '/ledger/demo.main',
+  '/verify',
+  '/operations',
+];
 
 interface Loaded {
   readonly requests: readonly string[];

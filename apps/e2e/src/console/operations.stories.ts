@@ -40,6 +40,21 @@ export function operationsStories(stack: () => ConsoleStack): void {
       60_000,
     );
 
+    it('opens the audit where something happened last, and keeps the choice of a service in the address', async () => {
+      await admin('risk-partner', '/orgs', { method: 'POST', body: JSON.stringify({ name: 'The newest' }) });
+      await stack().visit('operator', '/operations', async (page) => {
+        await page.waitForURL('**/operations/audit?by=risk-partner');
+        await page.getByRole('table', { name: 'Audit' }).getByText('org.create').first().waitFor();
+        await page.getByRole('combobox', { name: 'Service' }).click();
+        await page.getByRole('option', { name: 'Ingest gateway' }).click();
+        await page.waitForURL('**/operations/audit?by=ingest-gateway');
+        await page.getByRole('link', { name: 'Archive' }).click();
+        await page.waitForURL('**/operations/archive?by=ingest-gateway');
+        await page.goto('/operations/audit?action=network.create');
+        await page.waitForURL('**/operations/audit?action=network.create&by=ingest-gateway');
+      });
+    }, 90_000);
+
     it('filters the audit, saves its signed export, and finds what was changed or removed in one', async () => {
       const id = `story-audit-${Date.now()}`;
       const body = JSON.stringify({ networkId: id, name: 'A story', channels: ['main'] });

@@ -82,8 +82,14 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.getByLabel('Name of the new secret').fill('second');
         await dialog.getByLabel('New signing secret').fill(newSecret);
         await dialog.getByRole('button', { name: 'Add the secret' }).click();
-        await dialog.waitFor({ state: 'detached' });
+        const said = dialog.getByRole('status');
+        await said.getByText('The secret “second” was added').waitFor();
+        await said.getByText(/^What is signed with it is accepted .* Next: set it at the sender/).waitFor();
+        expect(await dialog.getByLabel('Name of the new secret').inputValue()).toBe('');
+        expect(await looksOf(page, stack(), 'source-secret-added')).toEqual([]);
         for (const secret of [oldSecret, newSecret]) expect((await deliver(path, secret)).status).toBe(200);
+        await dialog.getByRole('button', { name: 'Close' }).last().click();
+        await dialog.waitFor({ state: 'detached' });
         await open('Secrets');
         await dialog.getByText('second', { exact: true }).waitFor();
         expect(await looksOf(page, stack(), 'source-secrets')).toEqual([]);
@@ -93,7 +99,8 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.getByLabel('The sender signs with another secret').check();
         await confirm.click();
         await confirm.waitFor({ state: 'detached' });
-        await dialog.getByRole('button', { name: 'Cancel' }).click();
+        await said.getByText('The secret “first” was ended').waitFor();
+        await dialog.getByRole('button', { name: 'Close' }).last().click();
         await dialog.waitFor({ state: 'detached' });
         expect([(await deliver(path, oldSecret)).status, (await deliver(path, newSecret)).status]).toEqual([401, 200]);
         const [, sourceId = ''] = path.split('/hooks/');
@@ -176,7 +183,12 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.waitFor({ state: 'detached' });
         await click(page.getByRole('button', { name: 'Process again' }));
         await page.getByText('The delivery was written').waitFor();
-        await page.getByText('mended').waitFor();
+        await page.getByText('mended', { exact: true }).waitFor();
+        const how = page.getByRole('region', { name: 'How it was mended' });
+        await how.getByText(/^It was processed again .*: its record was written\. There is nothing left/).waitFor();
+        expect(await page.getByText('Allow the type at this source').count()).toBe(0);
+        expect(await page.getByRole('button', { name: 'Edit the source' }).count()).toBe(0);
+        expect(await looksOf(page, stack(), 'refused-mended')).toEqual([]);
         expect(clicks).toBe(7);
         await page.getByRole('link', { name: 'Its event (committed)' }).click();
         await page.getByRole('table', { name: 'Records' }).getByRole('link').first().waitFor();
@@ -228,6 +240,8 @@ export function sourcesStories(stack: () => ConsoleStack): void {
       expect(sent.status).toBe(401);
       const [{ refusedId }] = (await refusedOf(source)) as [Row];
       await stack().visit('operator', `${source.page}/${refusedId}`, async (page) => {
+        await page.getByRole('button', { name: 'Process again' }).click();
+        await page.getByText(/^It was processed again .*, and refused again: UNAUTHENTICATED\.$/).waitFor();
         await page.getByText(/its timestamp is 41\d s behind our clock\. This source tolerates 300 s\./).waitFor();
         await page.getByRole('button', { name: 'Show headers and body' }).click();
         await page.getByText('Sensitive members that were removed: 1').waitFor();
@@ -238,7 +252,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
         await page.getByRole('dialog').waitFor({ state: 'detached' });
         await page.getByRole('button', { name: 'Process again' }).click();
-        await page.getByText('mended').waitFor();
+        await page.getByText('mended', { exact: true }).waitFor();
       });
       expect((await admin(source.admin)).json).toMatchObject({
         toleranceSeconds: 900,

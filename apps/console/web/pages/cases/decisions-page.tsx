@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group, Select } from '@mantine/core';
+import { Anchor, Select } from '@mantine/core';
 import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
@@ -9,18 +9,16 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { provableDecision } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
-import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { exportOf, type LoggedDecision, type Page as PageOf } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
 const TYPED = [
-  { name: 'subject_ref', label: 'Subject' },
-  { name: 'venue_id', label: 'Venue' },
-  { name: 'reason_code', label: 'Reason' },
+  { name: 'subject_ref', label: 'Subject', width: 190 },
+  { name: 'venue_id', label: 'Venue', width: 190 },
+  { name: 'reason_code', label: 'Reason', width: 190 },
 ] as const;
-
-const NO_FILTERS = { subject_ref: null, venue_id: null, reason_code: null, decision: null, from: null, to: null };
 
 /** The decisions of the gate, newest first. They are logged within seconds. */
 export function DecisionsPage(): ReactNode {
@@ -28,7 +26,7 @@ export function DecisionsPage(): ReactNode {
   const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
   return (
     <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
-      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={PERIOD}>
         <Select
           label="Answer"
           clearable
@@ -42,23 +40,7 @@ export function DecisionsPage(): ReactNode {
           onChange={(decision) => choose({ decision })}
           clearButtonProps={{ 'aria-label': 'Clear Answer' }}
         />
-        {TYPED.map(({ name: field, label }) => (
-          <TextFilter
-            key={field}
-            label={label}
-            width={190}
-            value={chosen[field]}
-            onSet={(value) => choose({ [field]: value })}
-          />
-        ))}
-        <TimeFilter label="From" value={chosen.from} onSet={(from) => choose({ from })} />
-        <TimeFilter label="To" value={chosen.to} onSet={(value) => choose({ to: value })} />
-        {Object.keys(chosen).length > 0 && (
-          <Button variant="subtle" onClick={() => choose(NO_FILTERS)}>
-            Clear filters
-          </Button>
-        )}
-      </Group>
+      </FilterBar>
       <CursorTable
         label="Gate decisions"
         queryKey={['cases', name, 'decisions', chosen]}

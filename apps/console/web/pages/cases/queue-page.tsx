@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, Select, SimpleGrid, Text } from '@mantine/core';
+import { Anchor, Button, Paper, Select, SimpleGrid, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -7,13 +7,19 @@ import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { FilterBar } from '../filter-bar.tsx';
 import { exportOf, type CaseCounts, type ListedCase, type Page as PageOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
 
 const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
+
+const TYPED = [{ name: 'subject_ref', label: 'Subject', placeholder: 'subj_…', width: 240 }] as const;
+const TIMES = [
+  { name: 'created_from', label: 'Opened from' },
+  { name: 'created_to', label: 'Opened until' },
+] as const;
 
 /** Cases by state and age, longest waiting first. */
 export function QueuePage(): ReactNode {
@@ -32,7 +38,7 @@ export function QueuePage(): ReactNode {
       }
     >
       <Counts chosen={chosen.status} onChoose={(status) => choose({ status })} />
-      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={TIMES}>
         <Select
           label="Status"
           clearable
@@ -43,20 +49,7 @@ export function QueuePage(): ReactNode {
           onChange={(status) => choose({ status })}
           clearButtonProps={{ 'aria-label': 'Clear Status' }}
         />
-        <TextFilter
-          label="Subject"
-          placeholder="subj_…"
-          width={240}
-          value={chosen.subject_ref}
-          onSet={(subject_ref) => choose({ subject_ref })}
-        />
-        <TimeFilter
-          label="Opened from"
-          value={chosen.created_from}
-          onSet={(created_from) => choose({ created_from })}
-        />
-        <TimeFilter label="Opened until" value={chosen.created_to} onSet={(created_to) => choose({ created_to })} />
-      </Group>
+      </FilterBar>
       <CursorTable
         label="Cases"
         queryKey={['cases', name, 'list', chosen]}

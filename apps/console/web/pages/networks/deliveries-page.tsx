@@ -14,7 +14,7 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter } from '../text-filter.tsx';
+import { TextFilter } from '../filter-bar.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { provableEvent } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';

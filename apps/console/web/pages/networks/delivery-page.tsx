@@ -15,7 +15,7 @@ import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { Quiet, RecordLinks, useSource } from './deliveries-page.tsx';
 import { useNetworkName } from './network-names.ts';
-import { RefusedState } from './refused-table.tsx';
+import { isMended, RefusedState } from './refused-table.tsx';
 import { titleOf, wordsOf, type Refused } from './refusal-words.ts';
 import { useSourceDialogs } from './source-dialogs.tsx';
 import type { Source } from './source-presets.ts';
@@ -62,7 +62,11 @@ function Shown({ refused, source }: ShownProps): ReactNode {
   const isOperator = useMayAdmin('ingest-gateway', 'admin:change');
   return (
     <>
-      <Why refused={refused} source={source} mayChange={isOperator} />
+      {isMended(refused) ? (
+        <Mended refused={refused} />
+      ) : (
+        <Why refused={refused} source={source} mayChange={isOperator} />
+      )}
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
           <Fact label="State">
@@ -99,6 +103,34 @@ function Shown({ refused, source }: ShownProps): ReactNode {
 const toleranceOf = ({ reason }: Refused, { toleranceSeconds }: Source): string =>
   reason === 'clock-skew' ? ` This source tolerates ${toleranceSeconds} s.` : '';
 
+/** What processing it again came to. */
+const ENDS: Readonly<Record<string, string>> = {
+  written: 'its record was written',
+  replayed: 'its record had been written before, from another delivery with this id',
+  answered: 'it was answered, and asks for no record',
+};
+
+/** Why it had been refused, when and how it was mended; there is nothing left to do. */
+const Mended = ({ refused }: Pick<ShownProps, 'refused'>): ReactNode => (
+  <Paper component="section" aria-label="How it was mended">
+    <Stack gap="xs">
+      <Title order={2}>How it was mended</Title>
+      <Text size="sm">
+        {refused.processedAt !== null && (
+          <>
+            It was processed again <Time value={refused.processedAt} />, with the settings and secrets of its source at
+            that time:{' '}
+          </>
+        )}
+        {ENDS[refused.outcome ?? '']}. There is nothing left to do.
+      </Text>
+      <Text size="sm" c="dimmed">
+        What it had been refused for: {wordsOf(refused.reason)?.what(refused) ?? refused.detail}
+      </Text>
+    </Stack>
+  </Paper>
+);
+
 function Why({ refused, source, mayChange }: ShownProps & { readonly mayChange: boolean }): ReactNode {
   const words = wordsOf(refused.reason);
   const { open, dialog } = useSourceDialogs();
@@ -110,6 +142,12 @@ function Why({ refused, source, mayChange }: ShownProps & { readonly mayChange: 
           {words?.what(refused) ?? refused.detail}
           {toleranceOf(refused, source)}
         </Text>
+        {refused.processedAt !== null && (
+          <Text size="sm">
+            It was processed again <Time value={refused.processedAt} />, and refused again:{' '}
+            {titleOf(null, refused.outcome)}.
+          </Text>
+        )}
         {words !== undefined && <Text size="sm">{words.todo}</Text>}
         {mayChange && (
           <Group gap="xs">
@@ -133,10 +171,8 @@ function Why({ refused, source, mayChange }: ShownProps & { readonly mayChange: 
   );
 }
 
-const DONE = ['written', 'replayed', 'answered'];
-
-/** Every check is made anew with the settings as they are now; what is done is not offered. */
-function ProcessAgain({ refused: { refusedId, keptUntil, outcome }, source }: ShownProps): ReactNode {
+/** Every check is made anew with the settings as they are now. */
+function ProcessAgain({ refused: { refusedId, keptUntil }, source }: ShownProps): ReactNode {
   const { networkId, sourceId } = source;
   const queries = useQueryClient();
   const processing = useMutation({
@@ -158,7 +194,7 @@ function ProcessAgain({ refused: { refusedId, keptUntil, outcome }, source }: Sh
       });
     },
   });
-  if (keptUntil === null || DONE.includes(outcome ?? '')) return null;
+  if (keptUntil === null) return null;
   return (
     <>
       <Button size="xs" loading={processing.isPending} onClick={() => processing.mutate()}>

@@ -11,7 +11,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
-import { TextFilter } from '../text-filter.tsx';
+import { TextFilter } from '../filter-bar.tsx';
 import { reasonChoices, titleOf, wordsOf } from './refusal-words.ts';
 import { useNetworkName } from './network-names.ts';
 import { useQuery } from '@tanstack/react-query';
@@ -42,10 +42,14 @@ export function instantOf(local: string | undefined): string | undefined {
 export const setOnly = (query: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1])));
 
+/** Whether processing it again left nothing to do. */
+export const isMended = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): boolean =>
+  ['written', 'replayed', 'answered'].includes(outcome ?? '');
+
 /** What became of a refused delivery since. */
 export const RefusedState = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): ReactNode => {
   if (outcome === null) return <StateBadge tone="bad">refused</StateBadge>;
-  const isDone = ['written', 'replayed', 'answered'].includes(outcome);
+  const isDone = isMended({ outcome });
   return <StateBadge tone={isDone ? 'good' : 'bad'}>{isDone ? 'mended' : 'refused again'}</StateBadge>;
 };
 

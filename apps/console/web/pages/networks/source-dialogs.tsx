@@ -52,7 +52,7 @@ interface DialogProps {
 
 function SourceDialog({ action, ...props }: DialogProps & { readonly action: SourceAction }): ReactNode {
   if (action === 'edit') return <SourceEdit {...props} />;
-  if (action === 'secrets') return <SourceSecrets {...props} />;
+  if (action === 'secrets') return <SourceSecrets source={props.source} onClose={props.onClose} />;
   if (action === 'test') return <TestDelivery {...props} />;
   if (action === 'pause') return <Pause {...props} />;
   return <Remove {...props} />;

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Checkbox, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -11,12 +11,17 @@ import type { Source } from './source-presets.ts';
 
 interface SecretsProps {
   readonly source: Source;
-  readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
+/** What was done last. */
+interface Done {
+  readonly what: 'added' | 'ended';
+  readonly id: string;
+}
+
 /** Adds a secret, or ends one, which is confirmed: a rotation in two steps, without losing a delivery. */
-export function SourceSecrets({ source, onDone, onClose }: SecretsProps): ReactNode {
+export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
   const { networkId, sourceId, name } = source;
   const path = { networkId, sourceId };
   const queries = useQueryClient();
@@ -38,12 +43,24 @@ export function SourceSecrets({ source, onDone, onClose }: SecretsProps): ReactN
       }),
     );
   const kept = secrets.map((secret) => ({ id: secret.id }));
-  const adding = useMutation({ mutationFn: () => change([...kept, { id, value }]), onSuccess: onDone });
+  const [done, setDone] = useState<Done>();
+  const finish = (changed: Source, said: Done): void => {
+    queries.setQueryData(['source', sourceId], changed);
+    void queries.invalidateQueries({ queryKey: ['sources'] });
+    setDone(said);
+  };
+  const adding = useMutation({
+    mutationFn: () => change([...kept, { id, value }]),
+    onSuccess(changed) {
+      finish(changed, { what: 'added', id });
+      setId('');
+      setValue('');
+    },
+  });
   const end = useMutation({
     mutationFn: (old: string) => change(kept.filter((each) => each.id !== old)),
-    onSuccess(changed) {
-      queries.setQueryData(['source', sourceId], changed);
-      void queries.invalidateQueries({ queryKey: ['sources'] });
+    onSuccess(changed, old) {
+      finish(changed, { what: 'ended', id: old });
       setEnding(undefined);
     },
   });
@@ -51,6 +68,7 @@ export function SourceSecrets({ source, onDone, onClose }: SecretsProps): ReactN
     <FormDialog
       title={`Secrets of ${quoted(name)}`}
       action="Add the secret"
+      closing="Close"
       doing={adding}
       onSubmit={() => adding.mutate()}
       onClose={onClose}
@@ -58,6 +76,7 @@ export function SourceSecrets({ source, onDone, onClose }: SecretsProps): ReactN
       <Text size="sm">
         A delivery may be signed with any of them: add the new one, change it at the sender, then end the old one.
       </Text>
+      <div role="status">{done !== undefined && <Said done={done} />}</div>
       <SecretList secrets={secrets} onEnd={setEnding} />
       {ending !== undefined && (
         <ConfirmEnd
@@ -86,6 +105,14 @@ export function SourceSecrets({ source, onDone, onClose }: SecretsProps): ReactN
     </FormDialog>
   );
 }
+
+const Said = ({ done: { what, id } }: { readonly done: Done }): ReactNode => (
+  <Alert color="green" variant="light" title={`The secret ${quoted(id)} was ${what}`}>
+    {what === 'added'
+      ? 'What is signed with it is accepted from now on, and so is what is signed with the others. Next: set it at the sender, wait until a delivery has come that is signed with it, then end the old one here.'
+      : 'From now on, what is signed with it is refused. The other secrets stay as they are.'}
+  </Alert>
+);
 
 const SecretList = ({
   secrets,

@@ -1,18 +1,21 @@
 import type { ReactNode } from 'react';
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Navigate, useSearchParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { getJson } from '../../shell/console-fetch.ts';
-import { CursorTable, type ListPage } from '../../shell/cursor-table.tsx';
-import { ListEmpty } from '../../shell/list-states.tsx';
+import { CursorTable, pageKey, type ListPage } from '../../shell/cursor-table.tsx';
+import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
+import { ProblemError } from '../../shell/problem.ts';
 import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { AuditExport } from './audit-export.tsx';
-import { SurfacePicker, useReadable, useSurface } from './by-surface.tsx';
+import { SurfacePicker, useReadable } from './by-surface.tsx';
 import { detailInWords, PROBLEM_WORDS } from './audit-words.ts';
 
 const FILTERS = ['actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'] as const;
@@ -34,10 +37,13 @@ type SnakeEvent = Schemas['caseGateAdmin']['AuditEvent'];
 const camel = (event: AuditEvent | SnakeEvent): AuditEvent =>
   'resource_id' in event ? { ...event, resourceId: event.resource_id, requestId: event.request_id } : event;
 
-async function readPage(
-  surface: SurfaceId,
-  { filters, cursor, signal }: { filters: Filters; cursor: string | undefined; signal: AbortSignal },
-): Promise<ListPage<AuditEvent>> {
+interface PageAsked {
+  readonly filters: Filters;
+  readonly cursor?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function readPage(surface: SurfaceId, { filters, cursor, signal }: PageAsked): Promise<ListPage<AuditEvent>> {
   const names = surface === 'case-gate' ? SNAKE : {};
   const asked = Object.entries({ ...filters, cursor }).filter((entry): entry is [string, string] => Boolean(entry[1]));
   const query = new URLSearchParams([['limit', '50'], ...asked.map(([name, value]) => [names[name] ?? name, value])]);
@@ -46,17 +52,62 @@ async function readPage(
   return { ...page, items: page.items.map(camel) };
 }
 
-/** Who changed or exported what at a service, with its signed export and the check of one. */
+/** The first page of each surface; of one that cannot be asked there is none. */
+const firstPages = (readable: readonly SurfaceId[], filters: Filters, signal: AbortSignal) =>
+  Promise.all(
+    readable.map(async (id) => {
+      const page = await readPage(id, { filters, signal }).catch((error: unknown) => {
+        if (!(error instanceof ProblemError)) throw error;
+        return undefined;
+      });
+      return { id, page };
+    }),
+  );
+
+const atOf = ({ page }: { readonly page: ListPage<AuditEvent> | undefined }): string => page?.items[0]?.at ?? '';
+
+const listKey = (surface: SurfaceId, filters: Filters) => ['operations', surface, 'audit', filters];
+
+/** The audit of the service in the address, else of the one where something happened last. */
 export function AuditTrailPage(): ReactNode {
   const readable = useReadable();
-  const surface = useSurface(readable);
-  const [filters, choose] = useUrlFilters(FILTERS);
-  if (surface === undefined)
-    return (
-      <Page title="Audit">
+  const [search] = useSearchParams();
+  const [filters] = useUrlFilters(FILTERS);
+  const surface = readable.find((id) => id === search.get('by'));
+  const queries = useQueryClient();
+  const newest = useQuery({
+    queryKey: ['operations', 'newest', readable, filters],
+    queryFn: async ({ signal }) => {
+      const pages = await firstPages(readable, filters, signal);
+      const { id, page } = pages.reduce((first, next) => (atOf(next) > atOf(first) ? next : first));
+      // As the list of that surface would read it.
+      if (page !== undefined) queries.setQueryData(pageKey(listKey(id, filters)), page);
+      return id;
+    },
+    enabled: surface === undefined && readable.length > 0,
+  });
+  if (surface !== undefined) return <Trail surface={surface} readable={readable} />;
+  if (newest.data !== undefined)
+    return <Navigate to={{ search: `?${new URLSearchParams({ ...filters, by: newest.data })}` }} replace />;
+  return (
+    <Page title="Audit">
+      {readable.length === 0 ? (
         <ListEmpty title="No service shows you its audit" icon="person" />
-      </Page>
-    );
+      ) : (
+        <Unread read={newest} />
+      )}
+    </Page>
+  );
+}
+
+interface TrailProps {
+  readonly surface: SurfaceId;
+  readonly readable: readonly SurfaceId[];
+}
+
+/** Who changed or exported what at a service, with its signed export and the check of one. */
+function Trail({ surface, readable }: TrailProps): ReactNode {
+  const [filters, choose] = useUrlFilters(FILTERS);
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <Page
@@ -65,27 +116,10 @@ export function AuditTrailPage(): ReactNode {
       actions={<SurfacePicker of={readable} value={surface} />}
     >
       <AuditExport key={surface} surface={surface} from={filters.from} to={filters.to} />
-      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
-        {TYPED.map(({ name, label, ...hint }) => (
-          <TextFilter
-            key={name}
-            label={label}
-            {...hint}
-            value={filters[name]}
-            onSet={(value) => choose({ [name]: value })}
-          />
-        ))}
-        <TimeFilter label="From" value={filters.from} onSet={(from) => choose({ from })} />
-        <TimeFilter label="To" value={filters.to} onSet={(to) => choose({ to })} />
-        {isFiltered && (
-          <Button variant="subtle" onClick={() => choose(Object.fromEntries(FILTERS.map((name) => [name, null])))}>
-            Clear filters
-          </Button>
-        )}
-      </Group>
+      <FilterBar chosen={filters} onChoose={choose} typed={TYPED} times={PERIOD} />
       <CursorTable
         label="Audit"
-        queryKey={['operations', surface, 'audit', filters]}
+        queryKey={listKey(surface, filters)}
         load={(cursor, signal) => readPage(surface, { filters, cursor, signal })}
         rowKey={({ id }) => id}
         columns={[

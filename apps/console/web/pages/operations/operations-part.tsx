@@ -1,11 +1,11 @@
 import { lazy, type ReactNode } from 'react';
 import { Group, Stack } from '@mantine/core';
-import { Navigate, Outlet, Route, Routes } from 'react-router';
+import { Navigate, Outlet, Route, Routes, useSearchParams } from 'react-router';
 import { NoSuchPage } from '../../shell/routes.tsx';
 import { PartTabs } from '../part-tabs.tsx';
+import { AuditTrailPage } from './audit-trail-page.tsx';
 import { useReadableLedgers } from './by-surface.tsx';
 
-const AuditTrailPage = lazy(async () => ({ default: (await import('./audit-trail-page.tsx')).AuditTrailPage }));
 const SecretsPage = lazy(async () => ({ default: (await import('./secrets-page.tsx')).SecretsPage }));
 const ArchivePage = lazy(async () => ({ default: (await import('./archive-page.tsx')).ArchivePage }));
 const LossesPage = lazy(async () => ({ default: (await import('./losses-page.tsx')).LossesPage }));
@@ -36,13 +36,16 @@ export const OperationsPart = (): ReactNode => (
 
 function Frame(): ReactNode {
   const hasLedger = useReadableLedgers().length > 0;
+  const [search] = useSearchParams();
+  const by = search.get('by');
+  const kept = by === null ? '' : `?${new URLSearchParams({ by })}`;
   const offered = PAGES.filter(({ ofLedger }) => !ofLedger || hasLedger);
   return (
     <Stack gap="lg">
       <Group>
         <PartTabs
           label="Pages of Operations"
-          tabs={offered.map(({ path, title }) => ({ to: `/operations/${path}`, title }))}
+          tabs={offered.map(({ path, title }) => ({ to: `/operations/${path}${kept}`, title }))}
         />
       </Group>
       <Outlet />

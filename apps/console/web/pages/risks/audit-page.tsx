@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Anchor, Button, Group } from '@mantine/core';
+import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -7,7 +7,7 @@ import { Page } from '../../shell/page.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter, TimeFilter } from '../text-filter.tsx';
+import { FilterBar, PERIOD, TextFilter } from '../filter-bar.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import { PersonPicker } from './record-picker.tsx';
@@ -38,7 +38,7 @@ export function AuditPage(): ReactNode {
   const isFiltered = Object.keys(chosen).length > 0;
   return (
     <Page title="Audit" intro="Every change, newest first: of the rows that you may see.">
-      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={PERIOD}>
         {may('member:read') ? (
           <PersonPicker
             label="Who"
@@ -50,23 +50,7 @@ export function AuditPage(): ReactNode {
         ) : (
           <TextFilter label="Who (id)" value={chosen.actorId} onSet={(actorId) => choose({ actorId })} />
         )}
-        {TYPED.map(({ name, label, ...hint }) => (
-          <TextFilter
-            key={name}
-            label={label}
-            {...hint}
-            value={chosen[name]}
-            onSet={(value) => choose({ [name]: value })}
-          />
-        ))}
-        <TimeFilter label="From" value={chosen.from} onSet={(from) => choose({ from })} />
-        <TimeFilter label="To" value={chosen.to} onSet={(value) => choose({ to: value })} />
-        {isFiltered && (
-          <Button variant="subtle" onClick={() => choose(Object.fromEntries(FILTERS.map((name) => [name, null])))}>
-            Clear filters
-          </Button>
-        )}
-      </Group>
+      </FilterBar>
       <CursorTable
         label="Audit"
         queryKey={['risks', orgId, 'audit', chosen]}

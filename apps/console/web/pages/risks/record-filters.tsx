@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { Button, Group, Select } from '@mantine/core';
-import { TextFilter } from '../text-filter.tsx';
+import { Select } from '@mantine/core';
+import { FilterBar, TextFilter } from '../filter-bar.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonPicker, RecordPicker } from './record-picker.tsx';
 import { WorseFilter } from './worse-filter.tsx';
@@ -13,19 +13,19 @@ export interface Filter {
   readonly choices?: readonly string[];
 }
 
-/** The filters of a list, which are in the URL. */
-export function FilterBar({
+/** The filters of a list of records. */
+export function RecordFilters({
   filters,
   chosen,
   onChoose,
 }: {
   readonly filters: readonly Filter[];
   readonly chosen: Readonly<Partial<Record<string, string>>>;
-  readonly onChoose: (changes: Record<string, string | null>) => void;
+  readonly onChoose: (changes: Partial<Record<string, string | null>>) => void;
 }): ReactNode {
   if (filters.length === 0) return null;
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+    <FilterBar chosen={chosen} onChoose={onChoose}>
       {filters.map(({ name, label, choices }) =>
         choices === undefined ? (
           <TypedFilter
@@ -49,12 +49,7 @@ export function FilterBar({
           />
         ),
       )}
-      {Object.keys(chosen).length > 0 && (
-        <Button variant="subtle" onClick={() => onChoose(Object.fromEntries(filters.map(({ name }) => [name, null])))}>
-          Clear filters
-        </Button>
-      )}
-    </Group>
+    </FilterBar>
   );
 }
 

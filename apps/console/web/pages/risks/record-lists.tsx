@@ -8,7 +8,7 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
-import { FilterBar, type Filter } from './record-filters.tsx';
+import { RecordFilters, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
 import { Score, ScoreMove, Status } from './record-values.tsx';
 import { exportOf, listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
@@ -53,7 +53,7 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
         </>
       }
     >
-      <FilterBar filters={filters} chosen={chosen} onChoose={choose} />
+      <RecordFilters filters={filters} chosen={chosen} onChoose={choose} />
       <CursorTable
         label={title}
         isDense

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Select } from '@mantine/core';
-import { TimeFilter } from '../text-filter.tsx';
+import { TimeFilter } from '../filter-bar.tsx';
 import { beginOf, PERIODS, type Period } from './periods.ts';
 
 const NAMES: Readonly<Record<Period, string>> = {
