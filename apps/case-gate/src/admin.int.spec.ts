@@ -164,6 +164,10 @@ describe('keys', () => {
     });
     expectProblem(await mint({ replaces: old.id }), 'ALREADY_EXISTS');
     expectProblem(await mint({ replaces: 'key_none' }), 'NOT_FOUND');
+    const rotated = await site.admin('GET', `/audit?action=key.rotate&resource_id=${old.id}`);
+    expect(rotated.body.items).toMatchObject([
+      { resource: 'key', detail: { environment: 'live', replacedBy: next.id, overlapSeconds: 3600 } },
+    ]);
     site.advance(3_600_000);
     expectProblem(await ask(old.rawKey), 'UNAUTHENTICATED');
     expect((await ask(next.rawKey)).status).toBe(201);

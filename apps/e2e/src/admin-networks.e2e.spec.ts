@@ -169,6 +169,10 @@ describe('The admin API', () => {
       replaces: row['id'],
     });
     expect(older).toMatchObject(row);
+    expect((await send('GET', `/audit?action=key.rotate&resourceId=${String(row['id'])}`)).body).toMatchObject({
+      items: [{ resource: 'key', detail: { replacedBy: plain.id, overlapSeconds: 60 } }],
+      total: 1,
+    });
     await setup.admin.ask('DELETE', `/networks/${networkId}/keys/${plain.id}`);
     expect(await listAll(setup.admin, `/networks/${networkId}/keys`)).toHaveLength(2);
     expectProblem(await send('GET', `/networks/${networkId}/keys/key_never_made`), 'NOT_FOUND');

@@ -95,6 +95,11 @@ describe('a key of your own', () => {
     const endOf = (id: unknown) => listed.find((one) => one.id === id)!['endsAt'];
     const mintedMs = Date.parse(String((next.json as Made)['createdAt']));
     expect([endOf(old.id), endOf((next.json as Made).id)]).toEqual([new Date(mintedMs + 60_000).toISOString(), null]);
+    const audited = `/audit?action=apiKey.rotate&resourceId=${String(old.id)}`;
+    expect((await service.admin('GET', audited)).json).toMatchObject({
+      items: [{ resource: 'apiKey', detail: { orgId, replacedBy: (next.json as Made).id, overlapSeconds: 60 } }],
+      total: 1,
+    });
     service.skewMs += 61_000;
     expect([await works(String(old['rawKey'])), await works(String((next.json as Made)['rawKey']))]).toEqual([
       401, 200,

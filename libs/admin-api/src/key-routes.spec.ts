@@ -71,8 +71,9 @@ const of = keyRoutes({
   view: keyView<string>({ members: { desk: Type.String() }, owner: 'desk' }),
   store,
   audited: async ({ caller }: { readonly caller: AdminCaller }, work) => {
-    const result = await work('tx', async (verb, { id, ownerId }) => {
-      log.push(`${verb} ${id} of ${ownerId} by ${caller.roles.join()}`);
+    const result = await work('tx', async (verb, { id, ownerId, detail }) => {
+      const more = detail === undefined ? '' : ` ${JSON.stringify(detail)}`;
+      log.push(`${verb} ${id} of ${ownerId} by ${caller.roles.join()}${more}`);
     });
     log.push('committed');
     return result;
@@ -108,8 +109,20 @@ describe('the routes of keys', () => {
     expect(minted.status).toBe(201);
     expect(minted.body).toEqual({ ...SHOWN, rawKey: 'raw' });
     expect(orders).toEqual([{ ownerId: 'd1', grants: 'all', overlapSeconds: 5, replaces: 'key_0' }]);
-    expect(log).toEqual(['mint in tx', 'mint key_1 of d1 by operator', 'committed']);
+    expect(log).toEqual([
+      'mint in tx',
+      'mint key_1 of d1 by operator',
+      'rotate key_0 of d1 by operator {"replacedBy":"key_1","overlapSeconds":5}',
+      'committed',
+    ]);
     expect((await get(`${PATH}/key_1`)).body).toEqual({ ...SHOWN, ...LIVE });
+  });
+
+  it('record no rotation where nothing is replaced, and an end at once where there is no overlap', async () => {
+    await mint({ label: 'one' });
+    expect(log).toEqual(['mint in tx', 'mint key_1 of d1 by operator', 'committed']);
+    await mint({ label: 'two', replaces: 'key_1' });
+    expect(log.at(-2)).toBe('rotate key_1 of d1 by operator {"replacedBy":"key_2","overlapSeconds":0}');
   });
 
   it('mint no key that has expired already, and none for viewers', async () => {

@@ -10,6 +10,13 @@ import { resourceRoutes } from './resource-routes.ts';
 /** How a surface shows its keys. */
 type KeyView<Grants> = ReturnType<typeof keyView<Grants>>;
 
+interface ChangedKey {
+  readonly id: string;
+  readonly ownerId: string;
+  /** Of `rotate`, which is about the old key. */
+  readonly detail?: { readonly replacedBy: string; readonly overlapSeconds: number };
+}
+
 interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context> {
   readonly path: Path;
   /** The parameters in `path`. */
@@ -21,10 +28,7 @@ interface KeyRoutesOptions<Path extends string, Grants, NewGrants, Sql, Context>
   /** Runs a change in one transaction, in which `record` writes its audit event. */
   readonly audited: <Result>(
     context: Context,
-    work: (
-      sql: Sql,
-      record: (verb: 'mint' | 'revoke', key: { readonly id: string; readonly ownerId: string }) => Promise<void>,
-    ) => Promise<Result>,
+    work: (sql: Sql, record: (verb: 'mint' | 'rotate' | 'revoke', key: ChangedKey) => Promise<void>) => Promise<Result>,
   ) => Promise<Result>;
   readonly cursors: CursorCodec;
   readonly now: () => number;
@@ -136,7 +140,10 @@ export function keyRoutes<const Path extends string, Grants, NewGrants, Sql, Con
       const order = { ...key, expiresAt: expiryOf(expiresAt, now()) };
       const minted = await audited(context, async (sql, record) => {
         const made = await store.mint(order, sql);
-        await record('mint', { id: made.id, ownerId: key.ownerId });
+        const { ownerId, replaces, overlapSeconds = 0 } = key;
+        await record('mint', { id: made.id, ownerId });
+        if (replaces !== undefined)
+          await record('rotate', { id: replaces, ownerId, detail: { replacedBy: made.id, overlapSeconds } });
         return made;
       });
       return { status: 201, body: view.mintedOf(minted), holdsSecret: true };

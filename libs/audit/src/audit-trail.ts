@@ -121,7 +121,7 @@ interface AuditedChange {
   readonly action: string;
   readonly resource: string;
   readonly resourceId: string;
-  readonly detail?: Readonly<Record<string, string>>;
+  readonly detail?: Readonly<Record<string, string | number>> | undefined;
 }
 
 /** Writes the audit event of a change, atomically with it in `transaction`. */

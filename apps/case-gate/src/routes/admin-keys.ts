@@ -35,8 +35,8 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     store: ports.keys,
     audited: (context: Parameters<AuditChange>[0], work) =>
       ports.inSql((sql) =>
-        work(sql, (verb, { id, ownerId: environment }) => {
-          const change = { action: `key.${verb}`, resource: 'key', resourceId: id, detail: { environment } };
+        work(sql, (verb, { id, ownerId: environment, detail }) => {
+          const change = { action: `key.${verb}`, resource: 'key', resourceId: id, detail: { environment, ...detail } };
           return ports.auditChange(context, change, sql);
         }),
       ),

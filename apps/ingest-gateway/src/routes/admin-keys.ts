@@ -55,8 +55,8 @@ export function adminKeyRoutes(ports: AdminKeysPorts): Route<AdminCaller>[] {
     },
     audited: (context: Parameters<AuditChange>[0], work) =>
       inTransaction((sql) =>
-        work(sql, (verb, { id }) =>
-          auditChange(context, { action: `key.${verb}`, resource: 'key', resourceId: id }, sql),
+        work(sql, (verb, { id, detail }) =>
+          auditChange(context, { action: `key.${verb}`, resource: 'key', resourceId: id, detail }, sql),
         ),
       ),
     cursors,

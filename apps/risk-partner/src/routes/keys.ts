@@ -64,7 +64,7 @@ export function keyRoutes({ runAudited, ...ports }: KeysPorts): Route<RiskCaller
     noKey: noSuchRow,
     audited: (context: Parameters<typeof auditEntry>[3], work) =>
       runAudited(context.caller.orgId, (sql, record) =>
-        work(sql, (verb, { id }) => record(auditEntry('apiKey', verb, id, context))),
+        work(sql, (verb, { id, detail }) => record({ ...auditEntry('apiKey', verb, id, context), detail })),
       ),
   });
   return [
@@ -129,7 +129,7 @@ export function personKeyRoutes({
     store: ports.keys,
     audited: (context: AdminContext & { readonly params: { readonly orgId: string } }, work) =>
       runAudited(context.params.orgId, (sql, record) =>
-        work(sql, (verb, { id }) => record(adminEntry('apiKey', verb, id, context))),
+        work(sql, (verb, { id, detail }) => record({ ...adminEntry('apiKey', verb, id, context), detail })),
       ),
   });
   return [
