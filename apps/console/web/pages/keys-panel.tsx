@@ -26,9 +26,11 @@ interface NewKey {
   readonly rawKey: string;
 }
 
-interface MintProps<Key, Minted> {
+export interface MintProps<Key, Minted> {
   /** The key to replace: its label and rights are those of the new one. */
   readonly replaced: Key | undefined;
+  /** Whether it is replaced because it leaked. */
+  readonly isLeaked: boolean;
   readonly onMinted: (minted: Minted) => void;
   readonly onClose: () => void;
 }
@@ -45,7 +47,8 @@ interface KeysPanelProps<Key extends ListedKey, Minted extends NewKey> {
   readonly mintTitle: string;
   readonly emptyText: string;
   readonly dialog: (props: MintProps<Key, Minted>) => ReactNode;
-  readonly curlOf: (rawKey: string) => string;
+  /** A shell command that tries the new key. */
+  readonly curlOf: (minted: Minted) => string;
   readonly revoke: (key: Key) => Promise<unknown>;
   /** What happens to who uses a key that is revoked. */
   readonly revokedText: string;
@@ -53,7 +56,7 @@ interface KeysPanelProps<Key extends ListedKey, Minted extends NewKey> {
 
 type Open<Key, Minted> =
   | { readonly what: 'mint' }
-  | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
+  | { readonly what: 'rotate' | 'leaked' | 'revoke'; readonly key: Key }
   | { readonly what: 'shown'; readonly minted: Minted };
 
 /**
@@ -125,14 +128,19 @@ function KeyActions<Key extends ListedKey>({
 }: {
   readonly keyView: Key;
   readonly may: { readonly mint: boolean; readonly revoke: boolean };
-  readonly onOpen: (what: 'rotate' | 'revoke') => void;
+  readonly onOpen: (what: 'rotate' | 'leaked' | 'revoke') => void;
 }): ReactNode {
   if (!isValid(keyView)) return null;
   return (
     <RowMenu
       label={`Actions of ${quoted(keyView.label)}`}
       actions={[
-        ...(may.mint ? [{ title: 'Rotate', onClick: () => onOpen('rotate') }] : []),
+        ...(may.mint
+          ? [
+              { title: 'Rotate', onClick: () => onOpen('rotate') },
+              { title: 'It leaked', tone: 'danger' as const, onClick: () => onOpen('leaked') },
+            ]
+          : []),
         ...(may.revoke ? [{ title: 'Revoke', tone: 'danger' as const, onClick: () => onOpen('revoke') }] : []),
       ]}
     />
@@ -156,11 +164,12 @@ function Dialog<Key extends ListedKey, Minted extends NewKey>({
   const close = (): void => onOpen(undefined);
   if (open.what === 'shown') {
     const { label, rawKey } = open.minted;
-    return <KeyShown label={label} rawKey={rawKey} curl={curlOf(rawKey)} onClose={close} />;
+    return <KeyShown label={label} rawKey={rawKey} curl={curlOf(open.minted)} onClose={close} />;
   }
   if (open.what !== 'revoke') {
     return dialog({
-      replaced: open.what === 'rotate' ? open.key : undefined,
+      replaced: open.what === 'mint' ? undefined : open.key,
+      isLeaked: open.what === 'leaked',
       onClose: close,
       onMinted(minted) {
         onOpen({ what: 'shown', minted });

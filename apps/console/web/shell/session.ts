@@ -29,6 +29,12 @@ export const useSession = () =>
     refetchOnWindowFocus: 'always',
   });
 
+/** The public address of a surface if the console knows it, else this placeholder. */
+export function usePublicUrl(surface: SurfaceId, placeholder: string): string {
+  const { data } = useSession();
+  return data?.surfaces.find(({ id }) => id === surface)?.publicUrl ?? placeholder;
+}
+
 /** True from the response that reports the end of the session until a refetched session has a person. */
 export function useSignedOut(): boolean {
   const session = useSession();

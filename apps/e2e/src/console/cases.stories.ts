@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { askedBy, looksOf } from './page-looks.ts';
+import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 /** The part Cases: from opening a case to its seal, and the actions on a subject. */
@@ -142,6 +143,56 @@ export function casesStories(stack: () => ConsoleStack): void {
         });
         await window.goto(`/cases/live/queue/${id}/pack`);
         await window.getByText('Not verified.', { exact: true }).waitFor();
+      });
+    }, 120_000);
+
+    it('end a gate key that leaked at once, with another one whose line works', async () => {
+      const { url } = stack().dev.surfaces['case-gate']!;
+      await stack().visit('operator', '/cases/live/gate-keys', async (window) => {
+        await window.waitForLoadState('networkidle');
+        const copied = async (): Promise<{ readonly key: string; readonly line: string }> => {
+          const shown = window.getByRole('dialog', { name: /^Key/ });
+          const key = (await shown.locator('code', { hasText: /^gk_/ }).first().textContent()) ?? '';
+          const line = (await shown.locator('code', { hasText: /^curl/ }).textContent()) ?? '';
+          await shown.getByRole('button', { name: 'I have copied it' }).click();
+          return { key, line };
+        };
+        await window.getByRole('button', { name: 'New key' }).click();
+        await window.getByLabel('Label').fill('Tablet of the Harbour Hall');
+        await window.getByRole('button', { name: 'Create key' }).click();
+        const first = await copied();
+        const body = / -d '(.*)'$/.exec(first.line)?.[1] ?? '';
+        expect(first.line).toContain(`'${url}/v1/gate/check'`);
+        expect(JSON.parse(body)).toEqual({
+          subject_ref: expect.stringMatching(/^subj_/),
+          venue_id: stack().dev.demo.venueId,
+        });
+        const check = async (key: string) => {
+          const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+          const signal = AbortSignal.timeout(20_000);
+          return (await fetch(`${url}/v1/gate/check`, { method: 'POST', headers, body, signal })).status;
+        };
+        expect(await check(first.key)).toBe(200);
+        const row = window.getByRole('row').filter({ hasText: first.key.slice(0, 12) });
+        await rowAction(row, 'It leaked');
+        const dialog = window.getByRole('dialog');
+        expect(await dialog.getByLabel('It leaked: end it now').isChecked()).toBe(true);
+        expect(await dialog.getByLabel('Both keys work for (hours)').count()).toBe(0);
+        expect(await looksOf(window, stack(), 'key-leaked')).toEqual([]);
+        await dialog.getByLabel(/^Replace it in time: both work until/).check();
+        expect(await dialog.getByLabel('Both keys work for (hours)').inputValue()).toBe('24');
+        expect(await looksOf(window, stack(), 'key-in-time')).toEqual([]);
+        await dialog.getByLabel('It leaked: end it now').check();
+        await dialog.getByRole('button', { name: 'End it and create another' }).click();
+        const next = await copied();
+        expect([await check(first.key), await check(next.key)]).toEqual([401, 200]);
+        await row.getByText('Ended').waitFor();
+        await window.goto('/operations/audit?by=case-gate&action=key.rotate');
+        await window
+          .getByRole('table', { name: 'Audit' })
+          .getByText(/replacedBy: key_\w+, overlapSeconds: 0/)
+          .first()
+          .waitFor();
       });
     }, 120_000);
 

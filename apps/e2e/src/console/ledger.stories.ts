@@ -165,6 +165,21 @@ export function ledgerStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('ends a key that leaked at once, with another in its place', async () => {
+      const networkId = await network();
+      const old = await mint(networkId, 'Leaked');
+      await stack().visit('operator', `/networks/${networkId}`, async (page) => {
+        const row = page.getByRole('row').filter({ hasText: 'Leaked' }).first();
+        await rowAction(row, 'It leaked');
+        await page.getByRole('button', { name: 'End it and mint another' }).click();
+        const shown = page.getByRole('dialog', { name: /^Key/ }).locator('code', { hasText: /^ingest_/ });
+        const fresh = (await shown.first().textContent()) ?? '';
+        expect([(await write(networkId, old, 'l-1')).status, (await write(networkId, fresh, 'l-2')).status]).toEqual([
+          401, 200,
+        ]);
+      });
+    }, 60_000);
+
     it('takes over the expiry and the permissions of a key that is rotated', async () => {
       const networkId = await network();
       const path = `/networks/${networkId}/keys`;

@@ -160,10 +160,21 @@ export function risksStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'I have copied it' }).click();
         expect(await window.getByText(key ?? '').count()).toBe(0);
         const row = window.getByRole('row').filter({ hasText: 'story key' }).first();
+        await rowAction(row, 'It leaked');
+        await window.getByRole('button', { name: 'End it and create another' }).click();
+        const next = await window
+          .getByRole('dialog')
+          .locator('code')
+          .filter({ hasText: /^svc_/ })
+          .first()
+          .textContent();
+        const statuses = [key, next].map(async (one) => (await askedBy(one ?? '', `${risks()}?limit=1`)).status);
+        expect(await Promise.all(statuses)).toEqual([401, 200]);
+        await window.getByRole('button', { name: 'I have copied it' }).click();
         await rowAction(row, 'Revoke');
         await window.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
         await window.getByRole('dialog').waitFor({ state: 'detached' });
-        expect((await askedBy(key ?? '', `${risks()}?limit=1`)).status).toBe(401);
+        expect((await askedBy(next ?? '', `${risks()}?limit=1`)).status).toBe(401);
       });
     }, 60_000);
   });

@@ -1,12 +1,14 @@
 import { useState, type ReactNode } from 'react';
-import { MultiSelect, Text, TextInput } from '@mantine/core';
+import { MultiSelect, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { getJson, sendJson } from '../../shell/console-fetch.ts';
 import { Page } from '../../shell/page.tsx';
+import { usePublicUrl } from '../../shell/session.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { useKeysPanel } from '../keys-panel.tsx';
-import { adminPath, type Page as PageOf } from './case-api.ts';
+import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
+import { useRotationTerms } from '../rotation-terms.tsx';
+import { adminPath, type Page as PageOf, type Venue } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
 type Key = Schemas['caseGateAdmin']['Key'];
@@ -39,7 +41,7 @@ export function GateKeysPage(): ReactNode {
     mintTitle: 'New key',
     emptyText: 'A venue and each program have a key of their own.',
     dialog: (props) => <MintDialog {...props} />,
-    curlOf,
+    curlOf: useCurl(),
     revoke: ({ id }) => getJson(adminPath(`/keys/${id}`, { environment: name }), { method: 'DELETE' }),
     revokedText: 'A tablet that uses it shows DENY from now on.',
   });
@@ -54,21 +56,36 @@ export function GateKeysPage(): ReactNode {
   );
 }
 
-const curlOf = (key: string): string =>
-  `curl "$CASE_GATE_URL/v1/gate/check" -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{"subject_ref":"subj_ada","venue_id":"hall"}'`;
+/** A check of the gate at the venue that the label names, else the first open one, of a subject that exists. */
+function useCurl(): (minted: MintedKey) => string {
+  const { name, isOperator, read } = useEnvironment();
+  const address = usePublicUrl('case-gate', 'https://YOUR-CASE-GATE');
+  const known = useQuery({
+    queryKey: ['cases', name, 'to try'],
+    queryFn: async () => {
+      const [venues, subjects] = await Promise.all([
+        read<PageOf<Venue>>('/venues', { limit: '200' }),
+        read<PageOf<{ readonly subject_ref: string }>>('/subjects', { limit: '1' }),
+      ]);
+      return { venues: venues.items.filter(({ active }) => active), subject: subjects.items[0]?.subject_ref };
+    },
+    enabled: isOperator,
+  });
+  return ({ rawKey, label, scopes }) => {
+    const key = `-H 'Authorization: Bearer ${rawKey}'`;
+    if (!scopes.includes('gate:check') && scopes.includes('case:read'))
+      return `curl -sS '${address}/v1/cases?limit=5' ${key}`;
+    const { venues = [], subject = 'SUBJECT_REF' } = known.data ?? {};
+    const isNamed = (word: string) => label.toLowerCase().includes(word.toLowerCase());
+    const venue = venues.find((one) => isNamed(one.venue_id) || isNamed(one.name)) ?? venues[0];
+    const question = { subject_ref: subject, venue_id: venue?.venue_id ?? 'VENUE_ID' };
+    const body = JSON.stringify(question).replaceAll("'", String.raw`'\''`);
+    return `curl -sS '${address}/v1/gate/check' ${key} -H 'Content-Type: application/json' -d '${body}'`;
+  };
+}
 
-/** How long a rotated key stays valid. */
-const OVERLAP_SECONDS = 86_400;
-
-function MintDialog({
-  replaced,
-  onMinted,
-  onClose,
-}: {
-  readonly replaced: Key | undefined;
-  readonly onMinted: (minted: MintedKey) => void;
-  readonly onClose: () => void;
-}): ReactNode {
+function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, MintedKey>): ReactNode {
+  const rotation = useRotationTerms(isLeaked);
   const { name } = useEnvironment();
   const [label, setLabel] = useState(replaced?.label ?? '');
   const [scopes, setScopes] = useState<string[]>(replaced?.scopes ?? ['gate:check']);
@@ -78,7 +95,7 @@ function MintDialog({
         label: label.trim(),
         environment: name,
         scopes,
-        ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: OVERLAP_SECONDS }),
+        ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
       }),
     onSuccess: onMinted,
   });
@@ -86,7 +103,8 @@ function MintDialog({
   return (
     <FormDialog
       title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Create key' : 'Rotate'}
+      action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
+      {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
       doing={mint}
       onSubmit={() => mint.mutate()}
       isReady={isReady}
@@ -101,9 +119,7 @@ function MintDialog({
         onChange={(event) => setLabel(event.currentTarget.value)}
       />
       <MultiSelect label="Scopes" data={SCOPES} value={scopes} onChange={setScopes} required />
-      {replaced !== undefined && (
-        <Text size="sm">The old key stays valid for one day, so that every tablet can be given the new one.</Text>
-      )}
+      {replaced !== undefined && rotation.fields}
     </FormDialog>
   );
 }

@@ -1,10 +1,6 @@
-import { useSession } from '../../shell/session.ts';
+import { usePublicUrl } from '../../shell/session.ts';
 
-/** The gateway's public URL if the console knows it, else a placeholder. */
-export function useGatewayAddress(): string {
-  const { data } = useSession();
-  return data?.surfaces.find(({ id }) => id === 'ingest-gateway')?.publicUrl ?? 'https://YOUR-GATEWAY';
-}
+export const useGatewayAddress = (): string => usePublicUrl('ingest-gateway', 'https://YOUR-GATEWAY');
 
 /** A shell command that writes one record, and can be repeated without writing it twice. */
 export function curlLine({ address, networkId, key }: { address: string; networkId: string; key: string }): string {

@@ -29,15 +29,8 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
     may: { mint: mayChange, revoke: mayChange },
     mintTitle: 'Mint a key',
     emptyText: 'A key of this network may write into its channels.',
-    dialog: ({ replaced, onMinted, onClose }) => (
-      <MintForm
-        networkId={networkId}
-        {...(replaced !== undefined && { replaces: replaced })}
-        onMinted={onMinted}
-        onClose={onClose}
-      />
-    ),
-    curlOf: (key) => curlLine({ address, networkId, key }),
+    dialog: (props) => <MintForm networkId={networkId} {...props} />,
+    curlOf: ({ rawKey: key }) => curlLine({ address, networkId, key }),
     revoke: ({ id }) =>
       dataOf(ingestAdmin.DELETE('/admin/v1/networks/{networkId}/keys/{id}', { params: { path: { networkId, id } } })),
     revokedText: 'From the next request on, it is refused everywhere. What it wrote stays.',

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { Checkbox, NumberInput, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Checkbox, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
@@ -7,6 +7,8 @@ import { quoted } from '../../shell/quoted.ts';
 import { localTime } from '../../shell/local-time.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import type { MintProps } from '../keys-panel.tsx';
+import { useRotationTerms } from '../rotation-terms.tsx';
 
 export type Key = Schemas['ingestGatewayAdmin']['Key'];
 
@@ -19,14 +21,6 @@ const permissionWords: readonly (readonly [Permission, string])[] = [
   ['ingest:ping', 'Ping (ask whether the key works)'],
 ];
 
-interface MintFormProps {
-  readonly networkId: string;
-  /** The key to replace; its settings are the defaults. */
-  readonly replaces?: Key;
-  readonly onMinted: (key: MintedKey) => void;
-  readonly onClose: () => void;
-}
-
 interface Draft {
   readonly label: string;
   readonly permissions: Permission[];
@@ -35,7 +29,6 @@ interface Draft {
   readonly record: 'envelope' | 'whole';
   /** Value of `datetime-local`, in the reader's time zone; empty: never. */
   readonly expires: string;
-  readonly overlapHours: string | number;
 }
 
 const draftFrom = (key: Key | undefined): Draft => ({
@@ -45,10 +38,9 @@ const draftFrom = (key: Key | undefined): Draft => ({
   types: key?.allowedAssetTypes ?? [],
   record: key?.record === 'whole' ? 'whole' : 'envelope',
   expires: key?.expiresAt == null ? '' : localTime(key.expiresAt),
-  overlapHours: 24,
 });
 
-function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
+function requestFrom(draft: Draft, replaces: Key | undefined, overlapSeconds: number): MintRequest {
   return {
     label: draft.label,
     // A key that may everything is replaced by one that may, too, what is added later.
@@ -60,7 +52,7 @@ function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
     ...(draft.expires !== '' && { expiresAt: new Date(draft.expires).toISOString() }),
     ...(replaces !== undefined && {
       replaces: replaces.id,
-      overlapSeconds: Math.round(Number(draft.overlapHours) * 3_600),
+      overlapSeconds,
       ...(replaces.limits !== null && { limits: replaces.limits }),
       ...(replaces.defaultType !== null && { defaultType: replaces.defaultType }),
     }),
@@ -68,7 +60,14 @@ function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
 }
 
 /** Mints a key, or the replacement of one, with an overlap in which both are valid. */
-export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormProps): ReactNode {
+export function MintForm({
+  networkId,
+  replaced: replaces,
+  isLeaked,
+  onMinted,
+  onClose,
+}: MintProps<Key, MintedKey> & { readonly networkId: string }): ReactNode {
+  const rotation = useRotationTerms(isLeaked);
   const [draft, setDraft] = useState(() => draftFrom(replaces));
   const set = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
   const minting = useMutation({
@@ -76,7 +75,7 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
       dataOf(
         ingestAdmin.POST('/admin/v1/networks/{networkId}/keys', {
           params: { path: { networkId } },
-          body: requestFrom(draft, replaces),
+          body: requestFrom(draft, replaces, rotation.overlapSeconds),
         }),
       ),
     onSuccess: onMinted,
@@ -84,21 +83,15 @@ export function MintForm({ networkId, replaces, onMinted, onClose }: MintFormPro
   return (
     <FormDialog
       title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
-      action={replaces === undefined ? 'Mint the key' : 'Rotate the key'}
+      action={
+        replaces === undefined ? 'Mint the key' : rotation.isLeaked ? 'End it and mint another' : 'Rotate the key'
+      }
+      {...(replaces !== undefined && rotation.isLeaked && { tone: 'danger' })}
       doing={minting}
       onSubmit={() => minting.mutate()}
       onClose={onClose}
     >
-      {replaces !== undefined && (
-        <NumberInput
-          label="Both keys are valid for (hours)"
-          description="After that the old one ends by itself. 0 ends it now: for a key that leaked. At most 168."
-          min={0}
-          max={168}
-          value={draft.overlapHours}
-          onChange={(overlapHours) => set({ overlapHours })}
-        />
-      )}
+      {replaces !== undefined && rotation.fields}
       <TextInput
         label="Label"
         description="What the key is for, to tell keys apart."

@@ -1,26 +1,21 @@
 import { useState, type ReactNode } from 'react';
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { Page } from '../../shell/page.tsx';
+import { usePublicUrl } from '../../shell/session.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { useKeysPanel } from '../keys-panel.tsx';
+import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
+import { useRotationTerms } from '../rotation-terms.tsx';
 import { useOrganization } from './organization.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
 type Key = RiskSchemas['Key'];
 
-/** How long a rotated key stays valid. */
-const OVERLAPS = [
-  { value: '0', label: 'Not at all' },
-  { value: '3600', label: 'One hour' },
-  { value: '86400', label: 'One day' },
-  { value: '604800', label: 'Seven days' },
-];
-
 /** The person's own keys: mint, rotate, revoke. */
 export function KeysPage(): ReactNode {
   const { id: orgId, client, may } = useOrganization();
+  const address = usePublicUrl('risk-partner', 'https://YOUR-RISK-PARTNER');
   const { button, panel } = useKeysPanel<Key, RiskSchemas['MintedKey']>({
     label: 'My keys',
     queryKey: ['risks', orgId, 'keys'],
@@ -29,7 +24,7 @@ export function KeysPage(): ReactNode {
     mintTitle: 'New key',
     emptyText: 'Make one for a program that acts for you.',
     dialog: (props) => <MintDialog {...props} />,
-    curlOf: (key) => `curl -H "Authorization: Bearer ${key}" "$RISK_PARTNER_URL/api/risks?limit=5"`,
+    curlOf: ({ rawKey }) => `curl -sS '${address}/api/risks?limit=5' -H 'Authorization: Bearer ${rawKey}'`,
     revoke: ({ id }) => dataOf(client.DELETE('/api/api-keys/{id}', { params: { path: { id } } })),
     revokedText: 'Whatever uses it is refused from the next request on.',
   });
@@ -44,23 +39,18 @@ export function KeysPage(): ReactNode {
   );
 }
 
-function MintDialog({
-  replaced,
-  onMinted,
-  onClose,
-}: {
-  readonly replaced: Key | undefined;
-  readonly onMinted: (minted: RiskSchemas['MintedKey']) => void;
-  readonly onClose: () => void;
-}): ReactNode {
+function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, RiskSchemas['MintedKey']>): ReactNode {
+  const rotation = useRotationTerms(isLeaked);
   const { client } = useOrganization();
   const [label, setLabel] = useState(replaced?.label ?? '');
-  const [overlap, setOverlap] = useState('86400');
   const mint = useMutation({
     mutationFn: () =>
       dataOf(
         client.POST('/api/api-keys', {
-          body: { label, ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: Number(overlap) }) },
+          body: {
+            label,
+            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
+          },
         }),
       ),
     onSuccess: onMinted,
@@ -68,7 +58,8 @@ function MintDialog({
   return (
     <FormDialog
       title={replaced === undefined ? 'New key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Create key' : 'Rotate'}
+      action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
+      {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
       doing={mint}
       onSubmit={() => mint.mutate()}
       isReady={label.trim() !== ''}
@@ -83,15 +74,7 @@ function MintDialog({
         onChange={(event) => setLabel(event.currentTarget.value)}
         data-autofocus
       />
-      {replaced !== undefined && (
-        <Select
-          label="The old key stays valid for"
-          data={OVERLAPS}
-          allowDeselect={false}
-          value={overlap}
-          onChange={(value) => setOverlap(value ?? '0')}
-        />
-      )}
+      {replaced !== undefined && rotation.fields}
     </FormDialog>
   );
 }
