@@ -15,7 +15,7 @@ import { endedSessions } from './data/ended-sessions.ts';
 import { Forwarder, MAX_CONCURRENT, type PassageOutcome } from './data/forwarder.ts';
 import { prometheus } from './data/prometheus.ts';
 import { openIdProvider, type Provider } from './data/provider.ts';
-import { reachability } from './data/reachability.ts';
+import { problemOf, reachability } from './data/reachability.ts';
 import { surfaceStates } from './data/surface-states.ts';
 import type { WebFiles } from './data/web-files.ts';
 import { AccessTokens } from './domain/access-tokens.ts';
@@ -113,6 +113,7 @@ export function compose(basics: Basics, own: Own): Composition {
     ...listenerAccess({ surfaces, now, askAdmin: askAdmin(asking), askPerson: askPerson(asking) }),
     forward: ({ surface, ...passage }) => forwarders.get(surface)!.forward(passage),
     tokenFor: (session, audience) => tokens.tokenFor(session, audience),
+    problemOf: ({ url }) => problemOf(url, CHECK_TIMEOUT_MS),
     states: surfaceStates({ surfaces, now }),
     measured: config.prometheusUrl === undefined ? undefined : prometheus({ url: config.prometheusUrl, now }),
   });

@@ -149,7 +149,19 @@ describe('a listener that accepts no sign-in', () => {
       const answer = await browser.change(test.url, '/api/case-gate/v1/cases', { method });
       expect([answer.status, codeOf(answer)]).toEqual([403, 'FORBIDDEN']);
     }
-    expect(test.seen).toHaveLength(1);
+    expect(test.seen.map(({ method }) => method)).toEqual(['GET', ...Array<string>(4).fill('HEAD')]);
+  });
+
+  it('is UNAVAILABLE for a change, as for a read, while it is out of reach', async () => {
+    const path = '/admin/ledger-peer/admin/v1/ledger/channels';
+    for (const answer of [
+      await browser.ask(test.url, path),
+      await browser.change(test.url, path),
+      await browser.change(test.url, path, { method: 'DELETE' }),
+    ]) {
+      expect([answer.status, codeOf(answer)]).toEqual([503, 'UNAVAILABLE']);
+      expect(answer.headers['retry-after']).toBe('1');
+    }
   });
 });
 

@@ -198,6 +198,21 @@ describe('a page of another origin', () => {
     expect(test.seen).toEqual([]);
   });
 
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['no Origin', {}, /needs the header Origin, as browsers send it: http:/],
+    [
+      'another Origin',
+      { origin: 'https://evil.example' },
+      /must come from a page at http:.*: its Origin is another one/,
+    ],
+    ['no header of ours', { origin: '' }, /needs the header X-Sealgate-Console: 1/],
+  ])('is told what a change needs that has %s', async (_, given, detail) => {
+    const headers = given['origin'] === '' ? { origin: test.url } : given;
+    const { body } = await browser.ask(test.url, RISKS, { method: 'POST', headers });
+    expect((JSON.parse(body) as { detail: string }).detail).toMatch(detail);
+    expect(body).not.toContain('evil.example');
+  });
+
   it('cannot read if the browser sends Sec-Fetch-Site, and gets no CORS headers', async () => {
     for (const path of [RISKS, '/session', '/overview']) {
       const answer = await browser.ask(test.url, path, { headers: { 'sec-fetch-site': 'cross-site' } });

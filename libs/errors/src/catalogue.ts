@@ -92,7 +92,8 @@ export const CATALOGUE = {
   ORIGIN_NOT_ALLOWED: {
     status: 403,
     title: 'The origin is not allowed',
-    description: 'The Host or Origin header is not on the allow-list of this listener.',
+    description:
+      'The Host or Origin header is missing, or none that this listener accepts; `detail` says which one it asks for.',
   },
   TLS_REQUIRED: {
     status: 403,

@@ -47,8 +47,8 @@ export function reachability({
   };
 }
 
-/** Any response will do: the request needs a credential that readiness does not have. */
-async function problemOf(url: string, deadlineMs: number): Promise<string | undefined> {
+/** Why nothing answers at a URL. Any response will do: the request has no credential. */
+export async function problemOf(url: string, deadlineMs: number): Promise<string | undefined> {
   try {
     const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(deadlineMs) });
     await response.body?.cancel();

@@ -22,10 +22,13 @@ export function requireOwnOrigin(request: OriginRequest, publicUrl: string): voi
   const site = request.header('sec-fetch-site');
   if (site !== undefined && !OWN_SITES.has(site)) throw refused('This request was sent by a page of another site.');
   if (READS.has(request.method)) return;
-  if (request.header('origin') !== new URL(publicUrl).origin)
-    throw refused('A change must come from a page of this console: Origin is missing or wrong.');
+  const [origin, own] = [request.header('origin'), new URL(publicUrl).origin];
+  if (origin === undefined)
+    throw refused(`A change needs the header Origin, as browsers send it: ${own} (PUBLIC_URL of the console).`);
+  if (origin !== own)
+    throw refused(`A change must come from a page at ${own} (PUBLIC_URL of the console): its Origin is another one.`);
   if (request.header(CONSOLE_HEADER) !== '1')
-    throw refused('A change must come from a page of this console: X-Sealgate-Console is missing.');
+    throw refused('A change needs the header X-Sealgate-Console: 1, as pages of this console send it.');
 }
 
 const refused = (detail: string): AppError => new AppError('ORIGIN_NOT_ALLOWED', detail);

@@ -33,6 +33,8 @@ export interface ForwardPorts {
   }): Promise<{ readonly settled: Promise<void> }>;
   /** @throws AppError UNAUTHENTICATED, UNAVAILABLE */
   tokenFor(session: Session, audience: Audience): Promise<{ readonly token: string; readonly session: Session }>;
+  /** Why a listener cannot be reached; undefined if it can. Never rejects. */
+  problemOf(listener: Listener): Promise<string | undefined>;
   /** The session with the newest refresh token known here. */
   currentSession(session: Session): Session;
 }
@@ -139,16 +141,20 @@ export function forwardRoutes(ports: ForwardPorts): Route<ConsoleCaller>[] {
  * The typed key if there is one, else the token of the signed-in person if the listener has an audience. Without either
  * only reads are forwarded: a surface that is open to everybody in its network must not become writable for whoever may
  * sign in.
- * @throws AppError FORBIDDEN for a change without a credential.
+ * @throws AppError FORBIDDEN for a change without a credential, UNAVAILABLE if the listener is out of reach.
  */
 async function credentialOf(
-  { cookies, tokenFor, currentSession }: ForwardPorts,
+  { cookies, tokenFor, currentSession, problemOf }: ForwardPorts,
   { caller: { session, key }, params: { surface }, response, method }: Forwarded,
-  { audience }: Listener,
+  listener: Listener,
 ): Promise<Header[]> {
+  const { audience } = listener;
   if (key !== undefined) return [[...keyHeader(surface, key)]];
   if (session === undefined || audience === undefined) {
     if (isRead(method)) return [];
+    // Not for strangers, who are refused whatever is out of reach.
+    if (session !== undefined && (await problemOf(listener)) !== undefined)
+      throw new AppError('UNAVAILABLE', 'This service is unreachable or did not respond in time: nothing was changed.');
     throw new AppError('FORBIDDEN', 'This listener accepts no sign-in: nothing is changed there through the console.');
   }
   const { token } = await tokenFor(session, audience);
