@@ -12,6 +12,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
+import { stateInWords } from './state-words.ts';
 import { WaitingCard } from './waiting-card.tsx';
 
 interface SurfaceState {
@@ -103,18 +104,7 @@ function SurfaceCard({ surface }: { surface: SurfaceState }): ReactNode {
           </Text>
         </Stack>
         <Reasons surface={surface} />
-        <Group gap="xl">
-          <Rate label="Requests" value={surface.requestsPerSecond} />
-          <Rate label="Errors" value={surface.errorsPerSecond} isBad />
-          {surface.p95Seconds !== undefined && (
-            <Stack gap={0}>
-              <Text size="xs" c="dimmed">
-                95 % within
-              </Text>
-              <Text fw={600}>{`${Math.ceil(1000 * surface.p95Seconds)} ms`}</Text>
-            </Stack>
-          )}
-        </Group>
+        <Rates surface={surface} />
       </Stack>
     </Paper>
   );
@@ -137,44 +127,57 @@ function Readiness({ ready }: { ready: boolean | null }): ReactNode {
   return ready ? <StateBadge tone="good">Ready</StateBadge> : <StateBadge tone="bad">Not ready</StateBadge>;
 }
 
-/** Further members of the readiness response, one line each if it is a word or a number. */
-function Reasons({ surface }: { surface: SurfaceState }): ReactNode {
-  const lines = Object.entries(surface.checks).filter(
-    ([name, value]) => name !== 'status' && ['string', 'number', 'boolean'].includes(typeof value),
-  );
-  const halted = Object.entries(surface.gauges ?? {}).filter(([, count]) => count > 0);
-  if (lines.length === 0 && halted.length === 0) return null;
+/** What the service says of itself. */
+function Reasons({ surface: { checks, gauges } }: { surface: SurfaceState }): ReactNode {
+  const lines = stateInWords(checks, gauges);
+  if (lines.length === 0) return null;
   return (
     <Stack gap={2}>
-      {[...lines, ...halted].map(([name, value]) => (
-        <Text key={name} size="sm" className="wrap">
-          <Text span c="dimmed" inherit>
-            {name.replace(/^sealgate_/, '').replaceAll('_', ' ')}:
-          </Text>{' '}
-          {String(value)}
+      {lines.map((line) => (
+        <Text key={line} size="sm" className="wrap">
+          {line}
         </Text>
       ))}
     </Stack>
   );
 }
 
-function Rate({
-  label,
-  value,
-  isBad = false,
-}: {
-  label: string;
-  value: number | undefined;
-  isBad?: boolean;
-}): ReactNode {
-  const color = isBad && value !== undefined && value > 0 ? 'var(--console-bad)' : undefined;
+/** Rates are the difference of two looks at the counters of a service. */
+function Rates({ surface }: { surface: SurfaceState }): ReactNode {
+  const { requestsPerSecond, errorsPerSecond, p95Seconds, ready } = surface;
+  if (requestsPerSecond === undefined || errorsPerSecond === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        {ready === null
+          ? 'Requests and errors a second: not known while it is out of reach.'
+          : 'Requests and errors a second: counted from the first look on, shown from the second, in about 15 seconds.'}
+      </Text>
+    );
+  return (
+    <Group gap="xl">
+      <Rate label="Requests" value={requestsPerSecond} />
+      <Rate label="Errors" value={errorsPerSecond} isBad />
+      {p95Seconds !== undefined && (
+        <Stack gap={0}>
+          <Text size="xs" c="dimmed">
+            95 % within
+          </Text>
+          <Text fw={600}>{`${Math.ceil(1000 * p95Seconds)} ms`}</Text>
+        </Stack>
+      )}
+    </Group>
+  );
+}
+
+function Rate({ label, value, isBad = false }: { label: string; value: number; isBad?: boolean }): ReactNode {
+  const color = isBad && value > 0 ? 'var(--console-bad)' : undefined;
   return (
     <Stack gap={0}>
       <Text size="xs" c="dimmed">
         {label}
       </Text>
       <Text fw={600} {...(color === undefined ? {} : { c: color })}>
-        {value === undefined ? 'not known yet' : `${formatNumber(value)}/s`}
+        {`${formatNumber(value)}/s`}
       </Text>
     </Stack>
   );
