@@ -31,6 +31,15 @@ describe('a source in the admin API', () => {
     const { items, nextCursor } = await setup.admin.ask('GET', `${source.adminPath}/deliveries?limit=2`);
     const rest = await setup.admin.ask('GET', `${source.adminPath}/deliveries?cursor=${String(nextCursor)}`);
     expect([...(items as object[]), ...(rest['items'] as object[])]).toEqual(deliveryRows);
+    const sorted = `${source.adminPath}/deliveries?sort=at`;
+    const { items: oldest, nextCursor: next } = await setup.admin.ask('GET', `${sorted}&limit=2`);
+    const newest = await setup.admin.ask('GET', `${sorted}&cursor=${String(next)}`);
+    expect([...(oldest as object[]), ...(newest['items'] as object[])]).toEqual(deliveryRows.toReversed());
+    for (const [query, code] of [
+      [`sort=-at&cursor=${String(next)}`, 'INVALID_CURSOR'],
+      ['sort=outcome', 'INVALID_REQUEST'],
+    ] as const)
+      expectProblem(await setup.admin.get(`${source.adminPath}/deliveries?${query}`), code);
   });
 
   it('accepts a test delivery that is signed here, or reports how it was refused', async () => {

@@ -37,6 +37,7 @@ export function useRotationTerms(leaks: boolean): {
             label="Both keys work for (hours)"
             min={1}
             max={MAX_HOURS}
+            clampBehavior="strict"
             required
             value={hours}
             onChange={setHours}

@@ -153,7 +153,7 @@ export function casesStories(stack: () => ConsoleStack): void {
         const copied = async (): Promise<{ readonly key: string; readonly line: string }> => {
           const shown = window.getByRole('dialog', { name: /^Key/ });
           const key = (await shown.locator('code', { hasText: /^gk_/ }).first().textContent()) ?? '';
-          const line = (await shown.locator('code', { hasText: /^curl/ }).textContent()) ?? '';
+          const line = (await shown.locator('pre', { hasText: /^curl/ }).textContent()) ?? '';
           await shown.getByRole('button', { name: 'I have copied it' }).click();
           return { key, line };
         };
@@ -190,7 +190,7 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.goto('/operations/audit?by=case-gate&action=key.rotate');
         await window
           .getByRole('table', { name: 'Audit' })
-          .getByText(/replacedBy: key_\w+, overlapSeconds: 0/)
+          .getByText(/overlapSeconds: 0, replacedBy: key_\w+/)
           .first()
           .waitFor();
       });

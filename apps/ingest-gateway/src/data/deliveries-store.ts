@@ -33,10 +33,10 @@ export interface DeliveryFilter {
 }
 
 export interface DeliveriesStore {
-  /** Newest first, after the position `before`. */
+  /** Newest first by default, after the position `after`. */
   list(
     sourceId: string,
-    page: DeliveryFilter & { limit: number; before?: string | undefined },
+    page: DeliveryFilter & { limit: number; after?: string | undefined; oldestFirst?: boolean },
   ): Promise<ListedDelivery[]>;
   /** How many rows `list` has, COUNT_LIMIT at most. */
   count(sourceId: string, filter?: DeliveryFilter): Promise<number>;
@@ -93,24 +93,35 @@ async function eventFilter(
   };
 }
 
+/** The positions of a page: from `first` on, and below `before`. */
+function boundsOf(
+  { from, to }: DeliveryFilter,
+  { after, oldestFirst }: { readonly after: string | undefined; readonly oldestFirst: boolean },
+): Pick<PageOf, 'first' | 'before'> {
+  const first = from === undefined ? '' : digitsAt(from.getTime());
+  const end = to === undefined ? END : digitsAt(to.getTime());
+  if (after === undefined) return { first, before: end };
+  if (!oldestFirst) return { first, before: after < end ? after : end };
+  const next = nextAfter(after);
+  return { first: next > first ? next : first, before: end };
+}
+
+const nextAfter = (position: string): string =>
+  (BigInt(`0x${position}`) + 1n).toString(16).padStart(POSITION_DIGITS, '0');
+
 /** Results of the deliveries of a source: its events, and the counts of deliveries without an event. */
 export function deliveriesStore(sql: Sql, events: EventStore): DeliveriesStore {
   return {
-    async list(sourceId, { limit, before, ...filter }) {
+    async list(sourceId, { limit, after, oldestFirst = false, ...filter }) {
       const counted = countedOutcome(filter);
-      const end = filter.to === undefined ? END : digitsAt(filter.to.getTime());
-      const page = {
-        sourceId,
-        limit,
-        before: before !== undefined && before < end ? before : end,
-        first: filter.from === undefined ? '' : digitsAt(filter.from.getTime()),
-      };
+      const page = { sourceId, limit, oldestFirst, ...boundsOf(filter, { after, oldestFirst }) };
       const [listed, counts] = await Promise.all([
-        listEvents(sql, events, { ...page, filter, after: before }),
+        listEvents(sql, events, { ...page, filter, after }),
         counted === null ? [] : listCounts(sql, { ...page, outcome: counted }),
       ]);
+      const turned = oldestFirst ? -1 : 1;
       const all = [...listed, ...counts.map(ofCount)];
-      return all.sort((one, other) => (one.position < other.position ? 1 : -1)).slice(0, limit);
+      return all.sort((one, other) => (one.position < other.position ? turned : -turned)).slice(0, limit);
     },
     async count(sourceId, filter = {}) {
       const ofEvents = await eventFilter(events, sourceId, filter);
@@ -152,10 +163,13 @@ const COUNT_OF_ONE = `SELECT count(*)::int AS n FROM (${COUNTED} AND outcome = $
 interface PageOf {
   readonly sourceId: string;
   readonly limit: number;
+  readonly oldestFirst: boolean;
   /** Positions below this one, and from this one on. */
   readonly before: string;
   readonly first: string;
 }
+
+const directionOf = ({ oldestFirst }: PageOf): 'ASC' | 'DESC' => (oldestFirst ? 'ASC' : 'DESC');
 
 /** A source has fewer counts in one minute: they differ in outcome, code and reason. */
 const MOST_PER_MINUTE = 100;
@@ -166,15 +180,16 @@ const MOST_PER_MINUTE = 100;
  */
 function listCounts(
   sql: Sql,
-  { sourceId, limit, before, first, outcome }: PageOf & { readonly outcome: 'replayed' | 'refused' | undefined },
+  page: PageOf & { readonly outcome: 'replayed' | 'refused' | undefined },
 ): Promise<CountRow[]> {
+  const { sourceId, limit, before, first, outcome } = page;
   const minuteOf = before === END ? END : endOfMinute(timeOfDigits(before).getTime());
   return sql.query<CountRow>({
     text: `SELECT ${SHOWN_AT} AS position, outcome, code, reason, deliveries, request_id, last_at
              FROM ingest.delivery_counts c
             WHERE source_id = $1 AND c.position < $2 || 'g' AND ${SHOWN_AT} < $3 AND outcome <> '${CONFLICT}'
               AND c.position >= $5 AND ${SHOWN_AT} >= $5${outcome === undefined ? '' : ' AND outcome = $6'}
-            ORDER BY c.position DESC LIMIT $4`,
+            ORDER BY c.position ${directionOf(page)} LIMIT $4`,
     values: [sourceId, minuteOf, before, limit + MOST_PER_MINUTE, first, ...(outcome === undefined ? [] : [outcome])],
   });
 }
@@ -187,23 +202,24 @@ interface EventsOf extends PageOf {
 
 /** The events of a page: of one outcome as the data view finds them, of any by the ids of the source. */
 async function foundEvents(sql: Sql, events: EventStore, page: EventsOf): Promise<IngestEvent[]> {
-  const { sourceId, limit, before, first, filter, after } = page;
+  const { sourceId, limit, before, first, filter, after, oldestFirst } = page;
+  const direction = directionOf(page);
   if (isCounted(filter.outcome)) return [];
   const ofEvents = await eventFilter(events, sourceId, filter);
   if (ofEvents !== undefined) {
     // A position of a count is no id of an event, but is compared as one.
-    return events.list(ofEvents, { limit, after: after === undefined ? undefined : `evt_${after}` });
+    return events.list(ofEvents, { limit, oldestFirst, after: after === undefined ? undefined : `evt_${after}` });
   }
   // Each table has an index on the source.
   const rows = await sql.query<{ id: string }>({
     text: `(SELECT event_id AS id FROM ingest.events
              WHERE key_id = $1 AND starts_with(key_id, 'src_') AND event_id < 'evt_' || $2::text
-               AND event_id >= 'evt_' || $5::text AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id DESC LIMIT $3)
+               AND event_id >= 'evt_' || $5::text AND event_id ~ '^evt_[0-9a-f]{32}$' ORDER BY event_id ${direction} LIMIT $3)
            UNION ALL
            (SELECT 'evt_' || encode(uuid_send(event_id), 'hex') FROM ingest.writes
              WHERE key_id = convert_to($1, 'UTF8') AND substr(key_id, 1, 4) = '\\x7372635f'
-               AND event_id < $4::uuid AND event_id >= $6::uuid ORDER BY event_id DESC LIMIT $3)
-           ORDER BY id DESC LIMIT $3`,
+               AND event_id < $4::uuid AND event_id >= $6::uuid ORDER BY event_id ${direction} LIMIT $3)
+           ORDER BY id ${direction} LIMIT $3`,
     values: [sourceId, before, limit, asId(before), first, asId(first)],
   });
   return (await Promise.all(rows.map(({ id }) => events.find(id)))).filter((event) => event !== undefined);

@@ -206,7 +206,7 @@ describe('counts of deliveries', () => {
       ['refused', 'UNAUTHENTICATED', 4],
       ['replayed', null, 1],
     ]);
-    expect(await store.list('src_a', { limit: 10, before: listed[0]!.position })).toEqual(listed.slice(1));
+    expect(await store.list('src_a', { limit: 10, after: listed[0]!.position })).toEqual(listed.slice(1));
     const day = 86_400_000;
     const kept = { eventDays: 90, claimDays: undefined };
     expect(await ingestRemovals(sql, kept, () => START_MS + 90 * day)['deliveries']!(100)).toBe(0);
@@ -218,8 +218,8 @@ describe('the deliveries of a source', () => {
   const list = async (sourceId: string, pageSize: number) => {
     const store = deliveriesStore(sql, test.events);
     const all: Awaited<ReturnType<typeof store.list>> = [];
-    for (let before: string | undefined; ; before = all.at(-1)!.position) {
-      const page = await store.list(sourceId, { limit: pageSize, ...(before === undefined ? {} : { before }) });
+    for (let after: string | undefined; ; after = all.at(-1)!.position) {
+      const page = await store.list(sourceId, { limit: pageSize, after });
       all.push(...page);
       if (page.length < pageSize) return all;
     }
@@ -248,24 +248,25 @@ describe('the deliveries of a source', () => {
     }
   });
 
-  it('are filtered by outcome and time, on every page, and counted so', async () => {
+  it('are filtered by outcome and time, on every page in both orders, and counted so', async () => {
     const store = deliveriesStore(sql, test.events);
     const at = (ms: number) => new Date(START_MS + ms);
-    const times = async (filter: DeliveryFilter) => {
+    const ordered = async (filter: DeliveryFilter, oldestFirst: boolean) => {
       const all: number[] = [];
-      for (let before: string | undefined; ;) {
-        const page = await store.list('src_order', {
-          limit: 2,
-          ...(before === undefined ? {} : { before }),
-          ...filter,
-        });
+      for (let after: string | undefined; ;) {
+        const page = await store.list('src_order', { limit: 2, after, oldestFirst, ...filter });
         all.push(...page.map((row) => row.at.getTime() - START_MS));
-        before = page.at(-1)?.position;
-        if (page.length < 2) break;
+        after = page.at(-1)?.position;
+        if (page.length < 2) return all;
       }
+    };
+    const times = async (filter: DeliveryFilter) => {
+      const all = await ordered(filter, false);
+      expect(await ordered(filter, true)).toEqual(all.toReversed());
       expect(await store.count('src_order', filter)).toBe(all.length);
       return all;
     };
+    expect(await times({})).toEqual([62_000, 61_000, 3500, 3000, 2000, 1501, 1500, 1000]);
     expect(await times({ outcome: 'refused' })).toEqual([61_000, 3000, 1000]);
     expect(await times({ outcome: 'replayed' })).toEqual([2000]);
     expect(await times({ outcome: 'conflict' })).toEqual([62_000, 3500, 1501, 1500]);
@@ -281,8 +282,8 @@ describe('the deliveries of a source', () => {
     await rejectedAt(91_000, 'msg_7');
     await rejectedAt(92_000, 'msg_8');
     const store = deliveriesStore(sql, test.events);
-    const found = async (sourceId: string, deliveryId: string, before?: string) =>
-      (await store.list(sourceId, { limit: 1, deliveryId, before })).map(({ eventId }) => eventId);
+    const found = async (sourceId: string, deliveryId: string, after?: string) =>
+      (await store.list(sourceId, { limit: 1, deliveryId, after })).map(({ eventId }) => eventId);
     expect(await found('src_order', 'msg_7')).toEqual([eventAt(91_000)]);
     expect(await found('src_order', 'msg_7', eventAt(91_000).slice(4))).toEqual([eventAt(90_000)]);
     expect(await found('src_other', 'msg_7')).toEqual([]);

@@ -189,7 +189,7 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     path: `${reading.path}/deliveries`,
     params: reading.params,
     operationId: 'listSourceDeliveries',
-    summary: 'List the outcomes of the last deliveries to a source, newest first by `at`',
+    summary: 'List the outcomes of the last deliveries to a source, newest first unless sorted',
     name: 'deliveries',
     filters: {
       outcome: Type.Optional(Outcome),
@@ -201,8 +201,10 @@ function readingRoutes(ports: AdminSourcesPorts): Route<AdminCaller>[] {
     },
     boundTo: ['sourceId', 'outcome', 'deliveryId', 'from', 'to'],
     holder: ({ networkId, sourceId }) => findSource(ports, networkId, sourceId),
+    sorts: { fields: ['at'], default: '-at' },
     count: ({ sourceId, ...filter }) => ports.deliveries.count(sourceId, filter),
-    rows: ({ sourceId, after: before, ...page }) => ports.deliveries.list(sourceId, { before, ...page }),
+    rows: ({ sourceId, sorting, ...page }) =>
+      ports.deliveries.list(sourceId, { ...page, oldestFirst: !sorting.descending }),
     exported: { resource: 'source', of: 'sourceId', auditChange: ports.auditChange },
     positionOf: ({ position }: ListedDelivery) => position,
     row: DeliveryRow,

@@ -5,7 +5,7 @@ import type { Schemas } from '@sealgate/client';
 import { Link, useNavigate, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable } from '../../shell/cursor-table.tsx';
+import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
@@ -178,6 +178,37 @@ const TONES: Readonly<Record<Delivery['outcome'], Tone>> = {
   refused: 'bad',
 };
 
+const outcomeColumns: readonly Column<Delivery>[] = [
+  { title: 'When', width: '9rem', sort: '-at', cell: ({ at }) => <Time value={at} form="ago" /> },
+  {
+    title: 'Outcome',
+    width: '8.5rem',
+    cell: ({ outcome: end }) => <StateBadge tone={TONES[end]}>{end}</StateBadge>,
+  },
+  { title: 'Why', cell: ({ reason, code }) => titleOf(reason, code) },
+  { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
+  { title: 'Types', cell: ({ types }) => types.join(', ') },
+  { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
+  {
+    title: 'Proof',
+    width: '7rem',
+    cell: ({ eventId, records }) =>
+      eventId !== null && records.length > 0 && <ProveButton of={provableEvent(eventId)} what={eventId} />,
+  },
+  {
+    title: 'Event or request',
+    width: '12rem',
+    cell: ({ eventId, requestId }) =>
+      eventId === null ? (
+        <CodeText value={requestId} label="the request id" short={14} />
+      ) : (
+        <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
+          Event
+        </Anchor>
+      ),
+  },
+];
+
 function Outcomes({
   of,
   filters,
@@ -188,6 +219,7 @@ function Outcomes({
   readonly onChange: (changes: Partial<Record<(typeof filterNames)[number], string | null>>) => void;
 }): ReactNode {
   const { outcome, deliveryId, from, to } = filters;
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const query = setOnly({ outcome, deliveryId, from: instantOf(from), to: instantOf(to) });
   return (
     <>
@@ -205,45 +237,29 @@ function Outcomes({
         label="Deliveries"
         isDense
         queryKey={['deliveries', of.sourceId, query]}
-        load={(cursor, signal) =>
+        tools={{
+          order: '-at',
+          exports: mayChange
+            ? {
+                path: `/admin/ingest-gateway/admin/v1/networks/${of.networkId}/sources/${of.sourceId}/deliveries/export`,
+                query,
+                name: 'deliveries',
+              }
+            : undefined,
+        }}
+        load={(cursor, signal, { sort }) =>
           dataOf(
             ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/deliveries', {
-              params: { path: of, query: { limit: 50, ...query, ...(cursor && { cursor }) } },
+              params: {
+                path: of,
+                query: { limit: 50, ...query, sort: sort === 'at' ? 'at' : '-at', ...(cursor && { cursor }) },
+              },
               signal,
             }),
           )
         }
         rowKey={({ at, requestId, outcome: end }) => `${at} ${requestId} ${end}`}
-        columns={[
-          { title: 'When', width: '9rem', cell: ({ at }) => <Time value={at} form="ago" /> },
-          {
-            title: 'Outcome',
-            width: '8.5rem',
-            cell: ({ outcome: end }) => <StateBadge tone={TONES[end]}>{end}</StateBadge>,
-          },
-          { title: 'Why', cell: ({ reason, code }) => titleOf(reason, code) },
-          { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
-          { title: 'Types', cell: ({ types }) => types.join(', ') },
-          { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
-          {
-            title: 'Proof',
-            width: '7rem',
-            cell: ({ eventId, records }) =>
-              eventId !== null && records.length > 0 && <ProveButton of={provableEvent(eventId)} what={eventId} />,
-          },
-          {
-            title: 'Event or request',
-            width: '12rem',
-            cell: ({ eventId, requestId }) =>
-              eventId === null ? (
-                <CodeText value={requestId} label="the request id" short={14} />
-              ) : (
-                <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
-                  Event
-                </Anchor>
-              ),
-          },
-        ]}
+        columns={outcomeColumns}
         empty={
           <ListEmpty
             title={Object.keys(query).length === 0 ? 'Nothing was delivered yet' : 'No such delivery'}

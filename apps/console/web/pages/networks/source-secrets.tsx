@@ -20,17 +20,27 @@ interface Done {
   readonly id: string;
 }
 
+function useCurrent(source: Source) {
+  const { networkId, sourceId } = source;
+  return useQuery({
+    queryKey: ['source', sourceId],
+    queryFn: ({ signal }) =>
+      dataOf(
+        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}', {
+          params: { path: { networkId, sourceId } },
+          signal,
+        }),
+      ),
+    initialData: source,
+  });
+}
+
 /** Adds a secret, or ends one, which is confirmed: a rotation in two steps, without losing a delivery. */
 export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
   const { networkId, sourceId, name } = source;
   const path = { networkId, sourceId };
   const queries = useQueryClient();
-  const current = useQuery({
-    queryKey: ['source', sourceId],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}', { params: { path }, signal })),
-    initialData: source,
-  });
+  const current = useCurrent(source);
   const { secrets } = current.data;
   const [id, setId] = useState('');
   const [value, setValue] = useState('');
