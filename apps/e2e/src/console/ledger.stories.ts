@@ -128,6 +128,7 @@ export function ledgerStories(stack: () => ConsoleStack): void {
         expect(JSON.parse((await read('/networks/demo/sources')).toString())).toMatchObject({
           items: [
             { name: 'Own system', scheme: 'hmac', deliveryIdFrom: '/id', signature: { header: 'x-own-signature' } },
+            { name: 'Balticline tracking', scheme: 'standard-webhooks' },
           ],
         });
         const sources = page.getByRole('table', { name: 'Sources of webhooks' });

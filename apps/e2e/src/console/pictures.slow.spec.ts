@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { sign } from '@octokit/webhooks-methods';
 import { until } from '@sealgate/testing';
 import type { Page } from 'playwright-core';
 import { openBrowser } from './open-browser.ts';
@@ -15,7 +14,6 @@ const isKept = process.env['UPDATE_DOCUMENTS'] === '1';
 const folder = join(root, isKept ? 'infra/pictures/console' : 'tmp/pictures/documents');
 const MOST_BYTES = 1.5 * 2 ** 20;
 const REPORT = Buffer.from('The report of the restore test.');
-const SECRET = 'the-signing-secret-of-github';
 
 interface Picture {
   readonly name: string;
@@ -28,7 +26,7 @@ interface Picture {
   readonly before?: (page: Page) => Promise<void>;
 }
 
-/** What the demo has none of: evidence with a proof, and a source of webhooks with refused deliveries. */
+/** Evidence whose file is known, with a proof; and the source of webhooks of the demo. */
 async function prepare({ dev }: ConsoleStack): Promise<{ readonly evidence: string; readonly source: string }> {
   const post = async (key: string, url: string, body: object) => {
     const { status, json } = await askedBy(key, url, { method: 'POST', body: JSON.stringify(body) });
@@ -45,28 +43,9 @@ async function prepare({ dev }: ConsoleStack): Promise<{ readonly evidence: stri
   const isProved = async () => (await askedBy(owner, `${evidenceUrl}/${evidence}/proof`)).status === 200;
   await until(isProved, { what: 'the proof of evidence', timeoutMs: 60_000 });
 
-  const gateway = dev.surfaces['ingest-gateway']!;
-  const networks = `${gateway.adminUrl}/admin/v1/networks`;
-  await post(dev.adminToken, networks, { networkId: 'acme', name: 'Acme' });
-  const secrets = [{ id: 'k1', value: SECRET }];
-  const body = { scheme: 'github', name: 'GitHub of Acme', secrets, keepRefusedHours: 72 };
-  const { sourceId = '', path = '' } = await post(dev.adminToken, `${networks}/acme/sources`, body);
-  const deliver = async (number: number, secret: string, text = JSON.stringify({ ref: 'refs/heads/main', number })) => {
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'push',
-      'x-github-delivery': `5f0c27d0-93c1-11f0-8de9-${String(number).padStart(12, '0')}`,
-      'x-hub-signature-256': await sign(secret, text),
-    };
-    await fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: text, signal: AbortSignal.timeout(20_000) });
-  };
-  for (let number = 1; number <= 14; number += 1) await deliver(number, SECRET);
-  for (let number = 15; number <= 17; number += 1) await deliver(number, 'a-secret-of-another-repository');
-  await deliver(18, SECRET, '{"ref": "refs/heads/main", ');
-  const source = `/networks/acme/sources/${sourceId}`;
-  const refused = async () =>
-    (await askedBy(dev.adminToken, `${gateway.adminUrl}/admin/v1${source}/refused`)).json as { items: unknown[] };
-  await until(async () => (await refused()).items.length >= 4, { what: 'refused deliveries', timeoutMs: 60_000 });
+  const sources = `/networks/${dev.demo.networkId}/sources`;
+  const listed = await askedBy(dev.adminToken, `${dev.surfaces['ingest-gateway']!.adminUrl}/admin/v1${sources}`);
+  const source = `${sources}/${(listed.json as { items: { sourceId: string }[] }).items[0]!.sourceId}`;
   return { evidence, source };
 }
 

@@ -185,6 +185,25 @@ function dataStories(): void {
       expect(size).toBeGreaterThan(300);
     });
 
+    it('has a source of webhooks with accepted, duplicate and refused deliveries', async () => {
+      const [source] = await list('ingest-gateway', '/networks/demo/sources');
+      const path = `/networks/demo/sources/${String(source?.['sourceId'])}`;
+      const deliveries = await list('ingest-gateway', `${path}/deliveries?limit=200`);
+      expect(new Set(deliveries.map(({ outcome }) => outcome))).toEqual(new Set(['written', 'replayed', 'refused']));
+      const refused = async () => (await list('ingest-gateway', `${path}/refused`)).map(({ reason }) => reason).sort();
+      // They are written once a second.
+      await until(async () => (await refused()).length === 4);
+      expect(await refused()).toEqual(['invalid-json', 'no-match', 'no-match', 'timestamp']);
+    });
+
+    it('has no trace of who set it up but those people of the demo', async () => {
+      const owner = dev.demo.keys['owner']!;
+      const audit = JSON.parse((await ask(risk('/api/audit?limit=200'), owner)).text) as { action: string }[];
+      expect(audit.map(({ action }) => action)).not.toContain('delete');
+      const people = JSON.parse((await ask(risk('/api/people'), owner)).text) as { name: string }[];
+      expect(people.filter(({ name }) => !name.endsWith('(demo)'))).toEqual([]);
+    });
+
     it('has gate decisions for every common reason', async () => {
       const reasons = (await list('case-gate', '/decisions?limit=200')).flatMap((row) => row['reason_codes']);
       const usual = ['ELIGIBLE', 'NO_SEALED_DECISION', 'INELIGIBLE', 'ELIGIBILITY_SUSPENDED', 'ELIGIBILITY_REVOKED'];

@@ -17,7 +17,7 @@ interface DemoGate {
 const keyNames = [1, 2, 3, 4].map((number) => `demo.gateImport${number}`);
 
 function senders({ admin, secrets, environment, scopes }: DemoGate): Promise<string[]> {
-  const order = { label: 'Import', environment, scopes };
+  const order = { label: 'Crew registration', environment, scopes };
   return Promise.all(keyNames.map((name) => demoKey({ admin, secrets }, { name, path: '/keys', order })));
 }
 

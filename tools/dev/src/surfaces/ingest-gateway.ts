@@ -4,6 +4,7 @@ import type { DemoContext, DemoData, Example, ExampleContext, Surface } from '..
 import { bundled } from './bundled.ts';
 import { commonEnv, operatorEnv, publicUrlEnv } from './common-env.ts';
 import { fillLedger } from './ledger-demo.ts';
+import { fillSource } from './source-demo.ts';
 
 const networkId = 'demo';
 const channel = 'main';
@@ -29,6 +30,7 @@ async function demo({ url, adminUrl, secrets }: DemoContext): Promise<DemoData> 
   const ingest = await demoKey({ admin, secrets }, { name: 'demo.ingestKey', path, order: { label: 'Demo' } });
   const fullName = `${networkId}.${channel}`;
   await fillLedger({ url, key: ingest, admin, secrets, networkId, channel: fullName });
+  await fillSource({ url, admin, secrets, networkId });
   return { networkId, channel: fullName, assetTypes: ['asset', 'demo.*'], keys: { ingest } };
 }
 

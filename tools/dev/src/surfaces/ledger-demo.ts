@@ -45,7 +45,7 @@ interface DemoRequest {
 }
 
 const SHIPMENTS = 60;
-const DAYS = 9;
+const DAYS = 45;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 

@@ -11,11 +11,15 @@ export interface Posted {
 const deadlineMs = 15_000;
 const mostTries = 20;
 
+interface Sent {
+  readonly headers: Readonly<Record<string, string>>;
+  /** A text is sent as it is. */
+  readonly body: object | string;
+  readonly method?: string;
+}
+
 /** Sends demo data, and retries when rate limited. @throws UserError if it gets no response, or too many rejections. */
-export async function postPatiently(
-  url: string,
-  { headers, body, method = 'POST' }: { headers: Readonly<Record<string, string>>; body: object; method?: string },
-): Promise<Posted> {
+export async function postPatiently(url: string, { headers, body, method = 'POST' }: Sent): Promise<Posted> {
   let mayRepeat = false;
   for (let tries = 1; ; tries += 1) {
     const { status, retryAfter, members } = await send(url, { headers, body, method });
@@ -37,15 +41,12 @@ const refused = ({ code, detail, errors }: Posted['members']): UserError =>
     `The demo data could not be created: ${String(code)}. ${String(detail)} ${errors === undefined ? '' : JSON.stringify(errors)}`.trim(),
   );
 
-async function send(
-  url: string,
-  { headers, body, method }: { headers: Readonly<Record<string, string>>; body: object; method: string },
-) {
+async function send(url: string, { headers, body, method }: Required<Sent>) {
   try {
     const response = await fetch(url, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
+      body: typeof body === 'string' ? body : JSON.stringify(body),
       signal: AbortSignal.timeout(deadlineMs),
     });
     const members = (await response.json()) as Posted['members']; // Every response to a POST is an object.

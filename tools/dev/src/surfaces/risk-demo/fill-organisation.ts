@@ -15,33 +15,30 @@ interface DemoOrganisation {
   readonly people: readonly DemoPerson[];
 }
 
-/** Concurrent writers: each has its own key, so that the rate limits of the demo keys are not used up. */
-const IMPORTERS = 6;
+/** Those who keep the register. Each writes with their own key, at the rate of its limit. */
+const WRITERS = ['owner', 'admin', 'risk_manager'];
 
-/**
- * Fills the organisation through the public API, like its users would, and moves its risks into the past. The importers are
- * removed at the end.
- */
+/** Fills the organisation through the public API, by the people who would, and moves its risks into the past. */
 export async function fillOrganisation({ url, databaseUrl, admin, orgId, people }: DemoOrganisation): Promise<void> {
-  const importers: { id: string; api: RiskApi }[] = [];
-  for (let number = 1; number <= IMPORTERS; number += 1) {
-    const person = { name: `Importer ${number}`, kind: 'machine', roles: ['admin'] };
-    const id = textOf(await admin.post(`/orgs/${orgId}/people`, person), 'id');
-    const key = textOf(await admin.post(`/orgs/${orgId}/people/${id}/keys`, { label: 'Import' }), 'rawKey');
-    importers.push({ id, api: riskApi(url, key) });
-  }
   const owners = people.filter(({ role }) => role !== 'partner_read' && role !== 'auditor').map(({ id }) => id);
-  const apis = importers.map(({ api }) => api);
+  const apis = people.filter(({ role }) => WRITERS.includes(role)).map(({ key }) => riskApi(url, key));
   const controls = await makeControls({ admin, orgId, apis });
   const assets = await makeAssets(apis, { owners, controls });
   const evidence = await makeEvidence(apis, { owners, controls });
   const changes = await makeRisks(apis, { owners, controls, assets, evidence });
   await ageRisks({ databaseUrl, orgId, changes });
-  await inParallel(apis, policies, (api, [title, body], index) =>
-    api.create('policies', { title, body, status: index % 3 === 0 ? 'draft' : 'approved' }),
+  // Risk managers create no policies.
+  await inParallel(apis.slice(0, 2), policies, (api, [title, body], index) =>
+    api.create('policies', { title, body, ...(index % 3 === 0 ? { status: 'draft' } : approved(index)) }),
   );
-  for (const { id } of importers) await admin.delete(`/orgs/${orgId}/people/${id}`);
 }
+
+const approved = (index: number) => ({
+  status: 'approved',
+  approvedAt: daysAgo(40 + 35 * index),
+  effectiveAt: daysAgo(30 + 35 * index),
+  nextReviewAt: daysAhead(20 + 35 * index),
+});
 
 async function makeControls({
   admin,
@@ -98,7 +95,7 @@ function makeAssets(apis: readonly RiskApi[], { owners, controls }: Made): Promi
   );
 }
 
-/** Two of three are approved, by another importer than the collector; the others are in progress. */
+/** Two of three are decided, by another person than the collector; of the others every second one waits for a review. */
 async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made): Promise<string[]> {
   // One control in four has no evidence.
   const shown = controls.filter((_, index) => index % 4 !== 1);
@@ -115,12 +112,14 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
       sensitive: index % 12 === 11,
       controlIds: [controlId],
       effectiveAt: daysAgo(spread(index, 300)),
+      observationPeriod: { from: daysAgo(91 + spread(index, 300)), to: daysAgo(1 + spread(index, 300)) },
       ...validUntil(index),
     }),
   );
   const reviewed = ids.filter((_, index) => index % 3 !== 2);
-  await inParallel(apis, reviewed, (api, id) => api.transition(id, { to: 'in_review' }));
-  // Importers cannot review what they collected: then the next one does.
+  const submitted = ids.filter((_, index) => index % 6 !== 2);
+  await inParallel(apis, submitted, (api, id) => api.transition(id, { to: 'in_review' }));
+  // Nobody reviews what they collected: then the next one does.
   await inParallel(apis, reviewed, (api, id, index) => {
     const rejected = index % 13 === 12;
     const verdict = rejected ? { to: 'rejected', reason: 'The period does not match.' } : { to: 'approved' };
