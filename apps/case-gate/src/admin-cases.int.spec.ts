@@ -179,6 +179,10 @@ describe('the list of cases', () => {
     expect(await idsOf('&sort=created_at')).toEqual([a, b, c]);
     expect(await idsOf('&status=received')).toEqual([c, a]);
     expect(await idsOf('&status=withdrawn&sort=created_at')).toEqual([b]);
+    expect(await idsOf('&open=true&sort=created_at')).toEqual([a, c]);
+    expect(await idsOf('&open=false')).toEqual([b]);
+    expect(await idsOf('&open=true&status=withdrawn')).toEqual([]);
+    expect(await idsOf(`&open=true&subject_ref=subj_0&q=${c.slice(-9)}`)).toEqual([c]);
     expect(await idsOf('&subject_ref=subj_0')).toEqual([c, a]);
     expect(await idsOf('&sort=-updated_at')).toEqual([b, c, a]);
     expect(await idsOf('&q=REF%20bj_0')).toEqual([c, a]);
@@ -202,9 +206,10 @@ describe('the list of cases', () => {
       const first = (await site.admin('GET', query(`&sort=${sort}&limit=2`))).body;
       const rest = await idsOf(`&sort=${sort}&cursor=${first.nextCursor}`);
       expect([...first.items.map((row: { case_id: string }) => row.case_id), ...rest].sort()).toEqual([...ids].sort());
-      expectProblem(await site.admin('GET', query(`&sort=-updated_at&cursor=${first.nextCursor}`)), 'INVALID_CURSOR');
+      for (const other of ['&sort=-updated_at', `&sort=${sort}&open=true`])
+        expectProblem(await site.admin('GET', query(`${other}&cursor=${first.nextCursor}`)), 'INVALID_CURSOR');
     }
-    for (const wrong of ['&status=open', '&sort=case_id', '&created_from=today', '&subject_ref=ada'])
+    for (const wrong of ['&status=open', '&open=yes', '&sort=case_id', '&created_from=today', '&subject_ref=ada'])
       expectProblem(await site.admin('GET', query(wrong)), 'INVALID_REQUEST');
     const { states } = (await site.admin('GET', `/case-counts?environment=${environment}`)).body;
     const counted = states.filter(({ count }: { count: number }) => count > 0);
@@ -265,4 +270,23 @@ it('sealed cases of the public listener are the same cases', async () => {
   const { body } = await site.admin('GET', `/cases/${caseId}`);
   expect(body).toMatchObject({ status: 'sealed', seals: [{ seal_hash: seal.body.seal_hash }] });
   expect(await auditOf(caseId)).toEqual([]);
+});
+
+it('a case, its timeline, the history of its subject and the audit name keys by their label', async () => {
+  const { body: minted } = await site.admin('POST', '/keys', {
+    label: 'Crew registration',
+    environment: 'live',
+    scopes: ['case:write', 'case:decide', 'case:override', 'case:seal'],
+  });
+  const { caseId, subjectRef } = await sealedCase(site, minted.rawKey);
+  const names = { [minted.id]: 'Crew registration' };
+  const { body: found } = await site.admin('GET', `/cases/${caseId}`);
+  expect([found.names, found.decisions]).toMatchObject([names, [{ decided_by: minted.id }]]);
+  expect((await site.admin('GET', `/cases/${caseId}/timeline`)).body).toMatchObject({
+    names,
+    items: [{ actor: minted.id }, ...Array.from({ length: 3 }, () => ({}))],
+  });
+  expect((await site.admin('GET', `/subjects/${subjectRef}/history`)).body.names).toEqual(names);
+  // Nobody signed in by name.
+  expect((await site.admin('GET', '/audit')).body.names).toEqual({});
 });

@@ -28,6 +28,8 @@ const PERIODS: readonly Partial<CaseFilter>[] = [
   { created_from: new Date('2030-01-01T00:10:00Z'), created_to: new Date('2030-01-02T00:30:00Z') },
   { created_from: new Date('2030-01-02T00:00:00Z'), created_to: new Date('2030-01-03T00:00:00Z'), status: 'sealed' },
   { created_from: new Date('2040-01-01T00:00:00Z') },
+  { open: 'true' },
+  { open: 'false', created_from: new Date('2030-01-01T00:20:00Z') },
 ];
 
 it.each(
@@ -39,10 +41,12 @@ it.each(
       text: 'SELECT case_id, status, created_at, updated_at FROM gate.cases WHERE environment = $1',
       values: [LARGE],
     });
-    const { created_from: from, created_to: to, status } = period;
+    const { created_from: from, created_to: to, status, open } = period;
+    const isOpen = (row: Stored) => ['received', 'in_review'].includes(row.status);
     const wanted = all
       .filter((row) => (from === undefined || row.created_at >= from) && (to === undefined || row.created_at < to))
       .filter((row) => status === undefined || row.status === status)
+      .filter((row) => open === undefined || (open === 'true') === isOpen(row))
       .toSorted(
         (one, other) => Number(one.updated_at) - Number(other.updated_at) || (one.case_id < other.case_id ? -1 : 1),
       )

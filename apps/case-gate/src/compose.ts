@@ -26,6 +26,7 @@ import {
 } from './data/eligibility-store.ts';
 import { canLookUp } from './data/caller-lookups.ts';
 import { waitingWork } from './data/background.ts';
+import { keyLabels } from './data/keys-store.ts';
 import type { RecordsPorts } from './routes/records.ts';
 import { publicDescription } from './openapi.ts';
 import { openParts, type Basics, type Parts as Opened } from './parts.ts';
@@ -161,6 +162,7 @@ function adminAppOf(basics: Basics, parts: Parts, base: GateAppBase): App {
     subjects: subjectList(look, macs.eligibility),
     countUnconfirmed: (environment) => countUnconfirmed(look, environment),
     countHistory: (id) => countHistory(look, id),
+    actorNames: async (actors) => ({ ...(await parts.actorNames(actors)), ...(await keyLabels(look, actors)) }),
     auditSigning: parts.auditSigning,
     spelling: 'snake_case',
     secretReport: () => parts.secretWatch.report(),

@@ -28,6 +28,7 @@ export const IdText = lineOfText({ min: 1, max: 1024 });
 export const Name = lineOfText({ min: 1, max: 200 });
 export const Outcome = enumOf('Outcome', ['approve', 'decline', 'refer']);
 export const Verdict = enumOf('Verdict', ['allow', 'deny']);
+export const Flag = enumOf('Flag', ['true', 'false']);
 
 /**
  * One list instead of a union of two, for which client generators would make two types. The keywords that require `*`

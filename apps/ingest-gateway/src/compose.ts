@@ -158,6 +158,7 @@ function adminAppOf({ config, now, newId, log, appBase }: Basics, parts: Parts, 
     waiting: async () => [await ledger.waiting()],
     listAudit: (query) => parts.audit.list(look, query),
     countAudit: (query) => parts.audit.count(look, query),
+    actorNames: parts.actorNames,
     auditSigning: parts.auditSigning,
   });
 }

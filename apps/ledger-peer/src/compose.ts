@@ -162,6 +162,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     auditSigning: parts.auditSigning,
     listAudit: (query: Parameters<typeof audit.list>[1]) => mapOutages(() => audit.list(look, query)),
     countAudit: (query: Parameters<typeof audit.count>[1]) => mapOutages(() => audit.count(look, query)),
+    actorNames: (actors: readonly string[]) => mapOutages(() => parts.actorNames(actors)),
     secretReport: () => secretWatch.report(),
     waiting: () => Promise.all([waitingJobs(look), ledger.waiting()]),
   };

@@ -11,7 +11,7 @@ import { dashboardSummaries, resourceReads } from './data/dashboard-reads.ts';
 import { frameworksStore } from './data/frameworks-store.ts';
 import { openPrismaOnce, orgsStore } from './data/orgs-store.ts';
 import { partnerPorts } from './data/partner-ports.ts';
-import { invitationReads, peopleStore, personNames, personsSeen } from './data/people-store.ts';
+import { invitationReads, namesOfPeople, peopleStore, personNames, personsSeen } from './data/people-store.ts';
 import { unlinkedStore } from './data/unlinked-store.ts';
 import { resourceWrites } from './data/resource-writes.ts';
 import { exportRecorder, runAuditedIn, writeEntry } from './audited-changes.ts';
@@ -127,7 +127,7 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
 
 function adminAppOf(
   { now, newId, appBase }: Basics,
-  { sql, look, audit, auditChange, auditSigning, keys, cursors, secretWatch, adminAccess }: Parts,
+  { sql, look, audit, auditChange, auditSigning, keys, cursors, secretWatch, adminAccess, actorNames }: Parts,
 ): App {
   const openPrisma = openPrismaOnce(sql.pool);
   const write = writeEntry(audit);
@@ -148,6 +148,7 @@ function adminAppOf(
     waiting: () => waitingWork(look),
     listAudit: (query) => audit.list(look, query),
     countAudit: (query) => audit.count(look, query),
+    actorNames: async (actors) => ({ ...(await actorNames(actors)), ...(await namesOfPeople(look, actors)) }),
     auditSigning,
   });
 }

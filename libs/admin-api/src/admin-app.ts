@@ -13,6 +13,7 @@ import {
 } from '@sealgate/http';
 import type { AdminRole } from '@sealgate/identity';
 import { sha256 } from '@sealgate/json';
+import { Type } from '@sinclair/typebox';
 
 /** Maximum size of an admin request body. */
 export const ADMIN_BODY_MAX_BYTES = 65_536;
@@ -137,6 +138,14 @@ function adminGuard({
     failedAuthentication,
   };
 }
+
+/** What these actors are called, of those of whom it is known, by actor. */
+export type NamesOfActors = (actors: readonly string[]) => Promise<Readonly<Record<string, string>>>;
+
+export const ActorNames = Type.Record(Type.String(), Type.String(), {
+  description:
+    'What the actors of this answer are called, for display: people as their newest access token said, keys by their label. Actors of whom nothing is known are absent.',
+});
 
 /** Writes an audit event about a record or a channel. */
 export type AuditLedgerChange = (

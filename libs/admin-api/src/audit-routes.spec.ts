@@ -47,6 +47,7 @@ const surfaceOf = (spelling?: 'snake_case') => {
       cursors,
       listAudit,
       countAudit: async () => 3,
+      actorNames: async (actors) => Object.fromEntries(actors.map((actor) => [actor, `The one called ${actor}`])),
       auditSigning,
       now: () => NOW_MS,
       ...(spelling && { spelling }),
@@ -66,6 +67,7 @@ describe('admin audit routes', () => {
     ]);
     const second = await get({ limit: '2', cursor: first.body.nextCursor }).expect(200);
     expect(second.body).toMatchObject({ items: [{ id: 'evt_1' }], nextCursor: null });
+    expect(first.body.names).toEqual({ 'admin:1f2e3d4c': 'The one called admin:1f2e3d4c' });
     expect(asked).toEqual([{ limit: 3 }, { limit: 3, after: { position: '2030-01-01T00:00:02.000Z', id: 'evt_2' } }]);
   });
 

@@ -10,7 +10,7 @@ import { type Route, enumOf, instantText, lineOfText, listQuery, named, orNull }
 import { defined, instantOf, type JsonValue } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { type TSchema, Type } from '@sinclair/typebox';
-import { adminBase, type AdminCaller, adminRoute } from './admin-app.ts';
+import { adminBase, type AdminCaller, adminRoute, type NamesOfActors } from './admin-app.ts';
 import { LIST_RANGE, listRoute, period, periodText, readPage } from './list-route.ts';
 
 export interface AdminAuditPorts {
@@ -19,6 +19,7 @@ export interface AdminAuditPorts {
   readonly listAudit: (query: AuditQuery) => Promise<readonly AuditEvent[]>;
   /** See `AuditTrail.count`. */
   readonly countAudit: (query: Omit<AuditQuery, 'limit' | 'after'>) => Promise<number>;
+  readonly actorNames: NamesOfActors;
   /** Exported pages name the surface and are signed by the first signer; the keys of all are published. */
   readonly auditSigning: { readonly surface: string; readonly signers: readonly DocumentSigner[] };
   readonly now: () => number;
@@ -112,7 +113,7 @@ const partsOf = (position: unknown): readonly (string | undefined)[] =>
   JSON.parse(String(position)) as readonly string[]; // Signed by this surface.
 
 function trailRoute(
-  { cursors, listAudit, countAudit }: AdminAuditPorts,
+  { cursors, listAudit, countAudit, actorNames }: AdminAuditPorts,
   { row, item, spelt }: Shown & { readonly spelt: (typeof SPELLINGS)[keyof typeof SPELLINGS] },
 ): Route<AdminCaller> {
   const exactMatch = lineOfText({ min: 1, max: 512 });
@@ -146,6 +147,7 @@ function trailRoute(
     positionOf: (event: AuditEvent) => JSON.stringify(positionOf(event)),
     row,
     rowOf: item,
+    actors: { of: ({ actor }: AuditEvent) => actor, names: actorNames },
     cursors,
   });
 }

@@ -1,4 +1,5 @@
 export {
+  ActorNames,
   ADMIN_BODY_MAX_BYTES,
   adminApp,
   adminBase,
@@ -10,6 +11,7 @@ export {
   type AdminCaller,
   type AdminSignIn,
   type AuditLedgerChange,
+  type NamesOfActors,
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
 export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';

@@ -31,7 +31,15 @@ import {
   totalOf,
 } from '@sealgate/paging';
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { adminBase, type AdminCaller, adminRoute, type AuditLedgerChange, OPERATORS_ONLY } from './admin-app.ts';
+import {
+  ActorNames,
+  adminBase,
+  type AdminCaller,
+  adminRoute,
+  type AuditLedgerChange,
+  type NamesOfActors,
+  OPERATORS_ONLY,
+} from './admin-app.ts';
 
 /** Page sizes of every admin list. */
 export const LIST_RANGE: LimitRange = { default: 50, max: 200 };
@@ -118,6 +126,8 @@ interface List<
   readonly row: TSchema;
   /** Absent: a row is shown as it is. */
   readonly rowOf?: (row: Row) => object;
+  /** Who did what a row says: their names are beside the rows. Absent: nobody. */
+  readonly actors?: { readonly of: (row: Row) => string; readonly names: NamesOfActors };
   readonly cursors: CursorCodec;
 }
 
@@ -155,10 +165,13 @@ export function listRoute<
   Defaulted extends keyof Filters = never,
   const Field extends string = never,
 >(list: List<Path, Filters, Defaulted, Row, Position, Field>): Route<AdminCaller> {
-  const { filters, boundTo, name, holder, count, rows, row, rowOf = asItIs, cursors, positionOf } = list;
+  const { filters, boundTo, name, holder, count, rows, row, rowOf = asItIs, cursors, positionOf, actors } = list;
   const free = Object.keys(filters ?? {}).find((filter) => !boundTo.includes(filter));
   if (free !== undefined) throw new Error(`${list.operationId}: a cursor would not be bound to ${free}.`);
-  const page = listOf(row, count === undefined ? {} : { total: totalSchema });
+  const page = listOf(row, {
+    ...(count === undefined ? {} : { total: totalSchema }),
+    ...(actors === undefined ? {} : { names: ActorNames }),
+  });
   return adminRoute({
     ...documentedOf(list),
     query: listQuery(LIST_RANGE, parametersOf(list)),
@@ -173,7 +186,10 @@ export function listRoute<
       const counted = await count?.(wanted);
       const found = await rows(Object.assign({ ...defined({ counted }), limit: cut.limit + 1, after }, wanted));
       const total = counted === undefined ? {} : { total: totalOf(counted) };
-      return { status: 200, body: { ...answer(found, { item: rowOf, position: positionOf }), ...total } };
+      const shown = answer(found, { item: rowOf, position: positionOf });
+      if (actors === undefined) return { status: 200, body: { ...shown, ...total } };
+      const names = await actors.names([...new Set(found.slice(0, cut.limit).map(actors.of))]);
+      return { status: 200, body: { ...shown, ...total, names } };
     },
   });
 }

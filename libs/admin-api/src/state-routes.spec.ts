@@ -11,6 +11,7 @@ const hasher = ServerSecrets.parse(`s1:${'x'.repeat(32)}`).derive('cursors');
 const auditPorts = {
   listAudit: () => Promise.resolve([]),
   countAudit: () => Promise.resolve(0),
+  actorNames: () => Promise.resolve({}),
   cursors: cursorCodec({ hasher, now: () => 0 }),
   auditSigning: { surface: 'surface', signers: [] },
   now: () => 0,

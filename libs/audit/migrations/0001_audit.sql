@@ -71,6 +71,12 @@ CREATE TRIGGER audit_lanes_forward BEFORE UPDATE ON audit_lanes FOR EACH ROW
   WHEN (NEW.lane <> OLD.lane OR NEW.seq <> OLD.seq + 1) EXECUTE FUNCTION refuse_audit_change();
 ALTER TABLE audit_lanes ENABLE ALWAYS TRIGGER audit_lanes_kept, ENABLE ALWAYS TRIGGER audit_lanes_forward;
 
+-- What people who signed in are called, as their newest access token said: for display, beside the actors of events.
+CREATE TABLE actor_names (
+  actor text PRIMARY KEY COLLATE "C" CHECK (octet_length(actor) <= 4096),
+  name  text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200)
+);
+
 -- The server secrets in use, by id only. check_value distinguishes two values of one id without revealing either.
 -- last_made_at is the last time something was made with it, to the minute; null if it was only used to verify.
 CREATE TABLE server_secrets (
@@ -104,5 +110,5 @@ CREATE TABLE accepted_secrets (
 
 -- Down Migration
 
-DROP TABLE accepted_secrets, secret_holders, server_secrets, audit_lanes, audit_events;
+DROP TABLE accepted_secrets, secret_holders, server_secrets, actor_names, audit_lanes, audit_events;
 DROP FUNCTION refuse_audit_change;

@@ -20,6 +20,7 @@ import {
   type TimelineEvent,
   type TimelineMemory,
 } from '@sealgate/storage';
+import { actorNames, type ActorNames } from './actor-names.ts';
 import { auditSecretUse } from './audit-chain.ts';
 import { auditChange, auditTrail, type AuditTrail } from './audit-trail.ts';
 import { startSecretWatch, type SecretUse } from './secret-watch.ts';
@@ -110,6 +111,7 @@ export function openSurface(options: SurfaceOptions) {
     await database.whenReady(() => auditAcceptance(audit, decide, event)).catch(onFailure);
   };
   const { limits } = shared;
+  const names = actorNames({ schema, sql: background, log });
   const tokens = accessTokens({ issuers: config.oidcIssuers, now, log });
   const reachable = () => isReachable(decide, PING_DEADLINE_MS);
   return {
@@ -125,10 +127,12 @@ export function openSurface(options: SurfaceOptions) {
     tokens,
     isReachable: reachable,
     auditChange: auditChange(audit, decide),
+    /** What these actors are called, of those of whom it is known. */
+    actorNames: (actors: readonly string[]) => names.of(look, actors),
     auditSigning: { surface: name, signers: exportSigners(config.serverSecrets) },
     /** Failed authentications on the public listener. */
     addresses: addressLimiter({ limits, listener: schema, now }),
-    adminAccess: { ...adminAccess(options, limits, tokens), isReachable: reachable },
+    adminAccess: { ...adminAccess(options, limits, { tokens, names }), isReachable: reachable },
     /** `accepted`: configured keys by variable, in addition to the admin tokens. */
     watchSecrets: (uses: readonly SecretUse[], accepted: Readonly<Record<string, HashedSecrets>> = {}) =>
       startSecretWatch({
@@ -183,12 +187,24 @@ function openSurfacePools(options: SurfaceOptions, timelines: TimelineMemory): P
 }
 
 /** Who may call the admin listener, and how much. */
-function adminAccess({ schema, config, now }: SurfaceOptions, limits: LimitStore, tokens: AccessTokens) {
+function adminAccess(
+  { schema, config, now }: SurfaceOptions,
+  limits: LimitStore,
+  { tokens, names }: { readonly tokens: AccessTokens; readonly names: ActorNames },
+) {
+  const find = adminPeople(tokens, config.adminOidc);
+  const findNamed: typeof find =
+    find &&
+    (async (token) => {
+      const found = await find(token);
+      if ('actor' in found && found.name !== undefined) names.note(found.actor, found.name);
+      return found;
+    });
   const { adminRatePerSecond: ratePerSecond, adminRateBurst: burst } = config;
   const policy = { name: 'key', ratePerSecond, burst } as const;
   return {
     tokens: config.adminTokenHashes,
-    findPerson: adminPeople(tokens, config.adminOidc),
+    findPerson: findNamed,
     addresses: addressLimiter({ limits, listener: `${schema}-admin`, now }),
     charge: async (actor: string, cost: number) =>
       admissionOf(await limits.charge([{ bucket: `${schema}-admin:${actor}`, policy }], cost)),

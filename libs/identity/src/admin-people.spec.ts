@@ -34,14 +34,35 @@ describe('people on an admin listener', () => {
   it('get the roles of their claims, the strongest first', async () => {
     const actor = `oidc:${provider.issuer}#eve`;
     const identity = { issuer: provider.issuer, subject: 'eve' };
-    expect(await find({ groups: ['a', 'operators'] })).toEqual({ actor, roles: ['operator'], identity });
-    expect(await find({ groups: 'operators' })).toEqual({ actor, roles: ['operator'], identity });
-    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({ actor, roles: ['viewer'], identity });
+    expect(await find({ groups: ['a', 'operators'] })).toEqual({
+      actor,
+      roles: ['operator'],
+      identity,
+      name: undefined,
+    });
+    expect(await find({ groups: 'operators' })).toEqual({ actor, roles: ['operator'], identity, name: undefined });
+    expect(await find({ realm_access: { roles: ['look'] } })).toEqual({
+      actor,
+      roles: ['viewer'],
+      identity,
+      name: undefined,
+    });
     expect(await find({ groups: ['operators'], realm_access: { roles: ['look'] } })).toEqual({
       actor,
       roles: ['operator', 'viewer'],
       identity,
+      name: undefined,
     });
+  });
+
+  it.each<[string, object, string | undefined]>([
+    ['the name', { name: 'Eve Müller', email: 'eve@example.com' }, 'Eve Müller'],
+    ['the address where there is no name', { email: 'eve@example.com' }, 'eve@example.com'],
+    ['the address where the name is blank', { name: '  ', email: 'eve@example.com' }, 'eve@example.com'],
+    ['the user name', { name: 7, preferred_username: 'eve' }, 'eve'],
+    ['nothing that spoils a page', { name: 'Eve\nSystem', email: 'e'.repeat(201) }, undefined],
+  ])('are called %s of the token', async (_what, claims, name) => {
+    expect(await find({ groups: 'operators', ...claims })).toMatchObject({ name });
   });
 
   it.each<[string, object]>([

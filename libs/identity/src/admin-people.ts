@@ -9,7 +9,17 @@ interface AdminPerson {
   /** The strongest first; at least one. */
   readonly roles: readonly AdminRole[];
   readonly identity: { readonly issuer: string; readonly subject: string };
+  /** What the token calls the person, for display; undefined where it says nothing that can be shown. */
+  readonly name: string | undefined;
 }
+
+const NAME_CLAIMS = ['name', 'email', 'preferred_username'];
+const SHOWABLE = /^(?!\s*$)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,200}$/u;
+
+const nameIn = (claims: Readonly<Record<string, unknown>>): string | undefined =>
+  NAME_CLAIMS.map((claim) => ownMember(claims, claim)).find(
+    (value): value is string => typeof value === 'string' && SHOWABLE.test(value),
+  );
 
 /**
  * Returns a function that finds the person and role behind an access token for the admin listener; a refusal if the
@@ -31,7 +41,7 @@ export function adminPeople(
       const isElsewhere = ofIssuer.some(({ claim }) => ownMember(claims['_claim_names'], claim) !== undefined);
       return { refused: notesOf({ refused: isElsewhere ? 'claim_elsewhere' : 'no_role', issuer, subject }) };
     }
-    return { actor: `oidc:${issuer}#${subject}`, roles, identity: { issuer, subject } };
+    return { actor: `oidc:${issuer}#${subject}`, roles, identity: { issuer, subject }, name: nameIn(claims) };
   };
 }
 

@@ -2,7 +2,7 @@ import { COUNT_LIMIT, tableList, type ListCondition, type ListShards } from '@se
 import type { Database, Sql } from '@sealgate/storage';
 import type { CaseFile } from '../domain/assessor-pack.ts';
 import type { CaseRecord, TimelineEvent, Attachment, FinalDecision } from '../domain/case-record.ts';
-import { CASE_STATUSES, type CaseStatus } from '../domain/case-states.ts';
+import { CASE_STATUSES, isOpen, type CaseStatus } from '../domain/case-states.ts';
 import { factsOf } from '../domain/case-facts.ts';
 import type { DecidedCase } from '../domain/manage-policies.ts';
 import {
@@ -80,6 +80,8 @@ export async function keepProof(sql: Sql, ledgerRecordId: string, proof: string)
 export interface CaseFilter {
   readonly environment: string;
   readonly status?: CaseStatus;
+  /** Whether the case waits for a decision. */
+  readonly open?: 'true' | 'false';
   readonly subject_ref?: string;
   /** Inclusive. */
   readonly created_from?: Date;
@@ -98,9 +100,13 @@ export const caseList = (sql: Sql) =>
       updated_at: { by: 'l.updated_at', type: 'timestamptz' },
     },
     searched: searchedTexts('case', 'l.case_id'),
-    whereOf({ environment, status, subject_ref, created_from, created_to }: CaseFilter) {
+    whereOf({ environment, status, open, subject_ref, created_from, created_to }: CaseFilter) {
+      const states = CASE_STATUSES.filter(
+        (each) => (status ?? each) === each && (open === undefined || (open === 'true') === isOpen(each)),
+      );
       const given = [
         ['l.status = $', status],
+        ['l.status = ANY ($)', open && states],
         ['l.subject_ref = $', subject_ref],
         ['l.created_at >= $', created_from],
         ['l.created_at < $', created_to],
@@ -110,16 +116,26 @@ export const caseList = (sql: Sql) =>
       return {
         conditions: [...conditions, ...given.filter(([, value]) => value !== undefined)],
         scope: [environment, 'case'],
-        ...(isPeriod && { shards: { updated_at: daysOf(environment, status, [created_from, created_to]) } }),
+        shards: {
+          ...(open !== undefined &&
+            subject_ref === undefined && { created_at: ofStates(states), updated_at: ofStates(states) }),
+          ...(isPeriod && { updated_at: daysOf(environment, states, [created_from, created_to]) }),
+        },
       };
     },
     read: (row: Row) => caseOf(row),
   });
 
+/** An index has the cases of each state in either order. */
+const ofStates = (states: readonly CaseStatus[]): ListShards => ({
+  select: (place) => `SELECT unnest(${place(states)}::text[]) AS status`,
+  isOfShard: 'l.status = s.status',
+});
+
 /** The days of a period in which cases were created, each once for every state: an index has their cases by last change. */
 function daysOf(
   environment: string,
-  status: CaseStatus | undefined,
+  states: readonly CaseStatus[],
   period: readonly [from: Date | undefined, to: Date | undefined],
 ): ListShards {
   return {
@@ -130,7 +146,7 @@ function daysOf(
       const time = (value: Date | undefined) => `${place(value ?? null)}::timestamptz`;
       const first = day(`greatest(${time(period[0])}, ${end('ASC')})`);
       const last = day(`least(${time(period[1])} - interval '1 millisecond', ${end('DESC')})`);
-      const statuses = place(status === undefined ? CASE_STATUSES : [status]);
+      const statuses = place(states);
       return `SELECT e.status, d.first + n.number AS day FROM (SELECT ${first} AS first, ${last} AS last) d
                CROSS JOIN LATERAL generate_series(0, d.last - d.first) n (number)
                CROSS JOIN unnest(${statuses}::text[]) e (status)`;

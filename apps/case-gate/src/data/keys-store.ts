@@ -116,4 +116,11 @@ export function signedKeys({ keys, sql: database, macs, versions, now }: KeyPart
   };
 }
 
+/** The labels of keys of all environments, by id. */
+export async function keyLabels(sql: Sql, ids: readonly string[]): Promise<Record<string, string>> {
+  const text = 'SELECT id, label FROM gate.api_keys WHERE id = ANY ($1::text[])';
+  const rows = await sql.query<{ id: string; label: string }>({ text, values: [ids] });
+  return Object.fromEntries(rows.map(({ id, label }) => [id, label]));
+}
+
 const next = (key: Key): Key => ({ ...key, record_version: key.record_version + 1 });

@@ -25,10 +25,10 @@ export function move(from: CaseStatus, to: CaseStatus): CaseStatus {
   throw invalidTransition(from);
 }
 
-/** Whether a case can still be changed: it is neither decided nor ended. */
-export function isOpen(status: CaseStatus): boolean {
-  return status === 'received' || status === 'in_review';
-}
+/** The states in which a case can still be changed: it is neither decided nor ended. */
+const OPEN: readonly CaseStatus[] = ['received', 'in_review'];
+
+export const isOpen = (status: CaseStatus): boolean => OPEN.includes(status);
 
 export function invalidTransition(current: string): AppError {
   return new AppError('INVALID_STATE_TRANSITION', `Not possible while the status is ${current}.`, {

@@ -1,4 +1,5 @@
 import {
+  ActorNames,
   adminBase,
   adminRoute,
   CASES,
@@ -7,6 +8,7 @@ import {
   rowsOf,
   timeFilter,
   type AdminCaller,
+  type NamesOfActors,
 } from '@sealgate/admin-api';
 import { named, type Route } from '@sealgate/http';
 import type { TableList } from '@sealgate/paging';
@@ -24,7 +26,7 @@ import {
   type TimelineEvent,
 } from '../domain/case-record.ts';
 import { CASE_STATUSES, CaseStatus } from '../domain/case-states.ts';
-import { answerOf, CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
+import { answerOf, CaseId, Flag, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { EnvironmentQuery, environmentOf, environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
 const CaseDetail = named(
@@ -35,12 +37,14 @@ const CaseDetail = named(
     attachments: Type.Array(CaseReference),
     decisions: Type.Array(RecordedDecision, { description: 'Oldest first.' }),
     seals: Type.Array(RecordedSeal),
+    names: ActorNames,
   }),
 );
 
 const filters = {
   ...environmentQuery,
   status: Type.Optional(CaseStatus),
+  open: Type.Optional({ ...Flag, description: 'Only cases that wait for a decision, or only others.' }),
   subject_ref: Type.Optional({ ...SubjectRef, description: 'Only about this subject.' }),
   created_from: timeFilter,
   created_to: timeFilter,
@@ -59,6 +63,7 @@ export interface AdminCasesPorts
   extends Pick<AdminPorts, 'cursors' | 'auditChange'>, CaseReadPorts, Pick<PackPorts, 'readCaseFile'> {
   readonly cases: TableList<CaseFilter, CaseRecord, 'created_at' | 'updated_at'>;
   readonly countCases: (environment: string) => Promise<StatusCount[]>;
+  readonly actorNames: NamesOfActors;
   readonly countEvents: (caseId: string) => Promise<number>;
   readonly listEvents: (
     caseId: string,
@@ -83,7 +88,7 @@ function casesRoutes(ports: AdminCasesPorts): Route<AdminCaller>[] {
     search: true,
     sorts: { fields: ['created_at', 'updated_at'], default: '-created_at' },
     name: 'cases',
-    boundTo: ['environment', 'status', 'subject_ref', 'created_from', 'created_to'],
+    boundTo: ['environment', 'status', 'open', 'subject_ref', 'created_from', 'created_to'],
     ...rowsOf(
       () => ports.cases,
       (row: CaseRecord) => rowOf(row, ports.now()),
@@ -138,12 +143,20 @@ function getRoute(ports: AdminCasesPorts): Route<AdminCaller> {
       await settledCase(ports, environment, caseId);
       const file = await ports.readCaseFile(environment, caseId);
       if (file === undefined) throw noCase();
-      return { status: 200, body: detailOf(file, ports.now()) };
+      const names = await ports.actorNames(actorsIn(file));
+      return { status: 200, body: { ...detailOf(file, ports.now()), names } };
     },
   });
 }
 
-function detailOf({ record, attachments, decisions, seals }: CaseFile, nowMs: number): Static<typeof CaseDetail> {
+const actorsIn = ({ timeline, decisions }: CaseFile): string[] => [
+  ...new Set([...timeline.map(({ actor }) => actor), ...decisions.map(({ decided_by: by }) => by)]),
+];
+
+function detailOf(
+  { record, attachments, decisions, seals }: CaseFile,
+  nowMs: number,
+): Omit<Static<typeof CaseDetail>, 'names'> {
   return {
     ...rowOf(record, nowMs),
     metadata: record.metadata,
@@ -171,6 +184,7 @@ function timelineRoute(ports: AdminCasesPorts): Route<AdminCaller> {
     rows: ({ case_id: caseId, limit, after = 0 }) => ports.listEvents(caseId, { after, limit }),
     positionOf: ({ seq }: TimelineEvent) => seq,
     row: TimelineEntry,
+    actors: { of: ({ actor }: TimelineEvent) => actor, names: ports.actorNames },
     cursors: ports.cursors,
   });
 }

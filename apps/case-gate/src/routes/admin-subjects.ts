@@ -8,6 +8,7 @@ import {
   listRoute,
   rowsOf,
   type AdminCaller,
+  type NamesOfActors,
 } from '@sealgate/admin-api';
 import { closedObject, enumOf, lineOfText, named, type Route } from '@sealgate/http';
 import type { TableList } from '@sealgate/paging';
@@ -61,6 +62,7 @@ export interface RecordVersion {
 
 export interface AdminSubjectsPorts extends AdminPorts, EligibilityPorts {
   readonly signer: DocumentSigner;
+  readonly actorNames: NamesOfActors;
   /** Changes a subject and writes the audit event in one transaction. */
   readonly inAuditedTransaction: (
     context: { readonly caller: AdminCaller; readonly requestId: string },
@@ -185,6 +187,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
       changed_at: row.changedAt.toISOString(),
       record: JSON.parse(row.document) as object,
     }),
+    actors: { of: ({ actor }) => actor, names: ports.actorNames },
     cursors: ports.cursors,
   });
   const confirming = [listUnconfirmedRoute(ports), confirmRoute(ports)];

@@ -1,4 +1,4 @@
-import { enumOf, named, routeFor, type Reply, type Route } from '@sealgate/http';
+import { named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { AppError } from '@sealgate/errors';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
@@ -7,7 +7,7 @@ import { PackAttachment, TimelineEntry } from '../domain/case-record.ts';
 import type { StoredEligibility } from '../domain/case-transaction.ts';
 import { EligibilityAnswer, eligibilityView } from '../domain/eligibility-view.ts';
 import type { GateCaller } from '../domain/key.ts';
-import { CaseId, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
+import { CaseId, Flag, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 
 const route = routeFor<GateCaller>();
@@ -72,7 +72,7 @@ export const packStep = {
   errors: ['NOT_FOUND', 'CASE_NOT_SEALED', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN'],
 } as const;
 
-export const draftQuery = { draft: Type.Optional(enumOf('Flag', ['true', 'false'])) };
+export const draftQuery = { draft: Type.Optional(Flag) };
 
 const VARY = { Vary: 'Accept' };
 

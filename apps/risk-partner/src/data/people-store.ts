@@ -85,6 +85,13 @@ export async function personNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
+/** The names of people of all organisations, also of removed ones. */
+export async function namesOfPeople(sql: Sql, ids: readonly string[]): Promise<Record<string, string>> {
+  const text = 'SELECT person_id AS id, name FROM risk.people WHERE person_id = ANY ($1::text[])';
+  const rows = await sql.query<{ id: string; name: string }>({ text, values: [ids] });
+  return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
+}
+
 /** When these people of the organisation made their newest request; null: never. */
 export async function personsSeen(
   sql: Sql,
