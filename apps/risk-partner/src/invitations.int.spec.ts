@@ -159,7 +159,10 @@ describe('an invitation', () => {
     const own = { id: members.orgId, name: 'Acme' };
     const inviting = { id: otherOrg, name: 'A first name in lists' };
     expect((await site.signIn(email)).json).toMatchObject({ organizations: [own] });
-    expect((await site.service.api.get('/api/organizations', token)).json).toEqual([own, inviting]);
+    expect((await site.service.api.get('/api/organizations', token)).json).toEqual([
+      { ...own, member: expect.objectContaining({ personId: before['personId'] }) },
+      { ...inviting, member: null },
+    ]);
     expect((await site.read('/invitations', elsewhere)) as unknown as Made[]).toHaveLength(1);
     expect((await site.service.api.get('/api/whoami', token, { 'x-organization': otherOrg })).json).toMatchObject({
       orgId: otherOrg,

@@ -119,9 +119,9 @@ describe('a person who signs in', () => {
     expect((await whoami(token, { 'x-organization': acme })).json).toMatchObject({ personId: atAcme });
     expectRefused(await whoami(token, { 'x-organization': 'org_of_others' }), 'UNAUTHENTICATED');
     const all = await risk.api.send('GET', '/api/organizations', { key: token });
-    expect(all.json).toEqual([
-      { id: acme, name: 'Acme' },
-      { id: globex, name: 'Globex' },
+    expect(all.json).toMatchObject([
+      { id: acme, name: 'Acme', member: { personId: atAcme } },
+      { id: globex, name: 'Globex', member: { personId: atGlobex } },
     ]);
     const foreign = { key: token, headers: { 'x-organization': 'org_of_others' } };
     expectRefused(await risk.api.send('GET', '/api/organizations', foreign), 'UNAUTHENTICATED');

@@ -131,6 +131,19 @@ describe('the evidence board', () => {
     ]);
     expect(states.find(({ state }) => state === 'in_review')).toMatchObject({ count: 0, actsNext: 'reviewer' });
     expect(states.find(({ state }) => state === 'approved')).toMatchObject({ count: 0, actsNext: null });
+    const { states: withFirst } = (await get('/api/evidence-board?cards=1')) as unknown as {
+      states: { state: string; first?: object[] }[];
+    };
+    for (const state of ['requested', 'collected', 'expiring'])
+      expect([state, withFirst.find((each) => each.state === state)?.first]).toEqual([
+        state,
+        await get(`/api/evidence?state=${state}&limit=1`),
+      ]);
+    expect(withFirst.filter(({ first }) => first !== undefined)).toHaveLength(3);
+    for (const cards of ['0', '11', 'all'])
+      expect(await refusalText(service.api.get(`/api/evidence-board?cards=${cards}`, owner.key))).toBe(
+        '400 INVALID_REQUEST /cards',
+      );
     expect(await get('/api/evidence?state=expiring')).toHaveLength(1);
     expect(await get('/api/evidence?state=approved')).toHaveLength(0);
   });
@@ -230,7 +243,6 @@ describe('a partner machine', () => {
   it.each([
     '/api/heat-map',
     '/api/trends',
-    '/api/coverage-trends',
     '/api/evidence-board',
     '/api/people',
     '/api/organizations',
@@ -240,6 +252,9 @@ describe('a partner machine', () => {
   });
 
   it('lists its one organisation to other keys', async () => {
-    expect(await get('/api/organizations', viewer)).toEqual([{ id: orgId, name: 'Acme' }]);
+    const { personId, roles, permissions, scope } = await get('/api/whoami', viewer);
+    const member = { personId, roles, permissions, scope };
+    expect(member).toMatchObject({ personId: viewer.id, roles: ['viewer'] });
+    expect(await get('/api/organizations', viewer)).toEqual([{ id: orgId, name: 'Acme', member }]);
   });
 });

@@ -3,7 +3,7 @@ import type { AccessToken } from '@sealgate/identity';
 import { searchText, tableList } from '@sealgate/paging';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
 import type { RunAudited } from '../audited-changes.ts';
-import { effectiveScope, type Credential, type RiskCaller } from '../domain/caller.ts';
+import { effectiveScope, type Credential, type OrganizationOfCaller, type RiskCaller } from '../domain/caller.ts';
 import type { Identity, IdentityStore, OpenInvitation, SignedIn, SignInPorts } from '../domain/identities.ts';
 import { rolesOf } from '../domain/permissions.ts';
 import { insertRow } from './insert-row.ts';
@@ -239,21 +239,37 @@ async function accept(
  * are named besides come last.
  */
 export function organizationsOf(database: Sql) {
-  return (
-    { credential, orgId }: RiskCaller,
+  return async (
+    { credential, orgId, personId }: RiskCaller,
     besides: readonly string[] = [],
-  ): Promise<{ id: string; name: string }[]> =>
-    database.query({
-      text: `SELECT id, name FROM (
-             SELECT o.org_id AS id, o.name, o.org_id = ANY ($3) AS last FROM risk.orgs o
-              WHERE o.org_id = $1 OR o.org_id = ANY ($3)
+  ): Promise<OrganizationOfCaller[]> => {
+    const rows = await database.query<
+      { id: string; name: string } & { [Column in keyof CallerColumns]: CallerColumns[Column] | null }
+    >({
+      text: `SELECT known.id, known.name, ${CALLER_COLUMNS} FROM (
+             SELECT o.org_id AS id, o.name, o.org_id = ANY ($3) AS last, CASE WHEN o.org_id = $1 THEN $4 END AS person
+               FROM risk.orgs o WHERE o.org_id = $1 OR o.org_id = ANY ($3)
              UNION
-             SELECT o.org_id, o.name, false FROM risk.identities mine
+             SELECT o.org_id, o.name, false, i.person_id FROM risk.identities mine
                JOIN risk.identities i ON i.issuer = mine.issuer AND i.subject = mine.subject AND i.removed_at IS NULL
                JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
                JOIN risk.orgs o ON o.org_id = i.org_id
               WHERE mine.identity_id = $2) known
+             LEFT JOIN risk.people p ON p.person_id = known.person
              ORDER BY last, name, id`,
-      values: [orgId, credential.kind === 'token' ? credential.id : '', besides],
+      values: [orgId, credential.kind === 'token' ? credential.id : '', besides, personId],
     });
+    return rows.map(({ id, name, ...row }) => ({
+      id,
+      name,
+      // Of a person that was found, all columns are.
+      member: row.person_id === null ? null : memberOf(callerOf(row as CallerColumns, credential)),
+    }));
+  };
 }
+
+const memberOf = ({ personId, roles, scope }: RiskCaller): OrganizationOfCaller['member'] => ({
+  personId,
+  roles,
+  scope,
+});

@@ -40,6 +40,13 @@ export interface RiskCaller {
   readonly invitedTo?: readonly string[];
 }
 
+/** An organisation of a caller, with who they are in it; null: it invited them. */
+export interface OrganizationOfCaller {
+  readonly id: string;
+  readonly name: string;
+  readonly member: Pick<RiskCaller, 'personId' | 'roles' | 'scope'> | null;
+}
+
 /** The rows that a caller may see. `rowCondition` in data/row-condition.ts turns it into SQL. */
 export interface RowScope extends Scope {
   readonly orgId: string;

@@ -1,9 +1,9 @@
 import { AppError } from '@sealgate/errors';
 import { named, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import { isPartner, PersonScope, type RiskCaller } from '../domain/caller.ts';
+import { isPartner, PersonScope, type OrganizationOfCaller, type RiskCaller } from '../domain/caller.ts';
 import { permissionsOf, Role } from '../domain/permissions.ts';
-import { Text, Texts } from '../schemas.ts';
+import { OrNull, Text, Texts } from '../schemas.ts';
 
 const route = routeFor<RiskCaller>();
 
@@ -20,6 +20,17 @@ const Whoami = named(
 
 const NamedOrganization = named('NamedOrganization', Type.Object({ id: Text, name: Text }));
 
+const { personId, roles, permissions, scope } = Whoami.properties;
+const OrganizationView = named(
+  'OrganizationOfCaller',
+  Type.Object({
+    ...NamedOrganization.properties,
+    member: OrNull(named('OrganizationMember', Type.Object({ personId, roles, permissions, scope })), {
+      description: 'Who the caller is there, and what they may do now; null: it invited them.',
+    }),
+  }),
+);
+
 /** Additionally for the dashboard: the kind of credential, and the caller's organisations. */
 const DashboardWhoami = named(
   'DashboardWhoami',
@@ -34,10 +45,7 @@ const DashboardWhoami = named(
 
 export interface WhoamiPorts {
   /** The organisations of the caller, by name, and then `besides`. */
-  readonly organizationsOf: (
-    caller: RiskCaller,
-    besides?: readonly string[],
-  ) => Promise<{ readonly id: string; readonly name: string }[]>;
+  readonly organizationsOf: (caller: RiskCaller, besides?: readonly string[]) => Promise<OrganizationOfCaller[]>;
 }
 
 export const ORGANIZATIONS_PATH = '/api/organizations';
@@ -68,7 +76,7 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       errors: ['FORBIDDEN'],
       precheck: refusePartners,
       async handler({ caller }) {
-        const organizations = await organizationsOf(caller);
+        const organizations = (await organizationsOf(caller)).map(({ id, name }) => ({ id, name }));
         return { status: 200, body: { ...personOf(caller), via: caller.credential.kind, organizations } };
       },
     }),
@@ -76,25 +84,32 @@ export function whoamiRoutes({ organizationsOf }: WhoamiPorts): {
       ...base,
       path: ORGANIZATIONS_PATH,
       operationId: 'dashboard_list_organizations',
-      summary: 'The organisations of the caller, by name; needs no X-Organization',
+      summary: 'The organisations of the caller, by name, with what they may do in each; needs no X-Organization',
       description:
         'Those that invited them come last: the first request with one in X-Organization accepts the invitation.',
       tags: ['dashboard'],
       responses: {
         200: {
           description: 'All organisations of an identity and those that invited it, or the one of a key.',
-          schema: Type.Array(NamedOrganization),
+          schema: Type.Array(OrganizationView),
         },
       },
       errors: ['FORBIDDEN'],
       precheck: refusePartners,
-      handler: async ({ caller }) => ({ status: 200, body: await organizationsOf(caller, caller.invitedTo) }),
+      handler: async ({ caller }) => ({
+        status: 200,
+        body: (await organizationsOf(caller, caller.invitedTo)).map(({ member, ...organization }) => ({
+          ...organization,
+          member: member && rightsOf(member),
+        })),
+      }),
     }),
   };
 }
 
-const personOf = ({ orgId, personId, roles, scope }: RiskCaller) => ({
-  orgId,
+const personOf = ({ orgId, ...caller }: RiskCaller) => ({ orgId, ...rightsOf(caller) });
+
+const rightsOf = ({ personId, roles, scope }: Pick<RiskCaller, 'personId' | 'roles' | 'scope'>) => ({
   personId,
   roles: [...roles],
   permissions: permissionsOf(roles),
