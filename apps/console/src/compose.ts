@@ -10,7 +10,7 @@ import { backgroundLoop, reasonOf, type startTimer } from '@sealgate/storage';
 import { consoleApp } from './app.ts';
 import type { ConsoleConfig } from './config.ts';
 import type { ConsoleMetrics } from './console-metrics.ts';
-import { askAdmin, askPerson } from './data/ask-admin.ts';
+import { askAdmin, askPerson, askWaiting } from './data/ask-admin.ts';
 import { endedSessions } from './data/ended-sessions.ts';
 import { Forwarder, MAX_CONCURRENT, type PassageOutcome } from './data/forwarder.ts';
 import { prometheus } from './data/prometheus.ts';
@@ -83,7 +83,6 @@ export function compose(basics: Basics, own: Own): Composition {
     newId: () => newId('ses_'),
     newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
   });
-  const asking = { tokenFor: (session: Session, audience: Audience) => tokens.tokenFor(session, audience) };
   const publicApp = consoleApp(appBase, {
     cookies,
     publicUrl,
@@ -110,7 +109,7 @@ export function compose(basics: Basics, own: Own): Composition {
       const [endSessionUrl] = await Promise.all([provider.endSessionUrl(), provider.revoke(newest), ended]);
       return endSessionUrl;
     },
-    ...listenerAccess({ surfaces, now, askAdmin: askAdmin(asking), askPerson: askPerson(asking) }),
+    ...accessOf({ surfaces, now, tokens }),
     forward: ({ surface, ...passage }) => forwarders.get(surface)!.forward(passage),
     tokenFor: (session, audience) => tokens.tokenFor(session, audience),
     problemOf: ({ url }) => problemOf(url, CHECK_TIMEOUT_MS),
@@ -126,6 +125,16 @@ export function compose(basics: Basics, own: Own): Composition {
     now,
   });
   return { publicApp, ready };
+}
+
+/** What a person may do and see, as the listeners tell whoever holds the person's token. */
+function accessOf({
+  tokens,
+  ...about
+}: Pick<ConsoleConfig, 'surfaces'> & Pick<Basics, 'now'> & { tokens: AccessTokens }) {
+  const asking = { tokenFor: (session: Session, audience: Audience) => tokens.tokenFor(session, audience) };
+  const asked = { askAdmin: askAdmin(asking), askPerson: askPerson(asking), askWaiting: askWaiting(asking) };
+  return listenerAccess({ ...about, ...asked });
 }
 
 /** The tokens of sessions, whether these are still live, and what is forwarded for them. */

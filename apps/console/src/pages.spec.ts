@@ -50,9 +50,12 @@ describe('the pages', () => {
 describe('the overview', () => {
   it('shows readiness with its reason, rates from the second request on, and backlogs', async () => {
     let requests = 100;
+    const items = [{ what: 'outbox', description: 'Records on their way', count: 2, oldestAt: null }];
     test.answer = (request, response) => {
       if (request.url === '/health/ready') response.writeHead(503).end('{"status":"unhealthy","reason":"no database"}');
       else if (request.url === '/admin/v1/whoami') response.end(WHOAMI);
+      else if (request.url === '/admin/v1/waiting')
+        response.end(JSON.stringify({ items: [...items, { what: 'jobs' }] }));
       else
         response.end(
           `http_requests_total{service="a",route="/api/risks",method="GET",status="2xx"} ${requests}\n` +
@@ -68,10 +71,11 @@ describe('the overview', () => {
       checks: { status: 'unhealthy', reason: 'no database' },
       gauges: { risk_anchors_waiting: 7 },
     };
-    expect(await overview()).toEqual({ surfaces: [state] });
+    const waiting = [{ id: 'risk-partner', items }];
+    expect(await overview()).toEqual({ surfaces: [state], waiting });
     requests = 200;
     test.clock.advance(10_000);
-    expect(await overview()).toEqual({ surfaces: [{ ...state, requestsPerSecond: 11, errorsPerSecond: 1 }] });
+    expect(await overview()).toEqual({ surfaces: [{ ...state, requestsPerSecond: 11, errorsPerSecond: 1 }], waiting });
   });
 
   it('shows null for an unreachable surface', async () => {
@@ -81,6 +85,7 @@ describe('the overview', () => {
     const answer = await browser.ask(test.url, '/overview');
     expect(JSON.parse(answer.body)).toEqual({
       surfaces: [{ id: 'risk-partner', ready: null, checks: {}, gauges: {} }],
+      waiting: [{ id: 'risk-partner', items: null }],
     });
   });
 });

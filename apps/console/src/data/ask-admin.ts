@@ -1,5 +1,12 @@
 import { AppError } from '@sealgate/errors';
-import type { AdminRights, AskAdmin, AskPerson } from '../domain/listener-access.ts';
+import type {
+  AdminRights,
+  AskAdmin,
+  AskPerson,
+  AskWaiting,
+  OrganizationRights,
+  WaitingItem,
+} from '../domain/listener-access.ts';
 import type { Session } from '../domain/session.ts';
 import type { Audience, Listener } from '../domain/surfaces.ts';
 import { boundedText } from './bounded-fetch.ts';
@@ -21,6 +28,14 @@ export const askAdmin =
   async (session, { admin }) => {
     const told = await ask(tokenFor, session, [admin, '/admin/v1/whoami']);
     return typeof told === 'object' ? (told.status === 200 ? adminRightsOf(told.body) : false) : told;
+  };
+
+/** Asks an admin listener what waits there. Undefined: it did not say. */
+export const askWaiting =
+  ({ tokenFor }: Ports): AskWaiting =>
+  async (session, { admin }) => {
+    const told = await ask(tokenFor, session, [admin, '/admin/v1/waiting']);
+    return typeof told === 'object' && told.status === 200 ? waitingOf(told.body) : undefined;
   };
 
 /** Asks the risk partner for the organisations of the person. */
@@ -69,8 +84,33 @@ function adminRightsOf(body: unknown): AdminRights {
   return { roles: textsOf(roles), permissions: textsOf(permissions) };
 }
 
-const organizationsOf = (value: unknown): { id: string; name: string }[] =>
+const organizationsOf = (value: unknown): OrganizationRights[] =>
   (Array.isArray(value) ? value : []).flatMap((one) => {
-    const { id, name } = membersOf(one);
-    return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+    const { id, name, member } = membersOf(one);
+    return typeof id === 'string' && typeof name === 'string' ? [{ id, name, member: memberOf(member) }] : [];
   });
+
+function memberOf(value: unknown): OrganizationRights['member'] {
+  const { personId, roles, permissions, scope } = membersOf(value);
+  if (typeof personId !== 'string') return null;
+  const { departments, canReadSensitive, unrestricted } = membersOf(scope);
+  return {
+    personId,
+    roles: textsOf(roles),
+    permissions: textsOf(permissions),
+    scope: {
+      departments: textsOf(departments),
+      canReadSensitive: canReadSensitive === true,
+      unrestricted: unrestricted === true,
+    },
+  };
+}
+
+function waitingOf(body: unknown): WaitingItem[] {
+  const { items } = membersOf(body);
+  return (Array.isArray(items) ? items : []).flatMap((one) => {
+    const { what, description, count, oldestAt } = membersOf(one);
+    if (typeof what !== 'string' || typeof description !== 'string' || typeof count !== 'number') return [];
+    return [{ what, description, count, oldestAt: typeof oldestAt === 'string' ? oldestAt : null }];
+  });
+}

@@ -3,7 +3,7 @@ import { AppError } from '@sealgate/errors';
 import { testClock } from '@sealgate/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { askAdmin, askPerson } from '../data/ask-admin.ts';
+import { askAdmin, askPerson, askWaiting } from '../data/ask-admin.ts';
 import { listenerAccess } from './listener-access.ts';
 import type { Session } from './session.ts';
 import type { Surface } from './surfaces.ts';
@@ -49,6 +49,7 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
+const WHOLE = { departments: [], canReadSensitive: true, unrestricted: true };
 const OPERATOR = { roles: ['operator'], permissions: ['admin:change', 'admin:read'] };
 const tokens = {
   async tokenFor(_session: Session, { value }: { readonly value: string }) {
@@ -57,7 +58,13 @@ const tokens = {
   },
 };
 const rights = () =>
-  listenerAccess({ surfaces, now: clock.now, askAdmin: askAdmin(tokens), askPerson: askPerson(tokens) });
+  listenerAccess({
+    surfaces,
+    now: clock.now,
+    askAdmin: askAdmin(tokens),
+    askPerson: askPerson(tokens),
+    askWaiting: askWaiting(tokens),
+  });
 const access = () => rights().mayOverview;
 
 describe('the overview', () => {
@@ -103,13 +110,18 @@ describe('the overview', () => {
 
 describe('what a person may do', () => {
   it('is told by whoami of each listener: not theirs, theirs, or not known', async () => {
-    answers['/risk-partner/api/organizations'] = [200, [{ id: 'o1', name: 'O' }]];
+    const member = { personId: 'per_1', roles: ['owner'], permissions: ['risk:read'], scope: WHOLE };
+    const organizations = [
+      { id: 'o1', name: 'O', member },
+      { id: 'o2', name: 'Invites them', member: null },
+    ];
+    answers['/risk-partner/api/organizations'] = [200, organizations];
     told['case-gate'] = 401;
     expect(await rights().rightsOf(session)).toEqual([
       {
         id: 'risk-partner',
         admin: OPERATOR,
-        api: { isPartner: false, organizations: [{ id: 'o1', name: 'O' }] },
+        api: { isPartner: false, organizations },
       },
       { id: 'case-gate', admin: false, api: false },
     ]);
@@ -133,6 +145,7 @@ describe('what a person may do', () => {
       now: clock.now,
       askAdmin: async () => reviewer,
       askPerson: async () => false,
+      askWaiting: async () => undefined,
     });
     await expect(mayOverview(session)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });

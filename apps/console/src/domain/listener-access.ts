@@ -12,8 +12,35 @@ export interface AdminRights {
 export interface PersonRights {
   /** May read the partner API alone. */
   readonly isPartner: boolean;
-  readonly organizations: readonly { readonly id: string; readonly name: string }[];
+  readonly organizations: readonly OrganizationRights[];
 }
+
+/** An organisation with what the person may do there, as the risk partner tells; null: it invited them. */
+export interface OrganizationRights {
+  readonly id: string;
+  readonly name: string;
+  readonly member: {
+    readonly personId: string;
+    readonly roles: readonly string[];
+    readonly permissions: readonly string[];
+    readonly scope: {
+      readonly departments: readonly string[];
+      readonly canReadSensitive: boolean;
+      readonly unrestricted: boolean;
+    };
+  } | null;
+}
+
+/** A kind of work that a surface has yet to do, as its admin listener tells. */
+export interface WaitingItem {
+  readonly what: string;
+  readonly description: string;
+  readonly count: number;
+  readonly oldestAt: string | null;
+}
+
+/** Undefined where the listener does not say. @throws AppError UNAUTHENTICATED, RATE_LIMITED, OVERLOADED */
+export type AskWaiting = (session: Session, surface: Surface) => Promise<readonly WaitingItem[] | undefined>;
 
 /** False: not theirs. Undefined: the listener cannot be asked now, through no doing of the person. */
 type Told<Rights> = Rights | false | undefined;
@@ -76,11 +103,13 @@ export function listenerAccess({
   surfaces,
   askAdmin,
   askPerson,
+  askWaiting,
   now,
 }: {
   readonly surfaces: readonly Surface[];
   readonly askAdmin: AskAdmin;
   readonly askPerson: AskPerson;
+  readonly askWaiting: AskWaiting;
   readonly now: () => number;
 }) {
   const admins = new Verdicts(askAdmin, now);
@@ -96,6 +125,14 @@ export function listenerAccess({
           ]);
           return { id: surface.id, admin, api };
         }),
+      ),
+
+    /** What waits at each of these surfaces. @throws AppError UNAUTHENTICATED, RATE_LIMITED, OVERLOADED */
+    waitingAt: (session: Session, shown: ReadonlySet<SurfaceId>) =>
+      Promise.all(
+        surfaces
+          .filter(({ id }) => shown.has(id))
+          .map(async (surface) => ({ id: surface.id, items: await askWaiting(session, surface) })),
       ),
 
     /**

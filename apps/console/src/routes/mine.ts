@@ -16,7 +16,31 @@ const PersonRightsView = named(
   'PersonRights',
   closedObject({
     isPartner: Type.Boolean({ description: 'May read the partner API alone.' }),
-    organizations: Type.Array(closedObject({ id: Type.String(), name: Type.String() })),
+    organizations: Type.Array(
+      named(
+        'OrganizationRights',
+        closedObject({
+          id: Type.String(),
+          name: Type.String(),
+          member: orNull(
+            named(
+              'MemberRights',
+              closedObject({
+                personId: Type.String(),
+                roles: Texts,
+                permissions: Texts,
+                scope: closedObject({
+                  departments: Texts,
+                  canReadSensitive: Type.Boolean(),
+                  unrestricted: Type.Boolean(),
+                }),
+              }),
+            ),
+            { description: 'null: the organisation invited them.' },
+          ),
+        }),
+      ),
+    ),
   }),
 );
 

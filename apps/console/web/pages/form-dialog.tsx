@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { ProblemView } from '../shell/problem-view.tsx';
 import { asProblem } from '../shell/problem.ts';
 
 interface FormDialogProps {
   readonly title: string;
+  /** A large form has the whole of a small screen. */
   readonly size?: 'xl';
   /** Label of the submit button. */
   readonly action: string;
@@ -36,12 +38,13 @@ export function FormDialog({
   onClose,
   children,
 }: FormDialogProps): ReactNode {
+  const isSmall = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   return (
     <Modal
       opened
       onClose={onClose}
       title={title}
-      {...(size !== undefined && { size })}
+      {...(size !== undefined && { size, fullScreen: isSmall })}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <form

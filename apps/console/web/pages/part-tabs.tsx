@@ -2,7 +2,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { NavLink, useLocation } from 'react-router';
 import classes from './part-tabs.module.css';
 
-/** The pages of a part as a row of links, which scrolls horizontally to the current one if needed. */
+/** The pages of a part as a row of links, which scrolls horizontally to the current one if needed; several rows on a small screen. */
 export function PartTabs({
   label,
   tabs,

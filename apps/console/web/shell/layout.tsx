@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
 import {
   ActionIcon,
+  Box,
   Button,
   Group,
   Loader,
@@ -23,6 +24,7 @@ import { isKiosk } from '../pages/door/use-kiosk.ts';
 import { useSession, useSignedOut, type Session } from './session.ts';
 import classes from './layout.module.css';
 
+const Roles = lazy(async () => ({ default: (await import('./account.tsx')).Roles }));
 const Notices = lazy(async () => ({ default: (await import('./notices.tsx')).Notices }));
 
 /** Header, menu and the open page. The page stays mounted when the session ends, so that input is not lost. */
@@ -179,6 +181,7 @@ function SchemeButton(): ReactNode {
 
 function Who({ session }: { session: Session }): ReactNode {
   const { pathname, search } = useLocation();
+  const [wasOpen, setWasOpen] = useState(false);
   const { person } = session;
   if (person === null) {
     return (
@@ -197,13 +200,15 @@ function Who({ session }: { session: Session }): ReactNode {
         size="sm"
         px="xs"
         leftSection={<Icon name="person" />}
-        maw={{ base: 96, xs: 200 }}
+        maw={200}
+        aria-label={name}
+        className={classes['account'] ?? ''}
       >
-        <Text span inherit truncate>
+        <Text span inherit truncate visibleFrom="xs">
           {name}
         </Text>
       </Button>
-      <div id="who" popover="auto" className={classes['who']}>
+      <div id="who" popover="auto" className={classes['who']} onToggle={() => setWasOpen(true)}>
         <Stack gap={2}>
           <Text size="sm" fw={600} className="wrap">
             {name}
@@ -217,6 +222,13 @@ function Who({ session }: { session: Session }): ReactNode {
             Signed in by {person.issuer}
           </Text>
         </Stack>
+        {wasOpen && (
+          <Suspense fallback={null}>
+            <Box mt="sm">
+              <Roles />
+            </Box>
+          </Suspense>
+        )}
         <Button variant="default" size="sm" fullWidth mt="sm" onClick={() => void signOut()}>
           Sign out
         </Button>

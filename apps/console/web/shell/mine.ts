@@ -10,7 +10,24 @@ interface AdminRights {
 /** Membership in organisations of the risk partner. */
 interface PersonRights {
   readonly isPartner: boolean;
-  readonly organizations: readonly { readonly id: string; readonly name: string }[];
+  readonly organizations: readonly {
+    readonly id: string;
+    readonly name: string;
+    /** null: the organisation invited them. */
+    readonly member: MemberRights | null;
+  }[];
+}
+
+/** Who the person is in an organisation, and what they may do there. */
+export interface MemberRights {
+  readonly personId: string;
+  readonly roles: readonly string[];
+  readonly permissions: readonly string[];
+  readonly scope: {
+    readonly departments: readonly string[];
+    readonly canReadSensitive: boolean;
+    readonly unrestricted: boolean;
+  };
 }
 
 /** What `whoami` of each listener says; null: not theirs, or, if it cannot be asked at the moment, not known. */
@@ -51,6 +68,11 @@ export class Mine {
   /** The surfaces whose admin listener the person may read. */
   get readable(): readonly SurfaceId[] {
     return this.#rights.surfaces.map(({ id }) => id).filter((id) => this.admin(id, 'admin:read'));
+  }
+
+  /** The roles at the admin listeners that are theirs. */
+  get administers(): readonly { readonly id: SurfaceId; readonly roles: readonly string[] }[] {
+    return this.#rights.surfaces.flatMap(({ id, admin }) => (admin === null ? [] : [{ id, roles: admin.roles }]));
   }
 
   /** Membership in organisations of the risk partner; undefined if there is none, or it is not known. */

@@ -4,8 +4,6 @@ import type { ConsoleStack } from './start-stack.ts';
 
 /** Of a page that nothing is cached of: the document, style, scripts, and answers of the console and of surfaces. */
 const MAX_REQUESTS = 12;
-/** Start pages of three cards and more, each with an answer of its own, and a board of four lists. */
-const MORE: Readonly<Record<string, number>> = { '/home': 15, '/evidence': 15 };
 
 const RISK_PAGES = ['register', 'controls', 'evidence', 'evidence/list', 'coverage', 'assets', 'policies', 'people'];
 const CASE_PAGES = ['queue', 'subjects', 'venues', 'policies', 'decisions', 'keys'];
@@ -78,9 +76,8 @@ export function boundsStories(stack: () => ConsoleStack): void {
         await stack().visit(role, '/verify', async (page) => {
           for (const path of pages()) {
             const { requests, uncompressed } = await load(page, path, stack());
-            const [, most = MAX_REQUESTS] = Object.entries(MORE).find(([end]) => path.endsWith(end)) ?? [];
             process.stdout.write(`${role} ${path.replace(/org_\w+/, ':org')}: ${requests.length} requests\n`);
-            expect({ path, requests: requests.slice(most), uncompressed }).toEqual({
+            expect({ path, requests: requests.slice(MAX_REQUESTS), uncompressed }).toEqual({
               path,
               requests: [],
               uncompressed: [],

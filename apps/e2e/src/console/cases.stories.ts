@@ -20,7 +20,50 @@ export function casesStories(stack: () => ConsoleStack): void {
     default: { decision: 'refer', reason_codes: ['INCOMPLETE'] },
   };
 
+  /** A sealed case, by the key of the demo; returns its id. */
+  const sealedCase = async (reference: string): Promise<string> => {
+    const post = async (path: string, body: object, key?: string) => {
+      const headers = { ...(key !== undefined && { 'idempotency-key': key }) };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      const { status, json } = await askedBy(stack().dev.demo.keys['gate']!, `${gate().url}/v1/cases${path}`, init);
+      expect([path, status]).toEqual([path, 201]);
+      return json as { readonly case_id: string };
+    };
+    const order = { subject_ref: `subj_pack_${Date.now()}`, external_ref: reference };
+    const { case_id: id } = await post('', order, reference);
+    const attached = { kind: 'vault_ref', ref: 'vault/1', sha256: 'a'.repeat(64), size_bytes: 1 };
+    const attachments = [{ ...attached, media_type: 'application/pdf', label: 'a file of the story' }];
+    await post(`/${id}/attachments`, { attachments });
+    const outcome = { decision: 'approve', reason_codes: ['A_CODE_OF_MANY_WORDS'] };
+    await post(`/${id}/decide`, { policy_version: 'demo-1', ...outcome });
+    await post(`/${id}/seal`, {}, `${id}:demo-1`);
+    return id;
+  };
+
   describe('cases', () => {
+    it('begin with those that wait for a decision, the oldest first', async () => {
+      await stack().visit('operator', '/cases/live/queue', async (window) => {
+        const statuses = async () => {
+          const table = window.getByRole('table', { name: 'Cases', exact: true });
+          await table.getByRole('row').nth(1).waitFor();
+          return new Set(await table.locator('td[data-title="Status"]').allTextContents());
+        };
+        expect(await statuses()).toEqual(new Set(['Received', 'In review']));
+        const listed = await askedBy(
+          stack().dev.adminToken,
+          `${gate().adminUrl}/admin/v1/cases?open=true&sort=created_at&limit=1`,
+        );
+        const [oldest] = (listed.json as { items: { external_ref: string }[] }).items;
+        const first = window.getByRole('table', { name: 'Cases', exact: true }).getByRole('row').nth(1);
+        await first.getByText(oldest!.external_ref).waitFor();
+        await window.getByRole('combobox', { name: 'Status' }).click();
+        await window.getByRole('option', { name: 'Sealed' }).click();
+        await window.getByRole('table', { name: 'Cases', exact: true }).getByText('Sealed').first().waitFor();
+        expect(await statuses()).toEqual(new Set(['Sealed']));
+        expect(new URL(window.url()).search).toBe('?status=sealed');
+      });
+    }, 60_000);
+
     it('are opened, given evidence, decided by the rules, and sealed; the gate then allows', async () => {
       const subject = `subj_story_${Date.now()}`;
       await admin('/policies', 'POST', { policy_version: 'story-1', status: 'active', rules });
@@ -42,6 +85,10 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('table', { name: 'Result of each rule' }).getByText('Holds', { exact: true }).waitFor();
         expect(await looksOf(window, stack(), 'cases-case')).toEqual([]);
         await window.getByRole('button', { name: 'Decide by the rules' }).click();
+        const decided = window.getByRole('table', { name: 'Decisions' }).getByRole('row').last();
+        await decided.getByText('Operator (demo)').waitFor();
+        await decided.getByRole('button', { name: 'Copy the id of Operator (demo)' }).waitFor();
+        await window.getByRole('region', { name: 'Timeline' }).getByText('by Operator (demo)').first().waitFor();
         expect((await check(subject)).decision).toBe('deny');
         await window.getByRole('button', { name: 'Seal' }).click();
         await window.getByRole('dialog').getByRole('button', { name: 'Seal' }).click();
@@ -67,6 +114,11 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'New draft' }).click();
         const dialog = window.getByRole('dialog');
         await dialog.getByLabel('Version').fill(version);
+        await window.setViewportSize({ width: 390, height: 800 });
+        expect(await dialog.boundingBox()).toMatchObject({ x: 0, width: 390, height: 800 });
+        await window.setViewportSize({ width: 1440, height: 900 });
+        expect(await dialog.getByLabel('Rules as JSON').count()).toBe(0);
+        await dialog.getByText('The same as JSON').click();
         await dialog.getByLabel('Rules as JSON').fill('');
         await dialog.getByRole('button', { name: 'Add rules' }).click();
         await dialog.getByRole('button', { name: 'Add a rule' }).click();
@@ -91,6 +143,7 @@ export function casesStories(stack: () => ConsoleStack): void {
         const otherwise = { decision: 'refer', reason_codes: [] };
         expect(await saved()).toEqual({ rules: [{ when: { or: [count, country] }, ...approve }], default: otherwise });
 
+        await window.getByText('The same as JSON').click();
         const text = window.getByLabel('Rules as JSON');
         const broken = (await text.inputValue()).replace('"approve",', '"approve" x');
         await text.fill(broken);
@@ -115,12 +168,20 @@ export function casesStories(stack: () => ConsoleStack): void {
     }, 120_000);
 
     it('have a pack that is read, checked, printed and saved', async () => {
-      const listed = await askedBy(stack().dev.adminToken, `${gate().adminUrl}/admin/v1/cases?status=sealed&limit=1`);
-      const id = (listed.json as { items: { case_id: string }[] }).items[0]!.case_id;
+      const reference = `story-${Date.now()}`;
+      const id = await sealedCase(reference);
       await stack().visit('operator', `/cases/live/queue/${id}`, async (window) => {
         await window.getByRole('link', { name: 'Open the pack' }).click();
         await window.getByText('Verified.', { exact: true }).waitFor();
+        await window.getByRole('heading', { level: 1, name: `Pack of ${reference}` }).waitFor();
         await window.getByRole('table', { name: 'Timeline' }).getByText('Case sealed').waitFor();
+        const attached = window.getByRole('table', { name: 'Attachments' }).getByRole('row').last();
+        const cells = (await attached.getByRole('cell').allTextContents()).slice(0, 2);
+        expect(cells).toEqual(['a file of the story', 'application/pdf']);
+        const code = window.getByRole('table', { name: 'Decisions' }).getByText('A_CODE_OF_MANY_WORDS');
+        expect(await code.evaluate((element) => element.getClientRects().length)).toBe(1);
+        for (const name of ['Decisions', 'Timeline'])
+          await window.getByRole('table', { name }).getByText('Demo (key)').first().waitFor();
         expect(await looksOf(window, stack(), 'cases-pack')).toEqual([]);
         const [file] = await Promise.all([
           window.waitForEvent('download'),

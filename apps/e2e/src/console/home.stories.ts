@@ -90,7 +90,7 @@ export function homeStories(stack: () => ConsoleStack): void {
 
     it('draws the coverage of each framework over twelve months, of what the surface counts', async () => {
       const { url } = stack().dev.surfaces['risk-partner']!;
-      const { json } = await askedBy(stack().dev.demo.keys['owner']!, `${url}/api/coverage-trends`);
+      const { json } = await askedBy(stack().dev.demo.keys['owner']!, `${url}/api/trends`);
       const { frameworks } = json as { frameworks: { name: string; months: Record<string, number>[] }[] };
       const { name, months } = frameworks[0]!;
       for (const role of ['owner', 'risk_manager'])

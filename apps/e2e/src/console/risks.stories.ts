@@ -135,6 +135,19 @@ export function risksStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
+    it('have all their pages in sight on a small screen, and axes with names on the heat map', async () => {
+      await stack().visit('owner', `/risks/${stack().dev.demo.orgId}/heat-map`, async (page) => {
+        await page.setViewportSize({ width: 390, height: 800 });
+        const tabs = page.getByRole('navigation', { name: 'Pages of Risks' }).getByRole('link');
+        await tabs.first().waitFor();
+        const boxes = await Promise.all((await tabs.all()).map((tab) => tab.boundingBox()));
+        expect(boxes.length).toBe(10);
+        expect(boxes.filter((box) => box === null || box.x < 0 || box.x + box.width > 390)).toEqual([]);
+        for (const axis of ['Likelihood →', 'Impact →']) await page.getByText(axis).waitFor();
+        await page.setViewportSize({ width: 1440, height: 900 });
+      });
+    }, 60_000);
+
     it.each([
       ...['register', 'heat-map?cell=2x3', 'controls', 'evidence', 'coverage'],
       ...['assets', 'policies', 'keys', 'people', 'audit'],

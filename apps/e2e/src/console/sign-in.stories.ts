@@ -63,6 +63,8 @@ export function signInStories(stack: () => ConsoleStack): void {
         await page.keyboard.press('Enter');
         await out.waitFor();
         await page.getByText(/^Signed in by http/).waitFor();
+        await page.getByText('Case gate, administration').waitFor();
+        expect(await page.locator('#who').getByText('operator', { exact: true }).count()).toBe(4);
         expect(await looksOf(page, stack(), 'who-is-signed-in')).toEqual([]);
         await page.keyboard.press('Escape');
         await out.waitFor({ state: 'hidden' });
@@ -74,6 +76,21 @@ export function signInStories(stack: () => ConsoleStack): void {
         await page.goto('/verify');
         await page.getByRole('link', { name: 'Sign in', exact: true }).waitFor();
         expect(await sessionIn(page)).toMatchObject({ person: null });
+      });
+    }, 60_000);
+
+    it('tells roles in an organisation, and cuts no name on a small screen', async () => {
+      await stack().visit('risk_manager', '/verify', async (page) => {
+        await page.setViewportSize({ width: 390, height: 800 });
+        const who = page.getByRole('button', { name: 'Risk manager (demo)' });
+        expect(await who.innerText()).toBe('');
+        await who.click();
+        const panel = page.locator('#who');
+        await panel.getByText('Nordlicht Logistik (demo)').waitFor();
+        await panel.getByText('risk manager', { exact: true }).waitFor();
+        expect(await panel.getByText('administration').count()).toBe(0);
+        await page.setViewportSize({ width: 1440, height: 900 });
+        expect(await who.innerText()).toBe('Risk manager (demo)');
       });
     }, 60_000);
 

@@ -8,6 +8,7 @@ import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import { Actor } from '../actor.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { AttachDialog } from './attach-dialog.tsx';
 import { adminPath, type CaseDetail } from './case-api.ts';
@@ -18,6 +19,7 @@ import { provableCase } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { DecidePanel } from './decide-panel.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 import { Subject } from './subject-link.tsx';
 
 /** One case: subject, attachments, decisions, seals, and the possible actions. */
@@ -201,11 +203,11 @@ function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
         rows={found.decisions}
         rowKey={({ decision_id }) => decision_id}
         columns={[
-          { title: 'Outcome', width: '9rem', cell: ({ decision }) => <State value={decision} /> },
-          { title: 'Policy version', width: '10rem', cell: ({ policy_version }) => policy_version },
-          { title: 'Reasons', cell: ({ reason_codes }) => reason_codes.join(', ') || '–' },
-          { title: 'Decided', width: '12rem', cell: ({ decided_at }) => <Time value={decided_at} /> },
-          { title: 'By', cell: ({ decided_by }) => decided_by ?? '–' },
+          { title: 'Outcome', width: '8rem', cell: ({ decision }) => <State value={decision} /> },
+          { title: 'Policy version', width: '9rem', cell: ({ policy_version }) => policy_version },
+          { title: 'Reasons', width: '15rem', cell: ({ reason_codes }) => <ReasonCodes codes={reason_codes} /> },
+          { title: 'Decided', width: '11rem', cell: ({ decided_at }) => <Time value={decided_at} /> },
+          { title: 'By', width: '12rem', cell: ({ decided_by }) => <Actor actor={decided_by} names={found.names} /> },
           {
             title: 'Valid until',
             width: '9rem',

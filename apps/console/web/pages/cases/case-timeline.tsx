@@ -5,7 +5,9 @@ import { CodeText } from '../../shell/code-text.tsx';
 import { ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import type { Page, TimelineEntry } from './case-api.ts';
+import { Actor } from '../actor.tsx';
+import { withNames, type NamedPage } from '../actor-in-words.ts';
+import type { TimelineEntry } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
 /** The events of a case, oldest first; each has the hash of the previous one. */
@@ -14,11 +16,14 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
   const found = useInfiniteQuery({
     queryKey: ['cases', name, caseId, 'timeline'],
     queryFn: ({ pageParam }) =>
-      read<Page<TimelineEntry>>(`/cases/${encodeURIComponent(caseId)}/timeline`, { limit: '50', cursor: pageParam }),
+      read<NamedPage<TimelineEntry>>(`/cases/${encodeURIComponent(caseId)}/timeline`, {
+        limit: '50',
+        cursor: pageParam,
+      }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
-  const entries = found.data?.pages.flatMap(({ items }) => items) ?? [];
+  const entries = found.data?.pages.flatMap((page) => withNames(page).items) ?? [];
   return (
     <Section title="Timeline">
       <Paper>
@@ -35,7 +40,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
               }
             >
               <Text size="sm" c="dimmed" component="div" className="wrap">
-                <Time value={entry.at} /> by {entry.actor}
+                <Time value={entry.at} /> by <Actor actor={entry.actor} names={entry.names} />
               </Text>
               <Details entry={entry} />
             </Timeline.Item>
@@ -64,7 +69,7 @@ export function eventInWords(event: string): string {
 function Details({ entry }: { readonly entry: TimelineEntry }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details style={{ marginTop: 6 }} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Text size="xs" component="span">
           Data and hash

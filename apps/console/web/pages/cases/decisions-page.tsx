@@ -13,6 +13,7 @@ import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { exportOf, type LoggedDecision, type Page as PageOf } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 
 const TYPED = [
   { name: 'subject_ref', label: 'Subject', width: 190 },
@@ -71,7 +72,12 @@ const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision
   {
     title: 'Reason',
     width: '14rem',
-    cell: ({ reason_codes, fail_closed }) => `${reason_codes.join(', ')}${fail_closed ? ' (failed closed)' : ''}`,
+    cell: ({ reason_codes, fail_closed }) => (
+      <>
+        <ReasonCodes codes={reason_codes} />
+        {fail_closed && ' (failed closed)'}
+      </>
+    ),
   },
   {
     title: 'Subject',

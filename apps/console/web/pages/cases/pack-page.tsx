@@ -1,18 +1,21 @@
 import type { ReactNode } from 'react';
-import { Button, Code, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Button, Code, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'react-router';
+import { CopyButton } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { saveFile } from '../../shell/save-stream.ts';
 import { Time } from '../../shell/time.tsx';
+import { Actor } from '../actor.tsx';
 import { readPack, type ReadPack } from '../prove/fetch-proof.ts';
 import { ReportView } from '../verify/report-view.tsx';
 import { adminPath, type CaseDetail } from './case-api.ts';
 import { eventInWords } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 import classes from './pack-page.module.css';
 
 type Pack = ReadPack['pack'];
@@ -39,7 +42,7 @@ export function PackPage(): ReactNode {
   const { data } = read;
   return (
     <Page
-      title="Pack for an assessor"
+      title={found.data === undefined ? 'Pack for an assessor' : `Pack of ${found.data.external_ref ?? id}`}
       above={[
         { title: 'Queue', to: to('queue') },
         { title: found.data?.external_ref ?? 'Case', to: to(`queue/${id}`) },
@@ -60,15 +63,21 @@ export function PackPage(): ReactNode {
       }
     >
       {found.isError ? <Unread read={found} /> : <Unread read={read} />}
-      {data !== undefined && <PackBody read={data} />}
+      {data !== undefined && found.data !== undefined && <PackBody read={data} found={found.data} />}
     </Page>
   );
 }
 
-const PackBody = ({ read: { pack, checked, note } }: { readonly read: ReadPack }): ReactNode => (
+interface BodyProps {
+  readonly read: ReadPack;
+  readonly found: CaseDetail;
+}
+
+const PackBody = ({ read: { pack, checked, note }, found }: BodyProps): ReactNode => (
   <Stack gap="lg" className={classes['pack'] ?? ''}>
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+        {found.external_ref !== null && <Fact label="Reference">{found.external_ref}</Fact>}
         <Fact label="Case">{pack.case_id}</Fact>
         <Fact label="Subject">{pack.subject_ref}</Fact>
         <Fact label="Status">
@@ -96,10 +105,13 @@ const PackBody = ({ read: { pack, checked, note } }: { readonly read: ReadPack }
         )}
       </Paper>
     </Section>
-    <Decisions decisions={pack.decisions} />
-    <Attachments attachments={pack.attachments} />
+    <Decisions decisions={pack.decisions} names={found.names} />
+    <Attachments attachments={pack.attachments} references={found.attachments} />
     <Seals seals={pack.seals} />
-    <Events timeline={pack.timeline} />
+    <Events timeline={pack.timeline} names={found.names} />
+    <Text size="xs" c="dimmed">
+      The pack itself has ids and hashes alone. Names of people, keys and files are from the case, as they are now.
+    </Text>
     <Text size="xs" c="dimmed" className="wrap">
       Hash of this pack (SHA-256 of its RFC 8785 form): {pack.pack_hash}
     </Text>
@@ -109,7 +121,7 @@ const PackBody = ({ read: { pack, checked, note } }: { readonly read: ReadPack }
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-const Decisions = ({ decisions }: Pick<Pack, 'decisions'>): ReactNode => (
+const Decisions = ({ decisions, names }: Pick<Pack, 'decisions'> & Pick<CaseDetail, 'names'>): ReactNode => (
   <Section title={`Decisions (${decisions.length})`}>
     <PlainTable
       label="Decisions"
@@ -120,10 +132,10 @@ const Decisions = ({ decisions }: Pick<Pack, 'decisions'>): ReactNode => (
         { title: 'Policy version', width: '10rem', cell: ({ policy_version: version }) => textOf(version) },
         {
           title: 'Reasons',
-          cell: ({ reason_codes: codes }) => (Array.isArray(codes) && codes.length > 0 ? codes.join(', ') : '–'),
+          cell: ({ reason_codes: codes }) => <ReasonCodes codes={Array.isArray(codes) ? codes.map(textOf) : []} />,
         },
         { title: 'Decided', width: '12rem', cell: ({ decided_at: at }) => <Time value={textOf(at)} /> },
-        { title: 'By', cell: ({ decided_by: by }) => textOf(by) },
+        { title: 'By', cell: ({ decided_by: by }) => <Actor actor={textOf(by)} names={names} /> },
       ]}
       isDense
       empty={<Text p="md">Not decided.</Text>}
@@ -131,20 +143,45 @@ const Decisions = ({ decisions }: Pick<Pack, 'decisions'>): ReactNode => (
   </Section>
 );
 
-const Attachments = ({ attachments }: Pick<Pack, 'attachments'>): ReactNode => (
+interface AttachmentsProps extends Pick<Pack, 'attachments'> {
+  readonly references: CaseDetail['attachments'];
+}
+
+const Attachments = ({ attachments, references }: AttachmentsProps): ReactNode => (
   <Section title={`Attachments (${attachments.length})`}>
     <PlainTable
       label="Attachments"
       rows={attachments}
       rowKey={({ attachment_id: id }) => id}
       columns={[
-        { title: 'Attachment', width: '22rem', cell: ({ attachment_id: id }) => id },
-        { title: 'SHA-256 of its bytes', cell: ({ sha256 }) => <code>{sha256}</code> },
+        {
+          title: 'File',
+          cell: ({ attachment_id: id }) => <FileOf id={id} reference={referenceOf(references, id)} />,
+        },
+        {
+          title: 'Media type',
+          width: '11rem',
+          cell: ({ attachment_id: id }) => referenceOf(references, id)?.media_type,
+        },
+        { title: 'SHA-256 of its bytes', width: '26rem', cell: ({ sha256 }) => <code>{sha256}</code> },
       ]}
       isDense
       empty={<Text p="md">Nothing is attached.</Text>}
     />
   </Section>
+);
+
+type Reference = CaseDetail['attachments'][number];
+
+const referenceOf = (references: readonly Reference[], id: string): Reference | undefined =>
+  references.find(({ attachment_id }) => attachment_id === id);
+
+/** An attachment by its label, or the last part of its reference. */
+const FileOf = ({ id, reference }: { readonly id: string; readonly reference: Reference | undefined }): ReactNode => (
+  <Group gap={4} wrap="nowrap">
+    <span className="wrap">{reference?.label ?? reference?.ref.split('/').at(-1) ?? id}</span>
+    <CopyButton value={id} label="Copy the id of the attachment" />
+  </Group>
 );
 
 const Seals = ({ seals }: Pick<Pack, 'seals'>): ReactNode => (
@@ -167,7 +204,7 @@ const Seals = ({ seals }: Pick<Pack, 'seals'>): ReactNode => (
   </Section>
 );
 
-const Events = ({ timeline }: Pick<Pack, 'timeline'>): ReactNode => (
+const Events = ({ timeline, names }: Pick<Pack, 'timeline'> & Pick<CaseDetail, 'names'>): ReactNode => (
   <Section title={`Timeline (${timeline.length})`}>
     <PlainTable
       label="Timeline"
@@ -187,7 +224,7 @@ const Events = ({ timeline }: Pick<Pack, 'timeline'>): ReactNode => (
             </>
           ),
         },
-        { title: 'By', width: '14rem', cell: ({ actor }) => actor },
+        { title: 'By', width: '14rem', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
         { title: 'Hash', width: '14rem', cell: ({ hash }) => <code>{hash}</code> },
       ]}
       isDense

@@ -10,6 +10,7 @@ import type { Policy, PolicyRules, Ruling } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, useRead } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 import { PolicyTrial } from './policy-trial.tsx';
 import { parseRules, rulesText } from './parse-rules.ts';
 import { RulesInput } from './rules-input.tsx';
@@ -89,7 +90,7 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
     <Group gap={6}>
       <State value={decision} />
       <Text size="xs" component="span">
-        {reason_codes.join(', ')}
+        <ReasonCodes codes={reason_codes} />
       </Text>
     </Group>
   );

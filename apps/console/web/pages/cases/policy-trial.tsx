@@ -11,6 +11,7 @@ import { Time } from '../../shell/time.tsx';
 import type { Ruling, Trial } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 
 /** Tries a version on the most recently decided cases. Nothing is written. */
 export function PolicyTrial({ version }: { readonly version: string }): ReactNode {
@@ -69,7 +70,7 @@ function TriedCases({ rows }: { readonly rows: Trial['cases'] }): ReactNode {
     <div>
       <State value={decision} />
       <Text size="xs" c="dimmed">
-        {reason_codes.join(', ')}
+        <ReasonCodes codes={reason_codes} />
       </Text>
     </div>
   );

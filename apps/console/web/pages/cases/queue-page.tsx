@@ -13,6 +13,9 @@ import { State, wordOf } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
 
+/** What the address means by no status: what waits for a decision of a person. */
+const WAITING = 'open';
+const ALL = 'all';
 const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
 
 const TYPED = [{ name: 'subject_ref', label: 'Subject', placeholder: 'subj_…', width: 240 }] as const;
@@ -21,14 +24,16 @@ const TIMES = [
   { name: 'created_to', label: 'Opened until' },
 ] as const;
 
-/** Cases by state and age, longest waiting first. */
+/** The cases that wait for a decision, longest waiting first; and on demand others, newest first. */
 export function QueuePage(): ReactNode {
   const { name, isOperator, read, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'created_from', 'created_to']);
+  const { status: shown = WAITING, ...others } = chosen;
+  const filters = { ...others, ...(shown === WAITING ? { open: 'true' } : shown !== ALL && { status: shown }) };
   return (
     <Page
       title="Queue"
-      intro="Cases of this environment. What is neither decided nor withdrawn expires."
+      intro="What waits for a decision of a person, the oldest first. What is neither decided nor withdrawn expires."
       actions={
         isOperator && (
           <Button component={Link} to={to('queue/new')}>
@@ -41,30 +46,35 @@ export function QueuePage(): ReactNode {
       <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={TIMES}>
         <Select
           label="Status"
-          clearable
-          placeholder="All"
+          allowDeselect={false}
           w={170}
-          value={chosen.status ?? null}
-          data={STATUSES.map((value) => ({ value, label: wordOf(value) }))}
-          onChange={(status) => choose({ status })}
-          clearButtonProps={{ 'aria-label': 'Clear Status' }}
+          value={shown}
+          data={[
+            { value: WAITING, label: 'To be decided' },
+            { value: ALL, label: 'All' },
+            ...STATUSES.map((value) => ({ value, label: wordOf(value) })),
+          ]}
+          onChange={(status) => choose({ status: status === WAITING ? null : status })}
         />
       </FilterBar>
       <CursorTable
         label="Cases"
-        queryKey={['cases', name, 'list', chosen]}
+        key={shown}
+        queryKey={['cases', name, 'list', filters]}
         tools={{
           searches: 'id or reference of the case, or its subject',
-          order: 'created_at',
-          exports: isOperator ? exportOf(name, 'cases', chosen) : undefined,
+          order: shown === WAITING ? 'created_at' : '-created_at',
+          exports: isOperator ? exportOf(name, 'cases', filters) : undefined,
         }}
         load={(cursor, _signal, asked) =>
-          read<PageOf<ListedCase>>('/cases', { ...chosen, ...asked, cursor, limit: '50' })
+          read<PageOf<ListedCase>>('/cases', { ...filters, ...asked, cursor, limit: '50' })
         }
         rowKey={({ case_id }) => case_id}
         columns={columnsOf(to)}
         empty={
-          <ListEmpty title={Object.keys(chosen).length === 0 ? 'No case yet' : 'No case matches these filters'}>
+          <ListEmpty
+            title={Object.keys(chosen).length === 0 ? 'Nothing waits for a decision' : 'No case matches these filters'}
+          >
             Cases come in by the API, or are opened here.
           </ListEmpty>
         }

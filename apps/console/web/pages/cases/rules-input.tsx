@@ -1,9 +1,8 @@
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { parseRules, rulesText } from './parse-rules.ts';
 import { RulesFields } from './rules-fields.tsx';
 import { formOf, rulesOf, type RulesForm } from './rules-form.ts';
-import classes from './rules-input.module.css';
 
 interface RulesInputProps {
   readonly text: string;
@@ -13,14 +12,15 @@ interface RulesInputProps {
 const FIRST: RulesForm = { rules: [], otherwise: { decision: 'refer', reason_codes: [] } };
 
 /**
- * Rules as fields and as JSON, side by side where there is room. The text is what is kept: a change of a field writes
- * it anew, a change of the text fills the fields, and a text with a fault stays as it was typed.
+ * Rules as fields, and on demand as JSON. The text is what is kept: a change of a field writes it anew, a change of the
+ * text fills the fields, and a text with a fault stays as it was typed, and open.
  */
 export function RulesInput({ text, onChange }: RulesInputProps): ReactNode {
   const { rules, fault } = parseRules(text);
+  const [isOpen, setOpen] = useState(false);
   const write = (form: RulesForm): void => onChange(rulesText(rulesOf(form)));
   return (
-    <div className={classes['sides']}>
+    <Stack gap="sm">
       <Stack gap="sm" component="section" aria-label="Rules as a form">
         {fault === undefined ? (
           <Fields rules={rules} onWrite={write} />
@@ -32,19 +32,28 @@ export function RulesInput({ text, onChange }: RulesInputProps): ReactNode {
           </Alert>
         )}
       </Stack>
-      <Textarea
-        label="Rules as JSON"
-        value={text}
-        error={fault}
-        autosize
-        minRows={8}
-        maxRows={32}
-        spellCheck={false}
-        description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
-        onChange={(event) => onChange(event.currentTarget.value)}
-      />
-    </div>
+      <details open={isOpen || fault !== undefined} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <Text size="sm" component="span">
+            The same as JSON
+          </Text>
+        </summary>
+        {(isOpen || fault !== undefined) && (
+          <Textarea
+            label="Rules as JSON"
+            value={text}
+            error={fault}
+            autosize
+            minRows={8}
+            maxRows={32}
+            spellCheck={false}
+            description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
+            onChange={(event) => onChange(event.currentTarget.value)}
+          />
+        )}
+      </details>
+    </Stack>
   );
 }
 

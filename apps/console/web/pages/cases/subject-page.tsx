@@ -8,10 +8,13 @@ import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import { Actor } from '../actor.tsx';
+import { withNames, type NamedPage } from '../actor-in-words.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
-import type { Eligibility, Page as PageOf } from './case-api.ts';
+import type { Eligibility } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment, useRead } from './environment.tsx';
+import { ReasonCodes } from './reason-codes.tsx';
 
 /** One subject: whether they may enter, why, and all changes. */
 export function SubjectPage(): ReactNode {
@@ -122,7 +125,9 @@ function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
           <State value={subject.status} />
         </Fact>
         <Fact label="Venues">{subject.venue_ids.join(', ') || 'None'}</Fact>
-        <Fact label="Reasons">{subject.reason_codes.join(', ') || '–'}</Fact>
+        <Fact label="Reasons">
+          <ReasonCodes codes={subject.reason_codes} />
+        </Fact>
         <Fact label="Policy version">{subject.policy_version ?? '–'}</Fact>
         <Fact label="Valid from">{time(subject.valid_from)}</Fact>
         <Fact label="Valid until">{subject.valid_until === null ? 'No end' : time(subject.valid_until)}</Fact>
@@ -158,17 +163,19 @@ function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
       <CursorTable
         label="History"
         queryKey={['cases', name, 'subjects', subjectRef, 'history']}
-        load={(cursor) =>
-          read<PageOf<Schemas['caseGateAdmin']['SubjectVersion']>>(
-            `/subjects/${encodeURIComponent(subjectRef)}/history`,
-            { cursor, limit: '50' },
+        load={async (cursor) =>
+          withNames(
+            await read<NamedPage<Schemas['caseGateAdmin']['SubjectVersion']>>(
+              `/subjects/${encodeURIComponent(subjectRef)}/history`,
+              { cursor, limit: '50' },
+            ),
           )
         }
         rowKey={({ record_version }) => String(record_version)}
         columns={[
           { title: 'Version', width: '6rem', cell: ({ record_version }) => record_version },
           { title: 'What', cell: ({ event }) => event.replaceAll(/[._]/g, ' ') },
-          { title: 'Who', cell: ({ actor }) => actor },
+          { title: 'Who', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
           { title: 'When', width: '13rem', cell: ({ changed_at }) => <Time value={changed_at} /> },
           {
             title: 'Record',

@@ -1,12 +1,10 @@
 import { useId, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { Modal, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { Icon } from '../../shell/icons.tsx';
 import type { Mine } from '../../shell/mine.ts';
-import { riskClient } from '../risks/risk-api.ts';
 import { sourcesOf, type Hit, type Reach } from './find-sources.ts';
 import classes from './find.module.css';
 
@@ -16,17 +14,9 @@ function useReach(mine: Mine): Reach {
   const [, part, place] = pathname.split('/');
   const theirs = mine.person?.isPartner === false ? mine.person.organizations : [];
   const named = part === 'risks' ? theirs.find(({ id }) => encodeURIComponent(id) === place) : undefined;
-  const orgId = (named ?? theirs[0])?.id;
-  const whoami = useQuery({
-    queryKey: ['risks', 'whoami', orgId],
-    queryFn: () => dataOf(riskClient(orgId).GET('/api/whoami')),
-    staleTime: 60_000,
-    retry: false,
-    enabled: orgId !== undefined,
-  });
+  const { id, member } = named ?? theirs[0] ?? {};
   const environment = part === 'cases' && /^[a-z][a-z0-9-]{0,30}$/.test(place ?? '') ? place! : 'live';
-  const permissions = whoami.data?.permissions;
-  const organization = orgId === undefined || permissions === undefined ? undefined : { id: orgId, permissions };
+  const organization = id === undefined || member == null ? undefined : { id, permissions: member.permissions };
   return { mine, organization, environment };
 }
 

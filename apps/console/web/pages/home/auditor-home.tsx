@@ -10,7 +10,7 @@ import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useOrganization } from '../risks/organization.tsx';
 import { KINDS } from '../risks/record-kinds.ts';
-import { CoverageByFramework, EvidenceList, Figures, useEvidenceStates } from './home-cards.tsx';
+import { CoverageByFramework, Figures, FirstEvidence, useEvidenceStates } from './home-cards.tsx';
 
 const SHOWN = 10;
 
@@ -36,7 +36,7 @@ export function AuditorHome(): ReactNode {
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <CoverageByFramework />
-        <EvidenceList title="Not reviewed yet" query={{ state: 'in_review' }} empty="Everything is reviewed" />
+        <FirstEvidence title="Not reviewed yet" state="in_review" empty="Everything is reviewed" />
       </SimpleGrid>
       <Changes since={since} />
     </Page>

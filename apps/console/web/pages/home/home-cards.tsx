@@ -50,10 +50,14 @@ export const Figures = ({ figures }: FiguresProps): ReactNode => (
 
 const colorOf = (tone: Tone): string => `var(--console-${tone === 'plain' ? 'good' : tone})`;
 
-interface RecordListProps {
+interface RecordTableProps<K extends 'risks' | 'evidence'> {
+  readonly kind: K;
   readonly title: string;
-  readonly query: Query;
   readonly empty: string;
+  readonly columns: readonly Column<Views[K]>[];
+  /** Undefined until `read` has them. */
+  readonly rows: readonly Views[K][] | undefined;
+  readonly read: Parameters<typeof Unread>[0]['read'];
 }
 
 /** The first records of a query, and their total. */
@@ -65,24 +69,18 @@ function useRecords<K extends 'risks' | 'evidence'>(kind: K, query: Query) {
   });
 }
 
-/** The first records of a query, each with a link and further columns. */
-function RecordList<K extends 'risks' | 'evidence'>({
-  kind,
-  columns,
-  title,
-  query,
-  empty,
-}: RecordListProps & { readonly kind: K; readonly columns: readonly Column<Views[K]>[] }): ReactNode {
+/** Records, each with a link and further columns. */
+function RecordTable<K extends 'risks' | 'evidence'>(props: RecordTableProps<K>): ReactNode {
+  const { kind, title, empty, columns, rows, read } = props;
   const { to } = useOrganization();
   const { one, page } = KINDS[kind];
-  const found = useRecords(kind, query);
   return (
     <Section title={title}>
-      <Unread read={found} rows={3} />
-      {found.data !== undefined && (
+      <Unread read={read} rows={3} />
+      {rows !== undefined && (
         <PlainTable
           label={title}
-          rows={found.data.items}
+          rows={rows}
           rowKey={({ id }) => id}
           columns={[
             {
@@ -102,8 +100,20 @@ function RecordList<K extends 'risks' | 'evidence'>({
   );
 }
 
+type RecordListProps<K extends 'risks' | 'evidence'> = Omit<RecordTableProps<K>, 'rows' | 'read'> & {
+  readonly query: Query;
+};
+
+/** The first records of a query. */
+function RecordList<K extends 'risks' | 'evidence'>({ query, ...table }: RecordListProps<K>): ReactNode {
+  const found = useRecords(table.kind, query);
+  return <RecordTable {...table} rows={found.data?.items} read={found} />;
+}
+
+type CardProps = Pick<RecordListProps<'risks'>, 'title' | 'query' | 'empty'>;
+
 /** Risks of a query, each with its rating and its next review. */
-export const RiskList = (props: RecordListProps): ReactNode => (
+export const RiskList = (props: CardProps): ReactNode => (
   <RecordList
     {...props}
     kind="risks"
@@ -172,30 +182,42 @@ export const AcceptanceList = (): ReactNode => (
   />
 );
 
+const EVIDENCE_COLUMNS: readonly Column<Views['evidence']>[] = [
+  { title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> },
+  {
+    title: 'Valid until',
+    width: '9rem',
+    cell: ({ validUntil }) => (validUntil === null ? 'No end' : <Time value={validUntil} form="ago" />),
+  },
+];
+
 /** Evidence of a query, with its state and its end. */
-export const EvidenceList = (props: RecordListProps): ReactNode => (
-  <RecordList
-    {...props}
-    kind="evidence"
-    columns={[
-      { title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> },
-      {
-        title: 'Valid until',
-        width: '9rem',
-        cell: ({ validUntil }) => (validUntil === null ? 'No end' : <Time value={validUntil} form="ago" />),
-      },
-    ]}
-  />
+export const EvidenceList = (props: CardProps): ReactNode => (
+  <RecordList {...props} kind="evidence" columns={EVIDENCE_COLUMNS} />
 );
+
+/** The first evidence of a state in which somebody has to act, as the board has it. */
+export function FirstEvidence({
+  state,
+  ...card
+}: Omit<CardProps, 'query'> & { readonly state: RiskSchemas['EvidenceState'] }): ReactNode {
+  const board = useEvidenceBoard();
+  const rows = board.data?.states.flatMap((one) => (one.state === state ? (one.first ?? []) : []));
+  return <RecordTable {...card} kind="evidence" columns={EVIDENCE_COLUMNS} rows={rows} read={board} />;
+}
+
+function useEvidenceBoard() {
+  const { id: orgId, client } = useOrganization();
+  return useQuery({
+    queryKey: ['risks', orgId, 'home', 'board'],
+    queryFn: () => dataOf(client.GET('/api/evidence-board', { params: { query: { cards: SHOWN } } })),
+  });
+}
 
 /** The number of evidence rows in each state. */
 export function useEvidenceStates() {
-  const { id: orgId, client } = useOrganization();
-  const board = useQuery({
-    queryKey: ['risks', orgId, 'home', 'board'],
-    queryFn: () => dataOf(client.GET('/api/evidence-board')),
-  });
-  return (state: RiskSchemas['EvidenceState']) => board.data?.states.find((one) => one.state === state)?.count;
+  const { data } = useEvidenceBoard();
+  return (state: RiskSchemas['EvidenceState']) => data?.states.find((one) => one.state === state)?.count;
 }
 
 const LEVELS = ['critical', 'high', 'medium', 'low'] as const;
@@ -204,11 +226,8 @@ const nameOf = (month: string): string => formatUtcMonth(new Date(`${month}-01T0
 
 /** Open risks by level at the end of each of the last twelve months. */
 export function RisksOverTime(): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const trends = useQuery({
-    queryKey: ['risks', orgId, 'home', 'trends'],
-    queryFn: () => dataOf(client.GET('/api/trends')),
-  });
+  const { to } = useOrganization();
+  const trends = useTrends();
   const months = trends.data?.months ?? [];
   const now = months.at(-1);
   return (
@@ -246,26 +265,26 @@ export function RisksOverTime(): ReactNode {
   );
 }
 
-/** Coverage of each framework at the end of each of the last twelve months, of which the last is now. */
-export function useCoverageTrends() {
+/** Risks by level and coverage of each framework at the end of each of the last twelve months, of which the last is now. */
+export function useTrends() {
   const { id: orgId, client } = useOrganization();
   return useQuery({
-    queryKey: ['risks', orgId, 'home', 'coverage'],
-    queryFn: async () => (await dataOf(client.GET('/api/coverage-trends'))).frameworks,
+    queryKey: ['risks', orgId, 'home', 'trends'],
+    queryFn: () => dataOf(client.GET('/api/trends')),
   });
 }
 
 /** Coverage of each framework now, and over twelve months. */
 export function CoverageByFramework(): ReactNode {
-  const frameworks = useCoverageTrends();
+  const trends = useTrends();
   return (
     <Section title="Coverage by framework">
-      <Unread read={frameworks} rows={3} />
-      {frameworks.data !== undefined && (
+      <Unread read={trends} rows={3} />
+      {trends.data !== undefined && (
         <Paper>
           <Stack gap="xl">
-            {frameworks.data.length === 0 && <Text size="sm">No framework yet.</Text>}
-            {frameworks.data.map((framework) => (
+            {trends.data.frameworks.length === 0 && <Text size="sm">No framework yet.</Text>}
+            {trends.data.frameworks.map((framework) => (
               <FrameworkCoverage key={framework.id} framework={framework} />
             ))}
           </Stack>

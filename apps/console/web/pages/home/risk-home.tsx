@@ -7,12 +7,12 @@ import { ContributorHome } from './contributor-home.tsx';
 import {
   AcceptanceList,
   CoverageByFramework,
-  EvidenceList,
   Figures,
+  FirstEvidence,
   RiskList,
   RisksOverTime,
-  useCoverageTrends,
   useEvidenceStates,
+  useTrends,
   useWorseRisks,
   WorseList,
 } from './home-cards.tsx';
@@ -33,7 +33,7 @@ function LeadHome(): ReactNode {
   const { to } = useOrganization();
   const count = useEvidenceStates();
   const worse = useWorseRisks();
-  const gaps = useCoverageTrends().data?.reduce((sum, { months }) => sum + (months.at(-1)?.gap ?? 0), 0);
+  const gaps = useTrends().data?.frameworks.reduce((sum, { months }) => sum + (months.at(-1)?.gap ?? 0), 0);
   return (
     <Page title="Risks and evidence" intro="What waits for somebody, and how things stand.">
       <Figures
@@ -49,11 +49,7 @@ function LeadHome(): ReactNode {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <RiskChanges />
         <RiskList title="Next reviews" query={{ sort: 'nextReviewAt' }} empty="No review is planned" />
-        <EvidenceList
-          title="Evidence that expires"
-          query={{ state: 'expiring', sort: 'validUntil' }}
-          empty="Nothing expires soon"
-        />
+        <FirstEvidence title="Evidence that expires" state="expiring" empty="Nothing expires soon" />
         <AcceptanceList />
         <CoverageByFramework />
         <RisksOverTime />

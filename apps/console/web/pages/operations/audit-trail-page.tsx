@@ -13,6 +13,8 @@ import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { Actor } from '../actor.tsx';
+import { withNames, type NamedPage, type Names } from '../actor-in-words.ts';
 import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { AuditExport } from './audit-export.tsx';
 import { SurfacePicker, useReadable } from './by-surface.tsx';
@@ -43,13 +45,16 @@ interface PageAsked {
   readonly signal: AbortSignal;
 }
 
-async function readPage(surface: SurfaceId, { filters, cursor, signal }: PageAsked): Promise<ListPage<AuditEvent>> {
+async function readPage(
+  surface: SurfaceId,
+  { filters, cursor, signal }: PageAsked,
+): Promise<ListPage<AuditEvent & { names: Names }>> {
   const names = surface === 'case-gate' ? SNAKE : {};
   const asked = Object.entries({ ...filters, cursor }).filter((entry): entry is [string, string] => Boolean(entry[1]));
   const query = new URLSearchParams([['limit', '50'], ...asked.map(([name, value]) => [names[name] ?? name, value])]);
   const path = `/admin/${surface}/admin/v1/audit?${query}`;
-  const page = await getJson<ListPage<AuditEvent | SnakeEvent>>(path, { signal });
-  return { ...page, items: page.items.map(camel) };
+  const page = await getJson<NamedPage<AuditEvent | SnakeEvent>>(path, { signal });
+  return withNames({ ...page, items: page.items.map(camel) });
 }
 
 /** The first page of each surface; of one that cannot be asked there is none. */
@@ -124,9 +129,16 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
         rowKey={({ id }) => id}
         columns={[
           { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },
-          { title: 'Who', width: '14rem', cell: ({ actor }) => actor },
+          { title: 'Who', width: '14rem', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
           { title: 'What', width: '13rem', cell: (event) => <What event={event} /> },
-          { title: 'Which', cell: ({ resource, resourceId }) => `${resource} ${resourceId}` },
+          {
+            title: 'Which',
+            cell: ({ resource, resourceId }) => (
+              <>
+                {resource} <CodeText value={resourceId} label="the id" short={20} />
+              </>
+            ),
+          },
           { title: 'Details', cell: ({ detail }) => detailInWords(detail) },
           {
             title: 'Request',

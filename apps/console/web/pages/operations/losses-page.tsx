@@ -11,6 +11,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { lostInWords } from './lost-in-words.ts';
+import { Actor } from '../actor.tsx';
 import { OfLedger } from './of-ledger.tsx';
 
 type Loss = Schemas['ingestGatewayAdmin']['ChannelLoss'];
@@ -122,7 +123,7 @@ function Declared({ declaration }: { readonly declaration: Loss['declaration'] }
         {reason}
       </Text>
       <Text size="xs" c="dimmed" className="wrap" component="div">
-        <Time value={at} /> by {actor}
+        <Time value={at} /> by <Actor actor={actor} />
       </Text>
     </Stack>
   );

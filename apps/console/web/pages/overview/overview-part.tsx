@@ -13,7 +13,7 @@ import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
 import { stateInWords } from './state-words.ts';
-import { WaitingCard } from './waiting-card.tsx';
+import { WaitingCard, type WaitingAt } from './waiting-card.tsx';
 
 interface SurfaceState {
   readonly id: SurfaceId;
@@ -28,6 +28,7 @@ interface SurfaceState {
 
 interface Overview {
   readonly surfaces: readonly SurfaceState[];
+  readonly waiting: readonly WaitingAt[];
   readonly alerts?: readonly { readonly service: SurfaceId; readonly name: string; readonly severity: string }[];
 }
 
@@ -36,24 +37,27 @@ const REFRESH_MS = 15_000;
 /** The state of the surfaces, of their ledger, and their backlogs. */
 export function OverviewPart(): ReactNode {
   const admins = useMine().mine?.readable ?? [];
+  const overview = useOverview();
   return (
     <Page title="Services" intro="The current state of the services, refreshed every 15 seconds.">
-      <Surfaces />
+      <Surfaces states={overview} />
       <ActivityCards />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <LedgerCard surfaces={admins.filter((id) => id === 'ingest-gateway' || id === 'ledger-peer')} />
-        <WaitingCard surfaces={admins} />
+        <WaitingCard waiting={overview.data?.waiting} />
       </SimpleGrid>
     </Page>
   );
 }
 
-function Surfaces(): ReactNode {
-  const states = useQuery({
+const useOverview = () =>
+  useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => getJson<Overview>('/overview', { signal }),
     refetchInterval: REFRESH_MS,
   });
+
+function Surfaces({ states }: { readonly states: ReturnType<typeof useOverview> }): ReactNode {
   if (states.data === undefined) {
     if (states.isError) return <ListError error={states.error} onRetry={() => void states.refetch()} />;
     return (

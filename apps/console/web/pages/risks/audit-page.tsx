@@ -7,6 +7,8 @@ import { Page } from '../../shell/page.tsx';
 import { problemFrom } from '../../shell/problem.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { Actor } from '../actor.tsx';
+import type { Names } from '../actor-in-words.ts';
 import { FilterBar, PERIOD, TextFilter } from '../filter-bar.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
@@ -35,6 +37,7 @@ export function AuditPage(): ReactNode {
   const { id: orgId, client, may } = useOrganization();
   const nameOf = usePersonName();
   const [chosen, choose] = useUrlFilters(FILTERS);
+  const namesOf = (id: string): Names => (nameOf(id) === id ? {} : { [id]: nameOf(id) });
   const isFiltered = Object.keys(chosen).length > 0;
   return (
     <Page title="Audit" intro="Every change, newest first: of the rows that you may see.">
@@ -59,7 +62,7 @@ export function AuditPage(): ReactNode {
         rowKey={({ id }) => id}
         columns={[
           { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
-          { title: 'Who', cell: ({ actorId }) => nameOf(actorId) },
+          { title: 'Who', cell: ({ actorId }) => <Actor actor={actorId} names={namesOf(actorId)} /> },
           {
             title: 'What',
             width: '14rem',

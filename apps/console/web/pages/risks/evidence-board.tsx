@@ -13,8 +13,10 @@ import { listRecords } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
-/** Initial number of cards per column, and the increment of its button. */
+/** Initial number of cards per column. */
 const CARDS = '10';
+/** How many more its button loads. */
+const MORE = '20';
 
 /** Evidence by state, and who has to act; states without an action are collapsed. */
 export function EvidenceBoard(): ReactNode {
@@ -22,9 +24,9 @@ export function EvidenceBoard(): ReactNode {
   const [isWhole, setWhole] = useState(false);
   const board = useQuery({
     queryKey: ['risks', orgId, 'evidence', 'board'],
-    queryFn: () => dataOf(client.GET('/api/evidence-board')),
+    queryFn: () => dataOf(client.GET('/api/evidence-board', { params: { query: { cards: CARDS } } })),
   });
-  const countOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state)?.count ?? 0;
+  const columnOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state);
   const shown = BOARD.filter(({ acts }) => isWhole || acts !== 'Nobody');
   return (
     <Page
@@ -48,7 +50,12 @@ export function EvidenceBoard(): ReactNode {
         <>
           <div className={classes['board']}>
             {shown.map((column) => (
-              <BoardColumn key={column.state} {...column} count={countOf(column.state)} />
+              <BoardColumn
+                key={column.state}
+                {...column}
+                count={columnOf(column.state)?.count ?? 0}
+                first={columnOf(column.state)?.first}
+              />
             ))}
           </div>
           <Button
@@ -70,21 +77,28 @@ function BoardColumn({
   acts,
   does,
   count,
+  first,
 }: {
   readonly state: EvidenceState;
   readonly acts: string;
   readonly does: string;
   readonly count: number;
+  /** Undefined of a state in which nobody has to act. */
+  readonly first: readonly Evidence[] | undefined;
 }): ReactNode {
   const { id: orgId, client } = useOrganization();
+  const [isAsked, setAsked] = useState(false);
+  // In the order of the first.
+  const sort = ['expiring', 'expired'].includes(state) ? 'validUntil' : 'createdAt';
   const found = useInfiniteQuery({
     queryKey: ['risks', orgId, 'evidence', 'column', state],
-    queryFn: ({ pageParam }) => listRecords(client, 'evidence', { state, limit: CARDS, cursor: pageParam }),
+    queryFn: ({ pageParam }) => listRecords(client, 'evidence', { state, sort, limit: MORE, cursor: pageParam }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    enabled: count > 0,
+    enabled: isAsked || (count > 0 && first === undefined),
   });
-  const cards = found.data?.pages.flatMap(({ items }) => items) ?? [];
+  const cards = found.data?.pages.flatMap(({ items }) => items) ?? first ?? [];
+  const hasMore = found.data === undefined ? count > cards.length : found.hasNextPage;
   return (
     <Paper component="section" p="sm" bg="var(--console-canvas)" aria-label={`${inWords(state)}: ${count}`}>
       <Stack gap="xs">
@@ -98,17 +112,17 @@ function BoardColumn({
         </Group>
         <Text size="xs" c="dimmed">{`${acts} ${does}.`}</Text>
         {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
-        {count > 0 && found.isPending && <ListLoading rows={2} />}
+        {count > 0 && cards.length === 0 && found.isPending && <ListLoading rows={2} />}
         {count === 0 && <Text size="sm">Nothing here.</Text>}
         {cards.map((evidence) => (
           <EvidenceCard key={evidence.id} evidence={evidence} />
         ))}
-        {found.hasNextPage && (
+        {hasMore && cards.length > 0 && (
           <Button
             size="xs"
             variant="default"
-            loading={found.isFetchingNextPage}
-            onClick={() => void found.fetchNextPage()}
+            loading={found.isFetching}
+            onClick={() => (found.data === undefined ? setAsked(true) : void found.fetchNextPage())}
           >
             More
           </Button>

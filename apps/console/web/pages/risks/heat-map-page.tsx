@@ -89,10 +89,16 @@ function Grid({
       <caption className="visually-hidden">{`${of} ratings: likelihood down, impact across. Each cell is a button that lists its risks.`}</caption>
       <colgroup>
         <col />
+        <col />
       </colgroup>
       <tbody>
         {DEGREES.toReversed().map((likelihood) => (
           <tr key={likelihood}>
+            {likelihood === DEGREES.length && (
+              <td rowSpan={DEGREES.length} aria-hidden className={classes['upwards']}>
+                <span>Likelihood →</span>
+              </td>
+            )}
             <th scope="row">
               <span className="visually-hidden">Likelihood </span>
               {likelihood}
@@ -121,7 +127,7 @@ function Grid({
       </tbody>
       <tfoot>
         <tr>
-          <td />
+          <td colSpan={2} />
           {DEGREES.map((impact) => (
             <th key={impact} scope="col">
               <span className="visually-hidden">Impact </span>
@@ -130,11 +136,9 @@ function Grid({
           ))}
         </tr>
         <tr aria-hidden>
-          <td />
-          <td colSpan={5}>
-            <Text size="xs" c="dimmed" ta="center">
-              Impact across, likelihood upwards
-            </Text>
+          <td colSpan={2} />
+          <td colSpan={5} className={classes['across']}>
+            Impact →
           </td>
         </tr>
       </tfoot>

@@ -4,13 +4,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Navigate, useLocation, useNavigate, useParams } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
-import { useMine } from '../../shell/mine.ts';
+import { useMine, type MemberRights } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
 
-type Me = RiskSchemas['DashboardWhoami'];
+type Me = MemberRights & {
+  readonly orgId: string;
+  readonly organizations: readonly RiskSchemas['NamedOrganization'][];
+};
 
 interface Organization {
   readonly id: string;
@@ -52,15 +55,19 @@ export function OfOrganization({ org, children }: { readonly org: string; readon
   const known = mine?.person?.organizations;
   const all = useQuery({ ...organizationsQuery, ...(known !== undefined && { initialData: [...known] }) });
   const isTheirs = all.data?.some(({ id }) => id === org) ?? false;
+  // Of an organisation that invited them `whoami` accepts the invitation.
+  const member = all.data?.find(({ id }) => id === org)?.member ?? undefined;
   const whoami = useQuery({
     queryKey: ['risks', 'whoami', org],
     queryFn: () => dataOf(riskClient(org).GET('/api/whoami')),
     staleTime: 60_000,
-    enabled: isTheirs,
+    enabled: isTheirs && member === undefined,
   });
-  const me = whoami.data;
+  const rights = member ?? whoami.data;
+  const organizations = all.data;
   const chosen = useMemo((): Organization | undefined => {
-    if (me === undefined) return undefined;
+    if (rights === undefined) return undefined;
+    const me: Me = { ...rights, orgId: org, organizations: organizations ?? [] };
     const permissions = new Set(me.permissions);
     return {
       id: me.orgId,
@@ -69,7 +76,7 @@ export function OfOrganization({ org, children }: { readonly org: string; readon
       may: (permission) => permissions.has(permission),
       to: (page) => `/risks/${encodeURIComponent(me.orgId)}/${page}`,
     };
-  }, [me]);
+  }, [org, rights, organizations]);
   if (chosen !== undefined) return <Chosen value={chosen}>{children}</Chosen>;
   if (all.data !== undefined && !isTheirs) return <NotTheirs organizations={all.data} />;
   const failed = [all, whoami].find(({ isError }) => isError);

@@ -7,6 +7,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type Column, type ListPage } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import type { Asked } from '../../shell/list-tools.tsx';
+import type { MemberRights } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { problemFrom } from '../../shell/problem.ts';
@@ -151,7 +152,7 @@ async function peoplePage(client: RiskClient, cursor: string | undefined, asked:
   return foundIn(data, response);
 }
 
-const scopeInWords = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
+const scopeInWords = ({ unrestricted, departments, canReadSensitive }: MemberRights['scope']): string =>
   [
     unrestricted ? 'All rows' : ['own rows', ...departments].join(', '),
     ...(canReadSensitive ? ['sensitive rows'] : []),
