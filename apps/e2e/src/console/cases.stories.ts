@@ -94,6 +94,10 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('dialog').getByRole('button', { name: 'Seal' }).click();
         await window.getByRole('dialog').waitFor({ state: 'detached' });
         expect(await check(subject)).toMatchObject({ decision: 'allow', reason_codes: ['ELIGIBLE'] });
+        await window.setViewportSize({ width: 820, height: 900 });
+        const seal = await window.locator('table[aria-label="Decisions"] td').last().boundingBox();
+        expect(seal!.x + seal!.width).toBeLessThanOrEqual(820);
+        await window.setViewportSize({ width: 1440, height: 900 });
         await window.goto('/cases/live/policies/story-2');
         await window.getByRole('button', { name: 'Try' }).click();
         await window.getByText(/of \d+ would change/).waitFor();

@@ -193,7 +193,7 @@ function dataStories(): void {
       const refused = async () => (await list('ingest-gateway', `${path}/refused`)).map(({ reason }) => reason).sort();
       // They are written once a second.
       await until(async () => (await refused()).length === 4);
-      expect(await refused()).toEqual(['invalid-json', 'no-match', 'no-match', 'timestamp']);
+      expect(await refused()).toEqual(['clock-skew', 'no-matching-secret', 'no-matching-secret', 'not-json']);
     });
 
     it('has no trace of who set it up but those people of the demo', async () => {

@@ -8,8 +8,8 @@ import { Icon } from '../../shell/icons.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
+import { ChangedRecord, changeInWords } from '../risks/audited-change.tsx';
 import { useOrganization } from '../risks/organization.tsx';
-import { KINDS } from '../risks/record-kinds.ts';
 import { CoverageByFramework, Figures, FirstEvidence, useEvidenceStates } from './home-cards.tsx';
 
 const SHOWN = 10;
@@ -108,23 +108,8 @@ function Changes({ since }: { readonly since: string | undefined }): ReactNode {
           rowKey={({ id }) => id}
           columns={[
             { title: 'When', width: '10rem', cell: ({ at }) => <Time value={at} form="ago" /> },
-            {
-              title: 'What',
-              width: '14rem',
-              cell: ({ action, resource }) => `${action.replaceAll('_', ' ')} ${resource}`,
-            },
-            {
-              title: 'Which',
-              cell: ({ action, resource, resourceId }) => {
-                const kind = Object.values(KINDS).find((one) => one.resource === resource);
-                if (kind === undefined || action === 'delete') return resourceId;
-                return (
-                  <Anchor component={Link} to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)} size="sm">
-                    {resourceId}
-                  </Anchor>
-                );
-              },
-            },
+            { title: 'What', width: '14rem', cell: changeInWords },
+            { title: 'Which', cell: (event) => <ChangedRecord event={event} /> },
           ]}
           empty={<ListEmpty title="Nothing changed since then" icon="check" />}
         />

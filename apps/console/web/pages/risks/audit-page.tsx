@@ -1,6 +1,4 @@
 import type { ReactNode } from 'react';
-import { Anchor } from '@mantine/core';
-import { Link } from 'react-router';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -10,10 +8,10 @@ import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { Actor } from '../actor.tsx';
 import type { Names } from '../actor-in-words.ts';
 import { FilterBar, PERIOD, TextFilter } from '../filter-bar.tsx';
+import { ChangedRecord, changeInWords } from './audited-change.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import { KINDS } from './record-kinds.ts';
 import { PersonPicker } from './record-picker.tsx';
-import { exportOf, foundIn, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { exportOf, foundIn, type RiskClient } from './risk-api.ts';
 
 const FILTERS = ['actorId', 'action', 'resource', 'resourceId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
@@ -63,26 +61,11 @@ export function AuditPage(): ReactNode {
         columns={[
           { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
           { title: 'Who', cell: ({ actorId }) => <Actor actor={actorId} names={namesOf(actorId)} /> },
-          {
-            title: 'What',
-            width: '14rem',
-            cell: ({ action, resource }) => `${action.replaceAll('_', ' ')} ${resource}`,
-          },
-          { title: 'Which', cell: (event) => <Target event={event} /> },
+          { title: 'What', width: '14rem', cell: changeInWords },
+          { title: 'Which', cell: (event) => <ChangedRecord event={event} /> },
         ]}
         empty={<ListEmpty title={isFiltered ? 'Nothing matches these filters' : 'Nothing happened yet'} />}
       />
     </Page>
-  );
-}
-
-function Target({ event }: { readonly event: RiskSchemas['AuditEvent'] }): ReactNode {
-  const { to } = useOrganization();
-  const kind = Object.values(KINDS).find(({ resource }) => resource === event.resource);
-  if (kind === undefined || event.action === 'delete') return event.resourceId;
-  return (
-    <Anchor component={Link} to={to(`${kind.page}/${encodeURIComponent(event.resourceId)}`)} size="sm">
-      {event.resourceId}
-    </Anchor>
   );
 }

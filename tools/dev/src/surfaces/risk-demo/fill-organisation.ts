@@ -102,7 +102,7 @@ async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made
   const wanted = shown.flatMap((controlId) => [1, 2, 3].map((quarter) => ({ controlId, quarter })));
   const ids = await inParallel(apis, wanted, (api, { controlId, quarter }, index) =>
     api.create('evidence', {
-      title: `${pick(['Test report', 'Screenshot of settings', 'Signed statement', 'Log extract'], index)}, quarter ${quarter}`,
+      title: `${pick(['Test report', 'Screenshot of settings', 'Signed statement', 'Log extract'], spread(index, 97))}, quarter ${quarter}`,
       kind: pick(['test_result', 'document', 'attestation', 'log_extract'], index),
       sha256: hash('sha256', `demo evidence ${index}`, 'hex'),
       sizeBytes: 1000 + spread(index, 900_000),

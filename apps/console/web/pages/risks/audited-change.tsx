@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react';
+import { Anchor, Group } from '@mantine/core';
+import { Link } from 'react-router';
+import { CodeText, CopyButton } from '../../shell/code-text.tsx';
+import { useOrganization } from './organization.tsx';
+import { KINDS } from './record-kinds.ts';
+import type { RiskSchemas } from './risk-api.ts';
+
+type Event = Pick<RiskSchemas['AuditEvent'], 'action' | 'resource' | 'resourceId'>;
+
+/** `risk.create` of a risk is "create risk". */
+const verbOf = ({ action }: Pick<Event, 'action'>): string => action.slice(action.lastIndexOf('.') + 1);
+
+export const changeInWords = (event: Pick<Event, 'action' | 'resource'>): string =>
+  `${verbOf(event)} ${event.resource}`.replaceAll(/[_-]/g, ' ');
+
+const SHOWN_CHARACTERS = 16;
+
+/** What was changed, with a link to what is still there. */
+export function ChangedRecord({ event }: { readonly event: Event }): ReactNode {
+  const { to } = useOrganization();
+  const { resource, resourceId } = event;
+  const kind = Object.values(KINDS).find((one) => one.resource === resource);
+  if (kind === undefined || verbOf(event) === 'delete')
+    return <CodeText value={resourceId} label="the id" short={SHOWN_CHARACTERS} />;
+  return (
+    <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
+      <Anchor component={Link} to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)} size="sm" title={resourceId}>
+        {resourceId.slice(0, SHOWN_CHARACTERS)}…
+      </Anchor>
+      <CopyButton value={resourceId} label="Copy the id" />
+    </Group>
+  );
+}
