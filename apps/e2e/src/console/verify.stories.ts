@@ -128,10 +128,12 @@ export function verifyStories(stack: () => ConsoleStack): void {
       const proof = vectors.find(({ command: [kind] }) => kind === 'receipt')!;
       const delivery = vectors.find(({ command: [kind] }) => kind === 'delivery')!;
       await open(async (page) => {
-        const messageFor = async (dropped: Pick<Vector, 'files' | 'pins'>) =>
-          judged(page, { ...dropped, title: '', failed: [], kind: 'unreadable' });
+        const messageFor = async (dropped: Pick<Vector, 'files' | 'pins'>, kind = 'unkeyed') =>
+          judged(page, { ...dropped, title: '', failed: [], kind });
         expect(await messageFor({ ...proof, pins: {} })).toContain('paste the key of the log above');
-        expect(await messageFor({ ...proof, pins: { logKeys: 'nonsense' } })).toContain('Line 1 of the keys');
+        expect(await messageFor({ ...proof, pins: { logKeys: 'nonsense' } }, 'unreadable')).toContain(
+          'Line 1 of the keys',
+        );
         expect(await messageFor({ ...delivery, pins: {} })).toContain('paste the public key of the sender');
       });
     }, 60_000);

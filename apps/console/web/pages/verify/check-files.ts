@@ -61,7 +61,8 @@ export type Checked =
     }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
-  | { readonly kind: 'unreadable' | 'unkeyed'; readonly name: string; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly name: string; readonly why: string }
+  | { readonly kind: 'unkeyed'; readonly name: string; readonly why: string; readonly lacks: NoKeyError['lacks'] };
 
 /** One check, with the name of its result. */
 interface Task {
@@ -86,7 +87,9 @@ export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promi
       results.push(await judge());
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      results.push({ kind: error instanceof NoKeyError ? 'unkeyed' : 'unreadable', name, why: error.message });
+      const why = error.message;
+      if (error instanceof NoKeyError) results.push({ kind: 'unkeyed', name, why, lacks: error.lacks });
+      else results.push({ kind: 'unreadable', name, why });
     }
   }
   return results;

@@ -25,8 +25,15 @@ export interface Pins {
   readonly senderKeys: string;
 }
 
-/** Nothing was judged: there is no key of this kind yet. */
-export class NoKeyError extends UnreadableError {}
+/** Nothing was judged: there is no key of a log, or of a sender, yet. */
+export class NoKeyError extends UnreadableError {
+  readonly lacks: 'log' | 'sender';
+
+  constructor(lacks: 'log' | 'sender', where: string) {
+    super(`Choose the key to check against: paste ${where}.`);
+    this.lacks = lacks;
+  }
+}
 
 export const noPins: Pins = { logKeys: '', policy: '', jwks: '', signature: '', senderKeys: '' };
 
@@ -49,7 +56,7 @@ export function requiredVerifier(pins: Pins): NoteVerifier {
 export function pinnedVerifier({ logKeys }: Pins): NoteVerifier {
   const lines = linesOf(logKeys);
   if (lines.length === 0) {
-    throw new NoKeyError('Choose the key to check against: paste the key of the log above, from where you trust it.');
+    throw new NoKeyError('log', 'the key of the log above, from where you trust it');
   }
   return jointVerifier(
     lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
@@ -71,7 +78,7 @@ export function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: 
 export function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
   const lines = linesOf(senderKeys);
   if (lines.length === 0) {
-    throw new NoKeyError('Choose the key to check against: paste the public key of the sender above (whpk_...).');
+    throw new NoKeyError('sender', 'the public key of the sender above (whpk_...)');
   }
   return lines.map((line, index) => {
     const key = senderKey(line);

@@ -124,7 +124,7 @@ export function VerifyDesk({ published, besideReceipt }: DeskProps): ReactNode {
   };
   const keys = published !== undefined && <Published from={published} files={given.files} onTaken={use} />;
   const isKeyless = pins.logKeys.trim() === '';
-  const waiting = isKeyless ? results.find(({ kind }) => kind === 'unkeyed') : undefined;
+  const waiting = isKeyless ? results.find((one) => one.kind === 'unkeyed' && one.lacks === 'log') : undefined;
   return (
     <div className={classes['desk']}>
       <Pinned pins={pins} onChange={setPins}>
