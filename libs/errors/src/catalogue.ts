@@ -244,6 +244,12 @@ export const CATALOGUE = {
     title: 'Personal data is not taken here',
     description: 'A text that partners can read looks like it holds personal data. The pointer names it.',
   },
+  CONTRACT_REFUSED: {
+    status: 422,
+    title: 'The contract refused',
+    description:
+      'The contract of the ledger refused the call; nothing was written. `contractMessage` is its own message, at most 1 KiB, without control characters. The same call is refused again until the asset or the call changes.',
+  },
   PRECONDITION_REQUIRED: {
     status: 428,
     title: 'If-Match is required',

@@ -42,6 +42,13 @@ export class BasicAssetsContract extends Contract {
     await putAsset(ctx, id, { color, size, owner, value });
   }
 
+  /** Returns the previous owner. */
+  async TransferAsset(ctx: Context, id: string, newOwner: string): Promise<string> {
+    const asset = JSON.parse(await this.ReadAsset(ctx, id)) as Asset;
+    await ctx.stub.putState(id, Buffer.from(JSON.stringify({ ...asset, Owner: newOwner })));
+    return asset.Owner;
+  }
+
   /** Counts how often it was committed: it has no way to notice that it is asked again. */
   async CountAsset(ctx: Context, id: string): Promise<void> {
     const bytes = await ctx.stub.getState(id);

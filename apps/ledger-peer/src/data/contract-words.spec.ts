@@ -80,6 +80,18 @@ describe('the results of a third-party contract', () => {
     expect(wordsOf({}).asset(bytes(answer))?.text).toBe(expected);
   });
 
+  it.each<[string, Buffer, string | undefined, boolean]>([
+    ['nothing', Buffer.alloc(0), undefined, false],
+    ['JSON, as it is', bytes('{"n":9007199254740993, "m":1.0}'), '{"n":9007199254740993, "m":1.0}', false],
+    ['null', bytes('null'), 'null', false],
+    ['text', bytes('Tom'), '"Tom"', false],
+    ['64 KiB', bytes(`"${'x'.repeat(65_534)}"`), `"${'x'.repeat(65_534)}"`, false],
+    ['more', bytes(`"${'x'.repeat(65_535)}"`), JSON.stringify(`"${'x'.repeat(65_535)}`), true],
+    ['a character that would be cut', bytes(`x${'é'.repeat(32_768)}`), `"x${'é'.repeat(32_767)}"`, true],
+  ])('of a transaction are passed on: %s', (_, answer, json, truncated) => {
+    expect(wordsOf({}).returned(answer)).toEqual(json === undefined ? undefined : { json, truncated });
+  });
+
   it('keep numbers that a double cannot represent', () => {
     const numbers = '{"ID":9007199254740993,"big":1e400,"small":[1.10,-0,0.12345678901234567890],"text":"1e400"}';
     expect(wordsOf({}).asset(bytes(numbers))?.text).toBe(numbers);
@@ -96,11 +108,14 @@ describe('the results of a third-party contract', () => {
     expect(refusal('the asset 1 already exists')).toEqual({
       code: 'RECORD_CONFLICT',
       message: 'the asset 1 already exists',
+      contractMessage: 'the asset 1 already exists',
     });
     const long = refusal(`no\n\u0000${'x'.repeat(1000)}`);
     expect(long.code).toBe('INVALID_REQUEST');
     expect(long.message).toMatch(/^no {2}x+\.\.\.$/);
     expect(long.message).toHaveLength(503);
+    expect(long.contractMessage).toBe(`no${'x'.repeat(1000)}`);
+    expect(refusal(`a\t\u0085${'é'.repeat(600)}`).contractMessage).toBe(`a${'é'.repeat(511)}`);
     expect(saysAbsent('the asset 1 does not exist')).toBe(true);
     expect(saysAbsent('access denied')).toBe(false);
   });
@@ -182,6 +197,8 @@ describe('our own contract on a shared channel', () => {
     expect(ours.refusal('INVALID_REQUEST:{"detail":"too long"}')).toEqual({
       code: 'INVALID_REQUEST',
       message: 'INVALID_REQUEST:{"detail":"too long"}',
+      contractMessage: 'INVALID_REQUEST:{"detail":"too long"}',
     });
+    expect(ours.returned(bytes([{ id: 'acme.main/1', transactionId: 'x' }]))).toBeUndefined();
   });
 });

@@ -7,8 +7,10 @@ import {
   type NewAsset,
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
+import type { ContractResult } from '../domain/asset-result.ts';
 import type { ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
+import { contractMessage, contractResult, isJson, refusalMessage } from './contract-texts.ts';
 import { withBareNames } from './record-text.ts';
 
 /** Encodes the calls of a contract and decodes its results. */
@@ -24,6 +26,8 @@ export interface ContractWords {
     result: Buffer,
     assets: readonly NewAsset[],
   ): { readonly id: string; readonly transactionId: string | undefined }[];
+  /** What a transaction returned, for the caller; undefined: nothing, or receipts. */
+  returned(result: Buffer): ContractResult | undefined;
   /** Decodes a rejection. */
   refusal(message: string): Omit<Extract<WriteOutcome, { outcome: 'refused' }>, 'outcome'>;
   saysAbsent(message: string): boolean;
@@ -95,13 +99,14 @@ function recordsWords(prefix: string): ContractWords {
         id: bare(id),
         transactionId,
       })),
+    returned: () => undefined,
     refusal(message) {
       const [, code, facts] = OUR_REFUSAL.exec(message) ?? [];
       if (code === 'RECORD_CONFLICT' && facts !== undefined) {
         const { id } = JSON.parse(facts) as { id: string };
         return { code, message: 'The id is taken by other content.', id: bare(id) };
       }
-      return { code: 'INVALID_REQUEST', message: inItsWords(message) };
+      return { code: 'INVALID_REQUEST', message: refusalMessage(message), contractMessage: contractMessage(message) };
     },
     saysAbsent: () => false,
     asset(answer) {
@@ -160,9 +165,11 @@ function positionalWords(shape: Positional): ContractWords {
       return query.map((text) => filled[text] ?? text);
     },
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
+    returned: contractResult,
     refusal: (message) => ({
       code: says(existsWords, message) ? 'RECORD_CONFLICT' : 'INVALID_REQUEST',
-      message: inItsWords(message),
+      message: refusalMessage(message),
+      contractMessage: contractMessage(message),
     }),
     saysAbsent: (message) => says(absentWords, message),
     asset(answer) {
@@ -238,15 +245,6 @@ function valueOf(text: string): JsonValue {
   return JSON.parse(text, LONG_NUMBER.test(text) ? (asWritten as Reviver) : undefined) as JsonValue;
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Only such numbers may change as a double; a false match inside a string costs only time. */
 const LONG_NUMBER = /[\d.]{16}|\d[eE]/;
 
@@ -261,13 +259,4 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 /** Contracts use integers of 64 bits and more, so a number that a double would change keeps its text. */
 function asWritten(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
   return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
-}
-
-const MAX_MESSAGE = 500;
-
-/** A contract's message, truncated, and without line breaks or control characters. */
-function inItsWords(message: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what is being replaced
-  const line = message.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').toWellFormed();
-  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}...` : line;
 }

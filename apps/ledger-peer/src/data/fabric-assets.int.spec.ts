@@ -1,69 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonValue } from '@sealgate/json';
-import { ChannelMap, openFabric, parseConnection, type FabricClient } from '@sealgate/ledger-fabric';
+import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { until } from '@sealgate/testing';
-import { startStandInPeer, type StandInPeer } from '@sealgate/testing/fabric';
-import type { AssetLedger } from '../domain/asset-ledger.ts';
-import type { Mappings, Target } from '../domain/mapping.ts';
-import { parseMappings } from '../domain/parse-mappings.ts';
 import { writeBatch } from '../domain/write-batch.ts';
 import { SCHEMA } from '../peer-migrations.ts';
-import { openTestDatabase, type TestDatabase } from '../testing/open-test-peer.ts';
-import { fabricAssets, probesOf } from './fabric-assets.ts';
-import { asset, freshId, MAPPING, programOf } from '../testing/fabric-mapping.ts';
+import { asset, freshId } from '../testing/fabric-mapping.ts';
+import { fabricSuite } from '../testing/fabric-suite.ts';
+import { probesOf } from './fabric-assets.ts';
 
-let peer: StandInPeer;
-let database: TestDatabase;
-let client: FabricClient;
-let ledger: AssetLedger;
-let channels: ChannelMap;
-let mappings: Mappings;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  peer = await startStandInPeer({
-    chaincodes: [
-      { name: 'records', program: programOf('src/main.ts') },
-      { name: 'basic', program: programOf('test/basic-assets/main.ts') },
-    ],
-    channels: ['main', 'shared'],
-  });
-  const { mspId, certFile, keyFile } = peer.identity;
-  const connection = parseConnection(
-    {
-      mspId,
-      certFile,
-      keyFile,
-      peers: [{ endpoint: peer.url, ...(peer.tlsCaFile === undefined ? {} : { tlsCaFile: peer.tlsCaFile }) }],
-      channels: [
-        { name: 'main', holds: ['acme.main'] },
-        { name: 'shared', holds: ['*'] },
-      ],
-      deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 3000 },
-    },
-    '/connection.json',
-  );
-  client = openFabric({ connection, journal: { sql: database.sql, schema: SCHEMA }, now: Date.now });
-  channels = new ChannelMap(connection.channels);
-  ledger = fabricAssets({ client, channels, settleWithinMs: 500 });
-  mappings = parseMappings(JSON.stringify(MAPPING), { driver: 'fabric', defaultChannel: undefined });
-}, 120_000);
-afterEach(() => peer.faults.clear());
-afterAll(async () => {
-  await client.close();
-  await peer.close();
-  await database.close();
-});
-
-const target = (type: string): Target => mappings.find(type)!;
+const suite = fabricSuite();
+const { target } = suite;
 const car = (id: string) => asset(id, 'vehicle', { color: 'blue', size: 5, owner: 'Tom', value: 1.5 });
 
 describe('our own contract', () => {
   it('writes many assets in one transaction, and returns the first receipt for the same content', async () => {
     const ids = [freshId(), freshId()];
     const assets = ids.map((id) => asset(id, 'ours.x', { is: id }));
-    const first = await ledger.write(target('ours.x'), assets);
+    const first = await suite.ledger.write(target('ours.x'), assets);
     expect(first).toEqual({
       outcome: 'committed',
       transactions: [
@@ -72,43 +24,43 @@ describe('our own contract', () => {
     });
     const { transactions } = first as Extract<typeof first, { outcome: 'committed' }>;
     // The answer does not wait for the journal, which has the block for the next one.
-    await until(async () => (await client.settle(transactions[0]!.transactionId))?.status === 'committed');
-    expect(await ledger.write(target('ours.x'), assets)).toEqual(first);
+    await until(async () => (await suite.client.settle(transactions[0]!.transactionId))?.status === 'committed');
+    expect(await suite.ledger.write(target('ours.x'), assets)).toEqual(first);
   });
 
   it('names the asset whose id is taken, and writes its neighbours', async () => {
     const [taken, free] = [freshId(), freshId()];
-    await ledger.write(target('ours.x'), [asset(taken, 'ours.x', { v: 1 })]);
+    await suite.ledger.write(target('ours.x'), [asset(taken, 'ours.x', { v: 1 })]);
     const assets = [asset(taken, 'ours.x', { v: 2 }), asset(free, 'ours.x')];
-    expect(await ledger.write(target('ours.x'), assets)).toMatchObject({
+    expect(await suite.ledger.write(target('ours.x'), assets)).toMatchObject({
       outcome: 'refused',
       code: 'RECORD_CONFLICT',
       id: taken,
     });
-    const { results } = await writeBatch({ ledger }, target('ours.x'), assets);
+    const { results } = await writeBatch({ ledger: suite.ledger }, target('ours.x'), assets);
     expect(results.get(taken)).toMatchObject({ state: 'failed', code: 'RECORD_CONFLICT' });
     expect(results.get(free)).toMatchObject({ state: 'succeeded' });
   });
 
   it('returns what the contract returns, and reports missing assets', async () => {
     const id = freshId();
-    await ledger.write(target('ours.x'), [asset(id, 'ours.x', { a: ['é', null] })]);
-    const found = await ledger.read(target('ours.x'), id);
+    await suite.ledger.write(target('ours.x'), [asset(id, 'ours.x', { a: ['é', null] })]);
+    const found = await suite.ledger.read(target('ours.x'), id);
     expect(found?.type).toBe('ours.x');
     expect(JSON.parse(found?.text ?? '')).toMatchObject({ id, type: 'ours.x', data: { a: ['é', null] }, version: 1 });
-    expect(await ledger.read(target('ours.x'), 'nobody')).toBeUndefined();
+    expect(await suite.ledger.read(target('ours.x'), 'nobody')).toBeUndefined();
   });
 
   it('is queried in pages', async () => {
     const ids = ['q1', 'q2', 'q3'];
-    await ledger.write(
+    await suite.ledger.write(
       target('ours.q'),
       ids.map((id) => asset(id, 'ours.q')),
     );
     const query = { type: 'ours.q', limit: 2, after: undefined };
-    const first = await ledger.query(target('ours.q'), query);
+    const first = await suite.ledger.query(target('ours.q'), query);
     expect(first).toMatchObject({ assets: [{ id: 'q1' }, { id: 'q2' }], next: 'q2' });
-    const second = await ledger.query(target('ours.q'), { ...query, after: first.next });
+    const second = await suite.ledger.query(target('ours.q'), { ...query, after: first.next });
     expect(second).toMatchObject({ assets: [{ id: 'q3' }], next: undefined });
   });
 
@@ -116,91 +68,31 @@ describe('our own contract', () => {
     const id = freshId();
     const kept = target('kept.x');
     for (const v of [1, 2])
-      expect(await ledger.write(kept, [asset(id, 'kept.x', { v })])).toMatchObject({ outcome: 'committed' });
-    expect(JSON.parse((await ledger.read(kept, id))?.text ?? '')).toMatchObject({
+      expect(await suite.ledger.write(kept, [asset(id, 'kept.x', { v })])).toMatchObject({ outcome: 'committed' });
+    expect(JSON.parse((await suite.ledger.read(kept, id))?.text ?? '')).toMatchObject({
       id,
       type: 'kept.x',
       data: { v: 2 },
       version: 2,
     });
-    expect(await ledger.read(target('ours.x'), id)).toBeUndefined();
-    expect(await ledger.query(kept, { type: 'kept.x', limit: 10, after: undefined })).toMatchObject({
+    expect(await suite.ledger.read(target('ours.x'), id)).toBeUndefined();
+    expect(await suite.ledger.query(kept, { type: 'kept.x', limit: 10, after: undefined })).toMatchObject({
       assets: [{ id }],
     });
-  });
-});
-
-describe('a third-party contract', () => {
-  it('gets positional arguments, and one asset per transaction', async () => {
-    const ids = [freshId(), freshId()];
-    const { results } = await writeBatch({ ledger }, target('vehicle'), ids.map(car));
-    const transactions = ids.map((id) => results.get(id));
-    expect(transactions).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded' }]);
-    expect(JSON.parse((await ledger.read(target('vehicle'), ids[0]!))?.text ?? '')).toEqual({
-      ID: ids[0],
-      Color: 'blue',
-      Size: 5,
-      Owner: 'Tom',
-      AppraisedValue: 1.5,
-    });
-  });
-
-  it('reports a taken id and a missing asset with its own messages', async () => {
-    const id = freshId();
-    await ledger.write(target('vehicle'), [car(id)]);
-    expect(await ledger.write(target('vehicle'), [car(id)])).toEqual({
-      outcome: 'refused',
-      code: 'RECORD_CONFLICT',
-      message: `the asset ${id} already exists`,
-    });
-    expect(await ledger.read(target('vehicle'), 'nobody')).toBeUndefined();
-  });
-
-  it('is not sent an asset that lacks an argument', async () => {
-    const wrong = asset(freshId(), 'vehicle', { color: 'blue' });
-    expect(await ledger.write(target('vehicle'), [wrong])).toMatchObject({
-      outcome: 'refused',
-      code: 'INVALID_REQUEST',
-      id: wrong.id,
-    });
-  });
-
-  it('is sorted and paged here if it returns everything', async () => {
-    const ids = ['z～', 'z😀', 'z1'];
-    for (const id of ids) await ledger.write(target('vehicle'), [car(id)]);
-    const seen: string[] = [];
-    let after: JsonValue | undefined = 'z';
-    do {
-      const page = await ledger.query(target('vehicle'), { type: 'vehicle', limit: 2, after });
-      seen.push(...page.assets.map((one) => (one as { ID: string }).ID));
-      after = page.next;
-    } while (after !== undefined);
-    expect(seen).toEqual(['z1', 'z～', 'z😀']);
-  });
-
-  it('recognises what an earlier run of a job has sent', async () => {
-    const id = freshId();
-    const first = await ledger.write(target('vehicle'), [car(id)], 'job_1');
-    expect(first).toMatchObject({ outcome: 'committed' });
-    const part = { target: target('vehicle'), assets: [car(id), car(freshId())] };
-    const [results] = await ledger.recall('job_1', [part]);
-    expect([...results!]).toEqual([[id, expect.objectContaining({ state: 'succeeded' })]]);
-    expect(await ledger.recall('job_2', [part])).toEqual([new Map()]);
-    expect(await ledger.write(target('vehicle'), [car(id)], 'job_2')).toMatchObject({ code: 'RECORD_CONFLICT' });
   });
 });
 
 describe('a contract that writes a version each time', () => {
   const kept = () => target('kept.x');
   const versionOf = async (id: string) =>
-    (JSON.parse((await ledger.read(kept(), id))?.text ?? '{}') as { version?: number }).version;
+    (JSON.parse((await suite.ledger.read(kept(), id))?.text ?? '{}') as { version?: number }).version;
 
   it('is written once by two processes that both run a job', async () => {
     const id = freshId();
-    const both = await Promise.all([1, 2].map(() => ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`)));
+    const both = await Promise.all([1, 2].map(() => suite.ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`)));
     for (const outcome of both) expect(['committed', 'unknown', 'unsure']).toContain(outcome.outcome);
     expect(await versionOf(id)).toBe(1);
-    const again = await ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`);
+    const again = await suite.ledger.write(kept(), [asset(id, 'kept.x')], `job_${id}`);
     expect(again).toMatchObject({ outcome: 'committed' });
     expect(await versionOf(id)).toBe(1);
   });
@@ -208,104 +100,111 @@ describe('a contract that writes a version each time', () => {
   it('is told apart from another contract that takes the same id in the same job', async () => {
     const id = freshId();
     const job = `job_${id}`;
-    expect(await ledger.write(kept(), [asset(id, 'kept.x')], job)).toMatchObject({ outcome: 'committed' });
-    expect(await ledger.write(target('vehicle'), [car(id)], job)).toMatchObject({ outcome: 'committed' });
-    expect((await ledger.read(target('vehicle'), id))?.text).toContain(id);
+    expect(await suite.ledger.write(kept(), [asset(id, 'kept.x')], job)).toMatchObject({ outcome: 'committed' });
+    expect(await suite.ledger.write(target('vehicle'), [car(id)], job)).toMatchObject({ outcome: 'committed' });
+    expect((await suite.ledger.read(target('vehicle'), id))?.text).toContain(id);
   });
 
   it('finds what was sent in halves when it is asked for the whole, and for the whole when asked in halves', async () => {
     const [a, b, c] = [freshId(), freshId(), freshId()];
     const job = `job_${a}`;
     const assets = [a, b, c].map((id) => asset(id, 'kept.x'));
-    await ledger.write(kept(), assets.slice(0, 1), job);
-    await ledger.write(kept(), assets.slice(1), job);
+    await suite.ledger.write(kept(), assets.slice(0, 1), job);
+    await suite.ledger.write(kept(), assets.slice(1), job);
     const parts = [assets, assets.slice(0, 2), assets.slice(2)].map((its) => ({ target: kept(), assets: its }));
-    const recalled = await ledger.recall(job, parts);
-    expect(recalled.map((results) => [...results.keys()].toSorted())).toEqual([[a, b, c], [a, b], [c]]);
+    const recalled = await suite.ledger.recall(job, parts);
+    expect(recalled.map((results) => new Set(results.keys()))).toEqual([
+      new Set([a, b, c]),
+      new Set([a, b]),
+      new Set([c]),
+    ]);
   });
 
   it('cannot be asked what was sent while the journal is locked: that is unknown, never "nothing"', async () => {
     const id = freshId();
     const job = `job_${id}`;
-    await ledger.write(kept(), [asset(id, 'kept.x')], job);
+    await suite.ledger.write(kept(), [asset(id, 'kept.x')], job);
     const part = { target: kept(), assets: [asset(id, 'kept.x')] };
-    await database.sql.transaction(
+    await suite.database.sql.transaction(
       async (locked) => {
         await locked.query({ text: `LOCK TABLE ${SCHEMA}.fabric_transactions` });
-        await expect(ledger.recall(job, [part])).rejects.toBeInstanceOf(LedgerUnavailableError);
-        expect(await ledger.settle(kept(), part.assets, '00'.repeat(32))).toEqual({ outcome: 'unavailable' });
+        await expect(suite.ledger.recall(job, [part])).rejects.toBeInstanceOf(LedgerUnavailableError);
+        expect(await suite.ledger.settle(kept(), part.assets, '00'.repeat(32))).toEqual({ outcome: 'unavailable' });
       },
       { deadlineMs: 20_000 },
     );
-    expect((await ledger.recall(job, [part]))[0]?.get(id)).toMatchObject({ state: 'succeeded' });
+    expect((await suite.ledger.recall(job, [part]))[0]?.get(id)).toMatchObject({ state: 'succeeded' });
   }, 30_000);
 
   it('is written again for a transaction without a row only once that can never be sent', async () => {
     const id = freshId();
     const lost = 'ab'.repeat(32);
     for (let time = 0; time < 2; time += 1)
-      expect(await ledger.settle(kept(), [asset(id, 'kept.x')], lost)).toEqual({ outcome: 'again' });
-    expect(await client.settle(lost)).toMatchObject({ status: 'refused' });
+      expect(await suite.ledger.settle(kept(), [asset(id, 'kept.x')], lost)).toEqual({ outcome: 'again' });
+    expect(await suite.client.settle(lost)).toMatchObject({ status: 'refused' });
   });
 });
 
 describe('a failing network', () => {
   it('gives unknown without a block, and settles with one', async () => {
     const id = freshId();
-    peer.orderer.hold();
-    const outcome = await ledger.write(target('ours.x'), [asset(id, 'ours.x')]);
+    suite.peer.orderer.hold();
+    const outcome = await suite.ledger.write(target('ours.x'), [asset(id, 'ours.x')]);
     expect(outcome).toMatchObject({ outcome: 'unknown' });
     const { transactionId } = outcome as { transactionId: string };
-    expect(await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toEqual(outcome);
-    peer.orderer.release();
+    expect(await suite.ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toEqual(outcome);
+    suite.peer.orderer.release();
     await until(
-      async () => (await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).outcome === 'committed',
+      async () =>
+        (await suite.ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).outcome === 'committed',
       { timeoutMs: 15_000 },
     );
-    expect(await ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toMatchObject({
+    expect(await suite.ledger.settle(target('ours.x'), [asset(id, 'ours.x')], transactionId)).toMatchObject({
       transactions: [{ transactionId, assetIds: [id] }],
     });
   }, 30_000);
 
   it('is unavailable for writers and readers if no peer answers', async () => {
-    await peer.stop();
+    await suite.peer.stop();
     try {
-      expect(await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).toEqual({ outcome: 'unavailable' });
-      await expect(ledger.read(target('ours.x'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+      expect(await suite.ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).toEqual({
+        outcome: 'unavailable',
+      });
+      await expect(suite.ledger.read(target('ours.x'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
       await expect(
-        ledger.query(target('ours.x'), { type: 'ours.x', limit: 1, after: undefined }),
+        suite.ledger.query(target('ours.x'), { type: 'ours.x', limit: 1, after: undefined }),
       ).rejects.toBeInstanceOf(LedgerUnavailableError);
     } finally {
-      await peer.start();
+      await suite.peer.start();
     }
     await until(
-      async () => (await ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).outcome === 'committed',
+      async () => (await suite.ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')])).outcome === 'committed',
       { timeoutMs: 15_000 },
     );
   }, 40_000);
 
   it('fails writes to a missing chaincode, and never reports its assets as missing', async () => {
-    expect(await ledger.write(target('nobodys'), [asset('x', 'nobodys')])).toMatchObject({
+    expect(await suite.ledger.write(target('nobodys'), [asset('x', 'nobodys')])).toMatchObject({
       outcome: 'failed',
       code: 'LEDGER_UNAVAILABLE',
       message: expect.stringContaining('no peer that is asked knows the contract'),
       retryable: false,
     });
-    await expect(ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+    await expect(suite.ledger.read(target('nobodys'), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
   });
 
   it.each(['misnamed', 'mistyped'])('fails writes to a missing contract or transaction: %s', async (type) => {
-    expect(await ledger.write(target(type), [asset('x', type)])).toMatchObject({
+    expect(await suite.ledger.write(target(type), [asset('x', type)])).toMatchObject({
       outcome: 'failed',
       code: 'LEDGER_UNAVAILABLE',
       message: expect.stringContaining('no contract of that name'),
       retryable: false,
     });
-    await expect(ledger.read(target(type), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
+    await expect(suite.ledger.read(target(type), 'x')).rejects.toBeInstanceOf(LedgerUnavailableError);
   });
 
   it('probes each mapped contract once', async () => {
-    const probes = probesOf(channels, mappings.targets);
+    const probes = probesOf(suite.channels, suite.mappings.targets);
     expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
       'main/records',
       'shared/records',
@@ -314,7 +213,7 @@ describe('a failing network', () => {
       'main/records',
       'main/basic',
     ]);
-    const { ok, contracts } = await client.health(probes);
+    const { ok, contracts } = await suite.client.health(probes);
     expect(ok).toBe(true);
     expect(contracts.map(({ reason }) => reason)).toEqual([
       ...[null, null, null],

@@ -14,8 +14,9 @@ import {
   type FabricClient,
 } from '@sealgate/ledger-fabric';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import type { AssetLedger, SettleOutcome, WriteOutcome } from '../domain/asset-ledger.ts';
+import { ContractRefusal, type AssetLedger, type SettleOutcome, type WriteOutcome } from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
+import { contractMessage } from './contract-texts.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
 import { fabricJobs, workOf } from './fabric-jobs.ts';
 
@@ -85,7 +86,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
         if (words.saysAbsent(error.message)) return undefined;
-        throw new LedgerUnavailableError('The contract rejected the read.', { cause: error });
+        throw new ContractRefusal(contractMessage(error.message), { cause: error });
       }
     },
     async query(target, query) {
@@ -95,7 +96,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
         return words.page(await evaluate(target, { ...call, mayBeOutdated: () => true }), query);
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
-        throw new LedgerUnavailableError('The contract rejected the query.', { cause: error });
+        throw new ContractRefusal(contractMessage(error.message), { cause: error });
       }
     },
   };

@@ -9,7 +9,7 @@ import {
 } from '@sealgate/ledger-fabric';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { AssetLedger, JobPart, NewAsset, WriteOutcome } from '../domain/asset-ledger.ts';
-import type { AssetResult, WrittenTransaction } from '../domain/asset-result.ts';
+import { succeededResults, type AssetResult, type WrittenTransaction } from '../domain/asset-result.ts';
 import type { Target } from '../domain/mapping.ts';
 import type { ContractWords } from './contract-words.ts';
 
@@ -30,8 +30,13 @@ export function fabricJobs({
   readonly wordsOf: (target: Target) => ContractWords;
 }): FabricJobs {
   const committed = async (target: Target, assets: readonly NewAsset[], done: Committed): Promise<CommittedOutcome> => {
-    const receipts = receiptsOf(wordsOf(target), assets, done);
-    return { outcome: 'committed', transactions: await transactionsOf(client, done, receipts) };
+    const words = wordsOf(target);
+    const returned = words.returned(done.result);
+    const transactions = await transactionsOf(client, done, receiptsOf(words, assets, done));
+    return {
+      outcome: 'committed',
+      transactions: transactions.map((one) => (one.transactionId === done.transactionId ? { ...one, returned } : one)),
+    };
   };
   /** A transaction that is known to be sent: what cannot be asked now stays pending. */
   const settled = async (transactionId: string): Promise<Settlement> =>
@@ -46,7 +51,10 @@ export function fabricJobs({
     if (its.length === 0) return [];
     const { transactionId } = settlement;
     const known = settlement.status === 'unknown' ? await settled(transactionId) : settlement;
-    if (known.status === 'committed') return succeededResults(target, await committed(target, its, known));
+    if (known.status === 'committed') {
+      const { transactions } = await committed(target, its, known);
+      return transactions.flatMap((transaction) => succeededResults(target, transaction));
+    }
     if (known.status === 'unknown') return its.map(({ id }) => [id, { state: 'pending', transactionId }] as const);
     return [];
   };
@@ -72,7 +80,9 @@ export function fabricJobs({
     const open = each.find((result) => result?.state === 'pending');
     if (open?.state === 'pending') return { outcome: 'unknown', transactionId: open.transactionId };
     const transactions = each.flatMap((result, at) =>
-      result?.state === 'succeeded' ? [{ ...result.transaction, assetIds: [assets[at]!.id] }] : [],
+      result?.state === 'succeeded'
+        ? [{ ...result.transaction, assetIds: [assets[at]!.id], returned: result.returned }]
+        : [],
     );
     return transactions.length === assets.length ? { outcome: 'committed', transactions } : { outcome: 'unsure' };
   };
@@ -103,13 +113,6 @@ function unlessUnavailable(error: unknown): undefined {
 type Told = readonly [string, AssetResult];
 
 type CommittedOutcome = Extract<WriteOutcome, { readonly outcome: 'committed' }>;
-
-function succeededResults({ channel, chaincode }: Target, { transactions }: CommittedOutcome): Told[] {
-  return transactions.flatMap(({ transactionId, blockNumber, assetIds }) => {
-    const transaction = { transactionId, blockNumber, channel, chaincode };
-    return assetIds.map((id) => [id, { state: 'succeeded', transaction }] as const);
-  });
-}
 
 /** What is in a block is written, whatever the contract returned for it. */
 function receiptsOf(words: ContractWords, assets: readonly NewAsset[], { result }: Committed) {

@@ -48,6 +48,18 @@ export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError';
 }
 
+/** The contract refused to answer a read or a query. */
+export class ContractRefusal extends Error {
+  override readonly name = 'ContractRefusal';
+  /** Its own message, at most 1 KiB, without control characters. */
+  readonly contractMessage: string;
+
+  constructor(contractMessage: string, options: ErrorOptions) {
+    super('The contract refused the call.', options);
+    this.contractMessage = contractMessage;
+  }
+}
+
 export interface PageQuery extends Required<Omit<AssetQuery, 'cursor'>> {
   /** `next` of the previous page; undefined: from the first. */
   readonly after: JsonValue | undefined;
@@ -86,8 +98,8 @@ export interface AssetLedger {
   recall(jobId: string, parts: readonly JobPart[]): Promise<readonly ReadonlyMap<string, AssetResult>[]>;
   /** Settles a write whose outcome was unknown. */
   settle(target: Target, assets: readonly NewAsset[], transactionId: string): Promise<SettleOutcome>;
-  /** Undefined: no such asset. Rejects with LedgerUnavailableError, UnreadableAnswerError. */
+  /** Undefined: no such asset. Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   read(target: Target, id: string): Promise<FoundAsset | undefined>;
-  /** Rejects with LedgerUnavailableError, UnreadableAnswerError. */
+  /** Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   query(target: Target, query: PageQuery): Promise<FoundPage>;
 }

@@ -1,5 +1,6 @@
 import { CATALOGUE, ITEM_CODES, type ErrorCode, type ItemCode } from '@sealgate/errors';
 import { enumOf, named, orNull } from '@sealgate/schemas';
+import { AnyJson } from './asset.ts';
 import { Type, type Static } from '@sinclair/typebox';
 
 const Text = Type.String();
@@ -28,10 +29,13 @@ const FailedAsset = named(
     code: FailureCode,
     message: Text,
     retryable: Type.Boolean({ description: 'Whether sending the same asset again may succeed.' }),
+    contractMessage: Type.Optional(
+      Type.String({ description: "The contract's own message, at most 1 KiB, without control characters." }),
+    ),
   }),
 );
 /** Why an asset failed. */
-export type Failure = Readonly<Pick<Static<typeof FailedAsset>, 'code' | 'message' | 'retryable'>>;
+export type Failure = Readonly<Omit<Static<typeof FailedAsset>, 'id' | 'index'>>;
 
 const PendingAsset = named('PendingAsset', Type.Object({ id: Text, index: Type.Integer(), transactionId: Text }));
 
@@ -50,8 +54,31 @@ const AssetTransaction = named(
 );
 type AssetTransaction = Readonly<Static<typeof AssetTransaction>>;
 
+const AssetReturn = named(
+  'AssetReturn',
+  Type.Object({
+    id: Type.String({ description: 'Of the asset; of several in one transaction, of the first.' }),
+    result: AnyJson({ description: 'As the contract returned it; what is not JSON as a string.' }),
+    truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'It was longer than 64 KiB and is the beginning as a string, or null after 1 MiB of results.',
+      }),
+    ),
+  }),
+);
+
+/** What a contract returned for a transaction. */
+export interface ContractResult {
+  /** JSON text. */
+  readonly json: string;
+  readonly truncated: boolean;
+}
+
 /** One transaction of the ledger, and which assets of a write it contains. */
-export type WrittenTransaction = Omit<AssetTransaction, 'channel' | 'chaincode'>;
+export interface WrittenTransaction extends Omit<AssetTransaction, 'channel' | 'chaincode'> {
+  /** Undefined: nothing, or what this service has read for the caller. */
+  readonly returned?: ContractResult | undefined;
+}
 /** A transaction at its target. */
 export type CommittedTransaction = Omit<AssetTransaction, 'assetIds'>;
 
@@ -75,13 +102,20 @@ export const Summary = named(
     }),
     transactionIds: Type.Array(Text),
     transactions: Type.Array(AssetTransaction),
+    results: Type.Optional(
+      Type.Array(AssetReturn, { description: 'What third-party contracts returned; absent if that is nothing.' }),
+    ),
     jobId: Type.Optional(Text),
   }),
 );
 
 /** Result of one asset of a request. */
 export type AssetResult =
-  | { readonly state: 'succeeded'; readonly transaction: CommittedTransaction }
+  | {
+      readonly state: 'succeeded';
+      readonly transaction: CommittedTransaction;
+      readonly returned?: ContractResult | undefined;
+    }
   | ({ readonly state: 'pending' } & Readonly<Pick<Static<typeof PendingAsset>, 'transactionId'>>)
   | ({ readonly state: 'failed' } & Failure);
 
@@ -91,6 +125,18 @@ export const failed = (code: FailureCode, message: string, retryable: boolean): 
   message,
   retryable,
 });
+
+/** The results of the assets of a transaction at its target, by id. */
+export function succeededResults(
+  { channel, chaincode }: Pick<AssetTransaction, 'channel' | 'chaincode'>,
+  { transactionId, blockNumber, assetIds, returned }: WrittenTransaction,
+): (readonly [string, AssetResult])[] {
+  const transaction = { transactionId, blockNumber, channel, chaincode };
+  return assetIds.map((id, at) => {
+    const result = { state: 'succeeded', transaction } as const;
+    return [id, at > 0 || returned === undefined ? result : { ...result, returned }] as const;
+  });
+}
 
 export const NOT_ATTEMPTED = failed('NOT_ATTEMPTED', 'It was not sent to the ledger; send it again.', true);
 

@@ -3,7 +3,7 @@ import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { cursorCodec } from '@sealgate/paging';
 import fc from 'fast-check';
-import { UnreadableAnswerError, type AssetLedger, type PageQuery } from './asset-ledger.ts';
+import { ContractRefusal, UnreadableAnswerError, type AssetLedger, type PageQuery } from './asset-ledger.ts';
 import { Mappings, type Target } from './mapping.ts';
 import type { PublicLog } from './public-log.ts';
 import { byCodePoints, proveAsset, queryAssets, readAsset } from './read-assets.ts';
@@ -59,6 +59,19 @@ describe('an answer that cannot be read', () => {
     const refusal = { code: 'UNREADABLE_ANSWER', message: 'It lacks the member ID.' };
     await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject(refusal);
     const query = () => Promise.reject(new UnreadableAnswerError('It lacks the member ID.'));
+    const asked = queryAssets({ ...ports, ledger: { ...ports.ledger, query } }, { type: 'first', limit: 1 });
+    await expect(asked).rejects.toMatchObject(refusal);
+  });
+});
+
+describe('a contract that refuses to answer', () => {
+  it('is 422 with its own words, never 503 or "not found"', async () => {
+    const refusal = { code: 'CONTRACT_REFUSED', status: 422, members: { contractMessage: 'Not for you.' } };
+    const { ports } = portsWith(() => {
+      throw new ContractRefusal('Not for you.', {});
+    });
+    await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject(refusal);
+    const query = () => Promise.reject(new ContractRefusal('Not for you.', {}));
     const asked = queryAssets({ ...ports, ledger: { ...ports.ledger, query } }, { type: 'first', limit: 1 });
     await expect(asked).rejects.toMatchObject(refusal);
   });

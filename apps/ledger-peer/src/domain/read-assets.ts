@@ -2,7 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { DEFAULT_LIMIT, type AssetPage, type AssetQuery } from './asset.ts';
-import { UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
+import { ContractRefusal, UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
 import type { ProvedRecord, PublicLog } from './public-log.ts';
 
@@ -17,7 +17,7 @@ export interface ReadAssetsPorts {
 /**
  * The asset as returned by its read query, as JSON text. Without a type all targets are queried, in the order of the
  * file.
- * @throws AppError NOT_FOUND, UNKNOWN_CHAINCODE, LEDGER_UNAVAILABLE: never one in place of another.
+ * @throws AppError NOT_FOUND, UNKNOWN_CHAINCODE, CONTRACT_REFUSED, LEDGER_UNAVAILABLE: never one in place of another.
  */
 export async function readAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
   return (await find(ports, id, type)).text;
@@ -49,7 +49,7 @@ export async function proveRecord(
   return asked(log.prove(channel, id, (type) => mappings.serves(type, { channel })));
 }
 
-/** One page, and the cursor of the next. @throws AppError UNKNOWN_CHAINCODE, INVALID_CURSOR, LEDGER_UNAVAILABLE. */
+/** One page, and the cursor of the next. @throws AppError as `asked`, UNKNOWN_CHAINCODE, INVALID_CURSOR. */
 export async function queryAssets(
   { ledger, mappings, cursors }: ReadAssetsPorts,
   { type, limit = DEFAULT_LIMIT, cursor }: AssetQuery,
@@ -66,7 +66,7 @@ export async function queryAssets(
 
 /**
  * A temporary failure is 503, never "not found".
- * @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED, UNREADABLE_ANSWER.
+ * @throws AppError LEDGER_UNAVAILABLE, RECORD_ARCHIVED, UNREADABLE_ANSWER, CONTRACT_REFUSED.
  */
 export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   try {
@@ -79,6 +79,10 @@ export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
     }
     if (error instanceof UnreadableAnswerError)
       throw new AppError('UNREADABLE_ANSWER', error.message, { cause: error });
+    if (error instanceof ContractRefusal) {
+      const members = { contractMessage: error.contractMessage };
+      throw new AppError('CONTRACT_REFUSED', error.message, { members, cause: error });
+    }
     if (!(error instanceof LedgerUnavailableError)) throw error;
     throw new AppError('LEDGER_UNAVAILABLE', 'The ledger cannot be reached.', { retryAfterSeconds: 1, cause: error });
   }

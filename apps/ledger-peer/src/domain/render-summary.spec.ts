@@ -42,6 +42,32 @@ describe('the response of a write', () => {
     expect(text).toBe(JSON.stringify(answer));
   });
 
+  it('lists what contracts returned once for each asset, and what they said', () => {
+    const one: AssetResult = {
+      ...(succeeded('t1') as object),
+      returned: { json: '{"a":1}', truncated: false },
+    } as AssetResult;
+    const long: AssetResult = {
+      ...(succeeded('t2') as object),
+      returned: { json: '"x"', truncated: true },
+    } as AssetResult;
+    const refused: AssetResult = {
+      ...(failed('INVALID_REQUEST', 'No.', false) as object),
+      contractMessage: 'n"o',
+    } as AssetResult;
+    const text = renderSummary(['a"', 'b', 'a"', 'c', 'd'], [one, long, one, refused, succeeded('t1')]);
+    expect(JSON.parse(text)).toMatchObject({
+      failed: [
+        { id: 'c', index: 3, code: 'INVALID_REQUEST', message: 'No.', retryable: false, contractMessage: 'n"o' },
+      ],
+      results: [
+        { id: 'a"', result: { a: 1 } },
+        { id: 'b', result: 'x', truncated: true },
+      ],
+    });
+    expect(text).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
   it('has no jobId if nothing is pending', () => {
     expect(JSON.parse(renderSummary([], []))).toEqual({
       summary: { total: 0, succeeded: 0, failed: 0, pending: 0 },

@@ -1,4 +1,4 @@
-import type { AssetResult, CommittedTransaction } from './asset-result.ts';
+import type { AssetResult, CommittedTransaction, ContractResult } from './asset-result.ts';
 
 interface ShownTransaction extends CommittedTransaction {
   /** As JSON texts. */
@@ -17,27 +17,32 @@ export function renderSummary(ids: readonly string[], results: readonly AssetRes
   const failed: string[] = [];
   const pending: string[] = [];
   const transactions = new Transactions();
+  /** By what was returned, so that an asset repeated in the request is listed once. */
+  const returned = new Map<ContractResult, string>();
   results.forEach((result, index) => {
     const id = JSON.stringify(ids[index]);
     if (result.state === 'succeeded') {
       succeeded.push(id);
       transactions.list(result.transaction, id);
+      if (result.returned !== undefined) returned.set(result.returned, renderReturn(id, result.returned));
     } else if (result.state === 'pending') {
       pending.push(`{"id":${id},"index":${index},"transactionId":"${result.transactionId}"}`);
     } else {
-      const { code, message, retryable } = result;
+      const { code, message, retryable, contractMessage } = result;
+      const words = contractMessage === undefined ? '' : `,"contractMessage":${JSON.stringify(contractMessage)}`;
       failed.push(
-        `{"id":${id},"index":${index},"code":"${code}","message":${JSON.stringify(message)},"retryable":${retryable}}`,
+        `{"id":${id},"index":${index},"code":"${code}","message":${JSON.stringify(message)},"retryable":${retryable}${words}}`,
       );
     }
   });
   const shown = transactions.all;
   const counts = `"total":${ids.length},"succeeded":${succeeded.length},"failed":${failed.length},"pending":${pending.length}`;
   const transactionIds = new Set(shown.map(({ transactionId }) => `"${transactionId}"`));
+  const listed = returned.size === 0 ? '' : `,"results":[${[...returned.values()].join(',')}]`;
   return (
     `{"summary":{${counts}},"succeeded":[${succeeded.join(',')}],"failed":[${failed.join(',')}],` +
     `"pending":[${pending.join(',')}],"transactionIds":[${[...transactionIds].join(',')}],` +
-    `"transactions":[${shown.map(renderTransaction).join(',')}]${jobId === undefined ? '' : `,"jobId":"${jobId}"`}}`
+    `"transactions":[${shown.map(renderTransaction).join(',')}]${listed}${jobId === undefined ? '' : `,"jobId":"${jobId}"`}}`
   );
 }
 
@@ -68,4 +73,8 @@ class Transactions {
 
 function renderTransaction({ transactionId, channel, chaincode, blockNumber, ids }: ShownTransaction): string {
   return `{"transactionId":"${transactionId}","channel":"${channel}","chaincode":"${chaincode}","blockNumber":${blockNumber},"assetIds":[${[...ids].join(',')}]}`;
+}
+
+function renderReturn(id: string, { json, truncated }: ContractResult): string {
+  return `{"id":${id},"result":${json}${truncated ? ',"truncated":true' : ''}}`;
 }

@@ -1,7 +1,8 @@
+import { defined } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { writeOptions, type NewAssets } from './asset.ts';
 import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
-import { failed, NEVER_TOLD, type AssetResult } from './asset-result.ts';
+import { failed, NEVER_TOLD, succeededResults, type AssetResult } from './asset-result.ts';
 import type { RunningJobs, TakenJob } from './jobs.ts';
 import type { Mappings, Target } from './mapping.ts';
 import { planBatches, type Batch, type Plan } from './plan-batches.ts';
@@ -87,7 +88,7 @@ async function settlePending(ledger: AssetLedger, plan: Plan, known: Results): P
 
 /** Undefined: to be written again. */
 function settledResult(
-  { target: { channel, chaincode } }: Batch,
+  { target }: Batch,
   id: string,
   outcome: SettleOutcome,
   before: AssetResult | undefined,
@@ -98,13 +99,14 @@ function settledResult(
     case 'committed': {
       const { transactions } = outcome;
       // Committed, whichever assets the contract names.
-      const transaction = transactions.find(({ assetIds }) => assetIds.includes(id)) ?? transactions[0];
-      if (transaction === undefined) return before;
-      const { transactionId, blockNumber } = transaction;
-      return { state: 'succeeded', transaction: { transactionId, blockNumber, channel, chaincode } };
+      const [unnamed] = transactions.map((transaction) => ({ ...transaction, assetIds: [id] }));
+      const its = transactions.find(({ assetIds }) => assetIds.includes(id)) ?? unnamed;
+      return its === undefined ? before : new Map(succeededResults(target, its)).get(id);
     }
-    case 'refused':
-      return failed(outcome.code, outcome.message, false);
+    case 'refused': {
+      const { code, message, contractMessage } = outcome;
+      return { state: 'failed', code, message, retryable: false, ...defined({ contractMessage }) };
+    }
     case 'failed':
       return failed(outcome.code, outcome.message, outcome.retryable);
     case 'unknown':

@@ -42,6 +42,8 @@ async function run(
   return { ledger, states, outcome };
 }
 
+const ALONE = { continueOnError: false, batchesAtOnce: 1, mayGoOn: () => true };
+
 const letters = 'abcdefghijklmnopqrstuvwxyz'.split('');
 
 describe('running a plan', () => {
@@ -122,6 +124,25 @@ describe('running a plan', () => {
     expect(ledger.writes).toEqual([['a'], ['b']]);
     const failing = await run(planOf(['a=1', 'a=1']), { write: () => refusedFor('a') });
     expect(failing.states).toEqual(['RECORD_CONFLICT', 'RECORD_CONFLICT']);
+  });
+
+  it('passes on what the contracts return up to 1 MiB in all, and says what it leaves out', async () => {
+    const json = JSON.stringify('x'.repeat(300_000));
+    const script: Script = {
+      write: ([id]) => ({
+        outcome: 'committed',
+        transactions: [{ transactionId: id!, blockNumber: 1, assetIds: [id!], returned: { json, truncated: false } }],
+      }),
+    };
+    const left = (outcome: { results: readonly unknown[] }) =>
+      outcome.results.map((result) => (result as { returned: { json: string } }).returned.json === 'null');
+    const plan = planOf(['a', 'b', 'c', 'd', 'a', 'e'], 1);
+    const { outcome } = await run(plan, script);
+    expect(left(outcome)).toEqual([false, false, false, true, false, true]);
+    expect(outcome.results[3]).toMatchObject({ returned: { json: 'null', truncated: true } });
+    // What earlier runs have got counts, too.
+    const again = await runPlan(plan, { ledger: scriptedLedger(script), ...ALONE }, outcome.results.slice(0, 4));
+    expect(left(again)).toEqual([false, false, false, true, false, true]);
   });
 
   it('reports that nothing was sent if the ledger was unavailable from the start', async () => {

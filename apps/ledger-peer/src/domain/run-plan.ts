@@ -22,6 +22,9 @@ export interface RunOutcome extends Pick<BatchOutcome, 'lost' | 'sent'> {
   readonly halted: ReadonlyMap<number, string>;
 }
 
+/** What the contracts return to one request in all, in characters. */
+const MAX_RETURNED = 1_048_576;
+
 const TAKEN_IN_REQUEST = failed(
   'RECORD_CONFLICT',
   'An earlier asset of the request has this id and other content.',
@@ -72,6 +75,8 @@ class Run {
   #lost: BatchOutcome['lost'];
   /** By channel, why it accepts no writes. */
   readonly #halted = new Map<string, string>();
+  /** Length of what the contracts returned. */
+  #returned = 0;
   #sent = false;
   /** A batch failed, so later ones are not attempted. */
   #ended = false;
@@ -79,7 +84,7 @@ class Run {
   constructor(plan: Plan, options: RunOptions, known: readonly (AssetResult | undefined)[]) {
     this.#plan = plan;
     this.#options = options;
-    this.#results = plan.ids.map((_, index) => known[index]);
+    this.#results = plan.ids.map((_, index) => (plan.repeats.has(index) ? undefined : this.#limited(known[index])));
     for (const index of plan.unmapped) this.#results[index] = UNKNOWN_CHAINCODE;
   }
 
@@ -94,7 +99,9 @@ class Run {
       if (outcome.lost === 'unsure' || this.#lost === undefined) this.#lost = outcome.lost;
       if (outcome.halted !== undefined) this.#halted.set(batch.target.channel, outcome.halted);
       this.#sent ||= outcome.sent;
-      batch.assets.forEach(({ id }, at) => (this.#results[batch.indexes[at]!] ??= outcome.results.get(id)));
+      batch.assets.forEach(
+        ({ id }, at) => (this.#results[batch.indexes[at]!] ??= this.#limited(outcome.results.get(id))),
+      );
     }
     for (const index of batch.refusedIndexes) this.#results[index] = TAKEN_IN_REQUEST;
     if (!continueOnError && this.#hasFailed(batch)) this.#ended = true;
@@ -117,6 +124,15 @@ class Run {
   #haltOf({ target }: Batch): string | undefined {
     const [first] = this.#halted.values();
     return this.#options.continueOnError ? this.#halted.get(target.channel) : first;
+  }
+
+  /** The result without what the contract returned, once all of the request have returned too much. */
+  #limited(result: AssetResult | undefined): AssetResult | undefined {
+    if (result?.state !== 'succeeded' || result.returned === undefined) return result;
+    const { length } = result.returned.json;
+    if (this.#returned + length > MAX_RETURNED) return { ...result, returned: { json: 'null', truncated: true } };
+    this.#returned += length;
+    return result;
   }
 
   #skip({ indexes, refusedIndexes }: Batch): boolean {

@@ -1,5 +1,5 @@
 import type { AssetLedger, NewAsset, WriteOutcome } from './asset-ledger.ts';
-import { failed, type AssetResult } from './asset-result.ts';
+import { failed, succeededResults, type AssetResult } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
 export interface BatchOutcome {
@@ -52,14 +52,10 @@ async function writeTogether(writing: Writing, assets: readonly NewAsset[]): Pro
   if (isKeptBack(result)) return keepBack(writing, result);
   writing.sent = true;
   switch (result.outcome) {
-    case 'committed': {
-      const { channel, chaincode } = target;
-      for (const { transactionId, blockNumber, assetIds } of result.transactions) {
-        const transaction = { transactionId, channel, chaincode, blockNumber };
-        for (const id of assetIds) results.set(id, { state: 'succeeded', transaction });
-      }
+    case 'committed':
+      for (const transaction of result.transactions)
+        for (const [id, told] of succeededResults(target, transaction)) results.set(id, told);
       return;
-    }
     case 'unknown':
       writing.lost = 'unknown';
       for (const { id } of assets) results.set(id, { state: 'pending', transactionId: result.transactionId });
@@ -88,10 +84,10 @@ function keepBack(writing: Writing, result: KeptBack): void {
 async function refuse(
   writing: Writing,
   assets: readonly NewAsset[],
-  { code, message, id }: Extract<Awaited<ReturnType<AssetLedger['write']>>, { outcome: 'refused' }>,
+  { outcome: _, id, ...why }: Extract<WriteOutcome, { outcome: 'refused' }>,
 ): Promise<void> {
   const culprit = assets.length === 1 ? assets[0]?.id : id;
-  if (culprit !== undefined) writing.results.set(culprit, failed(code, message, false));
+  if (culprit !== undefined) writing.results.set(culprit, { state: 'failed', ...why, retryable: false });
   const rest = assets.filter((asset) => asset.id !== culprit);
   const middle = rest.length >> 1;
   await Promise.all([writeTogether(writing, rest.slice(0, middle)), writeTogether(writing, rest.slice(middle))]);

@@ -15,6 +15,8 @@ const route = routeFor<PeerCaller>();
 const LARGE_BODY_BYTES = 131_072;
 /** Why the ledger cannot be read now. */
 const OUTAGES = ['LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'] as const;
+/** Of a contract that answered, but with nothing to pass on. */
+const ANSWERS = ['CONTRACT_REFUSED', 'UNREADABLE_ANSWER'] as const;
 const ReadQuery = closedObject({
   type: Type.Optional(AssetType),
   proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
@@ -114,7 +116,7 @@ function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
     body: AssetQuery,
     bodyMaxBytes,
     responses: { 200: { description: 'A page.', schema: AssetPage } },
-    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', 'OVERLOADED', ...OUTAGES],
+    errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', ...ANSWERS, 'OVERLOADED', ...OUTAGES],
     async handler({ body }) {
       return { status: 200, body: await queryAssets(reading, body) };
     },
@@ -141,7 +143,7 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
         schema: Type.Union([ReadAsset, ProvedAsset]),
       },
     },
-    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', 'UNREADABLE_ANSWER', ...OUTAGES],
+    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', ...ANSWERS, ...OUTAGES],
     async handler({ params: { id }, query: { type, proof } }) {
       if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
       return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };

@@ -31,6 +31,15 @@ export const MAPPING = {
       },
       idMember: 'ID',
     },
+    {
+      type: 'transfer',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'TransferAsset', read: 'ReadAsset', query: 'ReadAsset' },
+      arguments: { write: ['{id}', '{data.owner}'], read: ['{id}'], query: ['{type}'] },
+      words: { absent: ['unbekannt'] },
+      idMember: 'ID',
+    },
     { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
     { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
     {

@@ -1,0 +1,40 @@
+import type { ContractResult } from '../domain/asset-result.ts';
+
+const MAX_RESULT_BYTES = 65_536;
+const MAX_MESSAGE_BYTES = 1024;
+const MAX_MESSAGE = 500;
+
+/** What a contract returned, up to 64 KiB: what is not JSON, or is longer, as a string. Undefined: nothing. */
+export function contractResult(bytes: Buffer): ContractResult | undefined {
+  if (bytes.length === 0) return undefined;
+  const truncated = bytes.length > MAX_RESULT_BYTES;
+  const text = firstBytes(bytes, MAX_RESULT_BYTES);
+  return { json: !truncated && isJson(text) ? text : JSON.stringify(text), truncated };
+}
+
+/** A contract's own message: at most 1 KiB, without control characters. */
+export function contractMessage(message: string): string {
+  return firstBytes(Buffer.from(message.replaceAll(/\p{Cc}/gu, '')), MAX_MESSAGE_BYTES);
+}
+
+/** A contract's message as a sentence for people: truncated, and in one line. */
+export function refusalMessage(message: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what is being replaced
+  const line = message.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').toWellFormed();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}...` : line;
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** As text, without a character that is cut in two. */
+function firstBytes(bytes: Buffer, atMost: number): string {
+  const isCut = bytes.length > atMost;
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, atMost), { stream: isCut });
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonValue } from '@sealgate/json';
+import { writeBatch } from '../domain/write-batch.ts';
+import { asset, freshId } from '../testing/fabric-mapping.ts';
+import { fabricSuite } from '../testing/fabric-suite.ts';
+
+const suite = fabricSuite();
+const { target } = suite;
+const car = (id: string) => asset(id, 'vehicle', { color: 'blue', size: 5, owner: 'Tom', value: 1.5 });
+
+describe('a third-party contract', () => {
+  it('gets positional arguments, and one asset per transaction', async () => {
+    const ids = [freshId(), freshId()];
+    const { results } = await writeBatch({ ledger: suite.ledger }, target('vehicle'), ids.map(car));
+    const transactions = ids.map((id) => results.get(id));
+    expect(transactions).toMatchObject([{ state: 'succeeded' }, { state: 'succeeded' }]);
+    expect(JSON.parse((await suite.ledger.read(target('vehicle'), ids[0]!))?.text ?? '')).toEqual({
+      ID: ids[0],
+      Color: 'blue',
+      Size: 5,
+      Owner: 'Tom',
+      AppraisedValue: 1.5,
+    });
+  });
+
+  it('reports a taken id and a missing asset with its own messages', async () => {
+    const id = freshId();
+    await suite.ledger.write(target('vehicle'), [car(id)]);
+    expect(await suite.ledger.write(target('vehicle'), [car(id)])).toEqual({
+      outcome: 'refused',
+      code: 'RECORD_CONFLICT',
+      message: `the asset ${id} already exists`,
+      contractMessage: `the asset ${id} already exists`,
+    });
+    expect(await suite.ledger.read(target('vehicle'), 'nobody')).toBeUndefined();
+  });
+
+  it('returns what it returned, also to a later run of a job and to another process', async () => {
+    const id = freshId();
+    const to = (owner: string) => [asset(id, 'transfer', { owner })];
+    await suite.ledger.write(target('vehicle'), [car(id)]);
+    const first = await suite.ledger.write(target('transfer'), to('Ann'), `job_${id}`);
+    expect(first).toMatchObject({
+      outcome: 'committed',
+      transactions: [{ assetIds: [id], returned: { json: '"Tom"' } }],
+    });
+    // The row of the journal is all that another process has.
+    expect(await suite.ledger.write(target('transfer'), to('Ann'), `job_${id}`)).toMatchObject(first);
+    const [recalled] = await suite.ledger.recall(`job_${id}`, [{ target: target('transfer'), assets: to('Ann') }]);
+    expect(recalled?.get(id)).toMatchObject({ state: 'succeeded', returned: { json: '"Tom"', truncated: false } });
+    const { results } = await writeBatch({ ledger: suite.ledger }, target('vehicle'), [car(freshId())]);
+    expect([...results.values()]).toEqual([{ state: 'succeeded', transaction: expect.anything() }]);
+  });
+
+  it('passes its words on if it refuses to answer: that is neither "missing" nor an outage', async () => {
+    const said = { contractMessage: 'the asset nobody does not exist' };
+    await expect(suite.ledger.read(target('transfer'), 'nobody')).rejects.toMatchObject({
+      name: 'ContractRefusal',
+      ...said,
+    });
+    const asked = suite.ledger.query(target('transfer'), { type: 'nobody', limit: 1, after: undefined });
+    await expect(asked).rejects.toMatchObject({ name: 'ContractRefusal', ...said });
+  });
+
+  it('is not sent an asset that lacks an argument', async () => {
+    const wrong = asset(freshId(), 'vehicle', { color: 'blue' });
+    expect(await suite.ledger.write(target('vehicle'), [wrong])).toMatchObject({
+      outcome: 'refused',
+      code: 'INVALID_REQUEST',
+      id: wrong.id,
+    });
+  });
+
+  it('is sorted and paged here if it returns everything', async () => {
+    const ids = ['z～', 'z😀', 'z1'];
+    for (const id of ids) await suite.ledger.write(target('vehicle'), [car(id)]);
+    const seen: string[] = [];
+    let after: JsonValue | undefined = 'z';
+    do {
+      const page = await suite.ledger.query(target('vehicle'), { type: 'vehicle', limit: 2, after });
+      seen.push(...page.assets.map((one) => (one as { ID: string }).ID));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen).toEqual(['z1', 'z～', 'z😀']);
+  });
+
+  it('recognises what an earlier run of a job has sent', async () => {
+    const id = freshId();
+    const first = await suite.ledger.write(target('vehicle'), [car(id)], 'job_1');
+    expect(first).toMatchObject({ outcome: 'committed' });
+    const part = { target: target('vehicle'), assets: [car(id), car(freshId())] };
+    const [results] = await suite.ledger.recall('job_1', [part]);
+    expect([...results!]).toEqual([[id, expect.objectContaining({ state: 'succeeded' })]]);
+    expect(await suite.ledger.recall('job_2', [part])).toEqual([new Map()]);
+    expect(await suite.ledger.write(target('vehicle'), [car(id)], 'job_2')).toMatchObject({ code: 'RECORD_CONFLICT' });
+  });
+});
