@@ -77,6 +77,15 @@ export class BasicAssetsContract extends Contract {
       assets.push(JSON.parse(Buffer.from(value).toString('utf8')));
     return JSON.stringify(assets);
   }
+
+  /** A page of the assets of an owner; the selector stands for one of CouchDB. */
+  async QueryAssets(ctx: Context, selector: string, pageSize: string, bookmark: string): Promise<string> {
+    const { owner } = JSON.parse(selector) as { owner: string };
+    const all = JSON.parse(await this.GetAllAssets(ctx)) as Asset[];
+    const rest = all.filter(({ ID, Owner }) => Owner === owner && ID > bookmark);
+    const records = rest.slice(0, Number(pageSize));
+    return JSON.stringify({ records, bookmark: rest.length > records.length ? records.at(-1)?.ID : '' });
+  }
 }
 
 type Positional = Readonly<Record<'color' | 'size' | 'owner' | 'value', string>>;

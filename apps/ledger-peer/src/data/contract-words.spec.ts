@@ -10,6 +10,7 @@ const wordsOf = (shape: Partial<Extract<ContractShape, { kind: 'positional' }>>)
     write: [],
     read: ['{id}'],
     query: [],
+    filters: [],
     idMember: 'ID',
     absentWords: ['does not exist'],
     existsWords: ['already exists'],
@@ -52,6 +53,36 @@ describe('the arguments of a third-party contract', () => {
   it('are never filled in from inherited members', () => {
     const words = wordsOf({ write: ['{data.constructor}'] });
     expect(() => words.writeArguments([asset('1', {})])).toThrow(MissingMemberError);
+    const inherited = wordsOf({ query: ['{filter.constructor|"none"}'], filters: ['constructor'] });
+    expect(inherited.queryArguments({ ...asked, filter: {} })).toEqual(['none']);
+  });
+
+  it.each<[string, JsonValue, string]>([
+    ['{data.a|""}', {}, ''],
+    ['{data.a|""}', { a: 'x' }, 'x'],
+    ['{data.a|0}', {}, '0'],
+    ['{data.a|{"b":[1,"|"]}}', {}, '{"b":[1,"|"]}'],
+    ['{data.a|"x"}', { a: null }, 'null'],
+    ['{data.toString|"x"}', {}, 'x'],
+    ['{"docType":"{type}","of":["{id}","{data.n|7}"],"big":"x{id}"}', {}, '{"docType":"t","of":["1",7],"big":"x{id}"}'],
+    ['[ 1 , "{}" ]', {}, '[ 1 , "{}" ]'],
+    ['["{data.a}"]', { a: '","x' }, '["\\",\\"x"]'],
+  ])('may have a default, or be JSON that is filled in: %s of %j', (argument, data, expected) => {
+    expect(wordsOf({ write: [argument] }).writeArguments([asset('1', data)])).toEqual([expected]);
+  });
+
+  it('of a query contain filters, escaped in a selector', () => {
+    const query = [
+      '{filter.owner}',
+      '{filter.color|"any"}',
+      '{"selector":{"owner":"{filter.owner}"},"limit":"{limit}"}',
+    ];
+    const words = wordsOf({ query, filters: ['owner', 'color'] });
+    expect(words.queryArguments({ ...asked, filter: { owner: 'a","$or":[]' } })).toEqual([
+      'a","$or":[]',
+      'any',
+      '{"selector":{"owner":"a\\",\\"$or\\":[]"},"limit":2}',
+    ]);
   });
 
   it('hold many assets if an argument has {assets}', () => {

@@ -1,4 +1,6 @@
-import { canonical, type JsonValue } from '@sealgate/json';
+import assert from 'node:assert/strict';
+import type { JsonValue } from '@sealgate/json';
+import { fillArgument, placeholdersIn, type Placeholder } from '../domain/argument-template.ts';
 import {
   UnreadableAnswerError,
   type FoundPage,
@@ -150,20 +152,13 @@ type Positional = Extract<ContractShape, { kind: 'positional' }>;
 
 /** A third-party contract, as described by the mapping. */
 function positionalWords(shape: Positional): ContractWords {
-  const { write, read, query, idMember, absentWords, existsWords } = shape;
+  const { write, read, query = [], idMember, absentWords, existsWords } = shape;
   const says = (words: readonly string[], message: string): boolean => words.some((word) => message.includes(word));
   return {
-    takesMany: write.includes('{assets}'),
+    takesMany: takesMany(write),
     writeArguments: (assets) => write.map((text) => writeArgument(text, assets)),
-    readArguments: (id) => read.map((text) => (text === '{id}' ? id : text)),
-    queryArguments: ({ type, limit, after }) => {
-      const filled: Readonly<Record<string, string>> = {
-        '{type}': type,
-        '{limit}': String(limit),
-        '{bookmark}': typeof after === 'string' ? after : '',
-      };
-      return query.map((text) => filled[text] ?? text);
-    },
+    readArguments: (id) => read.map((text) => fillArgument(text, () => id)),
+    queryArguments: (asked) => query.map((text) => fillArgument(text, (place) => queryValue(asked, place))),
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
     returned: contractResult,
     refusal: (message) => ({
@@ -180,29 +175,45 @@ function positionalWords(shape: Positional): ContractWords {
     },
     page(answer, asked) {
       const value = valueOf(answer.toString('utf8') || '[]') ?? [];
-      const paged = query.includes('{bookmark}') ? bookmarkedPage(value, idMember) : undefined;
+      const paged = query.flatMap(placeholdersIn).some(({ name }) => name === 'bookmark')
+        ? bookmarkedPage(value, idMember)
+        : undefined;
       return paged ?? sortedPage(value, { ...asked, idMember });
     },
   };
 }
 
+const takesMany = (write: readonly string[]): boolean =>
+  write.flatMap(placeholdersIn).some(({ name }) => name === 'assets');
+
 function writeArgument(text: string, assets: readonly NewAsset[]): string {
-  if (text === '{assets}') return canonical(assets.map(({ id, type, data }) => ({ id, type, data })));
   const [asset] = assets;
   if (asset === undefined) throw new Error('A write has an asset.');
-  if (text === '{id}') return asset.id;
-  if (text === '{type}') return asset.type;
-  if (text === '{data}') return asset.text;
-  const member = /^\{data\.(.+)\}$/s.exec(text)?.[1];
-  return member === undefined ? text : memberOf(asset, member);
+  // Encoded before, for its size.
+  return text === '{data}' ? asset.text : fillArgument(text, (place) => writeValue(assets, asset, place));
 }
 
-/** A string is passed unchanged, everything else as JSON. */
-function memberOf({ id, data }: NewAsset, member: string): string {
+function writeValue(assets: readonly NewAsset[], asset: NewAsset, { name, fallback }: Placeholder): JsonValue {
+  const { id, type, data } = asset;
+  if (name === 'assets') return assets.map((one) => ({ id: one.id, type: one.type, data: one.data }));
+  if (name === 'id') return id;
+  if (name === 'type') return type;
+  if (name === 'data') return data;
+  const member = name.slice('data.'.length);
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
-  const value = isObject && Object.hasOwn(data, member) ? data[member] : undefined;
+  const value = isObject && Object.hasOwn(data, member) ? data[member] : fallback;
   if (value === undefined) throw new MissingMemberError(id, member);
-  return typeof value === 'string' ? value : canonical(value);
+  return value;
+}
+
+function queryValue({ type, limit, after, filter }: PageQuery, { name, fallback }: Placeholder): JsonValue {
+  if (name === 'type') return type;
+  if (name === 'limit') return limit;
+  if (name === 'bookmark') return typeof after === 'string' ? after : '';
+  const of = name.slice('filter.'.length);
+  const text = filter !== undefined && Object.hasOwn(filter, of) ? filter[of] : fallback;
+  assert(text !== undefined, 'A query without a filter that it needs is refused before.');
+  return text;
 }
 
 /** A contract that pages itself: `{records, bookmark}`, like ours. */

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import {
   ClaimTakenError,
   ContractRefusedError,
@@ -92,7 +93,9 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
     async query(target, query) {
       const words = wordsOf(target);
       try {
-        const call = { transaction: target.transactions.query, args: words.queryArguments(query) };
+        const { query: transaction } = target.transactions;
+        assert(transaction !== undefined, 'A mapping without a query is not asked.');
+        const call = { transaction, args: words.queryArguments(query) };
         return words.page(await evaluate(target, { ...call, mayBeOutdated: () => true }), query);
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;

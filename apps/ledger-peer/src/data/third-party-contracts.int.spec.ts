@@ -84,6 +84,21 @@ describe('a third-party contract', () => {
     expect(seen).toEqual(['z1', 'z～', 'z😀']);
   });
 
+  it('gets defaults for missing members, and filters of a query', async () => {
+    const ids = [freshId(), freshId()];
+    for (const id of ids) await suite.ledger.write(target('ranged'), [asset(id, 'ranged', { owner: 'A"nn' })]);
+    expect(JSON.parse((await suite.ledger.read(target('ranged'), ids[0]!))?.text ?? '')).toEqual({
+      ...{ ID: ids[0], Color: 'red', Size: 0, Owner: 'A"nn', AppraisedValue: 0 },
+    });
+    const query = { type: 'ranged', limit: 1, after: undefined, filter: { owner: 'A"nn' } };
+    const first = await suite.ledger.query(target('ranged'), query);
+    expect(first).toMatchObject({ assets: [{ ID: ids[0] }], next: ids[0] });
+    const second = await suite.ledger.query(target('ranged'), { ...query, after: first.next });
+    expect(second).toMatchObject({ assets: [{ ID: ids[1] }], next: undefined });
+    const none = await suite.ledger.query(target('ranged'), { ...query, filter: { owner: 'nobody' } });
+    expect(none).toEqual({ assets: [], next: undefined });
+  });
+
   it('recognises what an earlier run of a job has sent', async () => {
     const id = freshId();
     const first = await suite.ledger.write(target('vehicle'), [car(id)], 'job_1');

@@ -60,7 +60,7 @@ export class ContractRefusal extends Error {
   }
 }
 
-export interface PageQuery extends Required<Omit<AssetQuery, 'cursor'>> {
+export interface PageQuery extends Required<Pick<AssetQuery, 'type' | 'limit'>>, Pick<AssetQuery, 'filter'> {
   /** `next` of the previous page; undefined: from the first. */
   readonly after: JsonValue | undefined;
 }

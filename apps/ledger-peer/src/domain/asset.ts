@@ -60,6 +60,13 @@ export const AssetQuery = closedObject({
       description: 'nextCursor of the previous page.',
     }),
   ),
+  filter: Type.Optional(
+    Type.Unsafe<Readonly<Record<string, string>>>({
+      type: 'object',
+      additionalProperties: { type: 'string', maxLength: 4096 },
+      description: 'Texts by the names that the mapping of the type lists as `filters`.',
+    }),
+  ),
 });
 export type AssetQuery = Readonly<Static<typeof AssetQuery>>;
 

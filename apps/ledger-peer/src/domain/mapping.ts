@@ -1,16 +1,17 @@
 /** The contract's names of the three transactions. */
-interface Transactions {
+export interface Transactions {
   readonly write: string;
   readonly read: string;
-  readonly query: string;
+  /** Undefined: its assets are not listed. */
+  readonly query: string | undefined;
 }
 
 /**
  * How arguments are encoded and results decoded.
  * - `records`: our own contract (see `apps/ledger-chaincode`), and the embedded ledger; many assets are one
  *   transaction.
- * - `positional`: any other contract; each argument is a text in which `{id}`, `{type}`, `{data}`, `{data.<member>}`,
- *   `{assets}`, `{limit}` and `{bookmark}` are filled in. Without `{assets}` each asset is a transaction of its own.
+ * - `positional`: any other contract; each argument is a constant, or a text that is filled in (`argument-template.ts`).
+ *   Without `{assets}` each asset is a transaction of its own.
  */
 export type ContractShape =
   | { readonly kind: 'records' }
@@ -18,7 +19,10 @@ export type ContractShape =
       readonly kind: 'positional';
       readonly write: readonly string[];
       readonly read: readonly string[];
-      readonly query: readonly string[];
+      /** Undefined exactly if no transaction is named for it. */
+      readonly query: readonly string[] | undefined;
+      /** The names of filters that the arguments of `query` use. */
+      readonly filters: readonly string[];
       /** The member with the id in an asset returned by the contract. */
       readonly idMember: string;
       /** The contract's own messages: an error that contains one of them means that there is no such asset. */

@@ -47,6 +47,7 @@ describe('a mapping file', () => {
       write: ['{id}', '{data.color}'],
       read: ['{id}'],
       query: [],
+      filters: [],
       idMember: 'id',
       absentWords: ['does not exist'],
       existsWords: ['already exists'],
@@ -56,6 +57,20 @@ describe('a mapping file', () => {
       idMember: 'ID',
       absentWords: ['unbekannt'],
       existsWords: ['vergeben'],
+    });
+  });
+
+  it('may map no query, give defaults, and name filters', () => {
+    const { query: _t, ...transactions } = foreign.transactions;
+    const { query: _a, ...args } = foreign.arguments;
+    const without = parseMappings(textOf({ ...foreign, transactions, arguments: args }), fabric).find('vehicle');
+    expect(without?.transactions).toEqual({ write: 'CreateAsset', read: 'ReadAsset', query: undefined });
+    expect(without?.shape).toMatchObject({ query: undefined, filters: [] });
+    const query = ['{filter.owner}', '{"selector":{"color":"{filter.color|\\"\\"}"}}'];
+    const filtered = { ...foreign, filters: ['owner', 'color'], arguments: { ...foreign.arguments, query } };
+    expect(parseMappings(textOf(filtered), fabric).find('vehicle')?.shape).toMatchObject({
+      query,
+      filters: ['owner', 'color'],
     });
   });
 
@@ -130,6 +145,54 @@ describe('a mapping file', () => {
       textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{owner}'] } }),
       fabric,
       'mappings/0/arguments/write/0: {owner} cannot be filled in here',
+    ],
+    [
+      'a default that is not JSON',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{data.a|none}'] } }),
+      fabric,
+      'mappings/0/arguments/write/0: {data.a|none} cannot be filled in here',
+    ],
+    [
+      'a default of an id',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{id|""}'] } }),
+      fabric,
+      'mappings/0/arguments/write/0: {id|""} cannot be filled in here',
+    ],
+    [
+      'a filter of a write',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['["{filter.owner}"]'] } }),
+      fabric,
+      'mappings/0/arguments/write/0: ["{filter.owner}"] cannot be filled in here',
+    ],
+    [
+      'a filter that it does not name',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, query: ['{filter.owner}'] } }),
+      fabric,
+      'mappings/0/filters: must name owner, which the arguments of query use',
+    ],
+    [
+      'a filter that no argument uses',
+      textOf({ ...foreign, filters: ['owner'] }),
+      fabric,
+      'mappings/0/filters: owner is in no argument of query',
+    ],
+    [
+      'a filter without a name',
+      textOf({ ...foreign, filters: [''] }),
+      fabric,
+      'mappings/0/filters: must be a list of at most 20 names',
+    ],
+    [
+      'filters of our own contract',
+      textOf({ ...ours, filters: ['owner'] }),
+      fabric,
+      'mappings/0/filters: only goes with arguments',
+    ],
+    [
+      'a query in the arguments alone',
+      textOf({ ...foreign, transactions: { write: 'w', read: 'r' } }),
+      fabric,
+      'mappings/0: query must be in transactions and in arguments, or in neither',
     ],
     [
       'a page of a read',

@@ -147,6 +147,58 @@ describe('querying assets', () => {
   });
 });
 
+describe('a mapping with filters, or without a query', () => {
+  const shape = {
+    kind: 'positional',
+    write: [],
+    read: ['{id}'],
+    query: ['{filter.owner}', '{filter.color|"any"}'],
+    filters: ['owner', 'color'],
+    idMember: 'id',
+    absentWords: [],
+    existsWords: [],
+  } as const;
+  const mapped = { type: 'filtered', target: { ...target('acme.first'), shape } };
+  const bare = { ...target('acme.first'), transactions: { write: 'w', read: 'r', query: undefined } };
+  const withFilters = () => {
+    const { ports, queries } = portsWith(() => undefined);
+    return { ports: { ...ports, mappings: new Mappings([mapped, { type: 'bare', target: bare }]) }, queries };
+  };
+
+  it('passes filters on, and binds the cursor to them', async () => {
+    const { ports, queries } = withFilters();
+    const { nextCursor } = await queryAssets(ports, { type: 'filtered', limit: 1, filter: { owner: 'Tom' } });
+    expect(queries).toEqual([{ type: 'filtered', limit: 1, after: undefined, filter: { owner: 'Tom' } }]);
+    const next = { type: 'filtered', limit: 1, cursor: nextCursor! };
+    await queryAssets(ports, { ...next, filter: { owner: 'Tom' } });
+    const other = queryAssets(ports, { ...next, filter: { owner: 'Ann' } });
+    await expect(other).rejects.toMatchObject({ code: 'INVALID_CURSOR' });
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['a missing filter', {}, '/filter/owner'],
+    ['an unknown filter', { owner: 'Tom', 'si/ze': '1' }, '/filter/si~1ze'],
+    ['one that every object has', { owner: 'Tom', toString: '1' }, '/filter/toString'],
+  ])('refuses %s', async (_, filter, pointer) => {
+    const { ports, queries } = withFilters();
+    await expect(queryAssets(ports, { type: 'filtered', filter })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      faults: [{ in: 'body', pointer }],
+    });
+    expect(queries).toEqual([]);
+  });
+
+  it('refuses filters of a mapping that has none, and a query that is not mapped', async () => {
+    const { ports } = portsWith(() => undefined);
+    const asked = queryAssets(ports, { type: 'first', filter: { owner: 'Tom' } });
+    await expect(asked).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await expect(queryAssets(withFilters().ports, { type: 'bare' })).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAINCODE',
+      message: expect.stringContaining('no query is mapped'),
+    });
+  });
+});
+
 describe('code point order', () => {
   it('is by code point, unlike UTF-16', () => {
     expect(['😀', '～', 'a'].toSorted(byCodePoints)).toEqual(['a', '～', '😀']);

@@ -1,6 +1,8 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, type Fault } from '@sealgate/errors';
+import { canonical, defined } from '@sealgate/json';
 import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
+import { placeholdersIn } from './argument-template.ts';
 import { DEFAULT_LIMIT, type AssetPage, type AssetQuery } from './asset.ts';
 import { ContractRefusal, UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Mappings, Target } from './mapping.ts';
@@ -52,16 +54,42 @@ export async function proveRecord(
 /** One page, and the cursor of the next. @throws AppError as `asked`, UNKNOWN_CHAINCODE, INVALID_CURSOR. */
 export async function queryAssets(
   { ledger, mappings, cursors }: ReadAssetsPorts,
-  { type, limit = DEFAULT_LIMIT, cursor }: AssetQuery,
+  { type, limit = DEFAULT_LIMIT, cursor, filter }: AssetQuery,
 ): Promise<AssetPage> {
-  const binding = ['assets v1', type];
+  const target = targetOf(mappings, type);
+  if (target.transactions.query === undefined)
+    throw new AppError('UNKNOWN_CHAINCODE', 'For this type no query is mapped.');
+  checkFilter(target, filter ?? {});
+  const binding = ['assets v1', type, ...(filter === undefined ? [] : [canonical(filter)])];
   const after = cursor === undefined ? undefined : cursors.read(binding, cursor);
-  const { assets, next } = await asked(ledger.query(targetOf(mappings, type), { type, limit, after }));
+  const { assets, next } = await asked(ledger.query(target, { type, limit, after, ...defined({ filter }) }));
   return {
     assets: [...assets],
     count: assets.length,
     nextCursor: next === undefined ? null : cursors.make(binding, next),
   };
+}
+
+/** @throws AppError INVALID_REQUEST for a filter that the mapping does not have, or needs. */
+function checkFilter({ shape }: Target, filter: Readonly<Record<string, string>>): void {
+  const filters: readonly string[] = shape.kind === 'positional' ? shape.filters : [];
+  const query = shape.kind === 'positional' ? shape.query : [];
+  const needed = (query ?? [])
+    .flatMap(placeholdersIn)
+    .filter(({ name, fallback }) => name.startsWith('filter.') && fallback === undefined)
+    .map(({ name }) => name.slice('filter.'.length));
+  const unknown = Object.keys(filter).filter((name) => !filters.includes(name));
+  const missing = needed.filter((name) => !Object.hasOwn(filter, name));
+  const faultOf = (name: string, detail: string): Fault => ({
+    in: 'body',
+    pointer: `/filter/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    detail,
+  });
+  const faults = [
+    ...unknown.map((name) => faultOf(name, 'The mapping of the type has no such filter.')),
+    ...[...new Set(missing)].map((name) => faultOf(name, 'The mapping of the type needs this filter.')),
+  ];
+  if (faults.length > 0) throw new AppError('INVALID_REQUEST', faults[0]!.detail, { faults });
 }
 
 /**

@@ -40,6 +40,19 @@ export const MAPPING = {
       words: { absent: ['unbekannt'] },
       idMember: 'ID',
     },
+    {
+      type: 'ranged',
+      channel: 'acme.main',
+      chaincode: 'basic',
+      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'QueryAssets' },
+      arguments: {
+        write: ['{id}', '{data.color|"red"}', '{data.size|0}', '{data.owner|""}', '{data.value|0}'],
+        read: ['{id}'],
+        query: ['{"owner":"{filter.owner}"}', '{limit}', '{bookmark}'],
+      },
+      filters: ['owner'],
+      idMember: 'ID',
+    },
     { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
     { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
     {

@@ -1,0 +1,121 @@
+import { isMistaken, placeholdersIn } from './argument-template.ts';
+import { isMembers, isTexts, NAME, named, onlyKnown, type Members } from './mapping-members.ts';
+import type { ContractShape, Transactions } from './mapping.ts';
+
+const MAX_ARGUMENTS = 64;
+const OUR_TRANSACTIONS = {
+  create: { write: 'createMany', read: 'read', query: 'queryByType' },
+  upsert: { write: 'upsertMany', read: 'read', query: 'queryByType' },
+} as const;
+/** What each transaction can fill in. */
+const PLACES = {
+  write: /^(?:id|type|data|assets|data\..+)$/s,
+  read: /^id$/,
+  query: /^(?:type|limit|bookmark|filter\..+)$/s,
+} as const;
+const MAX_FILTERS = 20;
+const FILTER = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** Members that describe a contract that is not ours. */
+const THEIRS = ['idMember', 'words', 'filters'] as const;
+
+interface Reading {
+  /** The path of the mapping. */
+  readonly at: string;
+  readonly faults: string[];
+}
+
+/** How a mapping encodes arguments and decodes results. */
+export function shapeOf(entry: Members, { at, faults }: Reading): ContractShape {
+  const given = entry['arguments'];
+  if (given === undefined) {
+    for (const member of THEIRS) {
+      if (entry[member] !== undefined) faults.push(`${at}/${member}: only goes with arguments`);
+    }
+    return { kind: 'records' };
+  }
+  if (!isMembers(given)) {
+    faults.push(`${at}/arguments: must be an object with write, read and query`);
+    return { kind: 'records' };
+  }
+  onlyKnown(given, ['write', 'read', 'query'], `${at}/arguments`, faults);
+  const words = isMembers(entry['words']) ? entry['words'] : {};
+  if (entry['words'] !== undefined && !isMembers(entry['words'])) faults.push(`${at}/words: must be an object`);
+  onlyKnown(words, ['absent', 'exists'], `${at}/words`, faults);
+  const list = (name: 'write' | 'read' | 'query') => templateOf(given[name], name, `${at}/arguments/${name}`, faults);
+  const said = (name: 'absent' | 'exists', standard: string) =>
+    words[name] === undefined ? [standard] : wordsOf(words[name], `${at}/words/${name}`, faults);
+  const idMember = entry['idMember'] ?? 'id';
+  if (typeof idMember !== 'string' || idMember === '') faults.push(`${at}/idMember: must be the name of a member`);
+  const query = given['query'] === undefined ? undefined : list('query');
+  return {
+    kind: 'positional',
+    write: list('write'),
+    read: list('read'),
+    query,
+    filters: filtersOf(entry['filters'], query ?? [], `${at}/filters`, faults),
+    idMember: String(idMember),
+    absentWords: said('absent', 'does not exist'),
+    existsWords: said('exists', 'already exists'),
+  };
+}
+
+/** A list of texts, each a placeholder that this transaction can fill, or a constant. */
+function templateOf(value: unknown, name: keyof typeof PLACES, at: string, faults: string[]): string[] {
+  if (!isTexts(value) || value.length > MAX_ARGUMENTS) {
+    faults.push(`${at}: must be a list of at most ${MAX_ARGUMENTS} texts`);
+    return [];
+  }
+  const places = value.map((text) => placeholdersIn(text).map((place) => place.name));
+  value.forEach((text, index) => {
+    const isWrong = isMistaken(text) || places[index]!.some((place) => !PLACES[name].test(place));
+    if (isWrong) faults.push(`${at}/${index}: ${text} cannot be filled in here`);
+  });
+  const all = places.flat();
+  if (all.includes('assets') && all.some((place) => /^(?:id|type|data)/.test(place)))
+    faults.push(`${at}: {assets} is many assets, so no member of one can stand beside it`);
+  if (name === 'read' && !all.includes('id')) faults.push(`${at}: must hold {id}`);
+  return value;
+}
+
+/** The names that a query takes, each filled in somewhere. */
+function filtersOf(value: unknown, query: readonly string[], at: string, faults: string[]): string[] {
+  const used = query.flatMap(placeholdersIn).flatMap(({ name }) => /^filter\.(.+)$/s.exec(name)?.[1] ?? []);
+  const given = value ?? [];
+  if (!isTexts(given) || given.length > MAX_FILTERS || !given.every((name) => FILTER.test(name))) {
+    faults.push(`${at}: must be a list of at most ${MAX_FILTERS} names`);
+    return [];
+  }
+  for (const name of new Set([...used, ...given])) {
+    if (!given.includes(name)) faults.push(`${at}: must name ${name}, which the arguments of query use`);
+    if (!used.includes(name)) faults.push(`${at}: ${name} is in no argument of query`);
+  }
+  return given;
+}
+
+function wordsOf(value: unknown, at: string, faults: string[]): string[] {
+  if (isTexts(value) && value.length > 0 && value.every((text) => text !== '')) return value;
+  faults.push(`${at}: must be a list of the contract's own words`);
+  return [];
+}
+
+/** The names of the transactions; without `query` the mapping has none. */
+export function transactionsOf(
+  entry: Members,
+  { at, faults, ours, shape }: Reading & { readonly ours: 'create' | 'upsert'; readonly shape: ContractShape },
+): Transactions {
+  const given = entry['transactions'];
+  if (given === undefined) {
+    if (shape.kind === 'positional') faults.push(`${at}/transactions: must name write, read and query`);
+    return OUR_TRANSACTIONS[ours];
+  }
+  if (!isMembers(given)) {
+    faults.push(`${at}/transactions: must be an object with write, read and query`);
+    return OUR_TRANSACTIONS[ours];
+  }
+  onlyKnown(given, ['write', 'read', 'query'], `${at}/transactions`, faults);
+  const name = (which: 'write' | 'read' | 'query') => named(given[which], NAME, `${at}/transactions/${which}`, faults);
+  const hasQuery = given['query'] !== undefined;
+  if (shape.kind === 'positional' && hasQuery !== (shape.query !== undefined))
+    faults.push(`${at}: query must be in transactions and in arguments, or in neither`);
+  return { write: name('write'), read: name('read'), query: hasQuery ? name('query') : undefined };
+}
