@@ -9,8 +9,9 @@ interface Described {
 describe('openapi.json', () => {
   it('lists every failure code of an asset, for responses and for jobs', () => {
     const { paths, components } = publicDescription() as unknown as Described;
-    // By hand, from the specification of POST /api/assets.
+    // By hand, from the specification of POST /api/assets and of actions.
     const known = [
+      'CONTRACT_REFUSED',
       ...['INVALID_REQUEST', 'LEDGER_UNAVAILABLE', 'NOT_ATTEMPTED', 'OUTCOME_UNKNOWN', 'RECORD_CONFLICT'],
       'UNKNOWN_CHAINCODE',
     ];

@@ -4,12 +4,14 @@ const MAX_RESULT_BYTES = 65_536;
 const MAX_MESSAGE_BYTES = 1024;
 const MAX_MESSAGE = 500;
 
-/** What a contract returned, up to 64 KiB: what is not JSON, or is longer, as a string. Undefined: nothing. */
-export function contractResult(bytes: Buffer): ContractResult | undefined {
+/**
+ * What a contract returned, up to 64 KiB: what is not JSON, is longer, or is to be text, as a string. Undefined: nothing.
+ */
+export function contractResult(bytes: Buffer, returns: 'json' | 'text' = 'json'): ContractResult | undefined {
   if (bytes.length === 0) return undefined;
   const truncated = bytes.length > MAX_RESULT_BYTES;
   const text = firstBytes(bytes, MAX_RESULT_BYTES);
-  return { json: !truncated && isJson(text) ? text : JSON.stringify(text), truncated };
+  return { json: returns === 'json' && !truncated && isJson(text) ? text : JSON.stringify(text), truncated };
 }
 
 /** A contract's own message: at most 1 KiB, without control characters. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { UnreadableAnswerError, type FoundPage, type NewAsset } from '../domain/asset-ledger.ts';
-import type { ContractShape, Target } from '../domain/mapping.ts';
+import type { ContractShape } from '../domain/mapping.ts';
 import { contractWords, MissingMemberError } from './contract-words.ts';
+
+const TRANSACTIONS = { write: 'w', read: 'r', query: 'q' };
 
 const wordsOf = (shape: Partial<Extract<ContractShape, { kind: 'positional' }>>) => {
   const positional: ContractShape = {
@@ -11,14 +13,15 @@ const wordsOf = (shape: Partial<Extract<ContractShape, { kind: 'positional' }>>)
     read: ['{id}'],
     query: [],
     filters: [],
+    actions: {},
     idMember: 'ID',
     absentWords: ['does not exist'],
     existsWords: ['already exists'],
     ...shape,
   };
-  return contractWords({ shape: positional } as Target, { prefix: 'never used' });
+  return contractWords({ shape: positional, transactions: TRANSACTIONS }, { prefix: 'never used' });
 };
-const ours = contractWords({ shape: { kind: 'records' } } as Target, { prefix: 'acme.main/' });
+const ours = contractWords({ shape: { kind: 'records' }, transactions: TRANSACTIONS }, { prefix: 'acme.main/' });
 const asset = (id: string, data: JsonValue): NewAsset => ({ id, type: 't', data, text: canonical(data) });
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 const asked = { type: 't', limit: 2, after: undefined };
@@ -37,7 +40,7 @@ describe('the arguments of a third-party contract', () => {
       '{}',
     ];
     const data = { text: 'é"', number: 1.5, deep: { z: 1, a: [null] }, 'a.b': true };
-    expect(wordsOf({ write }).writeArguments([asset('1', data)])).toEqual([
+    expect(wordsOf({ write }).writeCall([asset('1', data)]).args).toEqual([
       '1',
       't',
       '{"a.b":true,"deep":{"a":[null],"z":1},"number":1.5,"text":"é\\""}',
@@ -52,7 +55,7 @@ describe('the arguments of a third-party contract', () => {
 
   it('are never filled in from inherited members', () => {
     const words = wordsOf({ write: ['{data.constructor}'] });
-    expect(() => words.writeArguments([asset('1', {})])).toThrow(MissingMemberError);
+    expect(() => words.writeCall([asset('1', {})])).toThrow(MissingMemberError);
     const inherited = wordsOf({ query: ['{filter.constructor|"none"}'], filters: ['constructor'] });
     expect(inherited.queryArguments({ ...asked, filter: {} })).toEqual(['none']);
   });
@@ -68,7 +71,7 @@ describe('the arguments of a third-party contract', () => {
     ['[ 1 , "{}" ]', {}, '[ 1 , "{}" ]'],
     ['["{data.a}"]', { a: '","x' }, '["\\",\\"x"]'],
   ])('may have a default, or be JSON that is filled in: %s of %j', (argument, data, expected) => {
-    expect(wordsOf({ write: [argument] }).writeArguments([asset('1', data)])).toEqual([expected]);
+    expect(wordsOf({ write: [argument] }).writeCall([asset('1', data)]).args).toEqual([expected]);
   });
 
   it('of a query contain filters, escaped in a selector', () => {
@@ -88,7 +91,7 @@ describe('the arguments of a third-party contract', () => {
   it('hold many assets if an argument has {assets}', () => {
     const words = wordsOf({ write: ['{assets}'] });
     expect(words.takesMany).toBe(true);
-    expect(JSON.parse(words.writeArguments([asset('1', { x: 1 }), asset('2', {})])[0] ?? '')).toEqual([
+    expect(JSON.parse(words.writeCall([asset('1', { x: 1 }), asset('2', {})]).args[0] ?? '')).toEqual([
       { id: '1', type: 't', data: { x: 1 } },
       { id: '2', type: 't', data: {} },
     ]);
@@ -98,6 +101,27 @@ describe('the arguments of a third-party contract', () => {
     const words = wordsOf({ query: ['{type}', '{limit}', '{bookmark}', 'x'] });
     expect(words.queryArguments({ type: 't', limit: 7, after: 'b' })).toEqual(['t', '7', 'b', 'x']);
     expect(words.queryArguments(asked)).toEqual(['t', '2', '', 'x']);
+  });
+});
+
+describe('an action of a third-party contract', () => {
+  const sell = { transaction: 'Sell', arguments: ['{id}', '{data.to}', '{data.price|0}'], returns: 'text' } as const;
+  const words = wordsOf({ write: ['{assets}'], actions: { sell } });
+  const asked = [{ ...asset('1', { to: 'Ann' }), action: 'sell' }];
+
+  it('is its own transaction with its own arguments', () => {
+    expect(words.writeCall(asked)).toEqual({ transaction: 'Sell', args: ['1', 'Ann', '0'] });
+    expect(words.writeCall([asset('1', {})]).transaction).toBe('w');
+    expect(() => words.writeCall([{ ...asset('1', {}), action: 'sell' }])).toThrow(MissingMemberError);
+  });
+
+  it('returns text if it is mapped so, and is refused in the words of the contract, whatever they say', () => {
+    expect(words.returned(bytes('007'), asked)).toEqual({ json: '"007"', truncated: false });
+    expect(words.returned(bytes('7'), [asset('1', {})])).toEqual({ json: '7', truncated: false });
+    expect(words.refusal('the asset 1 already exists', asked)).toMatchObject({
+      code: 'CONTRACT_REFUSED',
+      contractMessage: 'the asset 1 already exists',
+    });
   });
 });
 
@@ -120,7 +144,7 @@ describe('the results of a third-party contract', () => {
     ['more', bytes(`"${'x'.repeat(65_535)}"`), JSON.stringify(`"${'x'.repeat(65_535)}`), true],
     ['a character that would be cut', bytes(`x${'é'.repeat(32_768)}`), `"x${'é'.repeat(32_767)}"`, true],
   ])('of a transaction are passed on: %s', (_, answer, json, truncated) => {
-    expect(wordsOf({}).returned(answer)).toEqual(json === undefined ? undefined : { json, truncated });
+    expect(wordsOf({}).returned(answer, [])).toEqual(json === undefined ? undefined : { json, truncated });
   });
 
   it('keep numbers that a double cannot represent', () => {
@@ -136,17 +160,17 @@ describe('the results of a third-party contract', () => {
 
   it('are reported as its own message, in one line of bounded length', () => {
     const { refusal, saysAbsent } = wordsOf({});
-    expect(refusal('the asset 1 already exists')).toEqual({
+    expect(refusal('the asset 1 already exists', [])).toEqual({
       code: 'RECORD_CONFLICT',
       message: 'the asset 1 already exists',
       contractMessage: 'the asset 1 already exists',
     });
-    const long = refusal(`no\n\u0000${'x'.repeat(1000)}`);
+    const long = refusal(`no\n\u0000${'x'.repeat(1000)}`, []);
     expect(long.code).toBe('INVALID_REQUEST');
     expect(long.message).toMatch(/^no {2}x+\.\.\.$/);
     expect(long.message).toHaveLength(503);
     expect(long.contractMessage).toBe(`no${'x'.repeat(1000)}`);
-    expect(refusal(`a\t\u0085${'é'.repeat(600)}`).contractMessage).toBe(`a${'é'.repeat(511)}`);
+    expect(refusal(`a\t\u0085${'é'.repeat(600)}`, []).contractMessage).toBe(`a${'é'.repeat(511)}`);
     expect(saysAbsent('the asset 1 does not exist')).toBe(true);
     expect(saysAbsent('access denied')).toBe(false);
   });
@@ -204,13 +228,13 @@ describe('the results of a third-party contract', () => {
 
 describe('our own contract on a shared channel', () => {
   it('separates ids and types of each channel', () => {
-    const [argument] = ours.writeArguments([asset('1', { x: 1 })]);
+    const [argument] = ours.writeCall([asset('1', { x: 1 })]).args;
     expect(JSON.parse(argument ?? '')).toEqual([
       { id: 'acme.main/1', type: 'acme.main/t', owner: null, data: '{"x":1}', extra: null },
     ]);
     expect(ours.readArguments('1')).toEqual(['acme.main/1']);
     expect(ours.queryArguments({ ...asked, after: '1' })).toEqual(['acme.main/t', '2', 'acme.main/1']);
-    expect(ours.refusal('chaincode response 500, RECORD_CONFLICT:{"id":"acme.main/1"}')).toMatchObject({
+    expect(ours.refusal('chaincode response 500, RECORD_CONFLICT:{"id":"acme.main/1"}', [])).toMatchObject({
       code: 'RECORD_CONFLICT',
       id: '1',
     });
@@ -225,11 +249,11 @@ describe('our own contract on a shared channel', () => {
   });
 
   it('reports rejections other than conflicts with its own message', () => {
-    expect(ours.refusal('INVALID_REQUEST:{"detail":"too long"}')).toEqual({
+    expect(ours.refusal('INVALID_REQUEST:{"detail":"too long"}', [])).toEqual({
       code: 'INVALID_REQUEST',
       message: 'INVALID_REQUEST:{"detail":"too long"}',
       contractMessage: 'INVALID_REQUEST:{"detail":"too long"}',
     });
-    expect(ours.returned(bytes([{ id: 'acme.main/1', transactionId: 'x' }]))).toBeUndefined();
+    expect(ours.returned(bytes([{ id: 'acme.main/1', transactionId: 'x' }]), [])).toBeUndefined();
   });
 });

@@ -9,8 +9,8 @@ import {
   type NewAsset,
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
-import type { ContractResult } from '../domain/asset-result.ts';
-import type { ContractShape, Target } from '../domain/mapping.ts';
+import type { ContractResult, FailureCode } from '../domain/asset-result.ts';
+import type { Action, ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
 import { contractMessage, contractResult, isJson, refusalMessage } from './contract-texts.ts';
 import { withBareNames } from './record-text.ts';
@@ -19,8 +19,8 @@ import { withBareNames } from './record-text.ts';
 export interface ContractWords {
   /** Whether one transaction accepts several assets. */
   readonly takesMany: boolean;
-  /** @throws MissingMemberError if an asset lacks a member that is an argument. */
-  writeArguments(assets: readonly NewAsset[]): string[];
+  /** Writes the assets, or runs the action on the only one. @throws MissingMemberError */
+  writeCall(assets: readonly NewAsset[]): { readonly transaction: string; readonly args: string[] };
   readArguments(id: string): string[];
   queryArguments(query: PageQuery): string[];
   /** The transaction that holds each asset after a write; undefined: that of the write. */
@@ -29,9 +29,9 @@ export interface ContractWords {
     assets: readonly NewAsset[],
   ): { readonly id: string; readonly transactionId: string | undefined }[];
   /** What a transaction returned, for the caller; undefined: nothing, or receipts. */
-  returned(result: Buffer): ContractResult | undefined;
+  returned(result: Buffer, assets: readonly NewAsset[]): ContractResult | undefined;
   /** Decodes a rejection. */
-  refusal(message: string): Omit<Extract<WriteOutcome, { outcome: 'refused' }>, 'outcome'>;
+  refusal(message: string, assets: readonly NewAsset[]): Omit<Extract<WriteOutcome, { outcome: 'refused' }>, 'outcome'>;
   saysAbsent(message: string): boolean;
   /** Undefined: no such asset. @throws UnreadableAnswerError */
   asset(answer: Buffer): FoundAsset | undefined;
@@ -51,8 +51,14 @@ export class MissingMemberError extends Error {
 }
 
 /** @param place.prefix added to ids and types of our own contract if the Fabric channel is shared. */
-export function contractWords({ shape }: Target, place: { readonly prefix: string }): ContractWords {
-  return shape.kind === 'records' ? recordsWords(place.prefix) : positionalWords(shape);
+export function contractWords(
+  target: Pick<Target, 'shape' | 'transactions'>,
+  place: { readonly prefix: string },
+): ContractWords {
+  const { shape, transactions } = target;
+  return shape.kind === 'records'
+    ? recordsWords(place.prefix, transactions.write)
+    : positionalWords(shape, transactions.write);
 }
 
 interface ContractRecord {
@@ -69,7 +75,7 @@ interface ContractReceipt {
 const OUR_REFUSAL = /(RECORD_CONFLICT|INVALID_REQUEST):(\{.*\})/s;
 
 /** Our own contract; see the README of `apps/ledger-chaincode`. */
-function recordsWords(prefix: string): ContractWords {
+function recordsWords(prefix: string, transaction: string): ContractWords {
   const bare = (text: unknown): string => {
     if (typeof text !== 'string')
       throw new UnreadableAnswerError('A record of the contract lacks the member id or type.');
@@ -79,17 +85,13 @@ function recordsWords(prefix: string): ContractWords {
   const shown = (record: ContractRecord): JsonValue => ({ ...record, id: bare(record.id), type: bare(record.type) });
   return {
     takesMany: true,
-    writeArguments: (assets) => [
-      JSON.stringify(
-        assets.map(({ id, type, text }) => ({
-          id: prefix + id,
-          type: prefix + type,
-          owner: null,
-          data: text,
-          extra: null,
-        })),
-      ),
-    ],
+    writeCall: (assets) => {
+      const records = assets.map(({ id, type, text }) => ({
+        ...{ id: prefix + id, type: prefix + type },
+        ...{ owner: null, data: text, extra: null },
+      }));
+      return { transaction, args: [JSON.stringify(records)] };
+    },
     readArguments: (id) => [prefix + id],
     queryArguments: ({ type, limit, after }) => [
       prefix + type,
@@ -151,18 +153,23 @@ const isNone = (value: unknown): boolean => value === null || value === undefine
 type Positional = Extract<ContractShape, { kind: 'positional' }>;
 
 /** A third-party contract, as described by the mapping. */
-function positionalWords(shape: Positional): ContractWords {
+function positionalWords(shape: Positional, transaction: string): ContractWords {
   const { write, read, query = [], idMember, absentWords, existsWords } = shape;
   const says = (words: readonly string[], message: string): boolean => words.some((word) => message.includes(word));
+  const actionIn = ([asset]: readonly NewAsset[]): Action | undefined =>
+    asset?.action === undefined ? undefined : shape.actions[asset.action];
   return {
     takesMany: takesMany(write),
-    writeArguments: (assets) => write.map((text) => writeArgument(text, assets)),
+    writeCall: (assets) => {
+      const call = actionIn(assets) ?? { transaction, arguments: write };
+      return { transaction: call.transaction, args: call.arguments.map((text) => writeArgument(text, assets)) };
+    },
     readArguments: (id) => read.map((text) => fillArgument(text, () => id)),
     queryArguments: (asked) => query.map((text) => fillArgument(text, (place) => queryValue(asked, place))),
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
-    returned: contractResult,
-    refusal: (message) => ({
-      code: says(existsWords, message) ? 'RECORD_CONFLICT' : 'INVALID_REQUEST',
+    returned: (result, assets) => contractResult(result, actionIn(assets)?.returns),
+    refusal: (message, assets) => ({
+      code: refusalCode(actionIn(assets) !== undefined, says(existsWords, message)),
       message: refusalMessage(message),
       contractMessage: contractMessage(message),
     }),
@@ -181,6 +188,11 @@ function positionalWords(shape: Positional): ContractWords {
       return paged ?? sortedPage(value, { ...asked, idMember });
     },
   };
+}
+
+function refusalCode(isAction: boolean, isTaken: boolean): FailureCode {
+  if (isAction) return 'CONTRACT_REFUSED';
+  return isTaken ? 'RECORD_CONFLICT' : 'INVALID_REQUEST';
 }
 
 const takesMany = (write: readonly string[]): boolean =>

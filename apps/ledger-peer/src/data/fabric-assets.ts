@@ -15,7 +15,13 @@ import {
   type FabricClient,
 } from '@sealgate/ledger-fabric';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { ContractRefusal, type AssetLedger, type SettleOutcome, type WriteOutcome } from '../domain/asset-ledger.ts';
+import {
+  ContractRefusal,
+  type AssetLedger,
+  type NewAsset,
+  type SettleOutcome,
+  type WriteOutcome,
+} from '../domain/asset-ledger.ts';
 import type { Target } from '../domain/mapping.ts';
 import { contractMessage } from './contract-texts.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
@@ -32,8 +38,6 @@ interface FabricAssetsOptions {
 /** Assets through the gateway of a Fabric network, in the contracts they are mapped to. */
 export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsOptions): AssetLedger {
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
-  const callOf = (target: Target, transaction: string, args: readonly string[]): ContractCall =>
-    contractCall(channels, target, { transaction, args });
   const evaluate = async (
     target: Target,
     { transaction, args, mayBeOutdated }: Pick<ContractCall, 'transaction' | 'args'> & Required<Outdated>,
@@ -52,11 +56,11 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
     async write(target, assets, jobId) {
       const words = wordsOf(target);
       try {
-        const call = callOf(target, target.transactions.write, words.writeArguments(assets));
+        const call = contractCall(channels, target, words.writeCall(assets));
         return await committed(target, assets, await client.submit(call, workOf(jobId, target, assets)));
       } catch (error) {
         if (error instanceof ClaimTakenError && jobId !== undefined) return writtenElsewhere(target, assets, jobId);
-        return failureOf(error, words);
+        return failureOf(error, words, assets);
       }
     },
     async settle(target, assets, transactionId): Promise<SettleOutcome> {
@@ -132,8 +136,8 @@ const NOT_ORDERED = 'The network did not order the transaction; nothing was writ
 
 type Outdated = Pick<EvaluateOptions, 'mayBeOutdated'>;
 
-function failureOf(error: unknown, words: ContractWords): WriteOutcome {
-  if (error instanceof ContractRefusedError) return { outcome: 'refused', ...words.refusal(error.message) };
+function failureOf(error: unknown, words: ContractWords, assets: readonly NewAsset[]): WriteOutcome {
+  if (error instanceof ContractRefusedError) return { outcome: 'refused', ...words.refusal(error.message, assets) };
   if (error instanceof MissingMemberError) {
     return { outcome: 'refused', code: 'INVALID_REQUEST', message: error.message, id: error.assetId };
   }

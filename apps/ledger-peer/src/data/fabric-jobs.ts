@@ -31,7 +31,7 @@ export function fabricJobs({
 }): FabricJobs {
   const committed = async (target: Target, assets: readonly NewAsset[], done: Committed): Promise<CommittedOutcome> => {
     const words = wordsOf(target);
-    const returned = words.returned(done.result);
+    const returned = words.returned(done.result, assets);
     const transactions = await transactionsOf(client, done, receiptsOf(words, assets, done));
     return {
       outcome: 'committed',
@@ -47,7 +47,7 @@ export function fabricJobs({
   /** The results of one transaction of a job, for those of the assets that it contains. */
   const resultsOf = async ({ target, assets }: JobPart, { settlement, note }: SentTransaction): Promise<Told[]> => {
     const marks = new Set(note === undefined ? [] : note.split(' '));
-    const its = assets.filter(({ id }) => marks.has(markOf(target, id)));
+    const its = assets.filter((asset) => marks.has(markOf(target, asset)));
     if (its.length === 0) return [];
     const { transactionId } = settlement;
     const known = settlement.status === 'unknown' ? await settled(transactionId) : settlement;
@@ -92,8 +92,8 @@ export function fabricJobs({
 const MARK_LENGTH = 12;
 
 /** An asset in the note of a transaction: short, because a batch has hundreds; 72 bits tell those of one job apart. */
-function markOf({ channel, chaincode }: Target, id: string): string {
-  return sha256(JSON.stringify([channel, chaincode, id]))
+function markOf({ channel, chaincode }: Target, { id, action }: NewAsset): string {
+  return sha256(JSON.stringify([channel, chaincode, id, ...(action === undefined ? [] : [action])]))
     .toString('base64url')
     .slice(0, MARK_LENGTH);
 }
@@ -101,7 +101,7 @@ function markOf({ channel, chaincode }: Target, id: string): string {
 /** The journal's names of a write: equal in every process that runs the job, and telling its assets. */
 export function workOf(jobId: string | undefined, target: Target, assets: readonly NewAsset[]): SubmitOptions {
   if (jobId === undefined) return {};
-  const note = assets.map(({ id }) => markOf(target, id)).join(' ');
+  const note = assets.map((asset) => markOf(target, asset)).join(' ');
   return { reference: `${jobId}:${sha256(note).toString('base64url')}`, note };
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonValue } from '@sealgate/json';
+import type { WriteOutcome } from '../domain/asset-ledger.ts';
 import { writeBatch } from '../domain/write-batch.ts';
 import { asset, freshId } from '../testing/fabric-mapping.ts';
 import { fabricSuite } from '../testing/fabric-suite.ts';
+
+type Committed = Extract<WriteOutcome, { readonly outcome: 'committed' }>;
 
 const suite = fabricSuite();
 const { target } = suite;
@@ -97,6 +100,43 @@ describe('a third-party contract', () => {
     expect(second).toMatchObject({ assets: [{ ID: ids[1] }], next: undefined });
     const none = await suite.ledger.query(target('ranged'), { ...query, filter: { owner: 'nobody' } });
     expect(none).toEqual({ assets: [], next: undefined });
+  });
+
+  it('runs actions, two of them on one id in one job as two transactions', async () => {
+    const id = freshId();
+    const ranged = target('ranged');
+    const act = (action: string, data: JsonValue = {}) => [{ ...asset(id, 'ranged', data), action }];
+    await suite.ledger.write(ranged, [asset(id, 'ranged', { owner: 'Tom' })]);
+    const moved = await suite.ledger.write(ranged, act('transfer', { owner: 'Eve' }), `job_${id}`);
+    expect(moved).toMatchObject({ outcome: 'committed', transactions: [{ returned: { json: '"Tom"' } }] });
+    const counted = await suite.ledger.write(ranged, act('count'), `job_${id}`);
+    expect(counted).toMatchObject({ outcome: 'committed', transactions: [{ assetIds: [id], returned: undefined }] });
+    // Both are found again by the same job, and not run again.
+    expect(await suite.ledger.write(ranged, act('count'), `job_${id}`)).toMatchObject({ outcome: 'committed' });
+    const recalled = await suite.ledger.recall(`job_${id}`, [
+      { target: ranged, assets: act('transfer') },
+      { target: ranged, assets: act('count') },
+    ]);
+    expect(recalled.map((results) => results.get(id))).toEqual(
+      [moved, counted].map((outcome) => {
+        const { transactionId } = (outcome as Committed).transactions[0]!;
+        return expect.objectContaining({ transaction: expect.objectContaining({ transactionId }) });
+      }),
+    );
+    expect(JSON.parse((await suite.ledger.read(ranged, id))?.text ?? '')).toMatchObject({
+      ...{ Owner: '', AppraisedValue: 1 },
+    });
+  });
+
+  it('refuses an action in its own words', async () => {
+    const refused = await suite.ledger.write(target('ranged'), [
+      { ...asset('nobody', 'ranged', { owner: 'Eve' }), action: 'transfer' },
+    ]);
+    expect(refused).toMatchObject({
+      outcome: 'refused',
+      code: 'CONTRACT_REFUSED',
+      contractMessage: 'the asset nobody does not exist',
+    });
   });
 
   it('recognises what an earlier run of a job has sent', async () => {

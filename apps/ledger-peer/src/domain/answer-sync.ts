@@ -3,7 +3,7 @@ import { AppError, type Fault } from '@sealgate/errors';
 import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealgate/idempotency';
 import { canonical } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { writeOptions, type NewAssets } from './asset.ts';
+import { writeOptions, type WriteOrder } from './asset.ts';
 import type { AssetLedger } from './asset-ledger.ts';
 import { failed, NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
 import type { PeerCaller } from './caller.ts';
@@ -22,9 +22,11 @@ export interface SyncRequest {
   readonly idempotencyKeys: readonly string[];
   readonly method: string;
   readonly path: string;
-  readonly body: NewAssets;
-  /** The request body after content decoding. */
+  readonly body: WriteOrder;
+  /** The same as JSON text. */
   readonly rawBody: Buffer;
+  /** The body of the response once all results are known, or why nothing was written. Default: a summary. */
+  readonly answerOf?: (results: readonly AssetResult[]) => string | AppError;
 }
 
 export type SyncAnswer = KeptAnswer & { readonly replayed: boolean };
@@ -57,8 +59,9 @@ const MOST_FAULTS = 100;
  * an Idempotency-Key, one with `respond-async`, and one whose outcome is unknown when it is answered.
  *
  * @throws AppError INVALID_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_IN_PROGRESS, UNKNOWN_CHAINCODE,
- * LEDGER_UNAVAILABLE, OVERLOADED, UNAVAILABLE: nothing was sent by this request. OUTCOME_UNKNOWN: an earlier request with
- * this key may have written assets, and what became of them could not be learnt now.
+ * LEDGER_UNAVAILABLE, OVERLOADED, UNAVAILABLE: nothing was sent by this request. Those of `answerOf`: nothing was
+ * written. OUTCOME_UNKNOWN: an earlier request with this key may have written assets, and what became of them could not be
+ * learnt now.
  */
 export function answerSync(ports: AnswerSyncPorts): AnswerSync {
   return async (request) => {
@@ -221,10 +224,15 @@ async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writ
   if (refusal !== undefined) return refusal;
   const all = results.map((result, index): AssetResult => result ?? notAttempted(halted.get(index)));
   const isOpen = all.some(({ state }) => state === 'pending');
-  const body = renderSummary(plan.ids, all, isOpen ? jobId : undefined);
+  const body = isOpen ? renderSummary(plan.ids, all, jobId) : renderDone(request, plan, all);
+  if (body instanceof AppError) return body;
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };
   if (isOpen) await ports.jobs.follow({ ...jobOf(request, jobId), results: all, answer });
   return answer;
+}
+
+function renderDone({ answerOf }: SyncRequest, { ids }: Plan, results: readonly AssetResult[]): string | AppError {
+  return answerOf === undefined ? renderSummary(ids, results) : answerOf(results);
 }
 
 /** The results of what earlier requests with the claim have sent. */

@@ -1,13 +1,13 @@
 import type { JsonValue } from '@sealgate/json';
-import type { Asset, AssetQuery } from './asset.ts';
+import type { AssetQuery, OrderedAsset } from './asset.ts';
 import type { AssetResult, Failure, WrittenTransaction } from './asset-result.ts';
 import type { Target } from './mapping.ts';
 
-/** An asset to write. */
-export interface NewAsset extends Asset {
+/** An asset to write, or to run an action on. */
+export type NewAsset = OrderedAsset & {
   /** The data as canonical JSON (RFC 8785). */
   readonly text: string;
-}
+};
 
 /**
  * Outcome of one write.

@@ -43,8 +43,16 @@ export const NewAssets = closedObject({
 });
 export type NewAssets = Readonly<Static<typeof NewAssets>>;
 
+/** What is to be written, as jobs keep it: assets, or an action on one. */
+export type WriteOrder = Pick<NewAssets, 'options'> & { readonly assets: OrderedAsset[] };
+
+/** `action` is one of the mapping of its type; absent: the asset is written. */
+export type OrderedAsset = Asset & { readonly action?: string };
+
 /** The options of a write, with their defaults. */
-export function writeOptions({ options: { batchSize = DEFAULT_BATCH_SIZE, continueOnError = false } = {} }: NewAssets) {
+export function writeOptions({
+  options: { batchSize = DEFAULT_BATCH_SIZE, continueOnError = false } = {},
+}: WriteOrder) {
   return { batchSize, continueOnError };
 }
 

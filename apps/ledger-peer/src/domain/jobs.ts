@@ -33,7 +33,7 @@ export type KnownClaim =
 export interface PromisedJob {
   readonly jobId: string;
   readonly familyId: string;
-  /** The body of the request, `NewAssets`, as JSON text. */
+  /** A `WriteOrder` as JSON text. */
   readonly body: string;
   /** Known results of the assets; empty if nothing was sent yet. */
   readonly results: readonly (AssetResult | undefined)[];

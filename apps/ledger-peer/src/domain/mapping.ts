@@ -6,6 +6,14 @@ export interface Transactions {
   readonly query: string | undefined;
 }
 
+/** A further transaction of a third-party contract, which a mapping names. */
+export interface Action {
+  readonly transaction: string;
+  readonly arguments: readonly string[];
+  /** `json`: what it returns is passed on as JSON where it is JSON. `text`: always as a string. */
+  readonly returns: 'json' | 'text';
+}
+
 /**
  * How arguments are encoded and results decoded.
  * - `records`: our own contract (see `apps/ledger-chaincode`), and the embedded ledger; many assets are one
@@ -23,6 +31,7 @@ export type ContractShape =
       readonly query: readonly string[] | undefined;
       /** The names of filters that the arguments of `query` use. */
       readonly filters: readonly string[];
+      readonly actions: Readonly<Record<string, Action>>;
       /** The member with the id in an asset returned by the contract. */
       readonly idMember: string;
       /** The contract's own messages: an error that contains one of them means that there is no such asset. */
@@ -43,6 +52,11 @@ export interface Target {
   readonly shape: ContractShape;
   /** `create`: an id is written once. `upsert`: other content is a new version. */
   readonly write: 'create' | 'upsert';
+}
+
+/** Undefined: the mapping has no such action. */
+export function actionOf({ shape }: Target, name: string): Action | undefined {
+  return shape.kind === 'positional' && Object.hasOwn(shape.actions, name) ? shape.actions[name] : undefined;
 }
 
 /** An entry of the mapping file: types and their target. */
@@ -74,6 +88,11 @@ export class Mappings {
   /** Undefined if no mapping matches the type. */
   find(type: string): Target | undefined {
     return this.#exact.get(type) ?? this.#prefixes.find(({ prefix }) => type.startsWith(prefix))?.target;
+  }
+
+  /** The types, prefixes or `*` whose mappings have the action. */
+  typesWith(action: string): string[] {
+    return this.#mappings.flatMap(({ type, target }) => (actionOf(target, action) === undefined ? [] : [type]));
   }
 
   /** Whether this peer serves a record of this type at this place: others may write there too. */

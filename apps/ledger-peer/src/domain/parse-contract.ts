@@ -1,6 +1,6 @@
 import { isMistaken, placeholdersIn } from './argument-template.ts';
 import { isMembers, isTexts, NAME, named, onlyKnown, type Members } from './mapping-members.ts';
-import type { ContractShape, Transactions } from './mapping.ts';
+import type { Action, ContractShape, Transactions } from './mapping.ts';
 
 const MAX_ARGUMENTS = 64;
 const OUR_TRANSACTIONS = {
@@ -10,13 +10,16 @@ const OUR_TRANSACTIONS = {
 /** What each transaction can fill in. */
 const PLACES = {
   write: /^(?:id|type|data|assets|data\..+)$/s,
+  action: /^(?:id|type|data|data\..+)$/s,
   read: /^id$/,
   query: /^(?:type|limit|bookmark|filter\..+)$/s,
 } as const;
 const MAX_FILTERS = 20;
 const FILTER = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 /** Members that describe a contract that is not ours. */
-const THEIRS = ['idMember', 'words', 'filters'] as const;
+const THEIRS = ['idMember', 'words', 'filters', 'actions'] as const;
+const MAX_ACTIONS = 50;
+const ACTION = /^[a-z][a-z0-9-]{0,39}$/;
 
 interface Reading {
   /** The path of the mapping. */
@@ -53,9 +56,33 @@ export function shapeOf(entry: Members, { at, faults }: Reading): ContractShape 
     read: list('read'),
     query,
     filters: filtersOf(entry['filters'], query ?? [], `${at}/filters`, faults),
+    actions: actionsOf(entry['actions'], `${at}/actions`, faults),
     idMember: String(idMember),
     absentWords: said('absent', 'does not exist'),
     existsWords: said('exists', 'already exists'),
+  };
+}
+
+function actionsOf(value: unknown, at: string, faults: string[]): Record<string, Action> {
+  if (value === undefined) return {};
+  const entries = isMembers(value) ? Object.entries(value) : [];
+  if (entries.length === 0 || entries.length > MAX_ACTIONS) {
+    faults.push(`${at}: must be an object with 1 to ${MAX_ACTIONS} actions`);
+    return {};
+  }
+  return Object.fromEntries(entries.map(([name, action]) => [name, actionIn(action, name, `${at}/${name}`, faults)]));
+}
+
+function actionIn(value: unknown, name: string, at: string, faults: string[]): Action {
+  if (!ACTION.test(name)) faults.push(`${at}: an action is named by at most 40 of a-z, 0-9 and -, a letter first`);
+  const given = isMembers(value) ? value : {};
+  onlyKnown(given, ['transaction', 'arguments', 'returns'], at, faults);
+  const returns = given['returns'] ?? 'json';
+  if (returns !== 'json' && returns !== 'text') faults.push(`${at}/returns: must be json or text`);
+  return {
+    transaction: named(given['transaction'], NAME, `${at}/transaction`, faults),
+    arguments: templateOf(given['arguments'], 'action', `${at}/arguments`, faults),
+    returns: returns === 'text' ? 'text' : 'json',
   };
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { actionOf } from './mapping.ts';
 import { MappingError, parseMappings, type MappingRules } from './parse-mappings.ts';
 
 const fabric: MappingRules = { driver: 'fabric', defaultChannel: undefined };
@@ -48,6 +49,7 @@ describe('a mapping file', () => {
       read: ['{id}'],
       query: [],
       filters: [],
+      actions: {},
       idMember: 'id',
       absentWords: ['does not exist'],
       existsWords: ['already exists'],
@@ -72,6 +74,21 @@ describe('a mapping file', () => {
       query,
       filters: ['owner', 'color'],
     });
+  });
+
+  it('may have actions, found by type or by name', () => {
+    const actions = {
+      'hand-over': { transaction: 'TransferAsset', arguments: ['{id}', '{data.to|"nobody"}'] },
+      count: { transaction: 'CountAsset', arguments: ['{id}'], returns: 'text' },
+    };
+    const mappings = parseMappings(textOf({ ...foreign, actions }, { ...ours, type: 'b*' }), fabric);
+    const target = mappings.find('vehicle')!;
+    expect(actionOf(target, 'hand-over')).toEqual({ ...actions['hand-over'], returns: 'json' });
+    expect(actionOf(target, 'count')).toEqual(actions.count);
+    expect(actionOf(target, 'toString')).toBeUndefined();
+    expect(actionOf(mappings.find('b1')!, 'count')).toBeUndefined();
+    expect(mappings.typesWith('count')).toEqual(['vehicle']);
+    expect(mappings.typesWith('sell')).toEqual([]);
   });
 
   it('shares a target between equal mappings', () => {
@@ -193,6 +210,48 @@ describe('a mapping file', () => {
       textOf({ ...foreign, transactions: { write: 'w', read: 'r' } }),
       fabric,
       'mappings/0: query must be in transactions and in arguments, or in neither',
+    ],
+    [
+      'no actions in actions',
+      textOf({ ...foreign, actions: {} }),
+      fabric,
+      'mappings/0/actions: must be an object with 1 to 50 actions',
+    ],
+    [
+      'an action with another name',
+      textOf({ ...foreign, actions: { Sell: { transaction: 'Sell', arguments: [] } } }),
+      fabric,
+      'mappings/0/actions/Sell: an action is named by at most 40 of a-z',
+    ],
+    [
+      'an action of many assets',
+      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: ['{assets}'] } } }),
+      fabric,
+      'mappings/0/actions/sell/arguments/0: {assets} cannot be filled in here',
+    ],
+    [
+      'an action that returns something else',
+      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: [], returns: 'xml' } } }),
+      fabric,
+      'mappings/0/actions/sell/returns: must be json or text',
+    ],
+    [
+      'an action without a transaction',
+      textOf({ ...foreign, actions: { sell: { arguments: [] } } }),
+      fabric,
+      'mappings/0/actions/sell/transaction: must be a name',
+    ],
+    [
+      'an action with a member nobody knows',
+      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: [], retry: true } } }),
+      fabric,
+      'mappings/0/actions/sell/retry: is not a known member',
+    ],
+    [
+      'actions of our own contract',
+      textOf({ ...ours, actions: { sell: { transaction: 'Sell', arguments: [] } } }),
+      fabric,
+      'mappings/0/actions: only goes with arguments',
     ],
     [
       'a page of a read',

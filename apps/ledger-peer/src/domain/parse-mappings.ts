@@ -69,7 +69,7 @@ function entriesOf(text: string, faults: string[]): readonly unknown[] {
 
 const KNOWN = [
   ...['type', 'channel', 'chaincode', 'contract', 'write'],
-  ...['transactions', 'arguments', 'idMember', 'words', 'filters'],
+  ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions'],
 ];
 
 function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): Mapping[] {

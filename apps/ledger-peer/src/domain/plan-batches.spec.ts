@@ -51,6 +51,12 @@ describe('mappings', () => {
 });
 
 describe('a plan', () => {
+  it('never writes an asset in place of an action that its mapping does not have', () => {
+    const plan = planBatches([asset('1'), { ...asset('2'), action: 'sell' }], mappings, limits);
+    expect(plan.unmapped).toEqual([1]);
+    expect(plan.batches.map(({ indexes }) => indexes)).toEqual([[0]]);
+  });
+
   it('puts the assets of a target together, in the order of the request', () => {
     const plan = planBatches([asset('1'), asset('2', 'b.x'), asset('3', 'b.special.x'), asset('4')], mappings, limits);
     expect(plan.batches.map(({ target: to, indexes }) => [to.channel, indexes])).toEqual([

@@ -1,7 +1,7 @@
 import { canonical } from '@sealgate/json';
-import type { Asset } from './asset.ts';
+import type { OrderedAsset } from './asset.ts';
 import type { NewAsset } from './asset-ledger.ts';
-import type { Mappings, Target } from './mapping.ts';
+import { actionOf, type Mappings, type Target } from './mapping.ts';
 
 interface BatchLimits {
   /** Maximum assets of one batch. */
@@ -26,7 +26,7 @@ export interface Plan {
   readonly ids: readonly string[];
   /** In the order of their first assets. */
   readonly batches: readonly Batch[];
-  /** Indexes of assets with an unmapped type. */
+  /** Indexes of assets with an unmapped type, or an action that it does not have. */
   readonly unmapped: readonly number[];
   /** Assets equal to an earlier one of the request: their index, and the earlier one's. */
   readonly repeats: ReadonlyMap<number, number>;
@@ -53,7 +53,7 @@ const OVERHEAD_BYTES = 64;
  * Sorts the assets of a request into batches. An id occurs once in a batch: repeated equal content refers to the first,
  * other content is rejected. Ids are compared within a channel and chaincode, where they are unique.
  */
-export function planBatches(assets: readonly Asset[], mappings: Mappings, limits: BatchLimits): Plan {
+export function planBatches(assets: readonly OrderedAsset[], mappings: Mappings, limits: BatchLimits): Plan {
   const planner = new Planner(limits);
   const unmapped: number[] = [];
   /** A cache: a request has few types, and many assets of each. */
@@ -67,7 +67,9 @@ export function planBatches(assets: readonly Asset[], mappings: Mappings, limits
   };
   assets.forEach((asset, index) => {
     const target = targetOf(asset.type);
-    if (target === undefined) unmapped.push(index);
+    const isMapped =
+      asset.action === undefined || (target !== undefined && actionOf(target, asset.action) !== undefined);
+    if (target === undefined || !isMapped) unmapped.push(index);
     else planner.add(target, asset, index);
   });
   const { batches, repeats } = planner;
@@ -86,8 +88,9 @@ class Planner {
     this.#limits = limits;
   }
 
-  add(target: Target, { id, type, data }: Asset, index: number): void {
-    const asset: NewAsset = { id, type, data, text: canonical(data) };
+  add(target: Target, ordered: OrderedAsset, index: number): void {
+    const { id, type, data } = ordered;
+    const asset: NewAsset = { ...ordered, text: canonical(data) };
     const bytes = asset.text.length + id.length + type.length + OVERHEAD_BYTES;
     const batch = this.#batchFor(target, bytes);
     batch.places += 1;

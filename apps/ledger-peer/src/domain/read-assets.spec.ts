@@ -154,6 +154,7 @@ describe('a mapping with filters, or without a query', () => {
     read: ['{id}'],
     query: ['{filter.owner}', '{filter.color|"any"}'],
     filters: ['owner', 'color'],
+    actions: {},
     idMember: 'id',
     absentWords: [],
     existsWords: [],

@@ -1,6 +1,6 @@
 import { defined } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { writeOptions, type NewAssets } from './asset.ts';
+import { writeOptions, type WriteOrder } from './asset.ts';
 import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
 import { failed, NEVER_TOLD, succeededResults, type AssetResult } from './asset-result.ts';
 import type { RunningJobs, TakenJob } from './jobs.ts';
@@ -60,7 +60,7 @@ function isSafeAgain({ shape, write }: Target): boolean {
 }
 
 /** The route has validated it. */
-const bodyOf = ({ body }: TakenJob) => JSON.parse(body) as NewAssets;
+const bodyOf = ({ body }: TakenJob) => JSON.parse(body) as WriteOrder;
 
 /** The result of a job that is given up: what has no result may have been written. */
 export function abandonedResult(job: TakenJob): string {

@@ -50,6 +50,7 @@ describe('running a plan', () => {
   it('can fail assets with each documented code', async () => {
     const write: Script['write'] = ([id]) => {
       if (id === 'odd') return { outcome: 'refused', code: 'INVALID_REQUEST', message: 'It is odd.' };
+      if (id === 'no') return { outcome: 'refused', code: 'CONTRACT_REFUSED', message: 'No.' };
       if (id === 'taken') return refusedFor('taken');
       if (id === 'void')
         return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'Without effect.', retryable: true };
@@ -62,6 +63,7 @@ describe('running a plan', () => {
     const runs = await Promise.all([
       run(unmapped, {}, { continueOnError: true }),
       run(planOf(['odd', 'late'], 1), { write }),
+      run(planOf(['no'], 1), { write }),
       run(planOf(['taken'], 1), { write }),
       run(planOf(['void'], 1), { write }),
       run(planOf(['b=1', 'b=2']), {}),

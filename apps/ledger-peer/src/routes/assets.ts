@@ -2,6 +2,7 @@ import { AppError } from '@sealgate/errors';
 import { closedObject, type Reply, type Route, routeFor } from '@sealgate/http';
 import { defined, type JsonValue } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
+import { ActionBody, ActionResult, answerAction } from '../domain/answer-action.ts';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
 import { AssetId, AssetPage, AssetQuery, AssetType, MAX_ASSETS, NewAssets, ReadAsset } from '../domain/asset.ts';
 import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
@@ -17,6 +18,12 @@ const LARGE_BODY_BYTES = 131_072;
 const OUTAGES = ['LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'] as const;
 /** Of a contract that answered, but with nothing to pass on. */
 const ANSWERS = ['CONTRACT_REFUSED', 'UNREADABLE_ANSWER'] as const;
+const RESPOND_ASYNC = '`respond-async` (RFC 7240): return a job at once, and write afterwards.';
+const JobOrPending = Type.Union([Summary, AcceptedJob]);
+const JOB_HEADERS = {
+  Location: 'The path of the job.',
+  'Preference-Applied': '`respond-async`, if it was requested.',
+};
 const ReadQuery = closedObject({
   type: Type.Optional(AssetType),
   proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
@@ -32,7 +39,7 @@ export interface AssetsPorts {
 
 /** Routes that write and read assets. */
 export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
-  return [syncRoute(ports), queryRoute(ports), readRoute(ports)];
+  return [syncRoute(ports), queryRoute(ports), readRoute(ports), actionRoute(ports)];
 }
 
 function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<PeerCaller> {
@@ -49,7 +56,7 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
     idempotency: 'in-transaction',
     body: NewAssets,
     bodyMaxBytes,
-    requestHeaders: { Prefer: '`respond-async` (RFC 7240): return a job at once, and write afterwards.' },
+    requestHeaders: { Prefer: RESPOND_ASYNC },
     inspect: refuseLargeBatch,
     responses: {
       200: {
@@ -58,30 +65,37 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
       },
       202: {
         description: `A job: for respond-async, or for assets that are pending.\n${FAILURE_CODES_TEXT}`,
-        schema: Type.Union([Summary, AcceptedJob]),
-        headers: {
-          Location: 'The path of the job.',
-          'Preference-Applied': '`respond-async`, if it was requested.',
-        },
+        schema: JobOrPending,
+        headers: JOB_HEADERS,
       },
     },
     errors: ['BATCH_TOO_LARGE', 'UNKNOWN_CHAINCODE', 'LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'OVERLOADED'],
     async handler(context) {
       // A large body takes several turns of the event loop: parsed in one, sorted into batches in the next.
       if (context.rawBody.length > LARGE_BODY_BYTES) await nextTurn();
-      const answer = await answerSync({
-        caller: context.caller,
-        prefersAsync: prefersAsync(context.header('prefer')),
-        idempotencyKeys: context.idempotency.keys,
-        method: context.method,
-        path: context.path,
-        body: context.body,
-        rawBody: context.rawBody,
-      });
+      const { body, rawBody } = context;
+      const answer = await answerSync({ ...orderOf(context), body, rawBody });
       context.note({ records: context.body.assets.length });
       return replyOf(answer);
     },
   });
+}
+
+/** What every write is answered by, besides its content. */
+function orderOf(context: {
+  readonly caller: PeerCaller;
+  readonly header: (name: string) => string | undefined;
+  readonly idempotency: { readonly keys: readonly string[] };
+  readonly method: string;
+  readonly path: string;
+}) {
+  return {
+    caller: context.caller,
+    prefersAsync: prefersAsync(context.header('prefer')),
+    idempotencyKeys: context.idempotency.keys,
+    method: context.method,
+    path: context.path,
+  };
 }
 
 /** Checked before the schema: validating so many assets would be wasted. */
@@ -147,6 +161,50 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     async handler({ params: { id }, query: { type, proof } }) {
       if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
       return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };
+    },
+  });
+}
+
+function actionRoute({ answerSync, reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
+  return route({
+    method: 'post',
+    path: '/api/assets/:id/actions/:name',
+    operationId: 'runAction',
+    summary: 'Run an action of the mapping on an asset',
+    description:
+      'One transaction, exactly once under an Idempotency-Key, which is required unless the mapping writes an id once. ' +
+      '`type` may be omitted if a single type has the action. While the outcome is unknown, and with ' +
+      '`Prefer: respond-async`, the response is a job, whose result is a summary of one asset.',
+    permit: 'authenticated',
+    charge: 1,
+    idempotency: 'in-transaction',
+    params: Type.Object({ id: AssetId, name: Type.String() }),
+    query: closedObject({ type: Type.Optional(AssetType) }),
+    body: ActionBody,
+    bodyOptional: true,
+    bodyMaxBytes,
+    requestHeaders: { Prefer: RESPOND_ASYNC },
+    responses: {
+      200: { description: 'The transaction is in a block and valid.', schema: ActionResult },
+      202: {
+        description: 'A job: for respond-async, or a pending outcome.',
+        schema: JobOrPending,
+        headers: JOB_HEADERS,
+      },
+    },
+    errors: [
+      ...(['NOT_FOUND', 'IDEMPOTENCY_KEY_REQUIRED', 'UNKNOWN_CHAINCODE', 'CONTRACT_REFUSED'] as const),
+      ...(['LEDGER_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'OVERLOADED'] as const),
+    ],
+    async handler(context) {
+      const answer = await answerAction({ answerSync, mappings: reading.mappings })({
+        ...orderOf(context),
+        id: context.params.id,
+        action: context.params.name,
+        type: context.query.type,
+        data: context.body.data ?? {},
+      });
+      return replyOf(answer);
     },
   });
 }

@@ -52,6 +52,10 @@ export const MAPPING = {
       },
       filters: ['owner'],
       idMember: 'ID',
+      actions: {
+        transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] },
+        count: { transaction: 'CountAsset', arguments: ['{id}'] },
+      },
     },
     { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
     { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
