@@ -82,6 +82,27 @@ describe('our own contract', () => {
   });
 });
 
+describe('a mapping that names the organisations that endorse', () => {
+  const endorsersOf = (outcome: object) => {
+    const { transactions } = outcome as { transactions: { transactionId: string }[] };
+    const all = suite.peer.channel('main').transactions();
+    return all.find(({ transactionId }) => transactionId === transactions[0]?.transactionId)?.endorsers;
+  };
+
+  it('has writes endorsed by each of them, and others by whom the network chooses', async () => {
+    const both = await suite.ledger.write(target('both.x'), [asset(freshId(), 'both.x')]);
+    expect(endorsersOf(both)).toEqual(['Org2MSP', 'Org1MSP']);
+    const ours = await suite.ledger.write(target('ours.x'), [asset(freshId(), 'ours.x')]);
+    expect(endorsersOf(ours)).toEqual(['Org1MSP']);
+  });
+
+  it('writes nothing while one of them has no peer', async () => {
+    const id = freshId();
+    expect(await suite.ledger.write(target('third.x'), [asset(id, 'third.x')])).toEqual({ outcome: 'unavailable' });
+    expect(await suite.ledger.read(target('third.x'), id)).toBeUndefined();
+  });
+});
+
 describe('a contract that writes a version each time', () => {
   const kept = () => target('kept.x');
   const versionOf = async (id: string) =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { defined } from '@sealgate/json';
 import {
   ClaimTakenError,
   ContractRefusedError,
@@ -56,7 +57,7 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
     async write(target, assets, jobId) {
       const words = wordsOf(target);
       try {
-        const call = contractCall(channels, target, words.writeCall(assets));
+        const call = contractCall(channels, target, { ...words.writeCall(assets), organizations: target.endorsers });
         return await committed(target, assets, await client.submit(call, workOf(jobId, target, assets)));
       } catch (error) {
         if (error instanceof ClaimTakenError && jobId !== undefined) return writtenElsewhere(target, assets, jobId);
@@ -126,11 +127,15 @@ export function probesOf(channels: ChannelMap, targets: readonly Target[]): Cont
 function contractCall(
   channels: ChannelMap,
   { channel, chaincode, contract }: Target,
-  call: Pick<ContractCall, 'transaction' | 'args'>,
+  { organizations, ...call }: WrittenCall,
 ): ContractCall {
   const { fabricChannel } = channels.of(channel);
-  return { channel: fabricChannel, chaincode, ...(contract === undefined ? {} : { contract }), ...call };
+  return { channel: fabricChannel, chaincode, ...defined({ contract, organizations }), ...call };
 }
+
+type WrittenCall = Pick<ContractCall, 'transaction' | 'args'> & {
+  readonly organizations?: ContractCall['organizations'] | undefined;
+};
 
 const NOT_ORDERED = 'The network did not order the transaction; nothing was written.';
 

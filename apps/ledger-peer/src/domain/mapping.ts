@@ -52,6 +52,8 @@ export interface Target {
   readonly shape: ContractShape;
   /** `create`: an id is written once. `upsert`: other content is a new version. */
   readonly write: 'create' | 'upsert';
+  /** MSP ids of the organisations that endorse a write or action; absent: Fabric's discovery chooses. */
+  readonly endorsers?: readonly string[];
 }
 
 /** Undefined: the mapping has no such action. */

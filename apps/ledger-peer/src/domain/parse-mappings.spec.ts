@@ -1,31 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { actionOf } from './mapping.ts';
-import { MappingError, parseMappings, type MappingRules } from './parse-mappings.ts';
-
-const fabric: MappingRules = { driver: 'fabric', defaultChannel: undefined };
-const embedded: MappingRules = { driver: 'embedded', defaultChannel: undefined };
-const ours = { type: 'asset', channel: 'acme.main', chaincode: 'records' };
-const foreign = {
-  type: 'vehicle',
-  channel: 'acme.main',
-  chaincode: 'basic',
-  transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
-  arguments: { write: ['{id}', '{data.color}'], read: ['{id}'], query: [] },
-};
-
-const textOf = (...mappings: unknown[]): string => JSON.stringify({ mappings });
-
-function faultsOf(text: string, rules: MappingRules): readonly string[] {
-  try {
-    parseMappings(text, rules);
-    return [];
-  } catch (error) {
-    if (error instanceof MappingError) return error.faults;
-    throw error;
-  }
-}
+import { embedded, fabric, faultsOf, foreign, ours, textOf } from '../testing/mapping-files.ts';
+import { parseMappings, type MappingRules } from './parse-mappings.ts';
 
 describe('a mapping file', () => {
   it('needs few members for our own contract', () => {
@@ -62,33 +39,9 @@ describe('a mapping file', () => {
     });
   });
 
-  it('may map no query, give defaults, and name filters', () => {
-    const { query: _t, ...transactions } = foreign.transactions;
-    const { query: _a, ...args } = foreign.arguments;
-    const without = parseMappings(textOf({ ...foreign, transactions, arguments: args }), fabric).find('vehicle');
-    expect(without?.transactions).toEqual({ write: 'CreateAsset', read: 'ReadAsset', query: undefined });
-    expect(without?.shape).toMatchObject({ query: undefined, filters: [] });
-    const query = ['{filter.owner}', '{"selector":{"color":"{filter.color|\\"\\"}"}}'];
-    const filtered = { ...foreign, filters: ['owner', 'color'], arguments: { ...foreign.arguments, query } };
-    expect(parseMappings(textOf(filtered), fabric).find('vehicle')?.shape).toMatchObject({
-      query,
-      filters: ['owner', 'color'],
-    });
-  });
-
-  it('may have actions, found by type or by name', () => {
-    const actions = {
-      'hand-over': { transaction: 'TransferAsset', arguments: ['{id}', '{data.to|"nobody"}'] },
-      count: { transaction: 'CountAsset', arguments: ['{id}'], returns: 'text' },
-    };
-    const mappings = parseMappings(textOf({ ...foreign, actions }, { ...ours, type: 'b*' }), fabric);
-    const target = mappings.find('vehicle')!;
-    expect(actionOf(target, 'hand-over')).toEqual({ ...actions['hand-over'], returns: 'json' });
-    expect(actionOf(target, 'count')).toEqual(actions.count);
-    expect(actionOf(target, 'toString')).toBeUndefined();
-    expect(actionOf(mappings.find('b1')!, 'count')).toBeUndefined();
-    expect(mappings.typesWith('count')).toEqual(['vehicle']);
-    expect(mappings.typesWith('sell')).toEqual([]);
+  it('may name the organisations that endorse', () => {
+    const endorsers = ['Org1MSP', 'org-2.example_MSP'];
+    expect(parseMappings(textOf({ ...ours, endorsers }), fabric).find('asset')?.endorsers).toEqual(endorsers);
   });
 
   it('shares a target between equal mappings', () => {
@@ -163,95 +116,19 @@ describe('a mapping file', () => {
       fabric,
       'mappings/0/arguments/write/0: {owner} cannot be filled in here',
     ],
+    ...[[], ['Org1MSP', 'Org1MSP'], ['Org1 MSP'], 'Org1MSP', Array.from({ length: 21 }, (_, n) => `Org${n}`)].map(
+      (endorsers): [string, string, MappingRules, string] => [
+        `endorsers ${JSON.stringify(endorsers)}`,
+        textOf({ ...ours, endorsers }),
+        fabric,
+        'mappings/0/endorsers: must be a list of 1 to 20 MSP ids, each once',
+      ],
+    ),
     [
-      'a default that is not JSON',
-      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{data.a|none}'] } }),
-      fabric,
-      'mappings/0/arguments/write/0: {data.a|none} cannot be filled in here',
-    ],
-    [
-      'a default of an id',
-      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{id|""}'] } }),
-      fabric,
-      'mappings/0/arguments/write/0: {id|""} cannot be filled in here',
-    ],
-    [
-      'a filter of a write',
-      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['["{filter.owner}"]'] } }),
-      fabric,
-      'mappings/0/arguments/write/0: ["{filter.owner}"] cannot be filled in here',
-    ],
-    [
-      'a filter that it does not name',
-      textOf({ ...foreign, arguments: { ...foreign.arguments, query: ['{filter.owner}'] } }),
-      fabric,
-      'mappings/0/filters: must name owner, which the arguments of query use',
-    ],
-    [
-      'a filter that no argument uses',
-      textOf({ ...foreign, filters: ['owner'] }),
-      fabric,
-      'mappings/0/filters: owner is in no argument of query',
-    ],
-    [
-      'a filter without a name',
-      textOf({ ...foreign, filters: [''] }),
-      fabric,
-      'mappings/0/filters: must be a list of at most 20 names',
-    ],
-    [
-      'filters of our own contract',
-      textOf({ ...ours, filters: ['owner'] }),
-      fabric,
-      'mappings/0/filters: only goes with arguments',
-    ],
-    [
-      'a query in the arguments alone',
-      textOf({ ...foreign, transactions: { write: 'w', read: 'r' } }),
-      fabric,
-      'mappings/0: query must be in transactions and in arguments, or in neither',
-    ],
-    [
-      'no actions in actions',
-      textOf({ ...foreign, actions: {} }),
-      fabric,
-      'mappings/0/actions: must be an object with 1 to 50 actions',
-    ],
-    [
-      'an action with another name',
-      textOf({ ...foreign, actions: { Sell: { transaction: 'Sell', arguments: [] } } }),
-      fabric,
-      'mappings/0/actions/Sell: an action is named by at most 40 of a-z',
-    ],
-    [
-      'an action of many assets',
-      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: ['{assets}'] } } }),
-      fabric,
-      'mappings/0/actions/sell/arguments/0: {assets} cannot be filled in here',
-    ],
-    [
-      'an action that returns something else',
-      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: [], returns: 'xml' } } }),
-      fabric,
-      'mappings/0/actions/sell/returns: must be json or text',
-    ],
-    [
-      'an action without a transaction',
-      textOf({ ...foreign, actions: { sell: { arguments: [] } } }),
-      fabric,
-      'mappings/0/actions/sell/transaction: must be a name',
-    ],
-    [
-      'an action with a member nobody knows',
-      textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: [], retry: true } } }),
-      fabric,
-      'mappings/0/actions/sell/retry: is not a known member',
-    ],
-    [
-      'actions of our own contract',
-      textOf({ ...ours, actions: { sell: { transaction: 'Sell', arguments: [] } } }),
-      fabric,
-      'mappings/0/actions: only goes with arguments',
+      'endorsers without Fabric',
+      textOf({ ...ours, endorsers: ['Org1MSP'] }),
+      embedded,
+      'mappings/0/endorsers: needs LEDGER_DRIVER=fabric',
     ],
     [
       'a page of a read',

@@ -1,5 +1,5 @@
 import { parseChannel } from '@sealgate/ledger-port';
-import { isMembers, named, CHAINCODE, NAME, onlyKnown } from './mapping-members.ts';
+import { CHAINCODE, isMembers, isTexts, NAME, named, onlyKnown } from './mapping-members.ts';
 import { Mappings, type Mapping, type Target } from './mapping.ts';
 import { shapeOf, transactionsOf } from './parse-contract.ts';
 
@@ -22,6 +22,8 @@ export class MappingError extends Error {
 
 const MAX_MAPPINGS = 1000;
 const MAX_TYPE_CODE_POINTS = 128;
+const MAX_ENDORSERS = 20;
+const MSP_ID = /^[A-Za-z0-9._-]{1,128}$/;
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
@@ -69,7 +71,7 @@ function entriesOf(text: string, faults: string[]): readonly unknown[] {
 
 const KNOWN = [
   ...['type', 'channel', 'chaincode', 'contract', 'write'],
-  ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions'],
+  ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions', 'endorsers'],
 ];
 
 function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): Mapping[] {
@@ -90,6 +92,7 @@ function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): M
     faults.push(`${at}/write: upsert needs LEDGER_DRIVER=fabric; a record of the embedded ledger never changes`);
   const shape = shapeOf(entry, { at, faults });
   const transactions = transactionsOf(entry, { at, faults, ours: write === 'upsert' ? 'upsert' : 'create', shape });
+  const endorsers = endorsersOf(entry['endorsers'], at, { rules, faults });
   if (faults.length > before || place === undefined) return [];
   const isUpsert = write === 'upsert';
   const target: Target = {
@@ -99,6 +102,7 @@ function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): M
     transactions,
     shape,
     write: isUpsert ? 'upsert' : 'create',
+    ...(endorsers === undefined ? {} : { endorsers }),
   };
   return [{ type, target }];
 }
@@ -113,6 +117,15 @@ function typeOf(value: unknown, at: string, faults: string[]): string {
   if (isText && !value.slice(0, -1).includes('*')) return value;
   faults.push(`${at}/type: must be a type, prefix* or *, of 1 to ${MAX_TYPE_CODE_POINTS} characters`);
   return '';
+}
+
+function endorsersOf(value: unknown, at: string, { rules, faults }: Reading): string[] | undefined {
+  if (value === undefined) return undefined;
+  if (rules.driver === 'embedded') faults.push(`${at}/endorsers: needs LEDGER_DRIVER=fabric`);
+  const isList = isTexts(value) && value.length > 0 && value.length <= MAX_ENDORSERS;
+  if (isList && value.every((mspId) => MSP_ID.test(mspId)) && new Set(value).size === value.length) return value;
+  faults.push(`${at}/endorsers: must be a list of 1 to ${MAX_ENDORSERS} MSP ids, each once`);
+  return undefined;
 }
 
 function channelOf(value: unknown, at: string, faults: string[]): { channel: string; network: string } | undefined {

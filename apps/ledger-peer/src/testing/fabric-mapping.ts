@@ -57,6 +57,8 @@ export const MAPPING = {
         count: { transaction: 'CountAsset', arguments: ['{id}'] },
       },
     },
+    { type: 'both.*', channel: 'acme.main', chaincode: 'records', endorsers: ['Org2MSP', 'Org1MSP'] },
+    { type: 'third.*', channel: 'acme.main', chaincode: 'records', endorsers: ['Org1MSP', 'Org3MSP'] },
     { type: 'nobodys', channel: 'acme.main', chaincode: 'nowhere' },
     { type: 'misnamed', channel: 'acme.main', chaincode: 'records', contract: 'NoSuchContract' },
     {

@@ -69,6 +69,7 @@ async function openNetwork(): Promise<Opened> {
       { name: 'basic', program: programOf('test/basic-assets/main.ts') },
     ],
     channels: ['main', 'shared'],
+    furtherOrganizations: ['Org2MSP'],
   });
   const { mspId, certFile, keyFile } = peer.identity;
   const connection = parseConnection(

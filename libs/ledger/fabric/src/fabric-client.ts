@@ -13,6 +13,8 @@ export interface ContractCall {
   readonly contract?: string;
   readonly transaction: string;
   readonly args: readonly (string | Uint8Array)[];
+  /** MSP ids: each endorses a submit, one evaluates. Absent: the gateway peer chooses. */
+  readonly organizations?: readonly string[];
 }
 
 export interface SubmitOptions {

@@ -29,6 +29,11 @@ describe('the verdict on an Evaluate or Endorse error', () => {
       'elsewhere',
       failure(9, 'no combination of peers can be derived: no peer combination can satisfy the endorsement policy'),
     ],
+    ['elsewhere', failure(14, 'failed to find any endorsing peers for org(s): Org2MSP')],
+    [
+      'elsewhere',
+      failure(9, "no endorsers found in the gateway's organization; retry specifying endorsing organization(s)"),
+    ],
     ['again', failure(10, 'failed to endorse transaction', 'error in simulation: failed to execute transaction')],
     ['again', failure(10, 'failed to collect enough transaction endorsements')],
     ['again', failure(2, 'something new')],

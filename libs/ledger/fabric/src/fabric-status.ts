@@ -47,9 +47,9 @@ const CONTRACT_SAID = /chaincode response \d+, ([\s\S]*)$/;
 const NO_FUNCTION =
   /^(Error: )?(You've asked to invoke a function that does not exist|Contract name is not known|Contract not found with name|Function \S+ not found in contract)/;
 const DENIED = /access denied/;
-/** With code 9: endorsers are away, not unknown. */
+/** Endorsers are away, or unknown if the call names their organisations. */
 const ENDORSERS_AWAY =
-  /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found/;
+  /no peer combination can satisfy|not installed on sufficient peers|no principal sets remained|no endorsers found|failed to find any endorsing peers for org/;
 
 /** Evaluate reports it with code 14, as if the peer were away. */
 const NO_CHANNEL =
@@ -67,11 +67,12 @@ export function askVerdict(error: Failure): AskVerdict {
   if (said !== undefined) return contractVerdict(said);
   const message = texts[0]!;
   if (isOverload(error)) return { kind: 'overloaded', message };
-  if (texts.some((text) => DENIED.test(text))) return { kind: 'misconfigured', message, reason: 'identity_refused' };
-  if (NO_CHANNEL.test(message)) return { kind: 'misconfigured', message, reason: 'channel_missing' };
+  const known = knownReason(error, texts);
+  if (known !== undefined) {
+    return { kind: known === 'endorsers_away' ? 'elsewhere' : 'misconfigured', message, reason: known };
+  }
   switch (error.code) {
     case FAILED_PRECONDITION:
-      if (ENDORSERS_AWAY.test(error.message)) return { kind: 'elsewhere', message, reason: 'endorsers_away' };
       return {
         kind: 'misconfigured',
         message,
@@ -92,6 +93,14 @@ export function askVerdict(error: Failure): AskVerdict {
     default:
       return { kind: 'again', message, reason: 'contract_away' };
   }
+}
+
+/** What the message says more exactly than the code; undefined: nothing. */
+function knownReason({ code, message }: Failure, texts: readonly string[]): FabricReason | undefined {
+  if (texts.some((text) => DENIED.test(text))) return 'identity_refused';
+  if (NO_CHANNEL.test(texts[0]!)) return 'channel_missing';
+  const mayBeAway = code === FAILED_PRECONDITION || code === UNAVAILABLE;
+  return mayBeAway && ENDORSERS_AWAY.test(message) ? 'endorsers_away' : undefined;
 }
 
 function contractVerdict(message: string): AskVerdict {

@@ -249,8 +249,12 @@ interface Round {
 }
 
 function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
+  const { args, organizations } = call;
   const contract = gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
-  return contract.newProposal(call.transaction, { arguments: [...call.args] });
+  return contract.newProposal(call.transaction, {
+    arguments: [...args],
+    ...(organizations === undefined ? {} : { endorsingOrganizations: [...organizations] }),
+  });
 }
 
 /** A refusal is an answer: the peer processed the call. */

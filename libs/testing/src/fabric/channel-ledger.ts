@@ -73,7 +73,10 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
       }
     }
     const chaincode = parsed?.action.getChaincodeId()?.getName() ?? '';
-    const committed = { transactionId, blockNumber: BigInt(block), code, chaincode };
+    const endorsers = (parsed?.endorsements ?? []).map((endorsement) =>
+      msp.SerializedIdentity.deserializeBinary(endorsement.getEndorser_asU8()).getMspid(),
+    );
+    const committed = { transactionId, blockNumber: BigInt(block), code, chaincode, endorsers };
     this.#committed.push(committed);
     if (!this.#byId.has(transactionId)) this.#byId.set(transactionId, committed);
     return code;

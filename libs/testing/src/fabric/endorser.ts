@@ -8,12 +8,7 @@ import type { ParsedProposal } from './signed-request.ts';
 export interface Endorser {
   /** A serialized identity. */
   readonly creator: Uint8Array;
-  /** The transaction for the client to sign, as returned by Endorse. */
-  endorse(
-    proposal: ParsedProposal,
-    execution: Execution,
-    readWriteSet: Uint8Array,
-  ): InstanceType<typeof common.Envelope>;
+  endorse(responsePayload: Uint8Array): InstanceType<typeof peer.Endorsement>;
 }
 
 export function endorser(mspId: string, { cert, key }: Certified): Endorser {
@@ -24,14 +19,27 @@ export function endorser(mspId: string, { cert, key }: Certified): Endorser {
   const privateKey = createPrivateKey(key);
   return {
     creator,
-    endorse: (proposal, execution, readWriteSet) => {
-      const responsePayload = proposalResponsePayload(proposal, execution, readWriteSet);
+    endorse: (responsePayload) => {
       const endorsement = new peer.Endorsement();
       endorsement.setEndorser(creator);
       endorsement.setSignature(sign('sha256', Buffer.concat([responsePayload, creator]), privateKey));
-      return assemble(proposal, responsePayload, endorsement);
+      return endorsement;
     },
   };
+}
+
+/** The transaction for the client to sign, as returned by Endorse. */
+export function endorsedTransaction(
+  proposal: ParsedProposal,
+  { execution, readWriteSet }: { readonly execution: Execution; readonly readWriteSet: Uint8Array },
+  endorsers: readonly Endorser[],
+): InstanceType<typeof common.Envelope> {
+  const responsePayload = proposalResponsePayload(proposal, execution, readWriteSet);
+  return assemble(
+    proposal,
+    responsePayload,
+    endorsers.map((each) => each.endorse(responsePayload)),
+  );
 }
 
 function proposalResponsePayload(proposal: ParsedProposal, execution: Execution, readWriteSet: Uint8Array): Uint8Array {
@@ -61,11 +69,11 @@ function proposalResponsePayload(proposal: ParsedProposal, execution: Execution,
 function assemble(
   { header, payload }: ParsedProposal,
   responsePayload: Uint8Array,
-  endorsement: InstanceType<typeof peer.Endorsement>,
+  endorsements: InstanceType<typeof peer.Endorsement>[],
 ): InstanceType<typeof common.Envelope> {
   const endorsed = new peer.ChaincodeEndorsedAction();
   endorsed.setProposalResponsePayload(responsePayload);
-  endorsed.addEndorsements(endorsement);
+  endorsed.setEndorsementsList(endorsements);
   const withoutTransient = new peer.ChaincodeProposalPayload();
   withoutTransient.setInput(payload.getInput_asU8());
   const actionPayload = new peer.ChaincodeActionPayload();

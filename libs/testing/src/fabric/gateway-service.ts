@@ -26,7 +26,8 @@ export function gatewayService(parts: PeerParts, runner: CallRunner) {
     endorse: runner.unary<InstanceType<typeof gateway.EndorseRequest>, InstanceType<typeof gateway.EndorseResponse>>({
       kind: 'endorse',
       subject: (request) => proposalSubject(request.getProposedTransaction()),
-      perform: (request) => endorse(parts, read(request.getProposedTransaction())),
+      perform: (request) =>
+        endorse(parts, read(request.getProposedTransaction()), request.getEndorsingOrganizationsList()),
       onDeadline: {
         code: Code.DEADLINE_EXCEEDED,
         message: 'endorsement timeout expired while collecting first endorsement',

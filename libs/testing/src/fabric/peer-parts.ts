@@ -12,7 +12,8 @@ export interface PeerParts {
   readonly chaincodes: ReadonlyMap<string, ChaincodeProcess>;
   readonly isDefined: (chaincode: string, channel: string) => boolean;
   readonly members: Membership;
-  readonly endorser: Endorser;
+  /** By MSP id; the first is of this peer. */
+  readonly endorsers: ReadonlyMap<string, Endorser>;
   readonly orderer: Orderer;
   readonly faults: Faults;
   readonly streams: StreamGate;

@@ -1,5 +1,6 @@
 import { common, gateway, peer } from '@hyperledger/fabric-protos';
 import type { Execution } from './chaincode-process.ts';
+import { endorsedTransaction } from './endorser.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code, RpcError } from './rpc-error.ts';
 import { expectedTransactionId, type ParsedProposal } from './signed-request.ts';
@@ -45,19 +46,30 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
   return response;
 }
 
-/** Simulates a proposal and returns the transaction for the client to sign. @throws RpcError */
-export async function endorse(parts: PeerParts, proposal: ParsedProposal) {
+/**
+ * Simulates a proposal and returns the transaction for the client to sign, endorsed by a peer of each organisation that
+ * the client names. @throws RpcError
+ */
+export async function endorse(parts: PeerParts, proposal: ParsedProposal, organizations: readonly string[]) {
   const { channel, chaincode } = proposal;
   if (!parts.ledgers.has(channel) || !parts.isDefined(chaincode, channel)) {
     const message = `no combination of peers can be derived which satisfy the endorsement policy: No metadata was found for chaincode ${chaincode} in channel ${channel}`;
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
   }
+  const unknown = organizations.filter((mspId) => !parts.endorsers.has(mspId));
+  if (unknown.length > 0) {
+    const message = `failed to find any endorsing peers for org(s): ${unknown.join(', ')}`;
+    throw new RpcError({ code: Code.UNAVAILABLE, message });
+  }
   const fault = proposalFault(parts, proposal);
   if (fault !== undefined) throw endorseFailed(parts, fault);
   const { execution, simulation } = await simulate(parts, proposal, ENDORSE_FAILED);
   if (refuses(execution)) throw endorseFailed(parts, refusalText(execution));
+  const [own] = parts.endorsers.values();
+  const named = organizations.map((mspId) => parts.endorsers.get(mspId)!);
+  const simulated = { execution, readWriteSet: simulation.readWriteSet() };
   const response = new gateway.EndorseResponse();
-  response.setPreparedTransaction(parts.endorser.endorse(proposal, execution, simulation.readWriteSet()));
+  response.setPreparedTransaction(endorsedTransaction(proposal, simulated, named.length === 0 ? [own!] : named));
   return response;
 }
 

@@ -17,6 +17,8 @@ export interface StandInPeerOptions {
   readonly channels?: readonly string[];
   /** Default `Org1MSP`: the organisation of the peer and of `peer.identity`. */
   readonly mspId?: string;
+  /** MSP ids of organisations whose peers endorse what a client asks them to, besides the peer's own. */
+  readonly furtherOrganizations?: readonly string[];
   /** Default true. */
   readonly tls?: boolean;
   /** PEM of a CA; if given, clients need a TLS certificate issued by it. */
@@ -46,6 +48,8 @@ export interface CommittedTransaction {
   readonly blockNumber: bigint;
   readonly code: number;
   readonly chaincode: string;
+  /** MSP ids. */
+  readonly endorsers: readonly string[];
 }
 
 /** Direct view of a channel, to verify what a client reports. */

@@ -90,7 +90,12 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
     isDefined: (chaincode, channel) =>
       channelsOf.has(chaincode) && (channelsOf.get(chaincode)?.includes(channel) ?? true),
     members: membership(new Map([[mspId, identities.authority.cert]])),
-    endorser: ownEndorser,
+    endorsers: new Map([
+      [mspId, ownEndorser],
+      ...(options.furtherOrganizations ?? []).map(
+        (further) => [further, endorser(further, certificateAuthority(further).issue('peer0'))] as const,
+      ),
+    ]),
     orderer: new Orderer({
       batchTimeoutMs: options.batchTimeoutMs ?? 20,
       maxMessageCount: options.maxMessageCount ?? 100,
