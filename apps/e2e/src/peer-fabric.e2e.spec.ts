@@ -7,6 +7,7 @@ import { startStandInPeer, type StandInPeer } from '@sealgate/testing/fabric';
 import { programOf } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { peerSetup, type PeerSetup, type SyncSummary } from './harness/peer-setup.ts';
+import { contractStories, THIRD_PARTY } from './peer-contracts.ts';
 
 const basicAssets = resolve(import.meta.dirname, '../../ledger-chaincode/test/basic-assets/main.ts');
 
@@ -14,38 +15,7 @@ const mapping = {
   mappings: [
     { type: 'asset', chaincode: 'records' },
     { type: 'kept.*', channel: 'acme.kept', chaincode: 'records', write: 'upsert' },
-    {
-      type: 'vehicle',
-      chaincode: 'basic',
-      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
-      arguments: {
-        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
-        read: ['{id}'],
-        query: [],
-      },
-      idMember: 'ID',
-      actions: { transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] } },
-    },
-    {
-      type: 'counter',
-      chaincode: 'basic',
-      write: 'upsert',
-      transactions: { write: 'CountAsset', read: 'ReadAsset', query: 'QueryAssets' },
-      arguments: {
-        write: ['{id}'],
-        read: ['{id}'],
-        query: ['{"owner":"{filter.owner|\\"\\"}"}', '{limit}', '{bookmark}'],
-      },
-      filters: ['owner'],
-      idMember: 'ID',
-      actions: { count: { transaction: 'CountAsset', arguments: ['{id}'] } },
-    },
-    {
-      type: 'odd',
-      chaincode: 'basic',
-      transactions: { write: 'CountAsset', read: 'ReadAsset', query: 'ReadAsset' },
-      arguments: { write: ['{id}'], read: ['{id}'], query: ['nobody'] },
-    },
+    ...THIRD_PARTY,
   ],
 };
 
@@ -57,7 +27,7 @@ describe('The ledger peer on Fabric', () => {
     network = await startStandInPeer({
       chaincodes: [
         { name: 'records', program: programOf('ledger-chaincode', 'main') },
-        { name: 'basic', program: basicAssets },
+        { name: 'basic', program: basicAssets, collections: ['pins'] },
       ],
       channels: ['main', 'shared'],
     });
@@ -149,39 +119,6 @@ describe('The ledger peer on Fabric', () => {
     expect(query.body).toMatchObject({ assets: [{ id: 'a1' }], count: 1, nextCursor: expect.any(String) });
   });
 
-  it('runs actions, and passes on what the contract returns and says', async () => {
-    const transfer = (id: string, data: object, headers: Record<string, string> = {}) =>
-      setup.ask('POST', `/api/assets/${id}/actions/transfer?type=vehicle`, { body: { data }, headers });
-    await push([car('t1')]);
-    const first = await transfer('t1', { owner: 'Ann' }, { 'Idempotency-Key': 'sold' });
-    expect(first.status).toBe(200);
-    expect(first.body).toEqual({
-      id: 't1',
-      action: 'transfer',
-      transactionId: expect.stringMatching(/^[0-9a-f]{64}$/),
-      channel: 'acme.main',
-      chaincode: 'basic',
-      blockNumber: expect.any(Number),
-      result: 'Tom',
-    });
-    const again = await transfer('t1', { owner: 'Ann' }, { 'Idempotency-Key': 'sold' });
-    expect(again.text).toBe(first.text);
-    expect(again.headers['idempotent-replayed']).toBe('true');
-    const said = { contractMessage: 'the asset nobody does not exist' };
-    expectProblem(await transfer('nobody', { owner: 'Ann' }), 'CONTRACT_REFUSED', { members: said });
-    expectProblem(await transfer('t1', {}), 'INVALID_REQUEST');
-    expectProblem(await setup.ask('POST', '/api/assets/t1/actions/burn?type=vehicle'), 'NOT_FOUND');
-    expectProblem(await setup.ask('POST', '/api/assets/t1/actions/count'), 'IDEMPOTENCY_KEY_REQUIRED');
-    const odd = await setup.ask('POST', '/api/assets/query', { body: { type: 'odd' } });
-    expectProblem(odd, 'CONTRACT_REFUSED', { members: said });
-    const query = { type: 'counter', limit: 1, filter: { owner: 'Ann' } };
-    expect((await setup.ask('POST', '/api/assets/query', { body: query })).body).toMatchObject({
-      assets: [{ ID: 't1' }],
-    });
-    const unknown = { ...query, filter: { color: 'blue' } };
-    expectProblem(await setup.ask('POST', '/api/assets/query', { body: unknown }), 'INVALID_REQUEST');
-  });
-
   it('keeps a new version of other content where the mapping allows it', async () => {
     for (const v of [1, 2])
       expect((await push([asset('k1', { v }, 'kept.x')])).body).toMatchObject({ succeeded: ['k1'] });
@@ -201,6 +138,8 @@ describe('The ledger peer on Fabric', () => {
     const contracts = [
       { channel: 'main', chaincode: 'records', ok: true, reason: null, detail: null },
       { channel: 'shared', chaincode: 'records', ok: true, reason: null, detail: null },
+      // One for each transaction that reads.
+      { channel: 'main', chaincode: 'basic', ok: true, reason: null, detail: null },
       { channel: 'main', chaincode: 'basic', ok: true, reason: null, detail: null },
     ];
     const ready = await setup.ask('GET', '/health/ready');
@@ -269,25 +208,5 @@ describe('The ledger peer on Fabric', () => {
     ).toBe(answer.text);
   }, 120_000);
 
-  it('runs an action once though its process is killed before it answers, and the request is sent again', async () => {
-    const count = () =>
-      setup.ask('POST', '/api/assets/n1/actions/count', { headers: { 'Idempotency-Key': 'n1' }, timeoutMs: 40_000 });
-    network.orderer.hold();
-    const before = network.channel('main').pending();
-    const lost = count().catch(() => undefined);
-    await until(() => network.channel('main').pending() > before, { timeoutMs: 10_000 });
-    await setup.peer.kill();
-    await lost;
-    network.orderer.release();
-    await setup.peer.start();
-    const counted = async () => (await setup.ask('GET', '/api/assets/n1?type=counter')).body;
-    // Done, or a job that tells when it is.
-    await until(async () => [200, 202].includes((await count()).status), { timeoutMs: 30_000 });
-    await until(async () => (await setup.ask('GET', '/api/assets/n1?type=counter')).status === 200, {
-      timeoutMs: 30_000,
-    });
-    expect(await counted()).toMatchObject({ AppraisedValue: 1 });
-    expect((await count()).headers['idempotent-replayed']).toBe('true');
-    expect(await counted()).toMatchObject({ AppraisedValue: 1 });
-  }, 90_000);
+  contractStories(() => ({ network, setup }));
 });

@@ -1,4 +1,5 @@
 import type { Surface } from '@sealgate/audit';
+import type { SecretBox } from '@sealgate/auth';
 import type { BodyTurns } from '@sealgate/http';
 import type { Log, Metrics } from '@sealgate/observability';
 import type { Own } from '@sealgate/service-host';
@@ -10,6 +11,8 @@ import { runJob, type RunJobPorts } from './domain/run-job.ts';
 import { jobMetrics } from './peer-metrics.ts';
 
 interface OpenJobsOptions extends Pick<Surface, 'sql' | 'background' | 'retain'> {
+  /** Seals the transient members of jobs. */
+  readonly box: SecretBox;
   /** Unique among all processes, past and present. */
   readonly owner: string;
   /** What running a job needs besides its store. */
@@ -33,7 +36,7 @@ const MOST_WAITING = 10_000;
 
 /** Opens the job store and starts the worker of this process. */
 export function openJobs({ sql, background, ...options }: OpenJobsOptions): JobsStore {
-  const { retain, owner, running, turns, now, log, metrics, own } = options;
+  const { retain, box, owner, running, turns, now, log, metrics, own } = options;
   const leases = openLeases({
     sql,
     owner,
@@ -44,6 +47,7 @@ export function openJobs({ sql, background, ...options }: OpenJobsOptions): Jobs
   const jobs = jobsStore({
     sql,
     leases,
+    box,
     now,
     maxWaiting: MOST_WAITING,
     onPromise: () => worker.kick(),

@@ -15,12 +15,17 @@ export type Basics = HostBasics<PeerConfig>;
 export type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Values that are verified with a server secret after their creation. */
-const SECRET_USES: readonly SecretUse[] = [
+export const SECRET_USES: readonly SecretUse[] = [
   {
     what: 'claims on Idempotency-Keys',
     keptMs: KEEP_CLAIMS_MS,
     text: `SELECT split_part(fingerprint, ':', 1) AS secret_id, count(*) AS rows, max(coalesce(done_at, created_at)) AS last_at
              FROM peer.jobs WHERE fingerprint IS NOT NULL GROUP BY 1`,
+  },
+  {
+    what: 'transient members of unfinished jobs',
+    text: `SELECT split_part(sealed, ':', 1) AS secret_id, count(*) AS rows, max(created_at) AS last_at
+             FROM peer.jobs WHERE sealed IS NOT NULL GROUP BY 1`,
   },
   { what: 'cursors of lists', keptMs: 86_400_000 },
 ];
@@ -65,7 +70,9 @@ export async function openParts(basics: Basics, own: Own) {
   const [bodyTurns, turns] = [new BodyTurns(BODY_TURNS), new BodyTurns(BODY_TURNS)];
   const running = { ...planning(config), ledger: ledger.assets };
   const { retain } = surface;
-  const jobs = openJobs({ sql, background, retain, owner: newId('proc_'), running, turns, now, log, metrics, own });
+  const box = config.serverSecrets.sealing('transient members of jobs');
+  const owner = newId('proc_');
+  const jobs = openJobs({ sql, background, retain, box, owner, running, turns, now, log, metrics, own });
   const secretWatch = surface.watchSecrets(SECRET_USES, { API_KEY_HASHES: config.apiKeys });
   return { ...surface, ledger, jobs, bodyTurns, secretWatch };
 }

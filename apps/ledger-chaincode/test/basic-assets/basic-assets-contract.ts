@@ -78,6 +78,23 @@ export class BasicAssetsContract extends Contract {
     return JSON.stringify(assets);
   }
 
+  /** Keeps the pin, which comes as transient data. It says too much when it refuses, as contracts do. */
+  async SetPin(ctx: Context, id: string, collection: string): Promise<string> {
+    const pin = Buffer.from(ctx.stub.getTransient().get('pin') ?? []).toString('utf8');
+    if (pin.length < 4) throw new Error(`the pin "${pin}" of ${id} is too short`);
+    const known = await ctx.stub.getPrivateData(collection, id);
+    if (known.length > 0)
+      throw new Error(`${id} already exists with pin ${Buffer.from(known).toString('utf8')}, not ${pin}`);
+    await ctx.stub.putPrivateData(collection, id, Buffer.from(pin));
+    return 'kept';
+  }
+
+  async GetPin(ctx: Context, collection: string, id: string): Promise<string> {
+    const pin = await ctx.stub.getPrivateData(collection, id);
+    if (pin.length === 0) throw new Error(`the pin of ${id} does not exist`);
+    return JSON.stringify({ ID: id, pin: Buffer.from(pin).toString('utf8') });
+  }
+
   /** A page of the assets of an owner; the selector stands for one of CouchDB. */
   async QueryAssets(ctx: Context, selector: string, pageSize: string, bookmark: string): Promise<string> {
     const { owner } = JSON.parse(selector) as { owner: string };

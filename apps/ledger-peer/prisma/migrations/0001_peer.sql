@@ -11,6 +11,8 @@ CREATE TABLE jobs (
   promised      boolean     NOT NULL DEFAULT false,
   status        text        NOT NULL,
   body          text,
+  -- Members of the body that must not be stored in clear, as <id of the server secret>:<ciphertext>; gone with the body.
+  sealed        text        COLLATE "C",
   results       text,
   result        text,
   answer_status integer,

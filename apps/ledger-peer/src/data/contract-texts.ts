@@ -1,3 +1,4 @@
+import type { NewAsset } from '../domain/asset-ledger.ts';
 import type { ContractResult } from '../domain/asset-result.ts';
 
 const MAX_RESULT_BYTES = 65_536;
@@ -24,6 +25,27 @@ export function refusalMessage(message: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what is being replaced
   const line = message.replaceAll(/[\u0000-\u001f\u007f]/g, ' ').toWellFormed();
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}...` : line;
+}
+
+const PRIVATE = '[private]';
+
+/** A contract's message without the values of transient members, which it may quote. */
+export function withoutTransient(message: string, assets: readonly Pick<NewAsset, 'transient'>[]): string {
+  const texts = assets.flatMap(({ transient = {} }) => Object.values(transient));
+  const values = new Set(texts.flatMap((text) => [text, ...leavesOf(text)]));
+  const longestFirst = [...values].filter((value) => value !== '').sort((one, other) => other.length - one.length);
+  return longestFirst.reduce((said, value) => said.replaceAll(value, PRIVATE), message);
+}
+
+/** The strings and numbers within a JSON text. */
+function leavesOf(text: string): string[] {
+  const leaves: string[] = [];
+  if (!isJson(text)) return leaves;
+  JSON.parse(text, (_name, value: unknown) => {
+    if (typeof value === 'string' || typeof value === 'number') leaves.push(String(value));
+    return value;
+  });
+  return leaves;
 }
 
 export function isJson(text: string): boolean {

@@ -14,6 +14,8 @@ const wordsOf = (shape: Partial<Extract<ContractShape, { kind: 'positional' }>>)
     query: [],
     filters: [],
     actions: {},
+    transient: [],
+    collections: {},
     idMember: 'ID',
     absentWords: ['does not exist'],
     existsWords: ['already exists'],
@@ -122,6 +124,42 @@ describe('an action of a third-party contract', () => {
       code: 'CONTRACT_REFUSED',
       contractMessage: 'the asset 1 already exists',
     });
+  });
+});
+
+describe('transient members', () => {
+  const words = wordsOf({ write: ['{id}', '{data}'] });
+  const withPin = [{ ...asset('1', { a: 1 }), transient: { pin: '1234', deal: '{"buyer":"Ann","price":77}' } }];
+
+  it('are sent beside the arguments', () => {
+    expect(words.writeCall(withPin)).toEqual({
+      ...{ transaction: 'w', args: ['1', '{"a":1}'] },
+      transient: { pin: '1234', deal: '{"buyer":"Ann","price":77}' },
+    });
+  });
+
+  it.each([
+    ['the pin 1234 is wrong', 'the pin [private] is wrong'],
+    ['12345: Ann pays 77 of {"buyer":"Ann","price":77}', '[private]5: [private] pays [private] of [private]'],
+    ['already exists', 'already exists'],
+  ])('are cut out of what the contract says: %s', (said, shown) => {
+    expect(words.refusal(said, withPin)).toMatchObject({ message: shown, contractMessage: shown });
+  });
+
+  it('leave the meaning of what it says', () => {
+    const quoting = [{ ...asset('1', {}), transient: { word: 'exists' } }];
+    expect(words.refusal('it already exists', quoting)).toMatchObject({
+      ...{ code: 'RECORD_CONFLICT', contractMessage: 'it already [private]' },
+    });
+  });
+});
+
+describe('private collections', () => {
+  it('are arguments of a read and a query', () => {
+    const collections = { read: 'pins', query: 'all-pins' };
+    const words = wordsOf({ read: ['{collection}', '{id}'], query: ['{"of":"{collection}"}'], collections });
+    expect(words.readArguments('1')).toEqual(['pins', '1']);
+    expect(words.queryArguments({ type: 't', limit: 2, after: undefined })).toEqual(['{"of":"all-pins"}']);
   });
 });
 

@@ -12,15 +12,22 @@ import {
 import type { ContractResult, FailureCode } from '../domain/asset-result.ts';
 import type { Action, ContractShape, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
-import { contractMessage, contractResult, isJson, refusalMessage } from './contract-texts.ts';
+import { contractMessage, contractResult, isJson, refusalMessage, withoutTransient } from './contract-texts.ts';
 import { withBareNames } from './record-text.ts';
+
+interface WriteCall {
+  readonly transaction: string;
+  readonly args: readonly string[];
+  /** By name. */
+  readonly transient?: Readonly<Record<string, string>> | undefined;
+}
 
 /** Encodes the calls of a contract and decodes its results. */
 export interface ContractWords {
   /** Whether one transaction accepts several assets. */
   readonly takesMany: boolean;
   /** Writes the assets, or runs the action on the only one. @throws MissingMemberError */
-  writeCall(assets: readonly NewAsset[]): { readonly transaction: string; readonly args: string[] };
+  writeCall(assets: readonly NewAsset[]): WriteCall;
   readArguments(id: string): string[];
   queryArguments(query: PageQuery): string[];
   /** The transaction that holds each asset after a write; undefined: that of the write. */
@@ -154,7 +161,7 @@ type Positional = Extract<ContractShape, { kind: 'positional' }>;
 
 /** A third-party contract, as described by the mapping. */
 function positionalWords(shape: Positional, transaction: string): ContractWords {
-  const { write, read, query = [], idMember, absentWords, existsWords } = shape;
+  const { write, read, query = [], collections, idMember, absentWords, existsWords } = shape;
   const says = (words: readonly string[], message: string): boolean => words.some((word) => message.includes(word));
   const actionIn = ([asset]: readonly NewAsset[]): Action | undefined =>
     asset?.action === undefined ? undefined : shape.actions[asset.action];
@@ -162,17 +169,22 @@ function positionalWords(shape: Positional, transaction: string): ContractWords 
     takesMany: takesMany(write),
     writeCall: (assets) => {
       const call = actionIn(assets) ?? { transaction, arguments: write };
-      return { transaction: call.transaction, args: call.arguments.map((text) => writeArgument(text, assets)) };
+      const args = call.arguments.map((text) => writeArgument(text, assets));
+      return { transaction: call.transaction, args, transient: assets[0]?.transient };
     },
-    readArguments: (id) => read.map((text) => fillArgument(text, () => id)),
-    queryArguments: (asked) => query.map((text) => fillArgument(text, (place) => queryValue(asked, place))),
+    readArguments: (id) =>
+      read.map((text) => fillArgument(text, ({ name }) => (name === 'collection' ? collections.read! : id))),
+    queryArguments: (asked) =>
+      query.map((text) =>
+        fillArgument(text, (place) => (place.name === 'collection' ? collections.query! : queryValue(asked, place))),
+      ),
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
     returned: (result, assets) => contractResult(result, actionIn(assets)?.returns),
-    refusal: (message, assets) => ({
-      code: refusalCode(actionIn(assets) !== undefined, says(existsWords, message)),
-      message: refusalMessage(message),
-      contractMessage: contractMessage(message),
-    }),
+    refusal: (message, assets) => {
+      const said = withoutTransient(message, assets);
+      const code = refusalCode(actionIn(assets) !== undefined, says(existsWords, message));
+      return { code, message: refusalMessage(said), contractMessage: contractMessage(said) };
+    },
     saysAbsent: (message) => says(absentWords, message),
     asset(answer) {
       const text = answer.toString('utf8');

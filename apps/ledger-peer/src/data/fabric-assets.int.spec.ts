@@ -229,7 +229,7 @@ describe('a failing network', () => {
     expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
       'main/records',
       'shared/records',
-      'main/basic',
+      ...Array.from({ length: 4 }, () => 'main/basic'),
       'main/nowhere',
       'main/records',
       'main/basic',
@@ -237,7 +237,7 @@ describe('a failing network', () => {
     const { ok, contracts } = await suite.client.health(probes);
     expect(ok).toBe(true);
     expect(contracts.map(({ reason }) => reason)).toEqual([
-      ...[null, null, null],
+      ...[null, null, null, null, null, 'contract_missing'],
       ...['contract_missing', 'function_missing', 'function_missing'],
     ]);
   });

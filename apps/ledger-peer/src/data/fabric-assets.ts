@@ -39,12 +39,9 @@ interface FabricAssetsOptions {
 /** Assets through the gateway of a Fabric network, in the contracts they are mapped to. */
 export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsOptions): AssetLedger {
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
-  const evaluate = async (
-    target: Target,
-    { transaction, args, mayBeOutdated }: Pick<ContractCall, 'transaction' | 'args'> & Required<Outdated>,
-  ): Promise<Buffer> => {
+  const evaluate = async (target: Target, { mayBeOutdated, ...call }: Call & Required<Outdated>): Promise<Buffer> => {
     try {
-      return await client.evaluate(contractCall(channels, target, { transaction, args }), { mayBeOutdated });
+      return await client.evaluate(contractCall(channels, target, call), { mayBeOutdated });
     } catch (error) {
       if (error instanceof ContractRefusedError || !(error instanceof FabricError)) throw error;
       throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
@@ -83,7 +80,10 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
     async read(target, id) {
       const words = wordsOf(target);
       try {
-        const call = { transaction: target.transactions.read, args: words.readArguments(id) };
+        const call = {
+          ...{ transaction: target.transactions.read, args: words.readArguments(id) },
+          organizations: keepersOf(target, 'read'),
+        };
         // Only what is written once, and found, is the same in later blocks.
         const isFinal = target.shape.kind === 'records' && target.write === 'create';
         const mayBeOutdated = (answer: Buffer | ContractRefusedError): boolean =>
@@ -100,7 +100,8 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
       try {
         const { query: transaction } = target.transactions;
         assert(transaction !== undefined, 'A mapping without a query is not asked.');
-        const call = { transaction, args: words.queryArguments(query) };
+        const organizations = keepersOf(target, 'query');
+        const call = { transaction, args: words.queryArguments(query), organizations };
         return words.page(await evaluate(target, { ...call, mayBeOutdated: () => true }), query);
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
@@ -117,25 +118,36 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
 export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
   const probes = targets.map((target) => {
     const args = contractWords(target, channels.of(target.channel)).readArguments('health');
-    return contractCall(channels, target, { transaction: target.transactions.read, args });
+    const organizations = keepersOf(target, 'read');
+    return contractCall(channels, target, { transaction: target.transactions.read, args, organizations });
   });
-  const placeOf = ({ channel, chaincode, contract, transaction }: ContractCall) =>
-    JSON.stringify([channel, chaincode, contract, transaction]);
+  const placeOf = ({ channel, chaincode, contract, transaction, organizations }: ContractCall) =>
+    JSON.stringify([channel, chaincode, contract, transaction, organizations]);
   return [...new Map(probes.map((call) => [placeOf(call), call])).values()];
 }
 
 function contractCall(
   channels: ChannelMap,
   { channel, chaincode, contract }: Target,
-  { organizations, ...call }: WrittenCall,
+  { organizations, transient, ...call }: Call,
 ): ContractCall {
   const { fabricChannel } = channels.of(channel);
-  return { channel: fabricChannel, chaincode, ...defined({ contract, organizations }), ...call };
+  return { channel: fabricChannel, chaincode, ...defined({ contract, organizations, transient }), ...call };
 }
 
-type WrittenCall = Pick<ContractCall, 'transaction' | 'args'> & {
-  readonly organizations?: ContractCall['organizations'] | undefined;
+type Call = Pick<ContractCall, 'transaction' | 'args'> & {
+  readonly [Name in 'organizations' | 'transient']?: ContractCall[Name] | undefined;
 };
+
+/** Fabric's name of the collection that an organisation has by itself. */
+const IMPLICIT = /^_implicit_org_(.+)$/;
+
+/** The organisation whose peers alone have the collection; undefined: not known here. */
+function keepersOf({ shape }: Target, call: 'read' | 'query'): readonly string[] | undefined {
+  const collection = shape.kind === 'positional' ? shape.collections[call] : undefined;
+  const [, mspId] = IMPLICIT.exec(collection ?? '') ?? [];
+  return mspId === undefined ? undefined : [mspId];
+}
 
 const NOT_ORDERED = 'The network did not order the transaction; nothing was written.';
 

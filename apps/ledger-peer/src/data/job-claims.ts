@@ -1,3 +1,4 @@
+import type { SecretBox } from '@sealgate/auth';
 import type { Claim } from '@sealgate/idempotency';
 import type { JobStore, KeptAnswer, KnownClaim } from '../domain/jobs.ts';
 import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
@@ -9,6 +10,8 @@ export interface JobTable {
   /** @throws AppError UNAVAILABLE if the database does not answer. */
   readonly ask: <Row extends object>(statement: Statement) => Promise<Row[]>;
   readonly leases: Leases;
+  /** Seals transient members; the context is the id of the job. */
+  readonly box: SecretBox;
   readonly now: () => number;
 }
 

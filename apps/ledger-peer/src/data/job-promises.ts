@@ -76,8 +76,9 @@ export class JobPromises implements Pick<JobStore, 'enqueue' | 'follow' | 'find'
   }
 
   async #write(job: PromisedJob, status: 'queued' | 'running'): Promise<void> {
-    const { ask, leases, now } = this.#table;
-    await ask(promiseStatement(job, status, now()));
+    const { ask, leases, now, box } = this.#table;
+    const sealed = job.transient === undefined ? null : box.seal(job.transient, job.jobId);
+    await ask(promiseStatement(job, { status, sealed, nowMs: now() }));
     leases.drop(job.jobId);
     this.#options.onPromise();
   }

@@ -49,14 +49,13 @@ export function retakeStatement(jobId: string, leases: Leases): Statement {
 /** The row may exist: the request's own claim, or an earlier INSERT without an answer. */
 export function promiseStatement(
   { jobId, familyId, body, results, answer }: PromisedJob,
-  status: string,
-  nowMs: number,
+  { status, sealed, nowMs }: { readonly status: string; readonly sealed: string | null; readonly nowMs: number },
 ): Statement {
   return {
     text: `INSERT INTO peer.jobs AS j (job_id, family_id, promised, status, body, results, answer_status, answer_body,
-                                       answer_async, created_at)
-           VALUES ($1, $2, true, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0))
-           ON CONFLICT (job_id) DO UPDATE SET promised = true, status = EXCLUDED.status, body = EXCLUDED.body,
+                                       answer_async, created_at, sealed)
+           VALUES ($1, $2, true, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0), $10)
+           ON CONFLICT (job_id) DO UPDATE SET promised = true, status = EXCLUDED.status, body = EXCLUDED.body, sealed = EXCLUDED.sealed,
              results = EXCLUDED.results, answer_status = EXCLUDED.answer_status, answer_body = EXCLUDED.answer_body,
              answer_async = EXCLUDED.answer_async, lease_owner = NULL, lease_until = NULL
              WHERE NOT j.promised AND j.answer_status IS NULL`,
@@ -70,6 +69,7 @@ export function promiseStatement(
       answer.body,
       answer.isAsync,
       nowMs,
+      sealed,
     ],
   };
 }
@@ -83,7 +83,7 @@ export function takeStatement(atMost: number, leases: Leases): Statement {
                               WHERE promised AND status <> 'done' AND coalesce(lease_until < now(), true)
                                 AND coalesce(not_before <= now(), true)
                               ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-           RETURNING job_id, body, results`,
+           RETURNING job_id, body, results, sealed`,
     values: [leases.owner, leases.lengthMs, atMost],
   };
 }

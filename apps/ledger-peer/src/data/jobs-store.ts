@@ -1,3 +1,4 @@
+import type { SecretBox } from '@sealgate/auth';
 import { AppError } from '@sealgate/errors';
 import type { WaitingItem } from '@sealgate/admin-api';
 import { DatabaseUnavailableError, type Sql, type Statement } from '@sealgate/storage';
@@ -11,6 +12,7 @@ import type { Leases } from './leases.ts';
 interface JobsStoreOptions extends JobPromisesOptions {
   readonly sql: Sql;
   readonly leases: Leases;
+  readonly box: SecretBox;
   readonly now: () => number;
 }
 
@@ -41,12 +43,22 @@ interface JobQueue extends RunningJobs {
   release(jobId: string, forMs: number): Promise<void>;
 }
 
-function jobQueue({ ask, leases, now }: JobTable): JobQueue {
+interface TakenRow {
+  readonly job_id: string;
+  readonly body: string;
+  readonly results: string | null;
+  readonly sealed: string | null;
+}
+
+function jobQueue({ ask, leases, now, box }: JobTable): JobQueue {
   return {
     async take(atMost) {
-      const rows = await ask<{ job_id: string; body: string; results: string | null }>(takeStatement(atMost, leases));
+      const rows = await ask<TakenRow>(takeStatement(atMost, leases));
       for (const { job_id: jobId } of rows) leases.hold(jobId);
-      return rows.map(({ job_id: jobId, body, results }) => ({ jobId, body, results: resultsOf(results) }));
+      return rows.map(({ job_id: jobId, body, results, sealed }) => ({
+        ...{ jobId, body, results: resultsOf(results) },
+        ...(sealed === null ? {} : { openTransient: () => box.open(sealed, jobId) }),
+      }));
     },
     async release(jobId, forMs) {
       leases.drop(jobId);
@@ -60,7 +72,8 @@ function jobQueue({ ask, leases, now }: JobTable): JobQueue {
       await ask({ text, values: [jobId, leases.owner, JSON.stringify(results)] });
     },
     async finish(jobId, result) {
-      const text = `UPDATE peer.jobs SET status = 'done', result = $3, results = NULL, body = NULL, lease_owner = NULL,
+      const text = `UPDATE peer.jobs SET status = 'done', result = $3, results = NULL, body = NULL, sealed = NULL,
+                           lease_owner = NULL,
                            done_at = to_timestamp($4 / 1000.0)
                      WHERE job_id = $1 AND lease_owner = $2`;
       await ask({ text, values: [jobId, leases.owner, result, now()] });
@@ -89,9 +102,10 @@ export async function waitingJobs(sql: Sql): Promise<WaitingItem> {
   };
 }
 
-function jobTable({ sql, leases, now }: { sql: Sql; leases: Leases; now: () => number }): JobTable {
+function jobTable({ sql, leases, box, now }: JobsStoreOptions): JobTable {
   return {
     leases,
+    box,
     now,
     async ask<Row extends object>(statement: Statement) {
       try {

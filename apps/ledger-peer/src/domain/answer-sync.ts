@@ -12,6 +12,7 @@ import type { Mappings } from './mapping.ts';
 import { planBatches, type Plan } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
 import { recallResults, runPlan, type RunOutcome } from './run-plan.ts';
+import { splitOrder } from './transient-members.ts';
 
 /** A write with valid syntax. */
 export interface SyncRequest {
@@ -174,7 +175,7 @@ async function enqueue(ports: AnswerSyncPorts, request: SyncRequest, jobId: stri
 async function enqueued(ports: AnswerSyncPorts, request: SyncRequest, jobId: string): Promise<KeptAnswer | AppError> {
   const answer: KeptAnswer = { jobId, status: 202, body: `{"jobId":"${jobId}","status":"queued"}`, isAsync: true };
   try {
-    await ports.jobs.enqueue({ ...jobOf(request, jobId), results: [], answer });
+    await ports.jobs.enqueue({ ...jobOf(ports, request, jobId), results: [], answer });
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
@@ -182,11 +183,10 @@ async function enqueued(ports: AnswerSyncPorts, request: SyncRequest, jobId: str
   return answer;
 }
 
-const jobOf = ({ caller, rawBody }: SyncRequest, jobId: string) => ({
-  jobId,
-  familyId: caller.familyId,
-  body: rawBody.toString('utf8'),
-});
+function jobOf({ mappings }: AnswerSyncPorts, { caller, body, rawBody }: SyncRequest, jobId: string) {
+  const split = splitOrder(body, mappings) ?? { body: rawBody.toString('utf8'), transient: undefined };
+  return { jobId, familyId: caller.familyId, ...split };
+}
 
 interface Writing {
   readonly plan: Plan;
@@ -227,7 +227,7 @@ async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writ
   const body = isOpen ? renderSummary(plan.ids, all, jobId) : renderDone(request, plan, all);
   if (body instanceof AppError) return body;
   const answer: KeptAnswer = { jobId, status: isOpen ? 202 : 200, body, isAsync: false };
-  if (isOpen) await ports.jobs.follow({ ...jobOf(request, jobId), results: all, answer });
+  if (isOpen) await ports.jobs.follow({ ...jobOf(ports, request, jobId), results: all, answer });
   return answer;
 }
 

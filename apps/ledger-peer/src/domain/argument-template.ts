@@ -2,13 +2,13 @@ import { canonical, type JsonValue } from '@sealgate/json';
 
 /** A place in an argument that a call fills in: `{id}`, `{data.color|"red"}`. */
 export interface Placeholder {
-  /** `id`, `type`, `data`, `assets`, `limit`, `bookmark`, `data.<member>` or `filter.<name>`. */
+  /** `id`, `type`, `data`, `assets`, `limit`, `bookmark`, `collection`, `data.<member>` or `filter.<name>`. */
   readonly name: string;
   /** Stands in for a member or filter that is missing. */
   readonly fallback: JsonValue | undefined;
 }
 
-const PLACEHOLDER = /^\{(?:(id|type|data|assets|limit|bookmark)|((?:data|filter)\.[^{}|]+)(?:\|(.*))?)\}$/s;
+const PLACEHOLDER = /^\{(?:(id|type|data|assets|limit|bookmark|collection)|((?:data|filter)\.[^{}|]+)(?:\|(.*))?)\}$/s;
 
 /** The places of an argument: itself, or, if it is a JSON object or list, its strings. Other texts are constants. */
 export function placeholdersIn(argument: string): Placeholder[] {

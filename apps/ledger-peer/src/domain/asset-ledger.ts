@@ -5,8 +5,10 @@ import type { Target } from './mapping.ts';
 
 /** An asset to write, or to run an action on. */
 export type NewAsset = OrderedAsset & {
-  /** The data as canonical JSON (RFC 8785). */
+  /** `data` as canonical JSON (RFC 8785). */
   readonly text: string;
+  /** Texts of its transient members, which `data` and `text` do not have. */
+  readonly transient?: Readonly<Record<string, string>>;
 };
 
 /**

@@ -33,8 +33,10 @@ export type KnownClaim =
 export interface PromisedJob {
   readonly jobId: string;
   readonly familyId: string;
-  /** A `WriteOrder` as JSON text. */
+  /** A `WriteOrder` without transient members, as JSON text. */
   readonly body: string;
+  /** Those, as JSON text; stored sealed, and removed when the job is done. Undefined: none. */
+  readonly transient?: string | undefined;
   /** Known results of the assets; empty if nothing was sent yet. */
   readonly results: readonly (AssetResult | undefined)[];
   /** The claim, if the request had an Idempotency-Key. */
@@ -42,7 +44,10 @@ export interface PromisedJob {
 }
 
 /** A job held by this process. */
-export type TakenJob = Pick<PromisedJob, 'jobId' | 'body' | 'results'>;
+export interface TakenJob extends Pick<PromisedJob, 'jobId' | 'body' | 'results'> {
+  /** Opens its transient members; absent: it has none. Throws SealedTextError. */
+  readonly openTransient?: () => string;
+}
 
 /** A job with its result as JSON text, once it is done. */
 export interface JobView extends Readonly<Omit<Static<typeof Job>, 'result'>> {

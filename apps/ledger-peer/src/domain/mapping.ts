@@ -10,6 +10,8 @@ export interface Transactions {
 export interface Action {
   readonly transaction: string;
   readonly arguments: readonly string[];
+  /** Members of `data` that are sent as transient data; absent: those of the mapping. */
+  readonly transient?: readonly string[];
   /** `json`: what it returns is passed on as JSON where it is JSON. `text`: always as a string. */
   readonly returns: 'json' | 'text';
 }
@@ -32,6 +34,10 @@ export type ContractShape =
       /** The names of filters that the arguments of `query` use. */
       readonly filters: readonly string[];
       readonly actions: Readonly<Record<string, Action>>;
+      /** Members of `data` that are sent as transient data, and in no argument. */
+      readonly transient: readonly string[];
+      /** Private collections, for `{collection}`. Of an implicit one, its organisation is asked. */
+      readonly collections: { readonly read?: string; readonly query?: string };
       /** The member with the id in an asset returned by the contract. */
       readonly idMember: string;
       /** The contract's own messages: an error that contains one of them means that there is no such asset. */
@@ -59,6 +65,13 @@ export interface Target {
 /** Undefined: the mapping has no such action. */
 export function actionOf({ shape }: Target, name: string): Action | undefined {
   return shape.kind === 'positional' && Object.hasOwn(shape.actions, name) ? shape.actions[name] : undefined;
+}
+
+/** The members of `data` that go as transient data, of a write or an action. */
+export function transientOf(target: Target | undefined, action: string | undefined): readonly string[] {
+  if (target?.shape.kind !== 'positional') return [];
+  const own = action === undefined ? undefined : actionOf(target, action)?.transient;
+  return own ?? target.shape.transient;
 }
 
 /** An entry of the mapping file: types and their target. */

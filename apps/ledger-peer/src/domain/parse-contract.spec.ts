@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fabric, faultsOf, foreign, ours, textOf } from '../testing/mapping-files.ts';
-import { actionOf } from './mapping.ts';
+import { actionOf, transientOf } from './mapping.ts';
 import { parseMappings } from './parse-mappings.ts';
 
 describe('a mapping of a third-party contract', () => {
@@ -33,7 +33,77 @@ describe('a mapping of a third-party contract', () => {
     expect(mappings.typesWith('sell')).toEqual([]);
   });
 
+  it('may have transient members and private collections', () => {
+    const private_ = {
+      transient: ['pin'],
+      collections: { read: 'pins', query: '_implicit_org_Org1MSP' },
+      arguments: { write: ['{id}', '{data}'], read: ['{collection}', '{id}'], query: [] },
+      actions: {
+        show: { transaction: 'Show', arguments: ['{data.pin}'], transient: [] },
+        hide: { transaction: 'Hide', arguments: ['{data.note}'] },
+      },
+    };
+    const target = parseMappings(textOf({ ...foreign, ...private_ }), fabric).find('vehicle')!;
+    expect(target.shape).toMatchObject({ transient: ['pin'], collections: private_.collections });
+    expect([undefined, 'show', 'hide'].map((action) => transientOf(target, action))).toEqual([['pin'], [], ['pin']]);
+    expect(transientOf(undefined, undefined)).toEqual([]);
+  });
+
   it.each<[string, string, string]>([
+    [
+      'a transient member that is an argument',
+      textOf({ ...foreign, transient: ['color'] }),
+      'mappings/0/transient: color is transient, and cannot be an argument',
+    ],
+    [
+      'a transient member that is an argument of an action',
+      textOf({
+        ...foreign,
+        transient: ['pin'],
+        actions: { sell: { transaction: 'S', arguments: ['["{data.pin}"]'] } },
+      }),
+      'mappings/0/actions/sell: pin is transient, and cannot be an argument',
+    ],
+    [
+      "an action's own transient member that is its argument",
+      textOf({ ...foreign, actions: { sell: { transaction: 'S', arguments: ['{data.a|1}'], transient: ['a'] } } }),
+      'mappings/0/actions/sell/transient: a is transient, and cannot be an argument',
+    ],
+    [
+      'transient members of many assets',
+      textOf({ ...foreign, transient: ['pin'], arguments: { ...foreign.arguments, write: ['{assets}'] } }),
+      'mappings/0/transient: {assets} is many assets',
+    ],
+    [
+      'transient members without a name',
+      textOf({ ...foreign, transient: [''] }),
+      'mappings/0/transient: must be a list of at most 20 members',
+    ],
+    [
+      'transient members of our own contract',
+      textOf({ ...ours, transient: ['pin'] }),
+      'mappings/0/transient: only goes with arguments',
+    ],
+    [
+      'a collection that no argument uses',
+      textOf({ ...foreign, collections: { read: 'pins' } }),
+      'mappings/0/collections/read: is in no argument, and is no implicit collection',
+    ],
+    [
+      'a collection without a name',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, read: ['{collection}', '{id}'] } }),
+      'mappings/0/collections/read: must name the collection that the arguments use',
+    ],
+    [
+      'a collection of writes',
+      textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{collection}'] } }),
+      'mappings/0/arguments/write/0: {collection} cannot be filled in here',
+    ],
+    [
+      'collections that are none',
+      textOf({ ...foreign, collections: 'pins' }),
+      'mappings/0/collections: must be an object',
+    ],
     [
       'a default that is not JSON',
       textOf({ ...foreign, arguments: { ...foreign.arguments, write: ['{data.a|none}'] } }),

@@ -11,13 +11,15 @@ const OUR_TRANSACTIONS = {
 const PLACES = {
   write: /^(?:id|type|data|assets|data\..+)$/s,
   action: /^(?:id|type|data|data\..+)$/s,
-  read: /^id$/,
-  query: /^(?:type|limit|bookmark|filter\..+)$/s,
+  read: /^(?:id|collection)$/,
+  query: /^(?:type|limit|bookmark|collection|filter\..+)$/s,
 } as const;
 const MAX_FILTERS = 20;
 const FILTER = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 /** Members that describe a contract that is not ours. */
-const THEIRS = ['idMember', 'words', 'filters', 'actions'] as const;
+const THEIRS = ['idMember', 'words', 'filters', 'actions', 'transient', 'collections'] as const;
+const MAX_TRANSIENT = 20;
+const COLLECTION = /^[A-Za-z0-9_.-]{1,128}$/;
 const MAX_ACTIONS = 50;
 const ACTION = /^[a-z][a-z0-9-]{0,39}$/;
 
@@ -50,40 +52,93 @@ export function shapeOf(entry: Members, { at, faults }: Reading): ContractShape 
   const idMember = entry['idMember'] ?? 'id';
   if (typeof idMember !== 'string' || idMember === '') faults.push(`${at}/idMember: must be the name of a member`);
   const query = given['query'] === undefined ? undefined : list('query');
+  const [write, read] = [list('write'), list('read')];
+  const transient = transientIn(entry['transient'], write, `${at}/transient`, faults) ?? [];
   return {
     kind: 'positional',
-    write: list('write'),
-    read: list('read'),
-    query,
+    ...{ write, read, query, transient },
+    collections: collectionsOf(entry['collections'], { read, query }, `${at}/collections`, faults),
     filters: filtersOf(entry['filters'], query ?? [], `${at}/filters`, faults),
-    actions: actionsOf(entry['actions'], `${at}/actions`, faults),
+    actions: actionsOf(entry['actions'], transient, `${at}/actions`, faults),
     idMember: String(idMember),
     absentWords: said('absent', 'does not exist'),
     existsWords: said('exists', 'already exists'),
   };
 }
 
-function actionsOf(value: unknown, at: string, faults: string[]): Record<string, Action> {
+function actionsOf(value: unknown, transient: readonly string[], at: string, faults: string[]): Record<string, Action> {
   if (value === undefined) return {};
   const entries = isMembers(value) ? Object.entries(value) : [];
   if (entries.length === 0 || entries.length > MAX_ACTIONS) {
     faults.push(`${at}: must be an object with 1 to ${MAX_ACTIONS} actions`);
     return {};
   }
-  return Object.fromEntries(entries.map(([name, action]) => [name, actionIn(action, name, `${at}/${name}`, faults)]));
+  const parsed = entries.map(([name, given]) => {
+    const action = actionIn(given, name, `${at}/${name}`, faults);
+    if (action.transient === undefined) checkShown(transient, action.arguments, `${at}/${name}`, faults);
+    return [name, action] as const;
+  });
+  return Object.fromEntries(parsed);
 }
 
 function actionIn(value: unknown, name: string, at: string, faults: string[]): Action {
   if (!ACTION.test(name)) faults.push(`${at}: an action is named by at most 40 of a-z, 0-9 and -, a letter first`);
   const given = isMembers(value) ? value : {};
-  onlyKnown(given, ['transaction', 'arguments', 'returns'], at, faults);
+  onlyKnown(given, ['transaction', 'arguments', 'transient', 'returns'], at, faults);
   const returns = given['returns'] ?? 'json';
   if (returns !== 'json' && returns !== 'text') faults.push(`${at}/returns: must be json or text`);
+  const args = templateOf(given['arguments'], 'action', `${at}/arguments`, faults);
+  const transient = transientIn(given['transient'], args, `${at}/transient`, faults);
   return {
     transaction: named(given['transaction'], NAME, `${at}/transaction`, faults),
-    arguments: templateOf(given['arguments'], 'action', `${at}/arguments`, faults),
+    arguments: args,
+    ...(transient === undefined ? {} : { transient }),
     returns: returns === 'text' ? 'text' : 'json',
   };
+}
+
+/** Undefined: none are named. */
+function transientIn(value: unknown, args: readonly string[], at: string, faults: string[]): string[] | undefined {
+  if (value === undefined) return undefined;
+  if (!isTexts(value) || value.length > MAX_TRANSIENT || value.includes('')) {
+    faults.push(`${at}: must be a list of at most ${MAX_TRANSIENT} members of data`);
+    return undefined;
+  }
+  checkShown(value, args, at, faults);
+  return value;
+}
+
+/** Transient members are in no argument, and of one asset. */
+function checkShown(transient: readonly string[], args: readonly string[], at: string, faults: string[]): void {
+  const places = args.flatMap(placeholdersIn).map(({ name }) => name);
+  for (const name of transient)
+    if (places.includes(`data.${name}`)) faults.push(`${at}: ${name} is transient, and cannot be an argument`);
+  if (transient.length > 0 && places.includes('assets'))
+    faults.push(`${at}: {assets} is many assets, so none of them can have transient members`);
+}
+
+/** The collections of `{collection}`, or whose organisation is to be asked. */
+function collectionsOf(
+  value: unknown,
+  args: { readonly read: readonly string[]; readonly query: readonly string[] | undefined },
+  at: string,
+  faults: string[],
+): { read?: string; query?: string } {
+  const given = isMembers(value) ? value : {};
+  if (value !== undefined && !isMembers(value)) faults.push(`${at}: must be an object with read and query`);
+  onlyKnown(given, ['read', 'query'], at, faults);
+  const collections: { read?: string; query?: string } = {};
+  for (const call of ['read', 'query'] as const) {
+    const isUsed = (args[call] ?? []).flatMap(placeholdersIn).some(({ name }) => name === 'collection');
+    const isGiven = given[call] !== undefined;
+    const name = isGiven ? named(given[call], COLLECTION, `${at}/${call}`, faults) : '';
+    const isImplicit = name.startsWith('_implicit_org_') && args[call] !== undefined;
+    if (isUsed && !isGiven) faults.push(`${at}/${call}: must name the collection that the arguments use`);
+    if (isGiven && !isUsed && !isImplicit)
+      faults.push(`${at}/${call}: is in no argument, and is no implicit collection`);
+    if (isGiven) collections[call] = name;
+  }
+  return collections;
 }
 
 /** A list of texts, each a placeholder that this transaction can fill, or a constant. */

@@ -27,6 +27,8 @@ describe('a mapping file', () => {
       query: [],
       filters: [],
       actions: {},
+      transient: [],
+      collections: {},
       idMember: 'id',
       absentWords: ['does not exist'],
       existsWords: ['already exists'],

@@ -72,6 +72,7 @@ function entriesOf(text: string, faults: string[]): readonly unknown[] {
 const KNOWN = [
   ...['type', 'channel', 'chaincode', 'contract', 'write'],
   ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions', 'endorsers'],
+  ...['transient', 'collections'],
 ];
 
 function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): Mapping[] {

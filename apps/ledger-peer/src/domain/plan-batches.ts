@@ -1,7 +1,8 @@
 import { canonical } from '@sealgate/json';
 import type { OrderedAsset } from './asset.ts';
 import type { NewAsset } from './asset-ledger.ts';
-import { actionOf, type Mappings, type Target } from './mapping.ts';
+import { actionOf, transientOf, type Mappings, type Target } from './mapping.ts';
+import { splitAsset } from './transient-members.ts';
 
 interface BatchLimits {
   /** Maximum assets of one batch. */
@@ -76,6 +77,22 @@ export function planBatches(assets: readonly OrderedAsset[], mappings: Mappings,
   return { ids: assets.map(({ id }) => id), batches, unmapped, repeats };
 }
 
+function newAsset(target: Target, ordered: OrderedAsset): NewAsset {
+  const { asset, transient } = splitAsset(ordered, transientOf(target, ordered.action));
+  const text = canonical(asset.data);
+  if (transient === undefined) return { ...asset, text };
+  const texts = Object.entries(transient).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : canonical(value),
+  ]);
+  return { ...asset, text, transient: Object.fromEntries(texts) as Record<string, string> };
+}
+
+const isSame = (one: NewAsset, other: NewAsset): boolean =>
+  one.type === other.type && one.text === other.text && transientText(one) === transientText(other);
+
+const transientText = ({ transient = {} }: NewAsset): string => canonical(transient);
+
 class Planner {
   readonly batches: OpenBatch[] = [];
   readonly repeats = new Map<number, number>();
@@ -89,9 +106,9 @@ class Planner {
   }
 
   add(target: Target, ordered: OrderedAsset, index: number): void {
-    const { id, type, data } = ordered;
-    const asset: NewAsset = { ...ordered, text: canonical(data) };
-    const bytes = asset.text.length + id.length + type.length + OVERHEAD_BYTES;
+    const { id, type } = ordered;
+    const asset = newAsset(target, ordered);
+    const bytes = asset.text.length + transientText(asset).length + id.length + type.length + OVERHEAD_BYTES;
     const batch = this.#batchFor(target, bytes);
     batch.places += 1;
     const first = batch.firsts.get(id);
@@ -100,7 +117,7 @@ class Planner {
       batch.assets.push(asset);
       batch.indexes.push(index);
       batch.bytes += bytes;
-    } else if (first.asset.type === type && first.asset.text === asset.text) {
+    } else if (isSame(first.asset, asset)) {
       this.repeats.set(index, first.index);
     } else {
       batch.refusedIndexes.push(index);

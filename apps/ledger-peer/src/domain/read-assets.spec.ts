@@ -155,6 +155,8 @@ describe('a mapping with filters, or without a query', () => {
     query: ['{filter.owner}', '{filter.color|"any"}'],
     filters: ['owner', 'color'],
     actions: {},
+    transient: [],
+    collections: {},
     idMember: 'id',
     absentWords: [],
     existsWords: [],

@@ -8,6 +8,7 @@ import type { Mappings, Target } from './mapping.ts';
 import { planBatches, type Batch, type Plan } from './plan-batches.ts';
 import { renderSummary } from './render-summary.ts';
 import { recallResults, runPlan } from './run-plan.ts';
+import { joinOrder } from './transient-members.ts';
 
 export interface RunJobPorts {
   readonly ledger: AssetLedger;
@@ -25,7 +26,7 @@ type Results = (AssetResult | undefined)[];
  * @returns whether it is done; if not, it must be run again later.
  */
 export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => boolean): Promise<boolean> {
-  const body = bodyOf(job);
+  const body = joinOrder(job.body, job.openTransient?.(), ports.mappings);
   const { batchSize, continueOnError } = writeOptions(body);
   const plan = planBatches(body.assets, ports.mappings, { batchSize, maxBytes: ports.batchMaxBytes });
   const known: Results = plan.ids.map((_, index) => job.results[index]);
@@ -59,12 +60,9 @@ function isSafeAgain({ shape, write }: Target): boolean {
   return shape.kind === 'records' && write === 'create';
 }
 
-/** The route has validated it. */
-const bodyOf = ({ body }: TakenJob) => JSON.parse(body) as WriteOrder;
-
 /** The result of a job that is given up: what has no result may have been written. */
 export function abandonedResult(job: TakenJob): string {
-  const { assets } = bodyOf(job);
+  const { assets } = JSON.parse(job.body) as WriteOrder; // The route has validated it.
   const results = assets.map((_, index) => job.results[index] ?? NEVER_TOLD);
   return renderSummary(
     assets.map(({ id }) => id),

@@ -66,7 +66,7 @@ async function openNetwork(): Promise<Opened> {
   const peer = await startStandInPeer({
     chaincodes: [
       { name: 'records', program: programOf('src/main.ts') },
-      { name: 'basic', program: programOf('test/basic-assets/main.ts') },
+      { name: 'basic', program: programOf('test/basic-assets/main.ts'), collections: ['pins'] },
     ],
     channels: ['main', 'shared'],
     furtherOrganizations: ['Org2MSP'],

@@ -1,4 +1,4 @@
-import { ServerSecrets } from '@sealgate/auth';
+import { ServerSecrets, type SecretBox } from '@sealgate/auth';
 import { InFlight } from '@sealgate/idempotency';
 import { migrate, openDatabase, removeInSteps, type Database } from '@sealgate/storage';
 import { preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
@@ -81,6 +81,7 @@ export interface TestPeerOptions {
   readonly runsJobs?: boolean;
   readonly maxWaiting?: number;
   readonly mappings?: Mappings;
+  readonly box?: SecretBox;
 }
 
 const secrets = ServerSecrets.parse(`s1:${'s'.repeat(32)}`);
@@ -96,11 +97,13 @@ export function testPeer(options: TestPeerOptions): TestPeer {
     runsJobs = true,
     maxWaiting = 100,
     mappings = anyMapping,
+    box = secrets.sealing('test'),
   } = options;
   const held = leases({ sql, owner, lengthMs: leaseMs, onError: () => undefined });
   const jobs = jobsStore({
     sql,
     leases: held,
+    box,
     now,
     maxWaiting,
     onPromise: () => {

@@ -13,6 +13,8 @@ export interface ContractCall {
   readonly contract?: string;
   readonly transaction: string;
   readonly args: readonly (string | Uint8Array)[];
+  /** By name: for the endorsing peers only, never in the transaction. */
+  readonly transient?: Readonly<Record<string, string>>;
   /** MSP ids: each endorses a submit, one evaluates. Absent: the gateway peer chooses. */
   readonly organizations?: readonly string[];
 }

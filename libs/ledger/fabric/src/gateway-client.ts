@@ -233,9 +233,10 @@ function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReas
 }
 
 /** @throws MisconfiguredError: no peer would accept it, now or later. */
-function checkSizes({ args }: ContractCall, { reference, note }: SubmitOptions, most: number): void {
+function checkSizes({ args, transient = {} }: ContractCall, { reference, note }: SubmitOptions, most: number): void {
   let bytes = 0;
-  for (const arg of args) bytes += typeof arg === 'string' ? Buffer.byteLength(arg) : arg.byteLength;
+  for (const arg of [...args, ...Object.values(transient)])
+    bytes += typeof arg === 'string' ? Buffer.byteLength(arg) : arg.byteLength;
   if (bytes > most) throw new MisconfiguredError(`The arguments are ${bytes} bytes; a call takes ${most}.`);
   checkText(reference, 'reference', REFERENCE_MAX_LENGTH);
   checkText(note, 'note', NOTE_MAX_LENGTH);

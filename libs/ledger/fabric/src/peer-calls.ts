@@ -249,10 +249,11 @@ interface Round {
 }
 
 function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
-  const { args, organizations } = call;
+  const { args, organizations, transient } = call;
   const contract = gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
   return contract.newProposal(call.transaction, {
     arguments: [...args],
+    ...(transient === undefined ? {} : { transientData: transient }),
     ...(organizations === undefined ? {} : { endorsingOrganizations: [...organizations] }),
   });
 }

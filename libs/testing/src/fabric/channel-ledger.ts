@@ -5,7 +5,7 @@ import { makeBlock, makeGenesisBlock, type Block } from './blocks.ts';
 import type { Faults } from './faults.ts';
 import { parseEnvelope, parseTransaction, type ParsedEnvelope, type ParsedTransaction } from './signed-request.ts';
 import type { CommittedTransaction } from './stand-in-types.ts';
-import { validateReads, writesOf } from './validate-reads.ts';
+import { validateReads, writesOf, type KeyWrite } from './validate-reads.ts';
 import { WorldState } from './world-state.ts';
 
 const { VALID, DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, BAD_RESPONSE_PAYLOAD } = peer.TxValidationCode;
@@ -19,6 +19,9 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   readonly #committed: CommittedTransaction[] = [];
   readonly #byId = new Map<string, CommittedTransaction>();
   readonly #states = new Map<string, WorldState>();
+
+  /** By transaction, what it writes to collections once it is valid. */
+  readonly #private = new Map<string, readonly KeyWrite[]>();
 
   constructor(name: string, endorser: Uint8Array, faults: Faults) {
     super();
@@ -52,6 +55,11 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     return state;
   }
 
+  /** Keeps private writes of an endorsed transaction until its block. */
+  keepPrivate(transactionId: string, writes: readonly KeyWrite[]): void {
+    if (writes.length > 0) this.#private.set(transactionId, writes);
+  }
+
   /** Validates in order, each transaction against the state left by the earlier ones, and appends the block. */
   commit(envelopes: readonly InstanceType<typeof common.Envelope>[]): void {
     const number = this.#blocks.length;
@@ -68,7 +76,8 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     if (code === VALID) {
       const readWriteSet = parsed!.action.getResults_asU8();
       const timestamp: unknown = channelHeader.getTimestamp();
-      for (const { namespace, key, value } of writesOf(readWriteSet)) {
+      const writes = [...writesOf(readWriteSet), ...(this.#private.get(transactionId) ?? [])];
+      for (const { namespace, key, value } of writes) {
         this.state(namespace).apply(key, { block, transaction, value, transactionId, timestamp });
       }
     }

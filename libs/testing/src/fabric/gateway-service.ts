@@ -18,7 +18,8 @@ export function gatewayService(parts: PeerParts, runner: CallRunner) {
       {
         kind: 'evaluate',
         subject: (request) => proposalSubject(request.getProposedTransaction()),
-        perform: (request) => evaluate(parts, read(request.getProposedTransaction())),
+        perform: (request) =>
+          evaluate(parts, read(request.getProposedTransaction()), request.getTargetOrganizationsList()),
         // As observed on a peer of version 2.5: the deadline reaches its endorser as a cancellation.
         onDeadline: { code: Code.CANCELLED, message: 'evaluate call to endorser returned error: context canceled' },
       },

@@ -11,6 +11,7 @@ export interface PeerParts {
   readonly ledgers: ReadonlyMap<string, ChannelLedger>;
   readonly chaincodes: ReadonlyMap<string, ChaincodeProcess>;
   readonly isDefined: (chaincode: string, channel: string) => boolean;
+  readonly hasCollection: (chaincode: string, collection: string) => boolean;
   readonly members: Membership;
   /** By MSP id; the first is of this peer. */
   readonly endorsers: ReadonlyMap<string, Endorser>;

@@ -12,15 +12,16 @@ const QUERY_CHAINCODE = 'qscc';
 const EVALUATE_FAILED = 'failed to evaluate transaction, see attached details for more info';
 const ENDORSE_FAILED = 'failed to endorse transaction, see attached details for more info';
 
-/** Simulates a proposal and returns the chaincode's response. @throws RpcError */
-export async function evaluate(parts: PeerParts, proposal: ParsedProposal) {
+/** Simulates a proposal at a peer of one of the organisations, if any are named. @throws RpcError */
+export async function evaluate(parts: PeerParts, proposal: ParsedProposal, organizations: readonly string[]) {
   const { channel, chaincode } = proposal;
   if (!parts.ledgers.has(channel)) {
     const message = `failed to get config for channel [${channel}]: could not get last config for channel ${channel}`;
     throw new RpcError({ code: Code.UNAVAILABLE, message });
   }
   const isSystem = chaincode === QUERY_CHAINCODE;
-  if (!isSystem && !parts.isDefined(chaincode, channel)) {
+  const isAnybodyThere = organizations.length === 0 || organizations.some((mspId) => parts.endorsers.has(mspId));
+  if (!isAnybodyThere || (!isSystem && !parts.isDefined(chaincode, channel))) {
     const message = `no peers available to evaluate chaincode ${chaincode} in channel ${channel}`;
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
   }
@@ -63,8 +64,16 @@ export async function endorse(parts: PeerParts, proposal: ParsedProposal, organi
   }
   const fault = proposalFault(parts, proposal);
   if (fault !== undefined) throw endorseFailed(parts, fault);
+  const ledger = parts.ledgers.get(channel)!;
   const { execution, simulation } = await simulate(parts, proposal, ENDORSE_FAILED);
   if (refuses(execution)) throw endorseFailed(parts, refusalText(execution));
+  ledger.keepPrivate(
+    proposal.transactionId,
+    simulation.privateWrites.map(({ collection, ...write }) => ({
+      namespace: namespaceOf(chaincode, collection),
+      ...write,
+    })),
+  );
   const [own] = parts.endorsers.values();
   const named = organizations.map((mspId) => parts.endorsers.get(mspId)!);
   const simulated = { execution, readWriteSet: simulation.readWriteSet() };
@@ -72,6 +81,8 @@ export async function endorse(parts: PeerParts, proposal: ParsedProposal, organi
   response.setPreparedTransaction(endorsedTransaction(proposal, simulated, named.length === 0 ? [own!] : named));
   return response;
 }
+
+const namespaceOf = (chaincode: string, collection: string) => `${chaincode}$$p${collection}`;
 
 function endorseFailed(parts: PeerParts, text: string): RpcError {
   return new RpcError({ code: Code.ABORTED, message: ENDORSE_FAILED, details: [parts.detail(text)] });
@@ -106,7 +117,10 @@ function proposalFault({ members, ledgers }: PeerParts, proposal: ParsedProposal
 async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: string) {
   const { channel, chaincode, transactionId, input, signed } = proposal;
   const ledger = parts.ledgers.get(channel)!;
-  const simulation = new Simulation(chaincode, ledger.state(chaincode), parts.heightOf(ledger), transactionId);
+  const collectionState = (collection: string) =>
+    parts.hasCollection(chaincode, collection) ? ledger.state(namespaceOf(chaincode, collection)) : undefined;
+  const state = { namespace: chaincode, state: ledger.state(chaincode), collectionState };
+  const simulation = new Simulation(state, parts.heightOf(ledger), transactionId);
   try {
     const invocation = { channel, transactionId, input, proposal: signed, simulation };
     return { execution: await parts.chaincodes.get(chaincode)!.execute(invocation), simulation };

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ledger } from '@hyperledger/fabric-protos';
 import type { Version } from './world-state.ts';
 
@@ -9,7 +10,16 @@ export interface RangeRead {
   readonly reads: Map<string, Version>;
 }
 
+/** A write to a private collection. `value` undefined: the key is deleted. */
+export interface PrivateWrite {
+  readonly collection: string;
+  readonly key: string;
+  readonly value: Buffer | undefined;
+}
+
 interface ReadsAndWrites {
+  /** In blocks by their hashes only. */
+  readonly privateWrites?: readonly PrivateWrite[];
   /** Undefined: the key did not exist. */
   readonly reads: ReadonlyMap<string, Version | undefined>;
   /** Undefined: the key is deleted. */
@@ -18,7 +28,10 @@ interface ReadsAndWrites {
 }
 
 /** A serialized TxReadWriteSet of one chaincode. */
-export function readWriteSet(namespace: string, { reads, writes, ranges }: ReadsAndWrites): Uint8Array {
+export function readWriteSet(
+  namespace: string,
+  { reads, writes, ranges, privateWrites = [] }: ReadsAndWrites,
+): Uint8Array {
   const kv = new ledger.rwset.kvrwset.KVRWSet();
   for (const [key, version] of sorted(reads)) kv.addReads(kvRead(key, version));
   for (const range of ranges) kv.addRangeQueriesInfo(rangeQueryInfo(range));
@@ -32,10 +45,28 @@ export function readWriteSet(namespace: string, { reads, writes, ranges }: Reads
   const namespaceSet = new ledger.rwset.NsReadWriteSet();
   namespaceSet.setNamespace(namespace);
   namespaceSet.setRwset(kv.serializeBinary());
+  for (const [collection, its] of Map.groupBy(privateWrites, (write) => write.collection))
+    namespaceSet.addCollectionHashedRwset(hashedSet(collection, its));
   const set = new ledger.rwset.TxReadWriteSet();
   set.setDataModel(ledger.rwset.TxReadWriteSet.DataModel.KV);
   set.addNsRwset(namespaceSet);
   return set.serializeBinary();
+}
+
+function hashedSet(collection: string, writes: readonly PrivateWrite[]) {
+  const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
+  const hashed = new ledger.rwset.kvrwset.HashedRWSet();
+  for (const { key, value } of writes) {
+    const write = new ledger.rwset.kvrwset.KVWriteHash();
+    write.setKeyHash(sha256(key));
+    write.setIsDelete(value === undefined);
+    if (value !== undefined) write.setValueHash(sha256(value));
+    hashed.addHashedWrites(write);
+  }
+  const set = new ledger.rwset.CollectionHashedReadWriteSet();
+  set.setCollectionName(collection);
+  set.setHashedRwset(hashed.serializeBinary());
+  return set;
 }
 
 const sorted = <Value>(entries: ReadonlyMap<string, Value>) =>

@@ -14,7 +14,7 @@ function stateOf(count: number): WorldState {
   }
   return state;
 }
-const simulation = (count = 0) => new Simulation('cc', stateOf(count), 2, 'tx-2');
+const simulation = (count = 0) => new Simulation({ namespace: 'cc', state: stateOf(count) }, 2, 'tx-2');
 
 function put(key: string, value = 'v', collection = '') {
   const request = new peer.PutState();

@@ -1,11 +1,19 @@
 import { ledger, peer } from '@hyperledger/fabric-protos';
-import { readWriteSet, type RangeRead } from './read-write-set.ts';
+import { readWriteSet, type PrivateWrite, type RangeRead } from './read-write-set.ts';
 import type { Modification, Version, WorldState } from './world-state.ts';
 
 const { Type } = peer.ChaincodeMessage;
 
 /** Number of results per message between peer and chaincode for queries without paging. */
 const PORTION = 100;
+
+/** What a simulation sees of a chaincode. */
+interface SimulatedState {
+  readonly namespace: string;
+  readonly state: WorldState;
+  /** Undefined for a collection that is not defined. */
+  readonly collectionState?: (collection: string) => WorldState | undefined;
+}
 
 interface OpenQuery {
   readonly results: Iterator<Uint8Array>;
@@ -23,13 +31,20 @@ export class Simulation {
   readonly #transactionId: string;
   readonly #reads = new Map<string, Version | undefined>();
   readonly #writes = new Map<string, Buffer | undefined>();
+  readonly #privateWrites: PrivateWrite[] = [];
+  readonly #collectionState: (collection: string) => WorldState | undefined;
   readonly #ranges: RangeRead[] = [];
   readonly #queries = new Map<string, OpenQuery>();
   #paged = false;
   #opened = 0;
 
-  constructor(namespace: string, state: WorldState, height: number, transactionId: string) {
+  constructor(
+    { namespace, state, collectionState = () => undefined }: SimulatedState,
+    height: number,
+    transactionId: string,
+  ) {
     this.#namespace = namespace;
+    this.#collectionState = collectionState;
     this.#state = state;
     this.#height = height;
     this.#transactionId = transactionId;
@@ -71,18 +86,33 @@ export class Simulation {
 
   /** The reads and writes as a serialized TxReadWriteSet, which an endorsement signs. */
   readWriteSet(): Uint8Array {
-    return readWriteSet(this.#namespace, { reads: this.#reads, writes: this.#writes, ranges: this.#ranges });
+    const privateWrites = this.#privateWrites;
+    const [reads, writes, ranges] = [this.#reads, this.#writes, this.#ranges];
+    return readWriteSet(this.#namespace, { reads, writes, ranges, privateWrites });
+  }
+
+  /** What a peer keeps beside the ledger until the transaction is in a block. */
+  get privateWrites(): readonly PrivateWrite[] {
+    return this.#privateWrites;
   }
 
   #getState(request: InstanceType<typeof peer.GetState>): Uint8Array {
-    refuseCollection(request.getCollection());
+    const collection = request.getCollection();
+    if (collection !== '') {
+      const kept = this.#stateOf(collection).get(request.getKey(), this.#height);
+      return kept?.value ?? new Uint8Array();
+    }
     const found = this.#state.get(request.getKey(), this.#height);
     this.#reads.set(request.getKey(), found?.version);
     return found?.value ?? new Uint8Array();
   }
 
   #write(key: string, collection: string, value: Buffer | undefined): Uint8Array {
-    refuseCollection(collection);
+    if (collection !== '') {
+      this.#stateOf(collection);
+      this.#privateWrites.push({ collection, key, value });
+      return new Uint8Array();
+    }
     if (this.#paged) {
       throw new Error(
         `txid [${this.#transactionId}]: unsupported transaction. Transaction has already performed a paginated query. Writes are not allowed`,
@@ -93,8 +123,15 @@ export class Simulation {
     return new Uint8Array();
   }
 
+  /** @throws Error for a collection that is not defined. */
+  #stateOf(collection: string): WorldState {
+    const state = this.#collectionState(collection);
+    if (state === undefined) throw new Error(`collection ${collection} could not be found`);
+    return state;
+  }
+
   #range(request: InstanceType<typeof peer.GetStateByRange>): Uint8Array {
-    refuseCollection(request.getCollection());
+    if (request.getCollection() !== '') throw new Error('the stand-in peer has no ranges of private data');
     const end = request.getEndkey();
     const metadata = request.getMetadata_asU8();
     const paging = metadata.length === 0 ? undefined : peer.QueryMetadata.deserializeBinary(metadata);
@@ -168,10 +205,6 @@ export class Simulation {
     if (!hasMore) this.#queries.delete(id);
     return queryResponse(portion, { id, hasMore });
   }
-}
-
-function refuseCollection(collection: string): void {
-  if (collection !== '') throw new Error(`collection ${collection} could not be found`);
 }
 
 /** One result of a range: a serialized KV. */

@@ -7,6 +7,8 @@ export interface ChaincodeOptions {
   readonly program: string;
   /** Added to the child's environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Names of its private collections, besides the implicit ones. */
+  readonly collections?: readonly string[];
   /** Channels on which it is defined. Default: all. */
   readonly channels?: readonly string[];
 }
@@ -60,6 +62,8 @@ export interface ChannelView {
   transactions(): readonly CommittedTransaction[];
   /** Text of a key in the world state; undefined if missing. */
   state(chaincode: string, key: string): string | undefined;
+  /** All blocks, serialized. */
+  blocks(): Uint8Array[];
   /** Number of ordered envelopes that are not in a block yet. */
   pending(): number;
 }

@@ -83,12 +83,15 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
   const executeTimeoutMs = options.executeTimeoutMs ?? 30_000;
   const processes = options.chaincodes.map((chaincode) => new ChaincodeProcess(chaincode, directory, executeTimeoutMs));
   const channelsOf = new Map(options.chaincodes.map(({ name, channels }) => [name, channels]));
+  const collectionsOf = new Map(options.chaincodes.map(({ name, collections }) => [name, collections]));
   const channels = options.channels ?? ['main'];
   return {
     ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, ownEndorser.creator, faults)])),
     chaincodes: new Map(processes.map((chaincode) => [chaincode.name, chaincode])),
     isDefined: (chaincode, channel) =>
       channelsOf.has(chaincode) && (channelsOf.get(chaincode)?.includes(channel) ?? true),
+    hasCollection: (chaincode, collection) =>
+      /^_implicit_org_./.test(collection) || (collectionsOf.get(chaincode) ?? []).includes(collection),
     members: membership(new Map([[mspId, identities.authority.cert]])),
     endorsers: new Map([
       [mspId, ownEndorser],
@@ -164,6 +167,7 @@ function channelView({ ledgers, orderer }: PeerParts, name: string): ChannelView
     height: () => ledger.height,
     transactions: () => ledger.transactions,
     state: (chaincode, key) => ledger.state(chaincode).get(key, Number.POSITIVE_INFINITY)?.value.toString('utf8'),
+    blocks: () => Array.from({ length: ledger.height }, (_, number) => ledger.block(number)!.serializeBinary()),
     pending: () => orderer.pending(ledger),
   };
 }

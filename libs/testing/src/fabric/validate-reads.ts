@@ -6,7 +6,7 @@ const { VALID, MVCC_READ_CONFLICT, PHANTOM_READ_CONFLICT } = peer.TxValidationCo
 type KvRead = InstanceType<typeof ledger.rwset.kvrwset.KVRead>;
 type RangeQueryInfo = InstanceType<typeof ledger.rwset.kvrwset.RangeQueryInfo>;
 
-interface KeyWrite {
+export interface KeyWrite {
   readonly namespace: string;
   readonly key: string;
   readonly value: Buffer | undefined;
