@@ -88,6 +88,19 @@ export function contractStories(stage: () => { readonly network: StandInPeer; re
     expectProblem(await stage().setup.ask('POST', '/api/assets/query', { body: unknown }), 'INVALID_REQUEST');
   });
 
+  it('tries a mapping file on the network for an operator', async () => {
+    const tried = (mappings: readonly object[]) =>
+      stage().setup.admin.ask('POST', '/mapping/check', { mapping: JSON.stringify({ mappings }) });
+    const height = stage().network.channel('main').height();
+    const report = (await tried(THIRD_PARTY)) as { ok: boolean; calls: { ok: boolean; transaction: string }[] };
+    // Only the query of the type `odd` is not as its mapping says.
+    const wrong = report.calls.filter(({ ok }) => !ok);
+    expect({ ok: report.ok, wrong }).toMatchObject({ ok: false, wrong: [{ call: 'query', answer: 'refused' }] });
+    expect(await tried(THIRD_PARTY.filter(({ type }) => type !== 'odd'))).toMatchObject({ ok: true, faults: [] });
+    expect(await tried([])).toEqual({ ok: false, faults: ['mappings: must hold 1 to 1000 mappings'], calls: [] });
+    expect(stage().network.channel('main').height()).toBe(height);
+  });
+
   it('sends transient members to the contract, and says them nowhere else', async () => {
     const pin = 'p-7391-x';
     const withPin = (id: string, its = pin) => asset(id, { pin: its }, 'pin');

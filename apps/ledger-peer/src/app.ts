@@ -11,6 +11,8 @@ import type { AddressLimiter } from '@sealgate/rate-limits';
 import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
+import type { CheckMappingPorts } from './domain/check-mapping.ts';
+import { adminMappingRoutes } from './routes/admin-mapping.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
 import { healthRoutes, type HealthPorts } from './routes/health.ts';
@@ -63,11 +65,21 @@ interface AdminAccess extends AdminSignIn {
   readonly addresses: AddressLimiter;
 }
 
-/** The admin listener. `ledger` undefined: the ledger is administered elsewhere, and its paths do not exist here. */
+/**
+ * The admin listener. `ledger` undefined: the ledger is administered elsewhere, and its paths do not exist here; likewise
+ * `mapping` on a ledger without contracts.
+ */
 export function administration(
   base: AppBase,
   { addresses, ...signIn }: AdminAccess,
-  { ledger, ...ports }: AdminStatePorts & { readonly ledger: AdminLedgerPorts | undefined },
+  {
+    ledger,
+    mapping,
+    ...ports
+  }: AdminStatePorts & {
+    readonly ledger: AdminLedgerPorts | undefined;
+    readonly mapping: CheckMappingPorts | undefined;
+  },
 ): App {
   return adminApp({
     ...base,
@@ -75,6 +87,7 @@ export function administration(
     failedAuthentication: ({ clientAddress }, exchange) => addresses.refuse(exchange, clientAddress, false),
     routes: [
       ...(ledger === undefined ? [] : forClients(adminLedgerRoutes(ledger))),
+      ...(mapping === undefined ? [] : adminMappingRoutes(mapping)),
       ...mapRouteOutages(adminStateRoutes(ports)),
     ],
   });

@@ -166,7 +166,9 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     secretReport: () => secretWatch.report(),
     waiting: () => Promise.all([waitingJobs(look), ledger.waiting()]),
   };
-  if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...state });
+  const rules = { driver: config.ledgerDriver, defaultChannel: config.ledgerChannel };
+  const mapping = config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, rules, now } : undefined;
+  if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, mapping, ...state });
   const administering = {
     ledger: administered,
     cursors,
@@ -174,7 +176,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     now,
     newId,
   };
-  return administration(appBase, adminAccess, { ledger: administering, ...state });
+  return administration(appBase, adminAccess, { ledger: administering, mapping, ...state });
 }
 
 /**

@@ -3,6 +3,7 @@ import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 import { isOfLog } from './peer-guard.ts';
+import { adminMappingRoutes } from './routes/admin-mapping.ts';
 
 const VERSION = '1.0.0';
 
@@ -37,7 +38,11 @@ export function adminDescription(): OpenApiDocument {
     title: 'Sealgate ledger peer, administration',
     version: VERSION,
     description: 'The ledger: read, prove, audit, erase. Every change is an audit event.',
-    routes: [...adminLedgerRoutes(noPorts()), ...mapRouteOutages(adminStateRoutes(noPorts()))],
+    routes: [
+      ...adminLedgerRoutes(noPorts()),
+      ...adminMappingRoutes(noPorts()),
+      ...mapRouteOutages(adminStateRoutes(noPorts())),
+    ],
     securityScheme: 'Bearer',
   });
 }

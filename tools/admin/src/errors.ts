@@ -40,6 +40,6 @@ export const EXIT_CODE_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'done',
   1: 'rejected by the admin API (code, detail and request id are on standard error), or a needed secret is missing or cannot be removed',
   2: 'wrong use or not confirmed: nothing was sent; or a file that cannot be read or written',
-  3: 'an audit found something',
+  3: 'an audit, or a check of a mapping, found something',
   4: 'unreachable, too slow, or not an admin API',
 };

@@ -2,6 +2,7 @@ import type { Group } from './command-spec.ts';
 import { auditGroups } from './groups/audit.ts';
 import { caseGateGroups } from './groups/case-gate.ts';
 import { databaseGroup } from './groups/database.ts';
+import { fabricGroup } from './groups/fabric.ts';
 import { ingestGatewayGroups } from './groups/ingest-gateway.ts';
 import { ledgerGroup } from './groups/ledger.ts';
 import { riskPartnerGroups } from './groups/risk-partner.ts';
@@ -12,6 +13,7 @@ import { type GroupRows, rowCommand } from './row-command.ts';
 export const TABLE: readonly GroupRows[] = [
   ...ingestGatewayGroups,
   ledgerGroup,
+  fabricGroup,
   ...caseGateGroups,
   ...riskPartnerGroups,
   ...auditGroups,

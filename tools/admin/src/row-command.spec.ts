@@ -62,6 +62,7 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('a whole audit in one request; ledger audit follows one in the background', 'auditChannel'),
   ...because('sent by the code of ledger proof, ledger audit, ledger recover, secrets', 'getProof', 'getAudit'),
   ...because('the same', 'declareLoss', 'getSecretStatus'),
+  ...because('sent by the code of fabric check', 'checkMapping'),
 ]);
 
 /** Why a member of an operation with a row has no option. */

@@ -1,0 +1,108 @@
+import { enumOf, named, orNull } from '@sealgate/schemas';
+import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { Type, type Static } from '@sinclair/typebox';
+import { ContractRefusal, UnreadableAnswerError, type AssetLedger, type FoundPage } from './asset-ledger.ts';
+import type { Target } from './mapping.ts';
+import { MappingError, parseMappings, type MappingRules } from './parse-mappings.ts';
+
+const CheckedCall = named(
+  'CheckedCall',
+  Type.Object({
+    channel: Type.String(),
+    chaincode: Type.String(),
+    call: enumOf('CheckedCallKind', ['read', 'query']),
+    transaction: Type.String(),
+    ok: Type.Boolean(),
+    answer: enumOf('CheckedCallAnswer', ['answered', 'absent', 'refused', 'unreadable', 'unavailable', 'not_asked'], {
+      description:
+        '`answered`, `absent`: as the mapping describes it. `refused`: in words that the mapping does not list. `unreadable`: not as it describes it. `unavailable`: it could not be asked. `not_asked`: the time was over.',
+    }),
+    detail: orNull(Type.String(), { description: 'The words of the contract or of the network.' }),
+  }),
+);
+type CheckedCall = Static<typeof CheckedCall>;
+
+/** What a mapping file says, tried on the network. */
+export const MappingReport = named(
+  'MappingReport',
+  Type.Object({
+    ok: Type.Boolean(),
+    faults: Type.Array(Type.String(), { description: 'Of the file; nothing is asked if there are any.' }),
+    calls: Type.Array(CheckedCall, { description: 'One for each read and query of a contract.' }),
+  }),
+);
+export type MappingReport = Static<typeof MappingReport>;
+
+export interface CheckMappingPorts {
+  readonly ledger: Pick<AssetLedger, 'read' | 'query'>;
+  readonly rules: MappingRules;
+  readonly now: () => number;
+}
+
+/** An id that no contract has. */
+const NOBODY = 'sealgate-check';
+const AT_ONCE = 8;
+const ASK_WITHIN_MS = 15_000;
+
+/** Parses a mapping file and evaluates each read and query of it. Endorses nothing, so nothing can be written. */
+export async function checkMapping(ports: CheckMappingPorts, text: string): Promise<MappingReport> {
+  let targets: readonly Target[];
+  try {
+    ({ targets } = parseMappings(text, ports.rules));
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    return { ok: false, faults: [...error.faults], calls: [] };
+  }
+  const endAtMs = ports.now() + ASK_WITHIN_MS;
+  const wanted = targets.flatMap((target) => callsOf(target));
+  const calls: CheckedCall[] = [];
+  const rest = wanted.entries();
+  const work = async () => {
+    for (const [at, one] of rest) calls[at] = ports.now() < endAtMs ? await check(ports.ledger, one) : notAsked(one);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { ok: calls.every(({ ok }) => ok), faults: [], calls };
+}
+
+interface Wanted {
+  readonly target: Target;
+  readonly call: 'read' | 'query';
+  readonly transaction: string;
+}
+
+function callsOf(target: Target): Wanted[] {
+  const { read, query } = target.transactions;
+  const reads: Wanted[] = [{ target, call: 'read', transaction: read }];
+  return query === undefined ? reads : [...reads, { target, call: 'query', transaction: query }];
+}
+
+const shown = ({ target: { channel, chaincode }, call, transaction }: Wanted) => ({
+  ...{ channel, chaincode, call, transaction },
+});
+
+const notAsked = (wanted: Wanted): CheckedCall => ({ ...shown(wanted), ok: false, answer: 'not_asked', detail: null });
+
+async function check(ledger: CheckMappingPorts['ledger'], wanted: Wanted): Promise<CheckedCall> {
+  const { target, call } = wanted;
+  try {
+    const isThere = call === 'read' ? (await ledger.read(target, NOBODY)) !== undefined : await asPage(ledger, target);
+    return { ...shown(wanted), ok: true, answer: isThere ? 'answered' : 'absent', detail: null };
+  } catch (error) {
+    return { ...shown(wanted), ok: false, ...failureOf(error) };
+  }
+}
+
+/** True: the page, empty or not, is as the mapping describes it. */
+async function asPage(ledger: CheckMappingPorts['ledger'], target: Target): Promise<boolean> {
+  const filters = target.shape.kind === 'positional' ? target.shape.filters : [];
+  const filter = Object.fromEntries(filters.map((name) => [name, '']));
+  const page: FoundPage = await ledger.query(target, { type: NOBODY, limit: 1, after: undefined, filter });
+  return page.assets.length >= 0;
+}
+
+function failureOf(error: unknown): Pick<CheckedCall, 'answer' | 'detail'> {
+  if (error instanceof ContractRefusal) return { answer: 'refused', detail: error.contractMessage };
+  if (error instanceof UnreadableAnswerError) return { answer: 'unreadable', detail: error.message };
+  if (!(error instanceof LedgerUnavailableError)) throw error;
+  return { answer: 'unavailable', detail: error.cause instanceof Error ? error.cause.message : error.message };
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { runLine, type Ran } from '../testing/run-line.ts';
+import { problem, standInApi } from '../testing/stand-in-api.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'sealgate-mapping-'));
+const file = join(folder, 'mapping.json');
+writeFileSync(file, '{"mappings": []}');
+const api = await standInApi();
+const { env } = api;
+afterAll(async () => {
+  await api.close();
+  rmSync(folder, { recursive: true });
+});
+
+const run = (...more: string[]): Promise<Ran> => runLine(['fabric', 'check', ...more], { env });
+const call = { channel: 'acme.main', chaincode: 'basic', call: 'read', transaction: 'ReadAsset' };
+
+describe('fabric check', () => {
+  it('sends the text of the file, and prints what each call did', async () => {
+    const calls = [{ ...call, ok: true, answer: 'absent', detail: null }];
+    api.answer(() => ({ body: { ok: true, faults: [], calls } }));
+    const { code, out, err } = await run(file);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^CHANNEL +CHAINCODE +CALL +TRANSACTION +ANSWER +DETAIL\n/);
+    expect(out).toMatch(/\nacme\.main +basic +read +ReadAsset +absent/);
+    expect(api.seen.at(-1)).toMatchObject({
+      ...{ method: 'POST', path: '/admin/v1/mapping/check', body: '{"mapping":"{\\"mappings\\": []}"}' },
+    });
+  });
+
+  it('ends with 3 if something is not as the mapping says, and shows no control characters', async () => {
+    const calls = [{ ...call, ok: false, answer: 'refused', detail: 'no\u001b[2J' }];
+    api.answer(() => ({ body: { ok: false, faults: ['mappings: must hold\u001b'], calls } }));
+    const { code, out } = await run(file);
+    expect(code).toBe(3);
+    expect(out).toContain('mappings: must hold');
+    expect(out).toContain('refused');
+    expect(out).not.toContain('\u001b');
+    const json = await run(file, '--json');
+    expect(json.code).toBe(3);
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false });
+  });
+
+  it('sends nothing if the file cannot be read', async () => {
+    const before = api.seen.length;
+    const { code, err } = await run(join(folder, 'none.json'));
+    expect({ code, sent: api.seen.length - before }).toEqual({ code: 2, sent: 0 });
+    expect(err).toContain('none.json cannot be read: ENOENT.');
+  });
+
+  it('is rejected by a ledger peer that is not on Fabric', async () => {
+    api.answer(() => problem(404, 'NOT_FOUND'));
+    expect(await run(file)).toMatchObject({ code: 1, out: '' });
+  });
+});

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { CodeCommand } from '../command-spec.ts';
+import { errorCode, EXIT_CODES, UsageError } from '../errors.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
+import type { GroupRows } from '../row-command.ts';
+import { type Column, printable, RowTable } from '../row-table.ts';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'CHANNEL', member: 'channel' },
+  { title: 'CHAINCODE', member: 'chaincode' },
+  { title: 'CALL', member: 'call' },
+  { title: 'TRANSACTION', member: 'transaction' },
+  { title: 'ANSWER', member: 'answer' },
+  { title: 'DETAIL', member: 'detail' },
+];
+
+const check: CodeCommand = {
+  summary: 'Try a mapping file on the network, without writing: exit code 3 if a read or query is not as it says',
+  details:
+    'A running ledger peer evaluates each read with an id that no contract has, and each query with empty filters, by its own connection and identity; nothing is endorsed, and its own mapping stays. `absent` and `answered` are well. `refused`: the contract has other words for a missing asset than `words`, or wants other arguments. `unreadable`: it returns something else than the mapping says. `unavailable`: the network does not take the call.',
+  examples: ['sealgate fabric check mapping.json', 'sealgate fabric check mapping.json --json'],
+  run: async (session, [file = '']) => {
+    const body = { mapping: read(file) };
+    const answer = await session.api.json({ method: 'POST', path: '/mapping/check', body });
+    session.show(answer, reportText);
+    // Only an explicit true counts.
+    return answer.value['ok'] === true ? EXIT_CODES.done : EXIT_CODES.auditFailed;
+  },
+};
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${errorCode(error) ?? String(error)}.`, { cause: error });
+  }
+}
+
+function reportText({ faults, calls }: JsonObject): string {
+  const said = (Array.isArray(faults) ? faults : []).map((fault) => `${printable(String(fault))}\n`).join('');
+  const rows = (Array.isArray(calls) ? calls : []).filter(isObject);
+  return said + (rows.length === 0 ? '' : new RowTable(COLUMNS).lines(rows));
+}
+
+export const fabricGroup: GroupRows = {
+  name: 'fabric',
+  summary: 'Contracts of a Fabric network, as the ledger peer reaches them.',
+  surfaces: ['ledger-peer'],
+  commands: { 'check <mapping>': check },
+};
