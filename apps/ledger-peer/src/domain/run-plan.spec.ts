@@ -74,6 +74,16 @@ describe('running a plan', () => {
     expect([...new Set(codes)].toSorted()).toEqual(documented.toSorted());
   });
 
+  it('leaves what was sent before its type was taken out of the mapping as it is', async () => {
+    const types = ['a', 'a', 'a'].map((type, index) => ({ id: `${type}${index}`, type, data: {} }));
+    const unmapped = planBatches(types, new Mappings([]), { batchSize: 1, maxBytes: 1000 });
+    const pending = { state: 'pending', transactionId: 't1' } as const;
+    const refused = { state: 'failed', code: 'RECORD_CONFLICT', message: 'Taken.', retryable: false } as const;
+    const options = { ...ALONE, continueOnError: true, ledger: scriptedLedger({}) };
+    const { results } = await runPlan(unmapped, options, [pending, refused, undefined]);
+    expect(results).toEqual([pending, refused, expect.objectContaining({ code: 'UNKNOWN_CHAINCODE' })]);
+  });
+
   it('writes each batch as one transaction, in order', async () => {
     const { ledger, states } = await run(planOf(['a', 'b', 'c'], 2), {});
     expect(ledger.writes).toEqual([['a', 'b'], ['c']]);

@@ -85,7 +85,8 @@ class Run {
     this.#plan = plan;
     this.#options = options;
     this.#results = plan.ids.map((_, index) => (plan.repeats.has(index) ? undefined : this.#limited(known[index])));
-    for (const index of plan.unmapped) this.#results[index] = UNKNOWN_CHAINCODE;
+    // What was sent when its type was still mapped stays what it was.
+    for (const index of plan.unmapped) this.#results[index] ??= UNKNOWN_CHAINCODE;
   }
 
   /** False: no further batch is sent. */
