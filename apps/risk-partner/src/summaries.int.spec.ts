@@ -134,11 +134,13 @@ describe('the evidence board', () => {
     const { states: withFirst } = (await get('/api/evidence-board?cards=1')) as unknown as {
       states: { state: string; first?: object[] }[];
     };
-    for (const state of ['requested', 'collected', 'expiring'])
-      expect([state, withFirst.find((each) => each.state === state)?.first]).toEqual([
-        state,
-        await get(`/api/evidence?state=${state}&limit=1`),
-      ]);
+    // Meanwhile the ledger may have taken a fingerprint, which shows in both of these.
+    const settled = { ledgerRecordId: undefined, updatedAt: undefined };
+    for (const state of ['requested', 'collected', 'expiring']) {
+      const first = withFirst.find((each) => each.state === state)?.first;
+      const [row] = (await get(`/api/evidence?state=${state}&limit=1`)) as unknown as object[];
+      expect([state, first?.map((each) => ({ ...each, ...settled }))]).toEqual([state, [{ ...row, ...settled }]]);
+    }
     expect(withFirst.filter(({ first }) => first !== undefined)).toHaveLength(3);
     for (const cards of ['0', '11', 'all'])
       expect(await refusalText(service.api.get(`/api/evidence-board?cards=${cards}`, owner.key))).toBe(
