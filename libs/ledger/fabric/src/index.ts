@@ -1,5 +1,5 @@
 export { ChannelMap } from './channel-map.ts';
-export { parseConnection, readConnectionFile } from './connection-file.ts';
+export { ConnectionFileError, parseConnection, readConnectionFile } from './connection-file.ts';
 export type {
   Committed,
   ContractCall,

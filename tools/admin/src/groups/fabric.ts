@@ -3,6 +3,7 @@ import type { CodeCommand } from '../command-spec.ts';
 import { errorCode, EXIT_CODES, UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import type { GroupRows } from '../row-command.ts';
+import { importConnection } from './fabric-import.ts';
 import { type Column, printable, RowTable } from '../row-table.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -46,5 +47,5 @@ export const fabricGroup: GroupRows = {
   name: 'fabric',
   summary: 'Contracts of a Fabric network, as the ledger peer reaches them.',
   surfaces: ['ledger-peer'],
-  commands: { 'check <mapping>': check },
+  commands: { 'check <mapping>': check, 'import <source>': importConnection },
 };
