@@ -24,6 +24,20 @@ describe('formats', () => {
     ]);
   });
 
+  it('count long times in months and years', () => {
+    const moment = Date.UTC(2026, 10, 29, 18);
+    const ago = (days: number) => formatAgo(moment - days * 86_400_000, moment);
+    expect([59, 61, -75, 425, 729, 731, 960].map(ago)).toEqual([
+      '59 days ago',
+      '2 months ago',
+      'in 2 months',
+      '14 months ago',
+      '24 months ago',
+      '2 years ago',
+      '3 years ago',
+    ]);
+  });
+
   it('have an order of texts in which numbers count', () =>
     expect(['A.10', 'a.9', 'É', 'Z', 'A.2'].toSorted(compareTexts)).toEqual(['A.2', 'a.9', 'A.10', 'É', 'Z']));
 });

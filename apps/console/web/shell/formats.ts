@@ -50,15 +50,20 @@ export const formatNumber = (value: number): string => numbers.format(value);
 /** The order of texts for `sort`; numbers in them by value: A.2 is before A.10. */
 export const compareTexts = (one: string, other: string): number => texts.compare(one, other);
 
-const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
+const DAY_MS = 86_400_000;
+
+/** Units with their length, and from how long on they are used. */
+const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, ms: number, fromMs: number])[] = [
+  ['year', 365.25 * DAY_MS, 2 * 365.25 * DAY_MS],
+  ['month', 30.4375 * DAY_MS, 60 * DAY_MS],
+  ['day', DAY_MS, DAY_MS],
+  ['hour', 3_600_000, 3_600_000],
+  ['minute', 60_000, 60_000],
+  ['second', 1_000, 0],
 ];
 
-/** "3 minutes ago", "in 2 days". */
+/** "3 minutes ago", "in 2 days", "14 months ago". */
 export function formatAgo(timeMs: number, nowMs: number): string {
-  const [unit, unitMs] = STEPS.find(([, size]) => Math.abs(timeMs - nowMs) >= size) ?? ['second', 1_000];
+  const [unit, unitMs] = STEPS.find(([, , fromMs]) => Math.abs(timeMs - nowMs) >= fromMs)!; // The last is from 0 on.
   return relative.format(Math.round((timeMs - nowMs) / unitMs), unit);
 }
