@@ -40,6 +40,12 @@ describe('the pages', () => {
     expect(again.status).toBe(304);
   });
 
+  it('save the page that is one file: its own script does not run under the policy of the console', async () => {
+    const page = await browser.ask(test.url, '/verify.html');
+    expect(page.headers['content-disposition']).toBe('attachment; filename="verify.html"');
+    expect((await browser.ask(test.url, '/favicon.svg')).headers['content-disposition']).toBeUndefined();
+  });
+
   it.each(['/assets/gone.js', '/assets/../main.js', '/api', '/admin/x'])('are not served at %s', async (path) =>
     expect((await browser.ask(test.url, path)).status).toBe(404),
   );

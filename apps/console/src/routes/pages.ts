@@ -55,7 +55,7 @@ export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<Consol
         summary: 'A static file of the pages',
         responses: { 200: { description: 'The file.', contentType: file.contentType } },
         errors: [],
-        handler: fileHandler(file),
+        handler: fileHandler(path, file),
       }),
     ),
     route({
@@ -74,18 +74,17 @@ export function pageRoutes({ index, files, newNonce }: PagesPorts): Route<Consol
   ];
 }
 
-function fileHandler({
-  bytes,
-  contentType,
-  isImmutable,
-}: {
-  bytes: Buffer;
-  contentType: string;
-  isImmutable: boolean;
-}) {
+function fileHandler(
+  path: string,
+  { bytes, contentType, isImmutable }: { bytes: Buffer; contentType: string; isImmutable: boolean },
+) {
   const headers = {
     ETag: weakTag(bytes),
     'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    // A page that is one file has its script within, which runs from a disk and not under the policy of this origin.
+    ...(contentType.startsWith('text/html')
+      ? { 'Content-Disposition': `attachment; filename="${path.slice(1)}"` }
+      : {}),
   };
   return (context: { header(name: string): string | undefined }) =>
     isKnownTag(context.header('if-none-match'), headers.ETag)

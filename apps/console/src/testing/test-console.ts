@@ -44,6 +44,7 @@ const INDEX = '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__"><di
 const FILES = new Map([
   ['/assets/index-4f3a.js', file('text/javascript; charset=utf-8', `/*${'x'.repeat(5000)}*/`, true)],
   ['/favicon.svg', file('image/svg+xml', '<svg/>', false)],
+  ['/verify.html', file('text/html; charset=utf-8', '<script>1</script>', false)],
 ]);
 
 function file(contentType: string, text: string, isImmutable: boolean) {

@@ -169,8 +169,9 @@ function Rows<Row>({ label, columns, rowKey, rows, isDense = false, order, onOrd
     <Table
       className={classes['table'] ?? ''}
       verticalSpacing={isDense ? 5 : 'sm'}
-      horizontalSpacing="md"
+      horizontalSpacing={isDense ? 9 : 'md'}
       aria-label={label}
+      data-dense={isDense || undefined}
     >
       <Table.Thead>
         <Table.Tr>

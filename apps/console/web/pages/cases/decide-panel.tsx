@@ -12,12 +12,13 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling } from './case-api.ts';
-import { RuleSays, State } from './case-words.tsx';
+import { RuleSays, State, wordOf } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, useRead } from './environment.tsx';
 
@@ -165,28 +166,44 @@ function RuleRow({
 
 const CODE_FORM = /^[A-Z][A-Z0-9_]{0,63}$/;
 
+type Decided = Pick<CaseDetail['decisions'][number], 'decision'>;
+
+/** The page may look as before: rules that refer a case again change nothing. */
+function tell({ decision }: Decided): void {
+  notifications.show(
+    decision === 'refer'
+      ? { color: 'yellow', title: 'Referred', message: 'The case stays in review: name an outcome to decide it.' }
+      : { color: 'green', title: `Decided: ${wordOf(decision)}`, message: 'The gate follows once the case is sealed.' },
+  );
+}
+
 function DecideForm({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
   const { send, reload } = useEnvironment();
   const [how, setHow] = useState(policy.rules === null ? 'name' : 'rules');
-  const [decision, setDecision] = useState<Outcome>('approve');
+  const [decision, setDecision] = useState<Outcome | null>(null);
   const [codes, setCodes] = useState<string[]>([]);
   const [until, setUntil] = useState('');
   const decide = useMutation({
     mutationFn: () =>
-      send(`/cases/${encodeURIComponent(caseId)}/decide`, {
+      send<Decided>(`/cases/${encodeURIComponent(caseId)}/decide`, {
         policy_version: policy.policy_version,
         ...(how === 'name' && { decision }),
         ...(codes.length > 0 && { reason_codes: codes }),
         ...(until !== '' && { valid_until: new Date(until).toISOString() }),
       }),
-    onSuccess: reload,
+    onSuccess: (decided) => {
+      tell(decided);
+      reload();
+    },
   });
   const badCode = codes.find((code) => !CODE_FORM.test(code));
+  const differs = how === 'name' && policy.rules !== null;
+  const isReady = badCode === undefined && (how === 'rules' || decision !== null) && (!differs || codes.length > 0);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (badCode === undefined) decide.mutate();
+        if (isReady) decide.mutate();
       }}
     >
       <Stack gap="sm" maw={560}>
@@ -204,6 +221,7 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
         {how === 'name' && (
           <Select
             label="Outcome"
+            placeholder="Choose one"
             allowDeselect={false}
             value={decision}
             data={[
@@ -211,12 +229,13 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
               { value: 'decline', label: 'Decline' },
               { value: 'refer', label: 'Refer' },
             ]}
-            onChange={(value) => setDecision(value as Outcome)}
+            onChange={setDecision}
           />
         )}
         <TagsInput
           label="Reason codes"
-          description="Capital letters, digits and underscores; each followed by Enter."
+          required={differs}
+          description={`${differs ? 'Why the rules are not followed. ' : ''}Capital letters, digits and underscores; each followed by Enter.`}
           maxTags={20}
           value={codes}
           onChange={setCodes}
@@ -230,7 +249,7 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
           onChange={(event) => setUntil(event.currentTarget.value)}
         />
         {decide.isError && <ProblemView error={decide.error} />}
-        <Button type="submit" loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
+        <Button type="submit" disabled={!isReady} loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
           {how === 'rules' ? 'Decide by the rules' : 'Record this outcome'}
         </Button>
       </Stack>
