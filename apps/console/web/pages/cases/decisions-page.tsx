@@ -43,6 +43,7 @@ export function DecisionsPage(): ReactNode {
         />
       </FilterBar>
       <CursorTable
+        isDense
         label="Gate decisions"
         queryKey={['cases', name, 'decisions', chosen]}
         tools={{ order: '-evaluated_at', exports: isOperator ? exportOf(name, 'decisions', chosen) : undefined }}

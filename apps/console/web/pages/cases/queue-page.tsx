@@ -58,6 +58,7 @@ export function QueuePage(): ReactNode {
         />
       </FilterBar>
       <CursorTable
+        isDense
         label="Cases"
         key={shown}
         queryKey={['cases', name, 'list', filters]}

@@ -51,6 +51,7 @@ function AllSubjects(): ReactNode {
         />
       </Group>
       <CursorTable
+        isDense
         label="Subjects"
         queryKey={['cases', name, 'subjects', chosen]}
         tools={{
@@ -107,6 +108,7 @@ function UnconfirmedSubjects(): ReactNode {
   return (
     <Section title="Unconfirmed after a declared loss">
       <CursorTable
+        isDense
         label="Unconfirmed subjects"
         cursorName="unconfirmed"
         queryKey={['cases', name, 'unconfirmed']}
