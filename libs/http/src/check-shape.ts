@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode, type Fault } from '@sealgate/errors';
-import { parseInstant } from '@sealgate/json';
+import { escapePointer, parseInstant } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Exchange } from './exchange.ts';
 import type { MountedRoute, Validator } from './mounted-route.ts';
 import { DECIMAL_KEYWORD, isDecimalIn } from './schemas.ts';
-import { escapePointer, faultsOf, MAX_FAULTS } from './shape-faults.ts';
+import { faultsOf, MAX_FAULTS } from './shape-faults.ts';
 
 /**
  * Validates query and body against their schemas and reports all faults at once; then the path parameters, where a

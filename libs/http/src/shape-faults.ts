@@ -1,4 +1,5 @@
 import type { Fault } from '@sealgate/errors';
+import { escapePointer } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
 import { DECIMAL_KEYWORD, nameOf } from './schemas.ts';
@@ -130,11 +131,6 @@ function pointerOf(error: ErrorObject): string {
   const params: Readonly<Record<string, unknown>> = error.params;
   const member = params['additionalProperty'] ?? params['missingProperty'] ?? params['propertyName'];
   return typeof member === 'string' ? `${error.instancePath}/${escapePointer(member)}` : error.instancePath;
-}
-
-/** Escapes one token of an RFC 6901 pointer. */
-export function escapePointer(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 const TIME_DETAIL = 'must be an RFC 3339 time with Z or an offset, and up to 12 fraction digits';

@@ -1,8 +1,9 @@
 import { AppError, type Fault } from '@sealgate/errors';
+import { escapePointer } from '@sealgate/json';
 import type { TSchema } from '@sinclair/typebox';
 import { SchemaCompiler } from './check-shape.ts';
 import type { Validator } from './mounted-route.ts';
-import { escapePointer, MAX_FAULTS } from './shape-faults.ts';
+import { MAX_FAULTS } from './shape-faults.ts';
 import type { Guard } from './guard.ts';
 import { pathNames } from './paths.ts';
 import type { AnyContext, Reply, Route } from './route.ts';

@@ -1,4 +1,5 @@
 import type { Bytes } from '#platform';
+import { escapePointer } from './escape-pointer.ts';
 
 /** A longer pointer would echo the body to its sender; the nearest enclosing value with a shorter pointer is used. */
 const MAX_POINTER_LENGTH = 2048;
@@ -71,5 +72,5 @@ function tokenOf(bytes: Bytes, level: Level): string {
   if (level.index !== IN_OBJECT) return String(level.index);
   const name = String(JSON.parse(bytes.toString('utf8', level.nameStart, level.nameEnd)));
   // A name may contain a lone surrogate, which a response cannot carry.
-  return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+  return escapePointer(name.toWellFormed());
 }

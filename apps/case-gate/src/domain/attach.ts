@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import type { JsonValue } from '@sealgate/json';
+import { escapePointer, type JsonValue } from '@sealgate/json';
 import type { Attachment, CaseRecord, NewAttachment } from './case-record.ts';
 import { isOpen, move, invalidTransition } from './case-states.ts';
 import type { CaseTransaction } from './case-transaction.ts';
@@ -103,7 +103,7 @@ function walk(value: JsonValue, pointer: string, found: string[]): void {
     return;
   }
   for (const [name, member] of Object.entries(value)) {
-    const place = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const place = `${pointer}/${escapePointer(name)}`;
     if (INLINE_MEMBERS.has(name.toLowerCase())) found.push(place);
     else walk(member, place, found);
   }

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@sealgate/json';
+import { escapePointer, type JsonValue } from '@sealgate/json';
 import { isFact, isListFact } from './case-facts.ts';
 import { lacksList, namesOf, OPERATORS, partsOf, type Operator } from './policy-operators.ts';
 import type { PolicyRules } from './policy.ts';
@@ -36,7 +36,7 @@ export function ruleFaults({ rules }: PolicyRules): RuleFault[] {
     if (operator === undefined || others.length > 0) return fault('An operation is an object with one member.');
     const known = OPERATORS.get(operator);
     if (known === undefined) return fault('There is no such operator.');
-    const place = `${pointer}/${operator.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const place = `${pointer}/${escapePointer(operator)}`;
     const given = logic[operator]!;
     if (operator === 'var') return visitVariable(given, place, isWithin);
     if (lacksList(known, given)) return fault('The operator takes a list.');

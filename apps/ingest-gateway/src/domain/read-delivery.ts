@@ -4,6 +4,7 @@ import {
   Bytes,
   canonical,
   cutMembers,
+  escapePointer,
   parseStrict,
   scalarAt,
   type JsonValue,
@@ -250,7 +251,7 @@ function membersBody(text: string): Body {
     return json.bytes.toString();
   };
   for (const [name, value] of members) {
-    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const pointer = `/${escapePointer(name)}`;
     const isList = Array.isArray(value);
     members.set(name, isList ? value.map((item, at) => read(`${pointer}/${at}`, item)) : read(pointer, value));
   }

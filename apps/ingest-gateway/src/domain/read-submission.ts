@@ -1,5 +1,5 @@
 import { AppError, type Fault } from '@sealgate/errors';
-import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
+import { canonical, escapePointer, parseStrict, type JsonValue } from '@sealgate/json';
 import type { KeyGrants } from './key.ts';
 
 /** Limits of the content of a body. A new one is a member here and in DEFAULT_LIMITS, and a field in `config.ts`. */
@@ -159,11 +159,6 @@ function invalid(faults: readonly Fault[]): AppError {
 
 function fault(pointer: string, detail: string): Fault {
   return { in: 'body', pointer: pointer.slice(0, MAX_POINTER), detail };
-}
-
-/** RFC 6901 section 3. */
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 export function isObject(value: JsonValue): value is Members {

@@ -1,5 +1,5 @@
 import { AppError, type Fault } from '@sealgate/errors';
-import { canonical, defined } from '@sealgate/json';
+import { canonical, defined, escapePointer } from '@sealgate/json';
 import { LedgerArchivedError, LedgerUnavailableError } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
 import { placeholdersIn } from './argument-template.ts';
@@ -82,7 +82,7 @@ function checkFilter({ shape }: Target, filter: Readonly<Record<string, string>>
   const missing = needed.filter((name) => !Object.hasOwn(filter, name));
   const faultOf = (name: string, detail: string): Fault => ({
     in: 'body',
-    pointer: `/filter/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    pointer: `/filter/${escapePointer(name)}`,
     detail,
   });
   const faults = [
