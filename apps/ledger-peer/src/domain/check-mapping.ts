@@ -1,7 +1,7 @@
 import { enumOf, named, orNull } from '@sealgate/schemas';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
-import { ContractRefusal, UnreadableAnswerError, type AssetLedger, type FoundPage } from './asset-ledger.ts';
+import { ContractRefusal, UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
 import type { Target } from './mapping.ts';
 import { MappingError, parseMappings, type MappingRules } from './parse-mappings.ts';
 
@@ -83,21 +83,21 @@ const shown = ({ target: { channel, chaincode }, call, transaction }: Wanted) =>
 const notAsked = (wanted: Wanted): CheckedCall => ({ ...shown(wanted), ok: false, answer: 'not_asked', detail: null });
 
 async function check(ledger: CheckMappingPorts['ledger'], wanted: Wanted): Promise<CheckedCall> {
-  const { target, call } = wanted;
   try {
-    const isThere = call === 'read' ? (await ledger.read(target, NOBODY)) !== undefined : await asPage(ledger, target);
-    return { ...shown(wanted), ok: true, answer: isThere ? 'answered' : 'absent', detail: null };
+    const isAbsent = await ask(ledger, wanted);
+    return { ...shown(wanted), ok: true, answer: isAbsent ? 'absent' : 'answered', detail: null };
   } catch (error) {
     return { ...shown(wanted), ok: false, ...failureOf(error) };
   }
 }
 
-/** True: the page, empty or not, is as the mapping describes it. */
-async function asPage(ledger: CheckMappingPorts['ledger'], target: Target): Promise<boolean> {
+/** Whether a read finds nothing; a page, empty or not, is an answer. */
+async function ask(ledger: CheckMappingPorts['ledger'], { target, call }: Wanted): Promise<boolean> {
+  if (call === 'read') return (await ledger.read(target, NOBODY)) === undefined;
   const filters = target.shape.kind === 'positional' ? target.shape.filters : [];
   const filter = Object.fromEntries(filters.map((name) => [name, '']));
-  const page: FoundPage = await ledger.query(target, { type: NOBODY, limit: 1, after: undefined, filter });
-  return page.assets.length >= 0;
+  await ledger.query(target, { type: NOBODY, limit: 1, after: undefined, filter });
+  return false;
 }
 
 function failureOf(error: unknown): Pick<CheckedCall, 'answer' | 'detail'> {
