@@ -1,22 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
 import type { StandInPeer } from '@sealgate/testing/fabric';
+import { VEHICLE } from './harness/fabric-stage.ts';
 import type { PeerSetup } from './harness/peer-setup.ts';
 
 /** Mappings of the third-party contract `basic`. */
 export const THIRD_PARTY = [
-  {
-    type: 'vehicle',
-    chaincode: 'basic',
-    transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
-    arguments: {
-      write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
-      read: ['{id}'],
-      query: [],
-    },
-    idMember: 'ID',
-    actions: { transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] } },
-  },
+  { ...VEHICLE, actions: { transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] } } },
   {
     type: 'counter',
     chaincode: 'basic',

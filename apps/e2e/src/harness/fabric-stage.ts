@@ -63,23 +63,25 @@ const COUNTING = {
   idMember: 'ID',
 };
 
+/** A mapping of the third-party contract `basic`. */
+export const VEHICLE = {
+  type: 'vehicle',
+  chaincode: 'basic',
+  transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
+  arguments: {
+    write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
+    read: ['{id}'],
+    query: [],
+  },
+  idMember: 'ID',
+};
+
 const mappingOf = (tag: string) => ({
   mappings: [
     { type: 'asset', channel: `${tag}.main`, chaincode: 'records' },
     { type: 'kept', channel: `${tag}.main`, chaincode: 'records', write: 'upsert' },
     { type: 'other', channel: `${tag}.other`, chaincode: 'records' },
-    {
-      type: 'vehicle',
-      channel: `${tag}.main`,
-      chaincode: 'basic',
-      transactions: { write: 'CreateAsset', read: 'ReadAsset', query: 'GetAllAssets' },
-      arguments: {
-        write: ['{id}', '{data.color}', '{data.size}', '{data.owner}', '{data.value}'],
-        read: ['{id}'],
-        query: [],
-      },
-      idMember: 'ID',
-    },
+    { ...VEHICLE, channel: `${tag}.main` },
     { type: 'counted', channel: `${tag}.main`, ...COUNTING },
     { type: 'alone', channel: `${tag}.other`, ...COUNTING },
   ],
