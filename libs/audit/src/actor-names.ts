@@ -1,3 +1,4 @@
+import { BoundedMap } from '@sealgate/api-keys';
 import type { Log } from '@sealgate/observability';
 import { reasonOf, type Sql } from '@sealgate/storage';
 
@@ -21,7 +22,7 @@ export function actorNames({
   readonly sql: Sql;
   readonly log: Pick<Log, 'warn'>;
 }): ActorNames {
-  const remembered = new Map<string, string>();
+  const remembered = new BoundedMap<string, string>(MOST_REMEMBERED);
   const write = async (actor: string, name: string): Promise<void> => {
     try {
       await sql.query({
@@ -37,8 +38,6 @@ export function actorNames({
   return {
     note(actor, name) {
       if (remembered.get(actor) === name) return;
-      const [oldest] = remembered.size < MOST_REMEMBERED ? [] : remembered.keys();
-      if (oldest !== undefined) remembered.delete(oldest);
       remembered.set(actor, name);
       void write(actor, name);
     },
