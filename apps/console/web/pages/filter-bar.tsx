@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Button, Group, TextInput } from '@mantine/core';
+import { localTime } from '../shell/local-time.ts';
 
 interface Field<Name> {
   readonly name: Name;
@@ -79,10 +80,7 @@ export function TimeFilter({
   readonly value: string | undefined;
   readonly onSet: (iso: string | null) => void;
 }): ReactNode {
-  const date = new Date(value ?? Number.NaN);
-  const shown = Number.isNaN(date.getTime())
-    ? ''
-    : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const shown = value === undefined || Number.isNaN(Date.parse(value)) ? '' : localTime(value);
   return (
     <TextInput
       key={shown}
