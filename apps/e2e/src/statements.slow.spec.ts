@@ -39,6 +39,23 @@ async function askAll(all: readonly Asking[]): Promise<string[]> {
   return failed;
 }
 
+const ROUNDS = 3;
+
+/** What each path takes alone, in milliseconds, the slowest first: the best of some rounds, without plans being told. */
+async function answerTimes(all: readonly Asking[]): Promise<string> {
+  const times = new Map<string, number>();
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [who, { paths, ...asking }] of all.entries())
+      for (const path of paths) {
+        const started = performance.now();
+        await statusOf(asking, path);
+        const name = `${who} ${path}`;
+        times.set(name, Math.min(times.get(name) ?? Infinity, performance.now() - started));
+      }
+  const slowest = [...times].sort(([, one], [, other]) => other - one);
+  return slowest.map(([name, ms]) => `${ms.toFixed(1)} ${name}\n`).join('');
+}
+
 async function expectBounded(service: string, all: readonly Asking[]): Promise<void> {
   let failed: string[] = [];
   const isOurs = (name: string) => name.startsWith(service) || name === 'sealgate admin';
@@ -48,7 +65,10 @@ async function expectBounded(service: string, all: readonly Asking[]): Promise<v
   const costs = await explained(postgres.url, work, isOurs);
   // The tables in infra/operations/statements.md are made so.
   const folder = process.env['SEALGATE_STATEMENTS'];
-  if (folder !== undefined) writeFileSync(`${folder}/${service}.md`, statementTable(costs));
+  if (folder !== undefined) {
+    writeFileSync(`${folder}/${service}.md`, statementTable(costs));
+    writeFileSync(`${folder}/${service}-answers.txt`, await answerTimes(all));
+  }
   expect(costs.length).toBeGreaterThan(10);
   const looked = costs.filter(({ pool }) => pool !== `${service} background`);
   const tooMuch = looked.filter(({ rowsRead }) => rowsRead > MOST_ROWS);
