@@ -1088,6 +1088,28 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
 $$;
 
+-- What was written from an index on, in order, without content: at most so many records. Archived ones have no time.
+CREATE FUNCTION commits(of_channel text, from_index bigint, at_most integer)
+RETURNS TABLE (idx bigint, id text, type text, transaction_id text, at_ms bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT w.idx, w.id, w.type, encode(w.transaction_id, 'hex'), w.at_ms
+    FROM channels c
+    CROSS JOIN LATERAL (
+      SELECT r.idx, r.id, r.type, r.transaction_id, r.at_ms
+        FROM records r
+       WHERE r.channel_id = c.channel_id AND r.idx >= from_index AND r.idx < from_index + at_most
+      UNION ALL
+      SELECT a.first_index + u.ordinal - 1, u.id, u.type,
+             substring(a.transactions FROM (u.ordinal - 1)::integer * 32 + 1 FOR 32), NULL
+        FROM archived a CROSS JOIN LATERAL unnest(a.ids, a.types) WITH ORDINALITY u (id, type, ordinal)
+       WHERE a.channel_id = c.channel_id AND a.first_index < from_index + at_most
+         AND a.first_index >= coalesce(stretch_of(c.channel_id, from_index), from_index)
+         AND a.first_index + u.ordinal - 1 >= from_index AND a.first_index + u.ordinal - 1 < from_index + at_most
+      OFFSET 0) w
+   WHERE c.channel = of_channel AND permitted(of_channel, 'read')
+   ORDER BY w.idx
+$$;
+
 -- The times of the record at and of the one before an index of each of these channels, where the caller may read them.
 -- Archived records have none.
 CREATE FUNCTION times(of_channels text[], at_indexes bigint[]) RETURNS TABLE (channel text, idx bigint, at_ms bigint)

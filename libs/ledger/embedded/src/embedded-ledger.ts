@@ -21,6 +21,7 @@ import type { Integrator } from './integrator.ts';
 import { conflictIn } from './known-ids.ts';
 import { findRecord, proveRecord, type ProveOptions } from './prove-record.ts';
 import { indexTypes, queryPage, queryRecords, type PageQuery, type RecordPage } from './query-records.ts';
+import { readCommits, type Commit } from './read-commits.ts';
 import { publicLogReads, type PublicLogReads } from './read-public-log.ts';
 import { logSearch, type LogSearch } from './search-log.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -72,6 +73,8 @@ export interface EmbeddedLedger extends Ledger, PublicLogReads {
   openChannel(network: string, channel: string): Promise<void>;
   /** Number of records of a channel; undefined if there is none of that name. */
   size(channel: string): Promise<number | undefined>;
+  /** What was written from a position on: see `readCommits`. */
+  commits(channel: string, from: number): Promise<Commit[]>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   /** A record of a type that is not wanted is treated as absent: nothing is proved or waited for. */
   prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
@@ -163,6 +166,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
       await readLedger(sql, { text: 'SELECT ledger.open_channel($1, $2)', values: [network, channel] }, READ_WITHIN_MS);
     },
     size: (channel) => readSize(looking.sql, channel, READ_WITHIN_MS),
+    commits: (channel, from) => readCommits(looking.sql, channel, from),
     async read(channel, id) {
       const row = await findRecord(prove, { channel, id });
       return row === undefined ? undefined : storedRecord(row, await epochs.fresh());
