@@ -1,4 +1,5 @@
 import type { ContractHealth, LedgerHealth } from '@sealgate/ledger-port';
+import type { ChannelBlock } from './block-content.ts';
 import type { FabricState } from './fabric-observer.ts';
 import type { FabricReason } from './fabric-reasons.ts';
 import type { ContractRefusedError } from './fabric-errors.ts';
@@ -85,6 +86,23 @@ export interface FabricHealth extends LedgerHealth {
   readonly contracts: readonly (ContractHealth & { readonly reason: FabricReason | null })[];
 }
 
+/** Whole blocks of a channel, for any number of readers. */
+export interface BlockReader {
+  /** The newest block that any peer is known to have; it is kept up to date while somebody follows. */
+  readonly newest: number | undefined;
+  /** Asks the peers now. @throws UnavailableError if none answers within two seconds. */
+  askNewest(): Promise<number>;
+  /** Opens the stream of new blocks, shared by all who follow, until the last one calls the returned function. */
+  follow(): () => void;
+  /** Resolves once a peer is known to have this block, or the signal is aborted. Only of use while somebody follows. */
+  reached(block: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Some blocks from this one on, in order without a gap: at least one if a peer is known to have it. Ends within
+   * seconds. @throws UnavailableError if no peer sends it.
+   */
+  read(from: number, signal: AbortSignal): Promise<readonly ChannelBlock[]>;
+}
+
 /**
  * A gateway of a Fabric network, for any chaincode. No call hangs: each ends within the deadlines of the connection.
  */
@@ -128,6 +146,8 @@ export interface FabricClient {
    */
   health(calls: readonly ContractCall[]): Promise<FabricHealth>;
   state(): FabricState;
+  /** The blocks of a channel, by Fabric's name. */
+  blocks(channel: string): BlockReader;
   /**
    * Waits for running work, at most `deadlineMs` (default 5 s); what is unsettled then is settled after the next start.
    */

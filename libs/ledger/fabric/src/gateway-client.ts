@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Database } from '@sealgate/storage';
+import { ChannelBlocks } from './channel-blocks.ts';
 import type { CallWindow } from './call-window.ts';
 import type { FabricConnection } from './connection-file.ts';
 import { deadlineIn, orEnded, pause, type Deadline } from './deadline.ts';
 import type {
+  BlockReader,
   Committed,
   ContractCall,
   EvaluateOptions,
@@ -62,6 +64,7 @@ const NOTE_MAX_LENGTH = 65_536;
 /** Combines the parts into a client: sets deadlines and counts outcomes. */
 export class GatewayClient implements FabricClient {
   readonly #parts: GatewayClientParts;
+  readonly #blocks = new Map<string, ChannelBlocks>();
   #underWay = 0;
   #closing = false;
 
@@ -171,11 +174,20 @@ export class GatewayClient implements FabricClient {
     };
   }
 
+  blocks(channel: string): BlockReader {
+    const { peers, now, observer } = this.#parts;
+    const onLost = (detail: string) => observer.problem?.('stream_lost', `${channel}: ${detail}`);
+    const blocks = this.#blocks.get(channel) ?? new ChannelBlocks({ channel, peers, now, onLost });
+    this.#blocks.set(channel, blocks);
+    return blocks;
+  }
+
   async close(deadlineMs = CLOSE_WITHIN_MS): Promise<void> {
     const { submission, settler, keeper, peers, now } = this.#parts;
     this.#closing = true;
     const deadline = deadlineIn(deadlineMs, now(), undefined);
     try {
+      await orEnded(Promise.all([...this.#blocks.values()].map((blocks) => blocks.close())), deadline);
       while (this.#underWay > 0 && (await pause(10, deadline)));
       await orEnded(submission.drained(), deadline);
       await orEnded(settler.close(), deadline);

@@ -1,6 +1,8 @@
 export { ChannelMap } from './channel-map.ts';
 export { ConnectionFileError, parseConnection, readConnectionFile } from './connection-file.ts';
+export type { BlockTransaction, ChannelBlock } from './block-content.ts';
 export type {
+  BlockReader,
   Committed,
   ContractCall,
   EvaluateOptions,

@@ -14,7 +14,7 @@ const UNKNOWN = 2;
  *
  * @throws GatewayError if the peer does not answer, or may not be asked by this identity.
  */
-async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
+export async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
   const query = peer.gateway.getNetwork(channel).getContract('qscc');
   const proposal = query.newProposal('GetChainInfo', { arguments: [channel] });
   const signed = protos.ProposedTransaction.deserializeBinary(proposal.getBytes()).getProposal()!;
