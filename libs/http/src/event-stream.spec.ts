@@ -8,7 +8,11 @@ let close = (): void => undefined;
 afterEach(() => close());
 
 /** A stream to a client, with timers that the test fires. */
-async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false } = {}) {
+async function begin({
+  mostWaitingBytes = 1_000_000,
+  httpAllowHalfOpen = false,
+  lastId = (): string | undefined => undefined,
+} = {}) {
   const timers = new Set<() => void>();
   const ended: string[] = [];
   let stream: EventStream | undefined;
@@ -20,6 +24,7 @@ async function begin({ mostWaitingBytes = 1_000_000, httpAllowHalfOpen = false }
       },
       heartbeatMs: 10_000,
       mostWaitingBytes,
+      lastId,
       onEnd: () => ended.push('end'),
     });
   });
@@ -84,5 +89,50 @@ describe('a stream of server-sent events', () => {
     expect(sent).toBeLessThan(200);
     read();
     await until(() => Promise.resolve(stream.send({ event: 'gap', data: {} })));
+  });
+
+  it('tells the client where to resume, although there are no messages', async () => {
+    let id: string | undefined = 'here';
+    const { read, text, beat } = await begin({ lastId: () => id });
+    read();
+    id = 'further';
+    beat();
+    id = undefined;
+    beat();
+    const sent = ': begin\nid: here\n\n: alive\nid: further\n\n: alive\n\n';
+    await until(() => Promise.resolve(text() === sent));
+  });
+
+  it('sends texts as they are', async () => {
+    const { stream, read, text } = await begin();
+    read();
+    stream.send({ event: 'commit', data: '{"n":9007199254740993}' });
+    await until(() => Promise.resolve(text().endsWith('event: commit\ndata: {"n":9007199254740993}\n\n')));
+  });
+
+  it('waits for a slow client, so that nothing need be dropped, until it reads or leaves', async () => {
+    const { stream, read, response } = await begin({ mostWaitingBytes: 1000 });
+    const data = { text: 'x'.repeat(100_000) };
+    const turns = async () => {
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    // Until the buffers of the sockets are full, too.
+    const fill = async () => {
+      while (stream.send({ event: 'event', data })) await turns();
+    };
+    await stream.ready();
+    await fill();
+    let isReady = false;
+    const ready = stream.ready().then(() => (isReady = true));
+    await turns();
+    expect(isReady).toBe(false);
+    read();
+    await ready;
+    response.pause();
+    await fill();
+    const left = stream.ready();
+    response.destroy();
+    await left;
+    await stream.ready();
   });
 });

@@ -5,12 +5,15 @@ interface StreamMessage {
   readonly event: string;
   /** The client sends it as Last-Event-ID when it reconnects. */
   readonly id?: string;
-  readonly data: object;
+  /** A string is sent as it is, and must have no line break. */
+  readonly data: object | string;
 }
 
 export interface EventStream {
   /** Returns false, without sending, if the client reads too slowly. */
   send(message: StreamMessage): boolean;
+  /** Resolves once a message can be sent, or the stream has ended: for streams that may lose nothing. */
+  ready(): Promise<void>;
   /** Ends the response; later messages are dropped. */
   end(message?: StreamMessage): void;
 }
@@ -23,22 +26,32 @@ export function eventStream(
     readonly startTimer: (done: () => void, ms: number) => () => void;
     /** Interval of heartbeat comments, which keep proxies and clients from timing out. */
     readonly heartbeatMs: number;
+    /**
+     * The client has seen all up to this id, although there were no messages: sent at the beginning and with heartbeats,
+     * so that it resumes there. Undefined: nothing to say.
+     */
+    readonly lastId?: () => string | undefined;
     /** Maximum bytes buffered for a slow client. */
     readonly mostWaitingBytes: number;
     /** Called once when the stream ends, whichever side ended it. */
     readonly onEnd: () => void;
   },
 ): EventStream {
-  const { startTimer, heartbeatMs, mostWaitingBytes, onEnd } = options;
+  const { startTimer, heartbeatMs, mostWaitingBytes, onEnd, lastId = () => undefined } = options;
   // Proxies that buffer responses would delay messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  response.write(': begin\n\n');
+  // A message without data is not dispatched, but its id is remembered.
+  const comment = (text: string): void => {
+    const id = lastId();
+    response.write(`: ${text}\n${id === undefined ? '' : `id: ${id}\n`}\n`);
+  };
+  comment('begin');
   let hasEnded = false;
   let stopBeating = (): void => undefined;
   const beat = (): void => {
     stopBeating = startTimer(() => {
-      if (response.writableLength <= mostWaitingBytes) response.write(': alive\n\n');
+      if (response.writableLength <= mostWaitingBytes) comment('alive');
       beat();
     }, heartbeatMs);
   };
@@ -58,8 +71,20 @@ export function eventStream(
   };
   socket?.once('end', leave);
   beat();
-  response.once('close', finish);
+  // The client may have left before the stream began.
+  if (response.closed) finish();
+  else response.once('close', finish);
   return {
+    ready() {
+      if (hasEnded || response.writableLength <= mostWaitingBytes) return Promise.resolve();
+      return new Promise((resolve) => {
+        const end = (): void => {
+          response.off('drain', end).off('close', end);
+          resolve();
+        };
+        response.on('drain', end).on('close', end);
+      });
+    },
     send(message) {
       if (hasEnded || response.writableLength > mostWaitingBytes) return false;
       response.write(textOf(message));
@@ -75,4 +100,4 @@ export function eventStream(
 
 /** JSON.stringify emits no line break, which would end the data line. */
 const textOf = ({ event, id, data }: StreamMessage): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
