@@ -20,8 +20,8 @@ export function makeBlock({
   return assemble(number, hashOf(previous), envelopes, codes);
 }
 
-/** The configuration block of a channel; here only a header. */
-export function makeGenesisBlock(channel: string): Block {
+/** The configuration block of a channel. `config` is a serialized ConfigEnvelope. */
+export function makeGenesisBlock(channel: string, config: Uint8Array): Block {
   const channelHeader = new common.ChannelHeader();
   channelHeader.setType(common.HeaderType.CONFIG);
   channelHeader.setChannelId(channel);
@@ -30,6 +30,7 @@ export function makeGenesisBlock(channel: string): Block {
   header.setSignatureHeader(new common.SignatureHeader().serializeBinary());
   const payload = new common.Payload();
   payload.setHeader(header);
+  payload.setData(config);
   const envelope = new common.Envelope();
   envelope.setPayload(payload.serializeBinary());
   return assemble(0, new Uint8Array(), [envelope], [peer.TxValidationCode.VALID]);

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign, X509Certificate, type KeyObject } from 'node:crypto';
 
 const BOOLEAN = 0x01;
 const INTEGER = 0x02;
@@ -13,9 +13,14 @@ const IP_ADDRESS = 0x87;
 const VERSION = 0xa0;
 const EXTENSIONS = 0xa3;
 
-/** Object identifiers in DER: ecdsa-with-SHA256 (RFC 5758), organizationName, commonName, two extensions (RFC 5280). */
+/**
+ * Object identifiers in DER: ecdsa-with-SHA256 and -SHA384 (RFC 5758), organizationName, organizationalUnitName,
+ * commonName, and extensions of certificates and revocation lists (RFC 5280).
+ */
 const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
+const ECDSA_WITH_SHA384 = Buffer.from('06082a8648ce3d040303', 'hex');
 const ORGANIZATION = Buffer.from('060355040a', 'hex');
+const UNIT = Buffer.from('060355040b', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const BASIC_CONSTRAINTS = Buffer.from('0603551d13', 'hex');
 const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex');
@@ -37,50 +42,97 @@ export interface IssueOptions {
   readonly validTo?: Date;
   /** Size of an RSA key to use instead of P-256. */
   readonly rsaBits?: number;
+  /** Default P-256. */
+  readonly curve?: Curve;
+  /** The organisational unit, by which an MSP knows roles: `peer`, `client`. */
+  readonly unit?: string;
 }
+
+type Curve = 'P-256' | 'P-384';
 
 export interface Authority {
   readonly cert: string;
   issue(commonName: string, options?: IssueOptions): Certified;
+  /** An authority with a certificate of this one. */
+  intermediate(commonName: string): Authority;
+  /** A revocation list (PEM) of certificates that it has issued. */
+  revoke(...certificates: readonly string[]): string;
 }
 
 /**
  * A test CA. Node parses X.509 but does not create it, and these few lines of DER (RFC 5280) do not justify a package
  * or an `openssl` on the machine.
  */
-export function certificateAuthority(organization: string, authorityValidTo = FOREVER): Authority {
-  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+export function certificateAuthority(
+  organization: string,
+  authorityValidTo = FOREVER,
+  curve: Curve = 'P-256',
+): Authority {
+  const keys = generateKeyPairSync('ec', { namedCurve: curve });
   const issuer = distinguishedName(organization, `ca.${organization}`);
-  const extensions = [extension(BASIC_CONSTRAINTS, true, der(SEQUENCE, der(BOOLEAN, TRUE)))];
   const cert = certificate({
     issuer,
     subject: issuer,
     subjectKey: keys.publicKey,
-    extensions,
+    extensions: [isAuthority()],
     validTo: authorityValidTo,
     signWith: keys.privateKey,
   });
+  return authority({ organization, cert, subject: issuer, key: keys.privateKey });
+}
+
+interface AuthorityParts {
+  readonly organization: string;
+  readonly cert: string;
+  readonly subject: Buffer;
+  readonly key: KeyObject;
+}
+
+function authority({ organization, cert, subject: issuer, key }: AuthorityParts): Authority {
   return {
     cert,
-    issue: (commonName, { loopback = false, validTo = FOREVER, rsaBits } = {}) => {
+    issue: (commonName, { loopback = false, validTo = FOREVER, rsaBits, curve = 'P-256', unit } = {}) => {
       const own =
         rsaBits === undefined
-          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+          ? generateKeyPairSync('ec', { namedCurve: curve })
           : generateKeyPairSync('rsa', { modulusLength: rsaBits });
       return {
         cert: certificate({
           issuer,
-          subject: distinguishedName(organization, commonName),
+          subject: distinguishedName(organization, commonName, unit),
           subjectKey: own.publicKey,
           extensions: loopback ? [loopbackNames()] : [],
           validTo,
-          signWith: keys.privateKey,
+          signWith: key,
         }),
         key: String(own.privateKey.export({ type: 'pkcs8', format: 'pem' })),
       };
     },
+    intermediate: (commonName) => {
+      const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const subject = distinguishedName(organization, commonName);
+      const given = { issuer, subject, subjectKey: own.publicKey, validTo: FOREVER, signWith: key };
+      return authority({
+        organization,
+        cert: certificate({ ...given, extensions: [isAuthority()] }),
+        subject,
+        key: own.privateKey,
+      });
+    },
+    revoke: (...certificates) => {
+      const time = utcTime(new Date('2021-01-01T00:00:00Z'));
+      const entries = certificates.map((one) => {
+        const serial = Buffer.from(new X509Certificate(one).serialNumber, 'hex');
+        return der(SEQUENCE, der(INTEGER, serial), time);
+      });
+      const version2 = der(INTEGER, Buffer.from([1]));
+      const body = der(SEQUENCE, version2, algorithmOf(key), issuer, time, time, der(SEQUENCE, ...entries));
+      return pem('X509 CRL', signed(body, key));
+    },
   };
 }
+
+const isAuthority = (): Buffer => extension(BASIC_CONSTRAINTS, true, der(SEQUENCE, der(BOOLEAN, TRUE)));
 
 function certificate({
   issuer,
@@ -97,21 +149,33 @@ function certificate({
   readonly validTo: Date;
   readonly signWith: KeyObject;
 }): string {
-  const algorithm = der(SEQUENCE, ECDSA_WITH_SHA256);
   const validity = der(SEQUENCE, utcTime(new Date('2020-01-01T00:00:00Z')), utcTime(validTo));
   const version3 = der(VERSION, der(INTEGER, Buffer.from([2])));
   const serial = der(INTEGER, Buffer.from([0x01]), randomBytes(8));
   const spki = subjectKey.export({ type: 'spki', format: 'der' });
   const trailer = extensions.length === 0 ? [] : [der(EXTENSIONS, der(SEQUENCE, ...extensions))];
-  const body = der(SEQUENCE, version3, serial, algorithm, issuer, validity, subject, spki, ...trailer);
-  const signature = der(BIT_STRING, Buffer.from([0]), sign('sha256', body, signWith));
-  const base64 = der(SEQUENCE, body, algorithm, signature).toString('base64');
-  return `-----BEGIN CERTIFICATE-----\n${base64.replaceAll(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`;
+  const body = der(SEQUENCE, ...[version3, serial, algorithmOf(signWith), issuer, validity, subject, spki, ...trailer]);
+  return pem('CERTIFICATE', signed(body, signWith));
 }
 
-function distinguishedName(organization: string, commonName: string): Buffer {
+const isP384 = ({ asymmetricKeyDetails }: KeyObject): boolean => asymmetricKeyDetails?.namedCurve === 'secp384r1';
+
+const algorithmOf = (key: KeyObject): Buffer => der(SEQUENCE, isP384(key) ? ECDSA_WITH_SHA384 : ECDSA_WITH_SHA256);
+
+function signed(body: Buffer, key: KeyObject): Buffer {
+  const signature = sign(isP384(key) ? 'sha384' : 'sha256', body, key);
+  return der(SEQUENCE, body, algorithmOf(key), der(BIT_STRING, Buffer.from([0]), signature));
+}
+
+function pem(label: string, bytes: Buffer): string {
+  const lines = bytes.toString('base64').replaceAll(/.{1,64}/g, '$&\n');
+  return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`;
+}
+
+function distinguishedName(organization: string, commonName: string, unit?: string): Buffer {
   const named = (type: Buffer, text: string) => der(SET, der(SEQUENCE, type, der(UTF8_STRING, Buffer.from(text))));
-  return der(SEQUENCE, named(ORGANIZATION, organization), named(COMMON_NAME, commonName));
+  const units = unit === undefined ? [] : [named(UNIT, unit)];
+  return der(SEQUENCE, named(ORGANIZATION, organization), ...units, named(COMMON_NAME, commonName));
 }
 
 /** YYMMDDhhmmssZ. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { verify, X509Certificate } from 'node:crypto';
 import { type common, msp, peer } from '@hyperledger/fabric-protos';
-import { makeBlock, makeGenesisBlock, type Block } from './blocks.ts';
+import { makeBlock, makeGenesisBlock, transactionsIn, type Block } from './blocks.ts';
 import type { Faults } from './faults.ts';
 import { parseEnvelope, parseTransaction, type ParsedEnvelope, type ParsedTransaction } from './signed-request.ts';
 import type { CommittedTransaction } from './stand-in-types.ts';
@@ -9,6 +9,12 @@ import { validateReads, writesOf, type KeyWrite } from './validate-reads.ts';
 import { WorldState } from './world-state.ts';
 
 const { VALID, DUPLICATE_TXID, ENDORSEMENT_POLICY_FAILURE, BAD_RESPONSE_PAYLOAD } = peer.TxValidationCode;
+
+interface ChannelParts {
+  readonly faults: Faults;
+  /** A serialized ConfigEnvelope. */
+  readonly config: Uint8Array;
+}
 
 /** Blocks and state of one channel. Emits `block` for each committed block. */
 export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
@@ -23,13 +29,13 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   /** By transaction, what it writes to collections once it is valid. */
   readonly #private = new Map<string, readonly KeyWrite[]>();
 
-  constructor(name: string, endorser: Uint8Array, faults: Faults) {
+  constructor(name: string, endorser: Uint8Array, { faults, config }: ChannelParts) {
     super();
     this.setMaxListeners(0);
     this.name = name;
     this.#endorser = endorser;
     this.#faults = faults;
-    this.#blocks = [makeGenesisBlock(name)];
+    this.#blocks = [makeGenesisBlock(name, config)];
   }
 
   get height(): number {
@@ -47,6 +53,15 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   /** The first transaction with that id. */
   find(transactionId: string): CommittedTransaction | undefined {
     return this.#byId.get(transactionId);
+  }
+
+  /** The envelope of that transaction, and its validation code. */
+  processed(transactionId: string): { readonly envelope: Uint8Array; readonly code: number } | undefined {
+    const found = this.#byId.get(transactionId);
+    const block = found === undefined ? undefined : this.#blocks[Number(found.blockNumber)];
+    if (found === undefined || block === undefined) return undefined;
+    const place = transactionsIn(block).findIndex((transaction) => transaction.transactionId === transactionId);
+    return { envelope: block.getData()!.getDataList_asU8()[place]!, code: found.code };
   }
 
   state(namespace: string): WorldState {

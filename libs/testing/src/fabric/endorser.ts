@@ -1,7 +1,8 @@
-import { createHash, createPrivateKey, sign } from 'node:crypto';
+import { createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { common, msp, peer } from '@hyperledger/fabric-protos';
 import type { Certified } from './certificates.ts';
 import type { Execution } from './chaincode-process.ts';
+import { isLowS } from './membership.ts';
 import type { ParsedProposal } from './signed-request.ts';
 
 /** The peer's identity, which signs simulation results. */
@@ -22,10 +23,18 @@ export function endorser(mspId: string, { cert, key }: Certified): Endorser {
     endorse: (responsePayload) => {
       const endorsement = new peer.Endorsement();
       endorsement.setEndorser(creator);
-      endorsement.setSignature(sign('sha256', Buffer.concat([responsePayload, creator]), privateKey));
+      endorsement.setSignature(signLowS(Buffer.concat([responsePayload, creator]), privateKey));
       return endorsement;
     },
   };
+}
+
+/** Peers sign in the low form. A signature has it in one of two cases, so this ends soon. */
+function signLowS(bytes: Buffer, key: KeyObject): Buffer {
+  for (;;) {
+    const signature = sign('sha256', bytes, key);
+    if (isLowS(signature)) return signature;
+  }
 }
 
 /** The transaction for the client to sign, as returned by Endorse. */
@@ -60,12 +69,27 @@ function proposalResponsePayload(proposal: ParsedProposal, execution: Execution,
     action.setEvents(execution.event.serializeBinary());
   }
   const payload = new peer.ProposalResponsePayload();
-  payload.setProposalHash(createHash('sha256').update(proposal.signed.getProposalBytes_asU8()).digest());
+  payload.setProposalHash(proposalHash(proposal));
   payload.setExtension$(action.serializeBinary());
   return payload.serializeBinary();
 }
 
+/** As of Fabric: over both headers and the part of the payload that goes to the ledger, each as its bytes. */
+function proposalHash({ header, payload }: ParsedProposal): Buffer {
+  return createHash('sha256')
+    .update(header.getChannelHeader_asU8())
+    .update(header.getSignatureHeader_asU8())
+    .update(withoutTransient(payload))
+    .digest();
+}
+
 /** Transient data stays on the peer: only the input goes to the ledger. */
+function withoutTransient(payload: ParsedProposal['payload']): Uint8Array {
+  const kept = new peer.ChaincodeProposalPayload();
+  kept.setInput(payload.getInput_asU8());
+  return kept.serializeBinary();
+}
+
 function assemble(
   { header, payload }: ParsedProposal,
   responsePayload: Uint8Array,
@@ -74,10 +98,8 @@ function assemble(
   const endorsed = new peer.ChaincodeEndorsedAction();
   endorsed.setProposalResponsePayload(responsePayload);
   endorsed.setEndorsementsList(endorsements);
-  const withoutTransient = new peer.ChaincodeProposalPayload();
-  withoutTransient.setInput(payload.getInput_asU8());
   const actionPayload = new peer.ChaincodeActionPayload();
-  actionPayload.setChaincodeProposalPayload(withoutTransient.serializeBinary());
+  actionPayload.setChaincodeProposalPayload(withoutTransient(payload));
   actionPayload.setAction(endorsed);
   const action = new peer.TransactionAction();
   action.setHeader(header.getSignatureHeader_asU8());

@@ -53,7 +53,7 @@ function parseCreator(creator: Uint8Array): { mspId: string; certificate: X509Ce
 }
 
 /** A DER sequence of the integers r and s; both are shorter than 128 bytes. */
-function isLowS(signature: Uint8Array): boolean {
+export function isLowS(signature: Uint8Array): boolean {
   const bytes = Buffer.from(signature);
   const rLength = bytes[3];
   if (bytes[0] !== 0x30 || bytes[2] !== 0x02 || rLength === undefined) return false;

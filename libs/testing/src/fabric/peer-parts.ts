@@ -8,6 +8,8 @@ import type { StreamGate } from './send-blocks.ts';
 
 /** State shared by the peer's services; it outlives a stop. */
 export interface PeerParts {
+  /** Of this peer's organisation. */
+  readonly mspId: string;
   readonly ledgers: ReadonlyMap<string, ChannelLedger>;
   readonly chaincodes: ReadonlyMap<string, ChaincodeProcess>;
   readonly isDefined: (chaincode: string, channel: string) => boolean;

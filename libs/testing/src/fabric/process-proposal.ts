@@ -1,13 +1,11 @@
-import { common, gateway, peer } from '@hyperledger/fabric-protos';
+import { gateway, peer } from '@hyperledger/fabric-protos';
 import type { Execution } from './chaincode-process.ts';
 import { endorsedTransaction } from './endorser.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code, RpcError } from './rpc-error.ts';
 import { expectedTransactionId, type ParsedProposal } from './signed-request.ts';
 import { Simulation } from './simulation.ts';
-
-/** The query system chaincode, present on every peer and channel without a definition. */
-const QUERY_CHAINCODE = 'qscc';
+import { isSystemChaincode, systemExecution } from './system-chaincodes.ts';
 
 const EVALUATE_FAILED = 'failed to evaluate transaction, see attached details for more info';
 const ENDORSE_FAILED = 'failed to endorse transaction, see attached details for more info';
@@ -19,7 +17,7 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal, organ
     const message = `failed to get config for channel [${channel}]: could not get last config for channel ${channel}`;
     throw new RpcError({ code: Code.UNAVAILABLE, message });
   }
-  const isSystem = chaincode === QUERY_CHAINCODE;
+  const isSystem = isSystemChaincode(chaincode);
   const isAnybodyThere = organizations.length === 0 || organizations.some((mspId) => parts.endorsers.has(mspId));
   if (!isAnybodyThere || (!isSystem && !parts.isDefined(chaincode, channel))) {
     const message = `no peers available to evaluate chaincode ${chaincode} in channel ${channel}`;
@@ -31,7 +29,7 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal, organ
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message, details: [parts.detail(fault)] });
   }
   const execution = isSystem
-    ? querySystem(parts, proposal)
+    ? systemExecution(parts, proposal)
     : (await simulate(parts, proposal, EVALUATE_FAILED)).execution;
   if (refuses(execution)) {
     const text = refusalText(execution);
@@ -53,7 +51,9 @@ export async function evaluate(parts: PeerParts, proposal: ParsedProposal, organ
  */
 export async function endorse(parts: PeerParts, proposal: ParsedProposal, organizations: readonly string[]) {
   const { channel, chaincode } = proposal;
-  if (!parts.ledgers.has(channel) || !parts.isDefined(chaincode, channel)) {
+  // No policy is known of a system chaincode, so the client must name the organisations.
+  const isSystem = isSystemChaincode(chaincode) && organizations.length > 0;
+  if (!parts.ledgers.has(channel) || (!isSystem && !parts.isDefined(chaincode, channel))) {
     const message = `no combination of peers can be derived which satisfy the endorsement policy: No metadata was found for chaincode ${chaincode} in channel ${channel}`;
     throw new RpcError({ code: Code.FAILED_PRECONDITION, message });
   }
@@ -64,6 +64,16 @@ export async function endorse(parts: PeerParts, proposal: ParsedProposal, organi
   }
   const fault = proposalFault(parts, proposal);
   if (fault !== undefined) throw endorseFailed(parts, fault);
+  const [own] = parts.endorsers.values();
+  const named = organizations.map((mspId) => parts.endorsers.get(mspId)!);
+  const prepared = (simulated: Parameters<typeof endorsedTransaction>[1]) => {
+    if (refuses(simulated.execution)) throw endorseFailed(parts, refusalText(simulated.execution));
+    const response = new gateway.EndorseResponse();
+    response.setPreparedTransaction(endorsedTransaction(proposal, simulated, named.length === 0 ? [own!] : named));
+    return response;
+  };
+  // System chaincodes read the ledger without a simulation, so there is no read-write set.
+  if (isSystem) return prepared({ execution: systemExecution(parts, proposal), readWriteSet: new Uint8Array() });
   const ledger = parts.ledgers.get(channel)!;
   const { execution, simulation } = await simulate(parts, proposal, ENDORSE_FAILED);
   if (refuses(execution)) throw endorseFailed(parts, refusalText(execution));
@@ -74,12 +84,7 @@ export async function endorse(parts: PeerParts, proposal: ParsedProposal, organi
       ...write,
     })),
   );
-  const [own] = parts.endorsers.values();
-  const named = organizations.map((mspId) => parts.endorsers.get(mspId)!);
-  const simulated = { execution, readWriteSet: simulation.readWriteSet() };
-  const response = new gateway.EndorseResponse();
-  response.setPreparedTransaction(endorsedTransaction(proposal, simulated, named.length === 0 ? [own!] : named));
-  return response;
+  return prepared({ execution, readWriteSet: simulation.readWriteSet() });
 }
 
 const namespaceOf = (chaincode: string, collection: string) => `${chaincode}$$p${collection}`;
@@ -133,17 +138,17 @@ async function simulate(parts: PeerParts, proposal: ParsedProposal, failed: stri
 
 /**
  * A proposal to this very peer, not to a gateway. As on a peer, the response says whether it was accepted; the stand-in
- * supports the query system chaincode only. @throws RpcError
+ * supports system chaincodes only. @throws RpcError
  */
 export function processProposal(parts: PeerParts, proposal: ParsedProposal) {
   const fault = proposalFault(parts, proposal);
-  if (fault !== undefined || proposal.chaincode !== QUERY_CHAINCODE) {
+  if (fault !== undefined || !isSystemChaincode(proposal.chaincode)) {
     throw new RpcError({
       code: Code.UNKNOWN,
       message: fault ?? `chaincode ${proposal.chaincode} is not supported here`,
     });
   }
-  const { status, message, payload } = querySystem(parts, proposal);
+  const { status, message, payload } = systemExecution(parts, proposal);
   const answer = new peer.Response();
   answer.setStatus(status);
   answer.setMessage(message);
@@ -151,21 +156,4 @@ export function processProposal(parts: PeerParts, proposal: ParsedProposal) {
   const response = new peer.ProposalResponse();
   response.setResponse(answer);
   return response;
-}
-
-/** Supports only GetChainInfo, with the height. */
-function querySystem(parts: PeerParts, { channel, input }: ParsedProposal): Execution {
-  const [asked] = peer.ChaincodeInput.deserializeBinary(input).getArgsList_asU8();
-  const name = Buffer.from(asked ?? []).toString('utf8');
-  if (name !== 'GetChainInfo') {
-    return {
-      status: 500,
-      message: `Requested function ${name} not found.`,
-      payload: new Uint8Array(),
-      event: undefined,
-    };
-  }
-  const info = new common.BlockchainInfo();
-  info.setHeight(parts.heightOf(parts.ledgers.get(channel)!));
-  return { status: 200, message: '', payload: info.serializeBinary(), event: undefined };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { certificateAuthority, type Authority } from './certificates.ts';
+import { channelConfig } from './channel-config.ts';
 import { ChaincodeProcess } from './chaincode-process.ts';
 import { ChannelLedger } from './channel-ledger.ts';
 import { endorser } from './endorser.ts';
@@ -79,26 +80,30 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
 function assemble(options: StandInPeerOptions, directory: string, identities: Identities): PeerParts {
   const mspId = options.mspId ?? 'Org1MSP';
   const faults = faultRegister();
-  const ownEndorser = endorser(mspId, identities.authority.issue('peer0'));
+  const authorities = new Map([
+    [mspId, identities.authority],
+    ...(options.furtherOrganizations ?? []).map((further) => [further, certificateAuthority(further)] as const),
+  ]);
+  const endorsers = new Map(
+    [...authorities].map(([id, authority]) => [id, endorser(id, authority.issue('peer0', { unit: 'peer' }))]),
+  );
+  const config = channelConfig([...authorities].map(([id, { cert }]) => ({ mspId: id, root: cert })));
   const executeTimeoutMs = options.executeTimeoutMs ?? 30_000;
   const processes = options.chaincodes.map((chaincode) => new ChaincodeProcess(chaincode, directory, executeTimeoutMs));
   const channelsOf = new Map(options.chaincodes.map(({ name, channels }) => [name, channels]));
   const collectionsOf = new Map(options.chaincodes.map(({ name, collections }) => [name, collections]));
   const channels = options.channels ?? ['main'];
+  const { creator } = endorsers.get(mspId)!;
   return {
-    ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, ownEndorser.creator, faults)])),
+    mspId,
+    ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, creator, { faults, config })])),
     chaincodes: new Map(processes.map((chaincode) => [chaincode.name, chaincode])),
     isDefined: (chaincode, channel) =>
       channelsOf.has(chaincode) && (channelsOf.get(chaincode)?.includes(channel) ?? true),
     hasCollection: (chaincode, collection) =>
       /^_implicit_org_./.test(collection) || (collectionsOf.get(chaincode) ?? []).includes(collection),
     members: membership(new Map([[mspId, identities.authority.cert]])),
-    endorsers: new Map([
-      [mspId, ownEndorser],
-      ...(options.furtherOrganizations ?? []).map(
-        (further) => [further, endorser(further, certificateAuthority(further).issue('peer0'))] as const,
-      ),
-    ]),
+    endorsers,
     orderer: new Orderer({
       batchTimeoutMs: options.batchTimeoutMs ?? 20,
       maxMessageCount: options.maxMessageCount ?? 100,
@@ -140,7 +145,9 @@ function identitiesIn(directory: string, ownMspId: string): Identities {
     authority,
     enroll: (commonName, mspId = ownMspId) => {
       // A new CA for another organisation, unknown to the channel.
-      const { cert, key } = (mspId === ownMspId ? authority : certificateAuthority(mspId)).issue(commonName);
+      const { cert, key } = (mspId === ownMspId ? authority : certificateAuthority(mspId)).issue(commonName, {
+        unit: 'client',
+      });
       enrolled += 1;
       const [certFile, keyFile] = ['cert', 'key'].map((what) => join(directory, `client-${enrolled}-${what}.pem`));
       writeFileSync(certFile!, cert);
