@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContractName, NetworkPlan, OrganizationName } from './network-plan.ts';
+import type { NetworkPlan, OrganizationName } from './network-plan.ts';
 import { tarGz } from './tar-gz.ts';
 
 interface ContractPackage {
@@ -14,11 +14,7 @@ interface ContractPackage {
  * The package that tells a peer the address of its organisation's contract process. Created once and then reused,
  * because its hash is its id. It does not contain the program: a changed program needs a restart, not a new package.
  */
-export function contractPackage(
-  plan: NetworkPlan,
-  contract: ContractName,
-  organization: OrganizationName,
-): ContractPackage {
+export function contractPackage(plan: NetworkPlan, contract: string, organization: OrganizationName): ContractPackage {
   const file = join(plan.folders.packages, `${contract}-${organization}.tar.gz`);
   if (!existsSync(file)) {
     mkdirSync(plan.folders.packages, { recursive: true });
@@ -29,7 +25,7 @@ export function contractPackage(
 }
 
 /** A gzipped tar of metadata.json and code.tar.gz; the latter contains the input of the external builder. */
-function packageBytes(plan: NetworkPlan, contract: ContractName, organization: OrganizationName): Buffer {
+function packageBytes(plan: NetworkPlan, contract: string, organization: OrganizationName): Buffer {
   const { contractPorts, contractTls } = plan.organizations.find(({ name }) => name === organization)!;
   const connection = {
     address: `127.0.0.1:${contractPorts[contract]}`,

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { contractPackage } from './contract-package.ts';
-import type { ChannelPlan, ContractName, NetworkPlan } from './network-plan.ts';
+import type { ChannelPlan, NetworkPlan } from './network-plan.ts';
 import { endorserFlags, ordererFlags, type PeerClient } from './peer-client.ts';
 
 /** Constant: a changed program needs no new package, and ports are fixed for the life of the network. */
@@ -12,7 +14,7 @@ export interface Lifecycle {
 }
 
 /** Installs an organisation's package of a contract on its peer, unless it is installed. */
-export async function installContract({ plan }: Lifecycle, client: PeerClient, contract: ContractName): Promise<void> {
+export async function installContract({ plan }: Lifecycle, client: PeerClient, contract: string): Promise<void> {
   const { file, id } = contractPackage(plan, contract, client.organization.name);
   const installed = await client.ask(
     ['lifecycle', 'chaincode', 'queryinstalled'],
@@ -26,13 +28,14 @@ export async function installContract({ plan }: Lifecycle, client: PeerClient, c
 export async function commitContract(
   { plan, clients }: Lifecycle,
   channel: ChannelPlan,
-  contract: ContractName,
+  contract: string,
 ): Promise<void> {
   const [first] = clients;
   if (first === undefined || (await isCommitted(first, channel, contract))) return;
   const definition = [
     ...['--channelID', channel.name, '--name', contract, '--version', version, '--sequence', sequence],
     ...['--signature-policy', channel.endorsementPolicy],
+    ...collectionFlags(plan, contract),
   ];
   const readiness = await first.ask(
     ['lifecycle', 'chaincode', 'checkcommitreadiness', ...definition],
@@ -56,7 +59,16 @@ export async function commitContract(
   );
 }
 
-async function isCommitted(client: PeerClient, channel: ChannelPlan, contract: ContractName): Promise<boolean> {
+/** Where the definition of a contract's private collections is kept: the definition cannot change. */
+export const collectionsFile = ({ folders }: NetworkPlan, contract: string): string =>
+  join(folders.collections, `${contract}.json`);
+
+function collectionFlags(plan: NetworkPlan, contract: string): readonly string[] {
+  const file = collectionsFile(plan, contract);
+  return existsSync(file) ? ['--collections-config', file] : [];
+}
+
+async function isCommitted(client: PeerClient, channel: ChannelPlan, contract: string): Promise<boolean> {
   const committed = await client.ask(
     ['lifecycle', 'chaincode', 'querycommitted', '--channelID', channel.name],
     'peer lifecycle chaincode querycommitted',

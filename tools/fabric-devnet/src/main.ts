@@ -23,11 +23,13 @@ async function runUp(options: CliOptions): Promise<number> {
     ...(options.portBase === undefined ? {} : { portBase: options.portBase }),
     ...(options.batchTimeoutMs === undefined ? {} : { batchTimeoutMs: options.batchTimeoutMs }),
     programs: {
+      ...options.further,
       ...(options.contract === undefined ? {} : { records: options.contract }),
       ...(options.withBasic
         ? { basic: resolve(workspaceRoot, 'apps/ledger-chaincode/test/basic-assets/main.ts') }
         : {}),
     },
+    collections: options.collections,
     env: process.env,
     now: Date.now,
     tell,

@@ -1,7 +1,7 @@
 import { findFabricCommands, hasDockerEngine } from './fabric-commands.ts';
 import { DevnetError } from './devnet-error.ts';
 import { readMemory } from './network-folder.ts';
-import { contractNames, networkPlan, type NetworkPlan, type Role } from './network-plan.ts';
+import { contractsWithPrograms, networkPlan, type NetworkPlan, type Role } from './network-plan.ts';
 import { openNodes, rolesOf } from './nodes.ts';
 import { proveCommits } from './probe.ts';
 import { startRoles } from './running-roles.ts';
@@ -40,7 +40,7 @@ export async function openFaults({ data, env }: FaultsOptions): Promise<NetworkF
   const commands = await findFabricCommands({ env, hasDocker: hasDockerEngine });
   const plan = networkPlan(data, memory);
   const nodes = openNodes({ plan, commands, inDocker: memory.inDocker, programs: memory.programs, env });
-  const roles = rolesOf(contractNames.filter((name) => memory.programs[name] !== undefined));
+  const roles = rolesOf(contractsWithPrograms(memory.programs));
   const orThrow = async (role: Role, done: Promise<boolean>): Promise<void> => {
     if (!(await done)) throw new DevnetError(`${role} is not running.`);
   };

@@ -9,7 +9,7 @@ const memory = {
   batchTimeoutMs: 100,
   inDocker: false,
   isComplete: true,
-  programs: { records: '/contract/main.ts' },
+  programs: { records: '/contract/main.ts', token: '/bin/token' },
 };
 
 let data: string;

@@ -12,15 +12,14 @@ import {
 import { dirname, join } from 'node:path';
 import { systemCodeOf, takeLockFile } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
-import { type ContractName, contractNames, type NetworkSettings } from './network-plan.ts';
+import type { ContractPrograms, NetworkSettings } from './network-plan.ts';
 
 /** Settings and state of the network in a data folder: `network.json`. */
 export interface NetworkMemory extends NetworkSettings {
   readonly inDocker: boolean;
   /** False during a start, and after one that failed or was interrupted. */
   readonly isComplete: boolean;
-  /** Absolute path of the program of each contract. */
-  readonly programs: Readonly<Partial<Record<ContractName, string>>>;
+  readonly programs: ContractPrograms;
   /** Version of the layout of the data folder. */
   readonly format: number;
 }
@@ -46,10 +45,7 @@ export function readMemory(data: string): NetworkMemory | undefined {
   if (typeof portBase !== 'number' || typeof batchTimeoutMs !== 'number' || typeof inDocker !== 'boolean')
     throw broken();
   if (typeof programs !== 'object' || programs === null) throw broken();
-  const named = contractNames.flatMap((name) => {
-    const program = Object.getOwnPropertyDescriptor(programs, name)?.value;
-    return typeof program === 'string' ? [[name, program]] : [];
-  });
+  const named = Object.entries(programs).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return {
     portBase,
     batchTimeoutMs,

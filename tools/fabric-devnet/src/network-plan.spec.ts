@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { contractNames, highestPortOffset, networkPlan, portsOf } from './network-plan.ts';
+import { contractsIn, highestPortOffset, networkPlan, portsOf } from './network-plan.ts';
 import { rolesOf } from './nodes.ts';
 
 const settings = { portBase: 4300, batchTimeoutMs: 200 };
+const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+const full = {
+  ...settings,
+  programs: Object.fromEntries(['records', 'basic', ...names].map((name) => [name, `/data/${name}`])),
+};
+const contracts = contractsIn(full.programs);
 
 describe('the plan of a network', () => {
   it('counts ports from the base', () => {
@@ -24,10 +30,22 @@ describe('the plan of a network', () => {
     ]);
   });
 
+  it('gives further contracts ports in the order in which they were added', () => {
+    const ports = portsOf(networkPlan('/data', full), names);
+    expect(ports.filter(({ role }) => /^(one|two|seven)-/.test(role))).toEqual([
+      { role: 'one-north', port: 4326 },
+      { role: 'two-north', port: 4328 },
+      { role: 'seven-north', port: 4338 },
+      { role: 'one-south', port: 4327 },
+      { role: 'two-south', port: 4329 },
+      { role: 'seven-south', port: 4339 },
+    ]);
+  });
+
   it('has no duplicate port, and none above the highest offset', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1024, max: 65_535 - highestPortOffset }), (portBase) => {
-        const ports = portsOf(networkPlan('/data', { ...settings, portBase }), contractNames).map(({ port }) => port);
+        const ports = portsOf(networkPlan('/data', { ...full, portBase }), contracts).map(({ port }) => port);
         expect(new Set(ports).size).toBe(ports.length);
         expect(Math.max(...ports)).toBe(portBase + highestPortOffset);
       }),
@@ -35,8 +53,8 @@ describe('the plan of a network', () => {
   });
 
   it('has a port for every role, and a role for every port', () => {
-    const ported = portsOf(networkPlan('/data', settings), contractNames).map(({ role }) => role);
-    expect([...new Set(ported)].sort()).toEqual([...rolesOf(contractNames)].sort());
+    const ported = portsOf(networkPlan('/data', full), contracts).map(({ role }) => role);
+    expect([...new Set(ported)].sort()).toEqual([...rolesOf(contracts)].sort());
   });
 
   it('requires endorsement by both organisations on one channel, and by either on the other', () => {
@@ -51,7 +69,7 @@ describe('the plan of a network', () => {
   });
 
   it('keeps all paths below its folder', () => {
-    const paths = JSON.stringify(networkPlan('/data', settings)).match(/"\/[^"]*"/g) ?? [];
+    const paths = JSON.stringify(networkPlan('/data', full)).match(/"\/[^"]*"/g) ?? [];
     expect(paths.length).toBeGreaterThan(30);
     expect(paths.filter((path) => !path.startsWith('"/data'))).toEqual([]);
   });

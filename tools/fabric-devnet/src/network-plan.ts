@@ -6,16 +6,22 @@ export interface NetworkSettings {
   readonly portBase: number;
   /** How long the orderer waits for more transactions before it cuts a block. */
   readonly batchTimeoutMs: number;
+  /** Programs of the contracts; absent: none yet. The order of further contracts decides their ports. */
+  readonly programs?: ContractPrograms;
 }
+
+/** The program of each contract as an absolute path. A contract without one is not part of the network. */
+export type ContractPrograms = Readonly<Record<string, string>>;
 
 export const organizationNames = ['north', 'south'] as const;
 export type OrganizationName = (typeof organizationNames)[number];
 
-export const contractNames = ['records', 'basic'] as const;
-export type ContractName = (typeof contractNames)[number];
+/** Every network has a place for these; others are added by name. */
+const firstContracts = ['records', 'basic'] as const;
+export const mostFurtherContracts = 7;
 
-/** One process of the network. */
-export type Role = 'orderer' | `peer-${OrganizationName}` | `${ContractName}-${OrganizationName}`;
+/** One process of the network: a node, or a contract of an organisation. */
+export type Role = 'orderer' | `${string}-${OrganizationName}`;
 
 /** PEM files of a TLS server, and of the CA that its clients trust. */
 interface TlsFiles {
@@ -57,7 +63,7 @@ export interface OrganizationPlan {
   readonly peer: PeerPlan;
   /** Server certificate of the contract processes. */
   readonly contractTls: TlsFiles;
-  readonly contractPorts: Readonly<Record<ContractName, number>>;
+  readonly contractPorts: Readonly<Record<string, number>>;
   readonly connectionFile: string;
 }
 
@@ -87,6 +93,7 @@ export interface NetworkPlan {
     readonly crypto: string;
     readonly blocks: string;
     readonly packages: string;
+    readonly collections: string;
     readonly builder: string;
     readonly logs: string;
     readonly run: string;
@@ -102,14 +109,20 @@ export interface NetworkPlan {
 
 export const defaultPortBase = 4300;
 export const defaultBatchTimeoutMs = 200;
-export const highestPortOffset = 25;
+const firstFurtherOffset = 26;
+export const highestPortOffset = firstFurtherOffset + mostFurtherContracts * organizationNames.length - 1;
 
 /** All paths and ports of a network. `data` is absolute. Pure: nothing is created. */
 export function networkPlan(data: string, settings: NetworkSettings): NetworkPlan {
   const in_ = (...parts: string[]): string => join(data, ...parts);
-  const organizations = organizationNames.map((name, index) =>
-    organizationPlan(data, name, settings.portBase + 10 * (index + 1)),
-  );
+  const further = furtherContracts(Object.keys(settings.programs ?? {}));
+  const organizations = organizationNames.map((name, index) => {
+    const furtherPorts = further.map((contract, place): [string, number] => [
+      contract,
+      settings.portBase + firstFurtherOffset + organizationNames.length * place + index,
+    ]);
+    return organizationPlan(data, name, settings.portBase + 10 * (index + 1), Object.fromEntries(furtherPorts));
+  });
   return {
     settings,
     folders: {
@@ -118,6 +131,7 @@ export function networkPlan(data: string, settings: NetworkSettings): NetworkPla
       crypto: in_('crypto'),
       blocks: in_('blocks'),
       packages: in_('packages'),
+      collections: in_('collections'),
       builder: in_('builder'),
       logs: in_('logs'),
       run: in_('run'),
@@ -133,6 +147,20 @@ export function networkPlan(data: string, settings: NetworkSettings): NetworkPla
     ],
   };
 }
+
+/** The contracts beyond those that every network has a place for. */
+export const furtherContracts = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => !firstContracts.some((first) => first === name));
+
+/** All contracts that a network may run processes of. */
+export const contractsIn = (programs: ContractPrograms = {}): readonly string[] => [
+  ...firstContracts,
+  ...furtherContracts(Object.keys(programs)),
+];
+
+/** The contracts of a network, in start order. */
+export const contractsWithPrograms = (programs: ContractPrograms): readonly string[] =>
+  contractsIn(programs).filter((name) => programs[name] !== undefined);
 
 const policyOf = (operator: string, organizations: readonly OrganizationPlan[]): string =>
   `${operator}(${organizations.map(({ mspId }) => `'${mspId}.peer'`).join(',')})`;
@@ -164,7 +192,12 @@ function ordererPlan(data: string, base: number): OrdererPlan {
   };
 }
 
-function organizationPlan(data: string, name: OrganizationName, base: number): OrganizationPlan {
+function organizationPlan(
+  data: string,
+  name: OrganizationName,
+  base: number,
+  furtherPorts: Readonly<Record<string, number>>,
+): OrganizationPlan {
   const domain = `${name}.test`;
   const organization = join(data, 'crypto/peerOrganizations', domain);
   const node = (host: string): string => join(organization, 'peers', `${host}.${domain}`);
@@ -186,7 +219,7 @@ function organizationPlan(data: string, name: OrganizationName, base: number): O
       stateFolder: join(data, 'state', `peer-${name}`),
     },
     contractTls: tlsFiles(join(node('contract'), 'tls')),
-    contractPorts: { records: base + 4, basic: base + 5 },
+    contractPorts: { records: base + 4, basic: base + 5, ...furtherPorts },
     connectionFile: join(data, `connection.${name}.json`),
   };
 }
@@ -201,16 +234,13 @@ function identity(organization: string, user: string): Identity {
 }
 
 /** All ports of the network, each with the role that listens on it. */
-export function portsOf(
-  plan: NetworkPlan,
-  contracts: readonly ContractName[],
-): readonly { role: Role; port: number }[] {
+export function portsOf(plan: NetworkPlan, contracts: readonly string[]): readonly { role: Role; port: number }[] {
   const { orderer, organizations } = plan;
   return [
     ...[orderer.port, orderer.adminPort, orderer.operationsPort].map((port) => ({ role: orderer.role, port })),
     ...organizations.flatMap(({ name, peer, contractPorts }) => [
       ...[peer.port, peer.chaincodePort, peer.operationsPort].map((port) => ({ role: peer.role, port })),
-      ...contracts.map((contract) => ({ role: `${contract}-${name}` as const, port: contractPorts[contract] })),
+      ...contracts.map((contract) => ({ role: `${contract}-${name}` as const, port: contractPorts[contract]! })),
     ]),
   ];
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -172,11 +172,50 @@ describe('the commands without a network', () => {
   it('reports the last output of a contract that does not start, and accepts a working one', async () => {
     const records = join(data, '../absent.mjs');
     await expect(up({ ...options, programs: { records } })).rejects.toThrow(
-      /^records-(north|south) ended: .*absent\.mjs/,
+      /^records-(north|south) exited: .*absent\.mjs/,
     );
     const { wasUp } = await up({ ...options, programs: { records: join(app, 'src/main.ts') } });
     expect(wasUp).toBe(false);
   });
+
+  it('runs a further contract with private collections, and keeps it and them', async () => {
+    const program = join(app, 'test/basic-assets/main.ts');
+    const file = join(data, '../pins.json');
+    const policy = "OR('NorthMSP.member','SouthMSP.member')";
+    const numbers = { requiredPeerCount: 0, maxPeerCount: 1, blockToLive: 0 };
+    writeFileSync(file, JSON.stringify([{ name: 'pins', policy, memberOnlyRead: true, ...numbers }]));
+    const given = ['--with', `pinned=${program}`, '--collections', `pinned=${file}`];
+    expect(await command(['up', '--data', data, ...given])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/contracts +records, basic, pinned\n/),
+    });
+    expect((await up(options)).wasUp).toBe(true);
+    expect(await status({ data, env: process.env })).toMatchObject({ state: 'up' });
+    const again = await openFaults({ data, env: process.env });
+    const asked = ['chaincode', 'query', '--channelID', 'both', '--name', 'pinned', '--ctor'];
+    const [north] = again.plan.organizations;
+    const env = {
+      PATH: process.env['PATH'],
+      FABRIC_CFG_PATH: north!.peer.configFolder,
+      CORE_PEER_MSPCONFIGPATH: north!.user.mspFolder,
+      FABRIC_LOGGING_SPEC: 'error',
+    };
+    const peer = await findFabricCommands({ env: process.env, hasDocker: async () => false });
+    const said = await new Promise<string>((done) => {
+      const args = [...asked, JSON.stringify({ Args: ['GetPin', 'pins', 'nobody'] })];
+      execFile(peer.from === 'files' ? peer.files.peer : '', args, { env }, (_, stdout, stderr) =>
+        done(stdout + stderr),
+      );
+    });
+    // The collection exists: the contract has read from it.
+    expect(said).toContain('the pin of nobody does not exist');
+    writeFileSync(file, '[]');
+    expect(await command(['up', '--data', data, ...given])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('add --fresh'),
+    });
+    expect(await command(['up', '--data', data, '--with', 'peer=/bin/true'])).toMatchObject({ code: 1 });
+  }, 120_000);
 
   it('can be recreated with --fresh', async () => {
     const [north] = faults.plan.organizations;

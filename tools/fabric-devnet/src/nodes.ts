@@ -3,8 +3,7 @@ import { contractPackage } from './contract-package.ts';
 import { DevnetError } from './devnet-error.ts';
 import type { CommandName, FabricCommands } from './fabric-commands.ts';
 import {
-  type ContractName,
-  contractNames,
+  type ContractPrograms,
   type NetworkPlan,
   type OrganizationName,
   organizationNames,
@@ -47,25 +46,22 @@ export function openNodes(options: NodesOptions): Nodes {
 
 /** Contract and organisation of a contract's role; undefined for other roles. */
 function contractOf(role: Role) {
-  for (const contract of contractNames) {
-    for (const organization of organizationNames) {
-      if (role === `${contract}-${organization}`) return { contract, organization };
-    }
-  }
-  return undefined;
+  const organization = organizationNames.find((name) => role.endsWith(`-${name}`));
+  if (organization === undefined || role === `peer-${organization}`) return undefined;
+  return { contract: role.slice(0, -organization.length - 1), organization };
 }
 
 const isContract = (role: Role): boolean => contractOf(role) !== undefined;
 
 /** All roles of a network in start order. */
-export const rolesOf = (contracts: readonly ContractName[]): readonly Role[] => [
+export const rolesOf = (contracts: readonly string[]): readonly Role[] => [
   'orderer',
   ...organizationNames.map((name) => `peer-${name}` as const),
   ...rolesOfContracts(contracts),
 ];
 
 /** One process of each contract for each organisation. */
-export const rolesOfContracts = (contracts: readonly ContractName[]): readonly Role[] =>
+export const rolesOfContracts = (contracts: readonly string[]): readonly Role[] =>
   contracts.flatMap((contract) => organizationNames.map((name) => `${contract}-${name}` as const));
 
 function processNodes({ plan, commands, programs, env }: NodesOptions, processes: NodeProcesses): Nodes {
@@ -113,39 +109,46 @@ function processNodes({ plan, commands, programs, env }: NodesOptions, processes
   };
 }
 
-/** The Node program of each contract as an absolute path. A contract without one is not part of the network. */
-export type ContractPrograms = Readonly<Partial<Record<ContractName, string>>>;
-
 interface ContractProcess {
   readonly plan: NetworkPlan;
   readonly programs: ContractPrograms;
   readonly env: NodeJS.ProcessEnv;
-  readonly contract: ContractName;
+  readonly contract: string;
   readonly organization: OrganizationName;
 }
 
 /**
  * One process for each organisation: in production no organisation lets another's process answer for its peer. The
- * environment variables are those of Fabric's own tools for Node contracts.
+ * CHAINCODE_ variables are those of Fabric's own tools for Node contracts, the CORE_ variables those by which a Go
+ * contract serves without a line of its own. It learns from CORE_PEER_LOCALMSPID whose peer it answers.
  */
 function contractProcess({ plan, programs, env, contract, organization }: ContractProcess): ProcessSpec {
   const owner = plan.organizations.find(({ name }) => name === organization)!;
   const program = programs[contract];
   if (program === undefined) throw new Error(`There is no program for the contract ${contract}.`);
+  const { id } = contractPackage(plan, contract, organization);
   return {
     role: `${contract}-${organization}`,
-    program: process.execPath,
-    parameters: ['--disable-warning=ExperimentalWarning', program],
+    ...(isNodeProgram(program)
+      ? { program: process.execPath, parameters: ['--disable-warning=ExperimentalWarning', program] }
+      : { program, parameters: [] }),
     env: {
       ...baseEnv(env),
       NODE_ENV: 'production',
-      CHAINCODE_ID: contractPackage(plan, contract, organization).id,
+      CHAINCODE_ID: id,
       CHAINCODE_SERVER_ADDRESS: `127.0.0.1:${owner.contractPorts[contract]}`,
       CHAINCODE_TLS_CERT_FILE: owner.contractTls.certFile,
       CHAINCODE_TLS_KEY_FILE: owner.contractTls.keyFile,
+      CORE_CHAINCODE_ID_NAME: id,
+      CORE_PEER_TLS_ENABLED: 'true',
+      CORE_TLS_CLIENT_CERT_FILE: owner.contractTls.certFile,
+      CORE_TLS_CLIENT_KEY_FILE: owner.contractTls.keyFile,
+      CORE_PEER_LOCALMSPID: owner.mspId,
     },
   };
 }
+
+const isNodeProgram = (program: string): boolean => /\.[cm]?[jt]s$/.test(program);
 
 /** Drops the caller's CORE_ and ORDERER_ variables, which would override Fabric's configuration files. */
 function baseEnv(env: NodeJS.ProcessEnv): Record<string, string> {

@@ -11,6 +11,8 @@ describe('the options', () => {
       batchTimeoutMs: undefined,
       withBasic: false,
       contract: undefined,
+      further: {},
+      collections: {},
       json: false,
     });
   });
@@ -22,7 +24,7 @@ describe('the options', () => {
 
   it.each([
     ['--port-base', '1023'],
-    ['--port-base', '65511'],
+    ['--port-base', '65497'],
     ['--port-base', '4300.5'],
     ['--port-base', ''],
     ['--batch-timeout', '9'],
@@ -33,7 +35,19 @@ describe('the options', () => {
 
   it('accept the lowest and the highest port base', () => {
     expect(parseOptions('up', ['--port-base', '1024'], {}).portBase).toBe(1024);
-    expect(parseOptions('up', ['--port-base', '65510'], {}).portBase).toBe(65_510);
+    expect(parseOptions('up', ['--port-base', '65496'], {}).portBase).toBe(65_496);
+  });
+
+  it('take further contracts and their collections by name', () => {
+    const given = ['--with', 'token=bin/token', '--with', 'deed=/deed=2.mjs', '--collections', 'deed=deed.json'];
+    expect(parseOptions('up', given, { INIT_CWD: '/home/ann' })).toMatchObject({
+      further: { token: '/home/ann/bin/token', deed: '/deed=2.mjs' },
+      collections: { deed: '/home/ann/deed.json' },
+    });
+    expect(() => parseOptions('up', ['--with', 'token'], {})).toThrow('--with must be NAME=FILE; "token" is not.');
+    expect(() => parseOptions('up', ['--with', '=token'], {})).toThrow('--with must be NAME=FILE');
+    expect(() => parseOptions('up', ['--collections', 'a='], {})).toThrow('A path must not be empty.');
+    expect(() => parseOptions('up', ['--with', 'a=b', '--with', 'a=c'], {})).toThrow('--with names a twice.');
   });
 
   it('report unknown options, with a hint to --help', () => {

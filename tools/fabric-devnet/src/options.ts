@@ -12,7 +12,9 @@ export const usage = `Usage: npm run fabric:up -- [options]
   --port-base N        base of the ports (default 4300); fixed for the life of the network
   --batch-timeout MS   maximum time before the orderer cuts a block (default 200)
   --with-basic         also run the contract \`basic\`: assets with positional arguments, as in Fabric's samples
-  --contract FILE      Node program to run as \`records\` instead of apps/ledger-chaincode
+  --contract FILE      program to run as \`records\` instead of apps/ledger-chaincode
+  --with NAME=FILE     also run this program as the contract NAME; may be repeated, at most 7 names
+  --collections NAME=FILE  private collections of that contract, as for \`peer lifecycle chaincode\`
   --help               print this text
 
        npm run fabric:down [-- --data DIR]
@@ -31,11 +33,15 @@ export interface CliOptions {
   readonly batchTimeoutMs: number | undefined;
   readonly withBasic: boolean;
   readonly contract: string | undefined;
+  /** Programs of further contracts, by name. */
+  readonly further: Readonly<Record<string, string>>;
+  /** Files with definitions of private collections, by contract. */
+  readonly collections: Readonly<Record<string, string>>;
   readonly json: boolean;
 }
 
 const known = {
-  up: ['data', 'fresh', 'port-base', 'batch-timeout', 'with-basic', 'contract', 'help'],
+  up: ['data', 'fresh', 'port-base', 'batch-timeout', 'with-basic', 'contract', 'with', 'collections', 'help'],
   down: ['data', 'help'],
   status: ['data', 'json', 'help'],
 } as const;
@@ -46,6 +52,7 @@ export const isDevnetCommand = (name: string | undefined): name is DevnetCommand
   name !== undefined && Object.hasOwn(known, name);
 
 const flags = ['fresh', 'with-basic', 'json', 'help'];
+const lists = ['with', 'collections'];
 
 /** @throws DevnetError for invalid options, HelpAsked for --help. */
 export function parseOptions(
@@ -68,6 +75,8 @@ export function parseOptions(
     batchTimeoutMs: numberOf('--batch-timeout', values['batch-timeout'], 10, 60_000),
     withBasic: values['with-basic'] === true,
     contract: folder(values['contract']),
+    further: byName('--with', values['with'], folder),
+    collections: byName('--collections', values['collections'], folder),
     json: values['json'] === true,
   };
 }
@@ -84,12 +93,12 @@ function refuseSwallowed(command: DevnetCommand, env: NodeJS.ProcessEnv): void {
   );
 }
 
-function read(
-  command: DevnetCommand,
-  parameters: readonly string[],
-): Readonly<Record<string, string | boolean | undefined>> {
+function read(command: DevnetCommand, parameters: readonly string[]): Readonly<Record<string, unknown>> {
   const options = Object.fromEntries(
-    known[command].map((name) => [name, { type: flags.includes(name) ? ('boolean' as const) : ('string' as const) }]),
+    known[command].map((name) => [
+      name,
+      { type: flags.includes(name) ? ('boolean' as const) : ('string' as const), multiple: lists.includes(name) },
+    ]),
   );
   try {
     return parseArgs({ args: [...parameters], options, allowPositionals: false, strict: true }).values;
@@ -97,6 +106,23 @@ function read(
     const [sentence = ''] = messageOf(error).split('. ');
     throw new DevnetError(`${sentence.replace(/\.$/, '')}. \`npm run fabric:${command} -- --help\` lists the options.`);
   }
+}
+
+/** Values of a repeated option, each NAME=FILE. */
+function byName(
+  option: string,
+  values: unknown,
+  path: (text: string) => string | undefined,
+): Readonly<Record<string, string>> {
+  const entries = (Array.isArray(values) ? values : []).map((value: unknown): [string, string] => {
+    const [, name, file] = /^([^=]+)=(.*)$/s.exec(String(value)) ?? [];
+    if (name === undefined || file === undefined)
+      throw new DevnetError(`${option} must be NAME=FILE; "${String(value)}" is not.`);
+    return [name, path(file)!];
+  });
+  const twice = entries.find(([name], at) => entries.findIndex(([other]) => other === name) !== at);
+  if (twice !== undefined) throw new DevnetError(`${option} names ${twice[0]} twice.`);
+  return Object.fromEntries(entries);
 }
 
 function numberOf(option: string, text: unknown, least: number, most: number): number | undefined {

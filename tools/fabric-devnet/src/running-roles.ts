@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isPortFree } from '@sealgate/local-services';
 import { DevnetError } from './devnet-error.ts';
-import { type ContractName, type NetworkPlan, portsOf, type Role } from './network-plan.ts';
+import { contractsIn, type NetworkPlan, portsOf, type Role } from './network-plan.ts';
 import { explainOutput, wordsOf } from './run-command.ts';
 import type { Nodes } from './compose-nodes.ts';
 
@@ -18,7 +18,7 @@ const leaveTimeoutMs = 3_000;
 export async function startRoles(plan: NetworkPlan, nodes: Nodes, roles: readonly Role[]): Promise<void> {
   const running = await Promise.all(roles.map((role) => nodes.isRunning(role)));
   const absent = roles.filter((_, index) => !running[index]);
-  for (const { role, port } of portsOf(plan, contractsOf(roles))) {
+  for (const { role, port } of portsOf(plan, contractsIn(plan.settings.programs))) {
     if (absent.includes(role) && !(await waitUntil(() => isPortFree(port), leaveTimeoutMs)))
       throw new DevnetError(
         `The port ${port} is in use; ${role} needs it. Stop the process that uses it, or choose other ports for a new network: npm run fabric:up -- --fresh --port-base N.`,
@@ -27,9 +27,6 @@ export async function startRoles(plan: NetworkPlan, nodes: Nodes, roles: readonl
   for (const role of absent) await nodes.start(role);
   await Promise.all(roles.map((role) => untilListening(plan, nodes, role)));
 }
-
-const contractsOf = (roles: readonly Role[]): readonly ContractName[] =>
-  (['records', 'basic'] as const).filter((contract) => roles.some((role) => role.startsWith(`${contract}-`)));
 
 async function untilListening(plan: NetworkPlan, nodes: Nodes, role: Role): Promise<void> {
   const hasEnded = async (): Promise<boolean> => !(await nodes.isRunning(role));
@@ -42,7 +39,7 @@ async function untilListening(plan: NetworkPlan, nodes: Nodes, role: Role): Prom
 
 /** Whether every port of the role accepts connections. */
 export async function isServing(plan: NetworkPlan, role: Role): Promise<boolean> {
-  const ports = portsOf(plan, ['records', 'basic']).filter((entry) => entry.role === role);
+  const ports = portsOf(plan, contractsIn(plan.settings.programs)).filter((entry) => entry.role === role);
   return (await Promise.all(ports.map(({ port }) => isListening(port)))).every(Boolean);
 }
 

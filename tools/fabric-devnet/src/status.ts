@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readMemory } from './network-folder.ts';
-import { contractNames, networkPlan, portsOf, type NetworkPlan, type Role } from './network-plan.ts';
+import { contractsWithPrograms, networkPlan, portsOf, type NetworkPlan, type Role } from './network-plan.ts';
 import { openNodes, rolesOf } from './nodes.ts';
 import { isServing } from './running-roles.ts';
 
@@ -37,7 +37,7 @@ export async function status({
   if (memory === undefined) return { state: 'absent', data, roles: [], connectionFiles: {} };
   const plan = networkPlan(data, memory);
   const nodes = openNodes({ plan, commands: undefined, programs: {}, env, inDocker: memory.inDocker });
-  const contracts = contractNames.filter((name) => memory.programs[name] !== undefined);
+  const contracts = contractsWithPrograms(memory.programs);
   const ports = portsOf(plan, contracts);
   const roles = await Promise.all(
     rolesOf(contracts).map(async (role) => {

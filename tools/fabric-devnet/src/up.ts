@@ -1,20 +1,22 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { explainFileError } from '@sealgate/local-services';
+import { checkContracts, keepCollections } from './contract-settings.ts';
 import { DevnetError } from './devnet-error.ts';
 import { type FabricCommands, findFabricCommands, hasDockerEngine } from './fabric-commands.ts';
 import { commitContract, installContract, type Lifecycle } from './lifecycle.ts';
 import { checkCertificates, makeNetworkFiles, writeConnectionFiles } from './network-files.ts';
 import { emptyFolder, locked, type NetworkMemory, readMemory, takeFolder, writeMemory } from './network-folder.ts';
 import {
-  type ContractName,
-  contractNames,
+  type ContractPrograms,
+  contractsIn,
+  contractsWithPrograms,
   defaultBatchTimeoutMs,
   defaultPortBase,
   networkPlan,
   type NetworkPlan,
 } from './network-plan.ts';
-import { type ContractPrograms, openNodes, rolesOf, rolesOfContracts } from './nodes.ts';
+import { openNodes, rolesOf, rolesOfContracts } from './nodes.ts';
 import { ordererChannels } from './orderer-channels.ts';
 import { joinChannel, joinedChannels, peerClient } from './peer-client.ts';
 import { canRead, proveCommits } from './probe.ts';
@@ -31,10 +33,13 @@ export interface UpOptions {
   /** Undefined: the setting of an existing network, else 200. */
   readonly batchTimeoutMs?: number;
   /**
-   * Programs of the contracts, absolute paths. Those not given stay as they are; a new network runs `records` of this
-   * checkout and no `basic`. A contract whose program has changed is restarted.
+   * Programs of the contracts, absolute paths: scripts for Node (.js, .ts, ...) or executables. Those not given stay as
+   * they are; a new network runs `records` of this checkout and no other. A contract whose program has changed is
+   * restarted; one with another name is added.
    */
   readonly programs?: ContractPrograms;
+  /** Definitions of private collections by contract: absolute paths of files as of `--collections-config`. */
+  readonly collections?: Readonly<Record<string, string>>;
   readonly env: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -45,7 +50,7 @@ export interface UpOptions {
 export interface UpResult {
   readonly plan: NetworkPlan;
   readonly nodes: Nodes;
-  readonly contracts: readonly ContractName[];
+  readonly contracts: readonly string[];
   /** The network was up: nothing was done. */
   readonly wasUp: boolean;
 }
@@ -85,24 +90,31 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   if (options.fresh === true) await forget(options);
   const before = readMemory(data);
   refuseOtherSettings(options, before);
-  const settings = settingsOf(options, before);
   const programs: ContractPrograms = { records: ownContract, ...before?.programs, ...options.programs };
-  const inDocker = before?.inDocker ?? commands.from === 'docker';
-  if (inDocker && commands.from !== 'docker')
-    throw new DevnetError('This network runs in Docker. Recreate it with the commands: npm run fabric:up -- --fresh.');
+  checkContracts(programs, options.collections ?? {});
+  const settings = { ...settingsOf(options, before), programs };
+  const inDocker = isInDocker(before, commands);
   const plan = networkPlan(data, settings);
   const nodes = openNodes({ plan, commands, inDocker, programs, env });
-  const contracts = contractNames.filter((name) => programs[name] !== undefined);
+  const contracts = contractsWithPrograms(programs);
   const result = { plan, nodes, contracts };
   checkCertificates(plan, options.now());
+  keepCollections(plan, options.collections ?? {}, before?.programs ?? {});
   const changed = contracts.filter((name) => before?.programs[name] !== programs[name]);
   if (before?.isComplete === true && changed.length === 0 && (await isUp(result))) return { ...result, wasUp: true };
   tell(before === undefined ? 'Creating a network' : 'Bringing the network up');
-  writeMemory(data, { ...settings, inDocker, programs, isComplete: false });
+  writeMemory(data, { ...settings, inDocker, isComplete: false });
   await Promise.all(rolesOfContracts(changed).map((role) => nodes.end(role)));
   await converge(result, tell);
-  writeMemory(data, { ...settings, inDocker, programs, isComplete: true });
+  writeMemory(data, { ...settings, inDocker, isComplete: true });
   return { ...result, wasUp: false };
+}
+
+function isInDocker(before: NetworkMemory | undefined, { from }: FabricCommands): boolean {
+  const inDocker = before?.inDocker ?? from === 'docker';
+  if (inDocker && from !== 'docker')
+    throw new DevnetError('This network runs in Docker. Recreate it with the commands: npm run fabric:up -- --fresh.');
+  return inDocker;
 }
 
 /** The contract of this checkout, run from source. */
@@ -138,7 +150,7 @@ async function forget({ data, env }: UpOptions): Promise<void> {
   const plan = networkPlan(data, { portBase: defaultPortBase, batchTimeoutMs: defaultBatchTimeoutMs, ...memory });
   const nodes = openNodes({ plan, commands: undefined, inDocker: memory?.inDocker ?? false, programs: {}, env });
   // Its data is removed, so no graceful stop is needed.
-  await Promise.all(rolesOf(contractNames).map((role) => nodes.kill(role)));
+  await Promise.all(rolesOf(contractsIn(memory?.programs)).map((role) => nodes.kill(role)));
   emptyFolder(data);
 }
 
