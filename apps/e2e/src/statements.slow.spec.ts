@@ -14,7 +14,7 @@ import { explained, explainingSettings, statementTable } from './harness/stateme
 const COUNT = isFull ? 1_000_000 : 200_000;
 /** Of a list with filters so many rows are tried before another way is taken; see the README of the risk partner. */
 const MOST_ROWS = 60_000;
-const storyMs = 1_500_000;
+const storyMs = isFull ? 3_600_000 : 1_500_000;
 
 let postgres: OwnPostgres;
 beforeEach(async () => {

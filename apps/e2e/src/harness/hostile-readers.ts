@@ -65,6 +65,9 @@ export function lookingPaths(
   });
 }
 
+/** Rows in one statement: what it changes is held in memory until its triggers have run. */
+const PORTION = 50_000;
+
 /** Adds copies of the newest row of a table, as its doors made it, with these columns set; `g` counts the copies. */
 export async function copyRows(
   url: string,
@@ -85,11 +88,16 @@ export async function copyRows(
     );
     const names = rows.map(({ name }) => name);
     const values = names.map((name) => set[name] ?? `t.${name}`);
-    const { rowCount } = await client.query(
-      `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
-         FROM (SELECT * FROM ${table} WHERE ${from} LIMIT 1) t, generate_series(1, ${count}) g`,
-    );
-    if (rowCount !== count) throw new Error(`${table} has no row to copy.`);
+    // All portions are of the same row: the newest one would be a copy.
+    await client.query(`CREATE TEMP TABLE model AS SELECT * FROM ${table} WHERE ${from} LIMIT 1`);
+    for (let first = 1; first <= count; first += PORTION) {
+      const last = Math.min(first + PORTION - 1, count);
+      const { rowCount } = await client.query(
+        `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
+           FROM model t, generate_series(${first}, ${last}) g`,
+      );
+      if (rowCount !== last - first + 1) throw new Error(`${table} has no row to copy.`);
+    }
     await client.query(`VACUUM ANALYZE ${table}`);
   } finally {
     await client.end();
