@@ -24,6 +24,8 @@ const UNIT = Buffer.from('060355040b', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const BASIC_CONSTRAINTS = Buffer.from('0603551d13', 'hex');
 const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex');
+/** 1.2.3.4.5.6.7.8.1: the extension in which Fabric's CA writes the attributes of an identity, as JSON. */
+const ATTRIBUTES = Buffer.from('06082a03040506070801', 'hex');
 
 const FOREVER = new Date('2049-12-31T23:59:59Z');
 const TRUE = Buffer.from([0xff]);
@@ -40,6 +42,8 @@ export interface IssueOptions {
   readonly loopback?: boolean;
   /** From 2020 to 2049; default: the end of 2049. */
   readonly validTo?: Date;
+  /** Attributes that contracts read (ABAC). */
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
   /** Size of an RSA key to use instead of P-256. */
   readonly rsaBits?: number;
   /** Default P-256. */
@@ -91,7 +95,7 @@ interface AuthorityParts {
 function authority({ organization, cert, subject: issuer, key }: AuthorityParts): Authority {
   return {
     cert,
-    issue: (commonName, { loopback = false, validTo = FOREVER, rsaBits, curve = 'P-256', unit } = {}) => {
+    issue: (commonName, { loopback = false, validTo = FOREVER, rsaBits, curve = 'P-256', unit, attributes } = {}) => {
       const own =
         rsaBits === undefined
           ? generateKeyPairSync('ec', { namedCurve: curve })
@@ -101,7 +105,10 @@ function authority({ organization, cert, subject: issuer, key }: AuthorityParts)
           issuer,
           subject: distinguishedName(organization, commonName, unit),
           subjectKey: own.publicKey,
-          extensions: loopback ? [loopbackNames()] : [],
+          extensions: [
+            ...(loopback ? [loopbackNames()] : []),
+            ...(attributes === undefined ? [] : [attributesOf(attributes)]),
+          ],
           validTo,
           signWith: key,
         }),
@@ -190,6 +197,10 @@ function extension(id: Buffer, critical: boolean, value: Buffer): Buffer {
 function loopbackNames(): Buffer {
   const names = der(SEQUENCE, der(DNS_NAME, Buffer.from('localhost')), der(IP_ADDRESS, LOOPBACK));
   return extension(SUBJECT_ALT_NAME, false, names);
+}
+
+function attributesOf(attrs: Readonly<Record<string, string>>): Buffer {
+  return extension(ATTRIBUTES, false, Buffer.from(JSON.stringify({ attrs })));
 }
 
 /** Tag, length, contents. */

@@ -94,8 +94,11 @@ export interface StandInPeer {
   close(): Promise<void>;
   /** Adds a peer of the same organisation: same channels, blocks and chaincodes, with its own url. */
   addPeer(): Promise<FurtherPeer>;
-  /** Creates a client identity: of the peer's organisation, or of one unknown to the channel. */
-  enroll(commonName: string, mspId?: string): ClientIdentity;
+  /**
+   * Creates a client identity: of the peer's organisation, or of one unknown to the channel. Contracts read its
+   * attributes from the certificate.
+   */
+  enroll(commonName: string, mspId?: string, attributes?: Readonly<Record<string, string>>): ClientIdentity;
   /** @throws Error if there is no such channel. */
   channel(name: string): ChannelView;
   /** Fault injection. */

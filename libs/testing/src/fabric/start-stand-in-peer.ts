@@ -13,7 +13,7 @@ import { Orderer } from './orderer.ts';
 import { PeerListener } from './peer-listener.ts';
 import type { PeerParts } from './peer-parts.ts';
 import { Code } from './rpc-error.ts';
-import type { ChannelView, ClientIdentity, FurtherPeer, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
+import type { ChannelView, FurtherPeer, StandInPeer, StandInPeerOptions } from './stand-in-types.ts';
 import { StreamGate } from './send-blocks.ts';
 
 const TEN_MEBIBYTES = 10 * 1024 * 1024;
@@ -135,7 +135,7 @@ function laggingParts(parts: PeerParts): { parts: PeerParts } & Pick<FurtherPeer
 
 interface Identities {
   readonly authority: Authority;
-  readonly enroll: (commonName: string, mspId?: string) => ClientIdentity;
+  readonly enroll: StandInPeer['enroll'];
 }
 
 function identitiesIn(directory: string, ownMspId: string): Identities {
@@ -143,10 +143,11 @@ function identitiesIn(directory: string, ownMspId: string): Identities {
   let enrolled = 0;
   return {
     authority,
-    enroll: (commonName, mspId = ownMspId) => {
+    enroll: (commonName, mspId = ownMspId, attributes) => {
       // A new CA for another organisation, unknown to the channel.
       const { cert, key } = (mspId === ownMspId ? authority : certificateAuthority(mspId)).issue(commonName, {
         unit: 'client',
+        attributes,
       });
       enrolled += 1;
       const [certFile, keyFile] = ['cert', 'key'].map((what) => join(directory, `client-${enrolled}-${what}.pem`));
