@@ -16,11 +16,13 @@ CREATE TABLE fabric_holders (
 -- status: unsettled -> committed | invalid | refused, once. While unsettled, request holds the signed Submit request;
 -- once committed, result holds the return value. withdrawn: the row takes the place of a transaction that was never
 -- journalled, so it is never sent. from_block: the newest block of the channel that its process had seen, so the
--- transaction is in a later one; null if it had seen none.
+-- transaction is in a later one; null if it had seen none. identity: the name, in the connection file, of who signed it;
+-- null for a withdrawn one.
 CREATE TABLE fabric_transactions (
   transaction_id bytea       PRIMARY KEY,
   holder         uuid        NOT NULL,
   channel        text        NOT NULL COLLATE "C",
+  identity       text        COLLATE "C",
   reference      text        COLLATE "C",
   note           text        COLLATE "C",
   claim          bytea,

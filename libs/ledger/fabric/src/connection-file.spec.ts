@@ -27,7 +27,11 @@ describe('a connection file', () => {
 
   it('resolves paths relative to its folder, and fills in defaults', () => {
     expect(parseConnection(good, '/etc/fabric/connection.json')).toEqual({
-      identity: { mspId: 'NorthMSP', certFile: '/etc/fabric/north/cert.pem', keyFile: '/keys/key.pem' },
+      identities: [
+        { name: 'default', mspId: 'NorthMSP', certFile: '/etc/fabric/north/cert.pem', keyFile: '/keys/key.pem' },
+      ],
+      defaultIdentity: 'default',
+      callers: [],
       peers: [{ endpoint: 'peer.north.example:7051', tlsCaFile: '/etc/fabric/ca.pem', serverNameOverride: 'peer' }],
       channels: [
         { name: 'main', holds: ['acme.main'] },
@@ -41,11 +45,14 @@ describe('a connection file', () => {
   it('takes a folder of an MSP, and the passphrase of a key, in their place', () => {
     const { certFile: _cert, keyFile: _key, ...others } = good;
     const file = { ...others, mspFolder: 'msp', keyPassphraseFile: 'secret.txt' };
-    expect(parseConnection(file, '/etc/fabric/connection.json').identity).toEqual({
-      mspId: 'NorthMSP',
-      mspFolder: '/etc/fabric/msp',
-      keyPassphraseFile: '/etc/fabric/secret.txt',
-    });
+    expect(parseConnection(file, '/etc/fabric/connection.json').identities).toEqual([
+      {
+        name: 'default',
+        mspId: 'NorthMSP',
+        mspFolder: '/etc/fabric/msp',
+        keyPassphraseFile: '/etc/fabric/secret.txt',
+      },
+    ]);
   });
 
   it('keeps explicit values, and leaves its input unchanged', () => {

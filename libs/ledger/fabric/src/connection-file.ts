@@ -3,6 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { isLoopback } from '@sealgate/auth';
 import { Type, type Static } from '@sinclair/typebox';
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
+import {
+  callersOf,
+  identitiesOf,
+  identityFaults,
+  identityMembers,
+  ONLY_IDENTITY,
+  type FabricCaller,
+} from './connection-identities.ts';
 import type { IdentitySource } from './identity-files.ts';
 
 const closed = { additionalProperties: false };
@@ -46,14 +54,7 @@ const Channel = Type.Object(
 /** A connection file; see the README for every member. */
 const ConnectionFile = Type.Object(
   {
-    mspId: Type.String({ minLength: 1, maxLength: 200 }),
-    /** PEM, of P-256 or P-384: both, or `mspFolder`. */
-    certFile: Type.Optional(Type.String({ minLength: 1 })),
-    keyFile: Type.Optional(Type.String({ minLength: 1 })),
-    /** With `signcerts` and `keystore`, as Fabric's tools write them. */
-    mspFolder: Type.Optional(Type.String({ minLength: 1 })),
-    /** Holds the passphrase of an encrypted key. */
-    keyPassphraseFile: Type.Optional(Type.String({ minLength: 1 })),
+    ...identityMembers,
     /** In order of preference. */
     peers: Type.Array(Peer, { minItems: 1, maxItems: 32 }),
     channels: Type.Array(Channel, { minItems: 1, maxItems: 100 }),
@@ -111,7 +112,11 @@ export interface FabricChannel {
 
 /** A validated connection file: paths are absolute, defaults are filled in. */
 export interface FabricConnection {
-  readonly identity: IdentitySource;
+  /** One at least; their names differ. */
+  readonly identities: readonly IdentitySource[];
+  /** The name of the one that signs for callers without an entry; undefined: for them nothing is signed. */
+  readonly defaultIdentity: string | undefined;
+  readonly callers: readonly FabricCaller[];
   readonly peers: readonly FabricPeer[];
   readonly channels: readonly FabricChannel[];
   readonly deadlinesMs: FabricDeadlines;
@@ -181,7 +186,9 @@ export function parseConnection(content: unknown, path: string): FabricConnectio
   const folder = dirname(resolve(path));
   const optional = (name: string | undefined) => (name === undefined ? undefined : resolve(folder, name));
   return {
-    identity: identityOf(file, optional),
+    identities: identitiesOf(file, optional),
+    defaultIdentity: file.identities === undefined ? ONLY_IDENTITY : (file.default ?? undefined),
+    callers: callersOf(file),
     peers: file.peers.map(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile, serverNameOverride }) => ({
       endpoint,
       tlsCaFile: optional(tlsCaFile),
@@ -200,21 +207,6 @@ function faultOf({ instancePath, keyword, params, message }: ErrorObject): strin
   if (keyword === 'additionalProperties')
     return `${place} has an unknown member ${String(params['additionalProperty'])}`;
   return `${place} ${message ?? keyword}`;
-}
-
-function identityOf(
-  { mspId, certFile, keyFile, mspFolder, keyPassphraseFile }: ConnectionFileContent,
-  absolute: (name: string | undefined) => string | undefined,
-): IdentitySource {
-  const common = { mspId, keyPassphraseFile: absolute(keyPassphraseFile) };
-  if (mspFolder !== undefined) return { ...common, mspFolder: absolute(mspFolder)! };
-  return { ...common, certFile: absolute(certFile)!, keyFile: absolute(keyFile)! };
-}
-
-function identityFaults({ certFile, keyFile, mspFolder }: ConnectionFileContent): string[] {
-  const files = [certFile, keyFile].filter((file) => file !== undefined).length;
-  const isOne = mspFolder === undefined ? files === 2 : files === 0;
-  return isOne ? [] : ['the file needs either certFile and keyFile, or mspFolder'];
 }
 
 function peerFaults({ peers }: ConnectionFileContent): string[] {

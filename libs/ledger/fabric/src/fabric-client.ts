@@ -18,6 +18,12 @@ export interface ContractCall {
   readonly transient?: Readonly<Record<string, string>>;
   /** MSP ids: each endorses a submit, one evaluates. Absent: the gateway peer chooses. */
   readonly organizations?: readonly string[];
+  /**
+   * The name of the identity that signs. Absent: the default of the connection; without a default nothing is submitted,
+   * and evaluations are signed as the first identity. One that the connection does not have ends as UnavailableError:
+   * nothing is sent.
+   */
+  readonly identity?: string | undefined;
 }
 
 export interface SubmitOptions {
@@ -138,7 +144,10 @@ export interface FabricClient {
    * @throws UnavailableError if the journal does not answer.
    */
   withdraw(transactionId: string, channel: string): Promise<boolean>;
-  /** Whether the identity files exist, are readable, match and are unexpired. Uses no network. */
+  /**
+   * Whether the identity files exist, are readable, match and are unexpired: in order as long as one identity can sign.
+   * Uses no network.
+   */
   credentials(): CredentialsState;
   /**
    * Makes these read-only calls, one per contract, within a second. Any answer counts as healthy, even a refusal, unless

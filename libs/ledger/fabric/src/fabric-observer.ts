@@ -33,6 +33,7 @@ type FabricProblem =
   | 'orderers_away'
   | 'stream_lost'
   | 'identity_not_reloaded'
+  | 'identity_gone'
   | 'journal_away'
   | 'transaction_refused_late'
   | 'unexpected';

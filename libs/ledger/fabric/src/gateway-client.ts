@@ -28,7 +28,8 @@ import {
 import type { FabricObserver, FabricOutcome, FabricState } from './fabric-observer.ts';
 import { FABRIC_REASONS, type FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
-import type { CredentialsState, IdentityFiles } from './identity-files.ts';
+import type { Identities } from './identities.ts';
+import type { CredentialsState } from './identity-files.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import type { Journal } from './journal.ts';
 import type { AcknowledgedHeights } from './peer-height.ts';
@@ -39,7 +40,7 @@ import type { Submission } from './submission.ts';
 interface GatewayClientParts {
   readonly connection: FabricConnection;
   readonly sql: Database;
-  readonly identity: IdentityFiles;
+  readonly identities: Identities;
   readonly peers: GatewayPeers;
   readonly window: CallWindow;
   readonly journal: Journal;
@@ -75,10 +76,12 @@ export class GatewayClient implements FabricClient {
   async submit(call: ContractCall, options: SubmitOptions = {}): Promise<Committed> {
     const { submission, connection, observer } = this.#parts;
     this.#check(call, options);
+    const { identity = connection.defaultIdentity } = call;
+    if (identity === undefined) throw new MisconfiguredError('The connection has no default identity to sign as.');
     const ms = options.answerWithinMs ?? connection.deadlinesMs.answer;
     return this.#within(ms, options.signal, async (deadline) => {
       try {
-        const committed = await submission.run(call, options, deadline);
+        const committed = await submission.run({ ...call, identity }, options, deadline);
         observer.outcome?.('committed');
         return committed;
       } catch (error) {
@@ -92,8 +95,9 @@ export class GatewayClient implements FabricClient {
   async evaluate(call: ContractCall, { signal, mayBeOutdated }: EvaluateOptions = {}): Promise<Buffer> {
     const { calls, connection } = this.#parts;
     this.#check(call, {});
+    const signed = { ...call, identity: call.identity ?? connection.defaultIdentity };
     return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) =>
-      calls.evaluate(call, deadline, mayBeOutdated),
+      calls.evaluate(signed, deadline, mayBeOutdated),
     );
   }
 
@@ -128,11 +132,11 @@ export class GatewayClient implements FabricClient {
   }
 
   credentials(): CredentialsState {
-    return this.#parts.identity.state();
+    return this.#parts.identities.state();
   }
 
   async health(calls: readonly ContractCall[]): Promise<FabricHealth> {
-    const { sql } = this.#parts;
+    const { sql, identities } = this.#parts;
     const credentials = this.credentials();
     if (!credentials.ok) {
       const contracts = calls.map((call) => contractHealth(call, 'identity_unusable'));
@@ -156,7 +160,7 @@ export class GatewayClient implements FabricClient {
     );
     const away = await journal;
     const isAnyWell = contracts.length === 0 || contracts.some(({ ok }) => ok);
-    if (away.length === 0 && isAnyWell) return { ok: true, problem: null, contracts };
+    if (away.length === 0 && isAnyWell) return { ok: true, problem: waitingText(identities.gone), contracts };
     const reasons = new Set([...away, ...(isAnyWell ? [] : contracts.flatMap(({ reason }) => reason ?? []))]);
     return { ok: false, problem: [...reasons].map((reason) => FABRIC_REASONS[reason]).join('; '), contracts };
   }
@@ -239,6 +243,10 @@ export class GatewayClient implements FabricClient {
     return contractHealth(call, null);
   }
 }
+
+/** For operators: work is not signed as another identity than the one that it began with. */
+const waitingText = (gone: readonly string[]): string | null =>
+  gone.length === 0 ? null : `work waits for identities that the connection file does not have: ${gone.join(', ')}`;
 
 function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReason | null) {
   return { channel, chaincode, ok: reason === null, reason, detail: reason === null ? null : FABRIC_REASONS[reason] };

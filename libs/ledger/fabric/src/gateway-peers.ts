@@ -5,6 +5,7 @@ import type { FabricDeadlines, FabricPeer } from './connection-file.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import type { FabricReason } from './fabric-reasons.ts';
 import type { AskVerdict } from './fabric-status.ts';
+import type { Identities } from './identities.ts';
 import type { FabricIdentity } from './identity-files.ts';
 import { peerClient, type PeerTls } from './peer-client.ts';
 import { TlsFiles } from './tls-files.ts';
@@ -12,7 +13,7 @@ import { TlsFiles } from './tls-files.ts';
 interface GatewayPeersOptions {
   readonly peers: readonly FabricPeer[];
   readonly deadlinesMs: FabricDeadlines;
-  readonly identity: () => FabricIdentity | undefined;
+  readonly identities: Pick<Identities, 'current' | 'background'>;
   readonly now: () => number;
   readonly onAway: (endpoint: string, reason: string) => void;
   /** TLS files that could not be loaded. */
@@ -36,7 +37,17 @@ const LOG_AGAIN_MS = 60_000;
 /** A connection not ready for this long is replaced: grpc-js itself would wait for ever. */
 const STUCK_MS = 5000;
 
-/** The gateway peers, one connection each for calls and streams. The first one that is not in backoff is used. */
+interface Picking {
+  /** Picked only if there is no other. */
+  readonly tried?: ReadonlySet<string>;
+  /** The name of the identity that signs; default: that of the background. */
+  readonly as?: string | undefined;
+}
+
+/**
+ * The gateway peers, one connection each for the calls and streams of all identities. The first one that is not in
+ * backoff is used.
+ */
 export class GatewayPeers {
   readonly #options: GatewayPeersOptions;
   readonly #peers: Peer[];
@@ -47,13 +58,14 @@ export class GatewayPeers {
   }
 
   /**
-   * Picks the preferred peer that is not in backoff, else the one whose backoff ends first; peers in `tried` only if
-   * there is no other.
+   * Picks the preferred peer that is not in backoff, else the one whose backoff ends first.
    *
-   * @throws UnavailableError while there is no usable identity or TLS file.
+   * @throws UnavailableError while there is no usable identity or TLS file, and for an identity that is not in the
+   * connection file.
    */
-  pick(tried: ReadonlySet<string> = NONE): PeerGateway {
-    const identity = this.#options.identity();
+  pick({ tried = NONE, as }: Picking = {}): PeerGateway {
+    const { identities } = this.#options;
+    const identity = as === undefined ? identities.background() : identities.current(as);
     if (identity === undefined) {
       throw new UnavailableError('The identity of this service cannot be used.', { reason: 'identity_unusable' });
     }
@@ -65,16 +77,21 @@ export class GatewayPeers {
     const connected = this.#connect(best, identity, now);
     if (connected !== undefined) return connected;
     const without = new Set([...tried, best.endpoint]);
-    if (without.size < this.#peers.length) return this.pick(without);
+    if (without.size < this.#peers.length) return this.pick({ tried: without, as });
     throw new UnavailableError('The TLS files for a peer cannot be used.', { reason: 'tls_files_unusable' });
   }
 
   /** Every peer that can be connected to, whether or not it is in backoff. Empty without a usable identity. */
   all(): PeerGateway[] {
-    const identity = this.#options.identity();
+    const identity = this.#options.identities.background();
     if (identity === undefined) return [];
     const now = this.#options.now();
     return this.#peers.flatMap((peer) => peer.connectionAs(identity, now) ?? []);
+  }
+
+  /** The same peer as seen by the identity of the background; by its own if that cannot be used. */
+  inBackground(peer: PeerGateway): PeerGateway {
+    return this.all().find(({ endpoint }) => endpoint === peer.endpoint) ?? peer;
   }
 
   /** Undefined if its TLS files cannot be used. */
@@ -129,7 +146,8 @@ class Peer {
   readonly #files: TlsFiles;
   #tls: PeerTls | undefined;
   #client: Client | undefined;
-  #connection: PeerGateway | undefined;
+  /** By the name of the identity. */
+  readonly #gateways = new Map<string, PeerGateway>();
   /** Clients with old TLS files, each closed once its calls have ended. */
   readonly #closing = new Map<Client, NodeJS.Timeout>();
   #backoffMs = 0;
@@ -198,7 +216,8 @@ class Peer {
       this.endBackoff();
     }
     if (tls === undefined && this.#options.tlsCaFile !== undefined) return undefined;
-    if (this.#connection?.identity === identity) return this.#connection;
+    const known = this.#gateways.get(identity.name);
+    if (known?.identity === identity) return known;
     const { mspId, certificate } = identity;
     const client = (this.#client ??= peerClient(this.#options, tls));
     const gateway = connect({
@@ -212,8 +231,9 @@ class Peer {
         ? {}
         : { tlsClientCertificateHash: createHash('sha256').update(tls.client.der).digest() }),
     });
-    this.#connection = { endpoint: this.endpoint, gateway, client, identity };
-    return this.#connection;
+    const connection = { endpoint: this.endpoint, gateway, client, identity };
+    this.#gateways.set(identity.name, connection);
+    return connection;
   }
 
   /** Refines grpc-js's reason: whether a certificate problem concerns the peer's or ours is known here. */
@@ -247,7 +267,7 @@ class Peer {
   #replaceClient(): void {
     const client = this.#client;
     this.#client = undefined;
-    this.#connection = undefined;
+    this.#gateways.clear();
     this.#notReadySinceMs = undefined;
     if (client === undefined) return;
     const { evaluate, endorse, submit, commitStatus } = this.#deadlines;

@@ -26,7 +26,7 @@ function write({ cert, key }: { cert: string; key: string }): void {
 
 let clock: ReturnType<typeof testClock>;
 let problems: string[];
-const open = (source: IdentitySource = { mspId: 'M', certFile, keyFile }) =>
+const open = (source: IdentitySource = { name: 'app', mspId: 'M', certFile, keyFile }) =>
   new IdentityFiles({
     source,
     now: clock.now,
@@ -147,7 +147,7 @@ describe('the identity on disk', () => {
     const plain = createPrivateKey(readFileSync(keyFile));
     const sealed = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'of two words ' } as const;
     writeFileSync(keyFile, plain.export({ type, ...sealed }));
-    const files = open({ mspId: 'M', certFile, keyFile, keyPassphraseFile: passphraseFile });
+    const files = open({ name: 'app', mspId: 'M', certFile, keyFile, keyPassphraseFile: passphraseFile });
     expect(files.current()).toBeUndefined();
     expect(files.state().problems).toEqual(['the passphrase of the key cannot be read']);
     writeFileSync(passphraseFile, 'another\n');
@@ -162,7 +162,7 @@ describe('the identity on disk', () => {
 
 describe('the folder of an MSP', () => {
   const mspFolder = join(folder, 'msp');
-  const source = { mspId: 'M', mspFolder };
+  const source = { name: 'app', mspId: 'M', mspFolder };
   const put = (name: string, text: string) => writeFileSync(join(mspFolder, name), text);
 
   beforeEach(() => {

@@ -9,10 +9,14 @@ export interface CredentialsState {
   readonly problems: readonly string[];
   /** RFC 3339; null if there is no readable certificate. */
   readonly certificateExpiresAt: string | null;
+  /** Each of several. */
+  readonly identities?: readonly (Pick<CredentialsState, 'ok' | 'certificateExpiresAt'> & { readonly name: string })[];
 }
 
 /** The signing identity: a certificate and its key. Immutable; a rotation creates another. */
 export interface FabricIdentity {
+  /** That of the connection file. */
+  readonly name: string;
   readonly mspId: string;
   /** PEM. */
   readonly certificate: Buffer;
@@ -21,6 +25,7 @@ export interface FabricIdentity {
 
 /** Where an identity is on disk: two files of PEM, or a folder as Fabric's tools write it (`signcerts`, `keystore`). */
 export type IdentitySource = {
+  readonly name: string;
   readonly mspId: string;
   /** Holds the passphrase of an encrypted key; a line break at its end does not count. */
   readonly keyPassphraseFile?: string | undefined;
@@ -74,8 +79,9 @@ export class IdentityFiles {
     const changed = stamp !== this.#stamp;
     this.#stamp = stamp;
     const { certificate, key, problems } = readPair(source, now());
+    const { name, mspId } = source;
     if (certificate !== undefined && key !== undefined)
-      this.#identity = { mspId: source.mspId, certificate, sign: (message) => signLowS(key, message) };
+      this.#identity = { name, mspId, certificate, sign: (message) => signLowS(key, message) };
     if (problems.length > 0 && changed) onProblem(problems.join('; '));
   }
 }

@@ -18,6 +18,8 @@ export interface JournalEntry {
   readonly transactionId: string;
   /** Fabric's name. */
   readonly channel: string;
+  /** The name of the identity that signed it. */
+  readonly identity: string;
   /** The signed Submit request; resending it sends these bytes. */
   readonly request: Buffer;
   readonly fromBlock: number | undefined;
@@ -58,9 +60,9 @@ export function beginStatement(schema: string, holder: string, entries: readonly
     name: `${schema} fabric begin`,
     text: `WITH entry AS (
              SELECT * FROM unnest($2::bytea[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[], $8::bytea[],
-                                  $9::text[], $10::text[], $11::text[], $12::text[])
+                                  $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
                AS t (transaction_id, channel, reference, note, claim, from_block, request,
-                     fingerprint, claim_channel, claim_note, receipts)),
+                     fingerprint, claim_channel, claim_note, receipts, identity)),
            taken AS (
              INSERT INTO ${schema}.fabric_claims AS held (claim, fingerprint, transaction_id, channel, note, receipts)
              SELECT claim, fingerprint, transaction_id, claim_channel, claim_note, receipts
@@ -70,8 +72,8 @@ export function beginStatement(schema: string, holder: string, entries: readonly
              RETURNING held.claim),
            begun AS (
              INSERT INTO ${schema}.fabric_transactions
-                         (transaction_id, holder, channel, reference, note, claim, from_block, request)
-             SELECT transaction_id, $1, channel, reference, note, claim, from_block, request
+                         (transaction_id, holder, channel, identity, reference, note, claim, from_block, request)
+             SELECT transaction_id, $1, channel, identity, reference, note, claim, from_block, request
                FROM entry WHERE claim IS NULL OR claim IN (SELECT claim FROM taken)
              ON CONFLICT DO NOTHING
              RETURNING transaction_id)
@@ -90,6 +92,7 @@ export function beginStatement(schema: string, holder: string, entries: readonly
       textArray(entries.map(({ claim }) => claim?.channel ?? null)),
       textArray(entries.map(({ claim }) => claim?.note ?? null)),
       textArray(entries.map(({ claim }) => claim?.receipts ?? null)),
+      textArray(entries.map(({ identity }) => identity)),
     ],
   };
 }

@@ -42,6 +42,7 @@ const entry = (more: Partial<JournalEntry> = {}): JournalEntry => ({
   transactionId: randomBytes(32).toString('hex'),
   channel: 'main',
   request: randomBytes(5000),
+  identity: 'clerk',
   fromBlock: 7,
   reference: undefined,
   note: '{"a":"\\u0000 and \\\\ and \\" and {}"}',

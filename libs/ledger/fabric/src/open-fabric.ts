@@ -7,7 +7,7 @@ import type { FabricClient } from './fabric-client.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { GatewayPeers } from './gateway-peers.ts';
-import { IdentityFiles } from './identity-files.ts';
+import { Identities } from './identities.ts';
 import { Journal } from './journal.ts';
 import { JournalKeeper } from './journal-keeper.ts';
 import { AcknowledgedHeights } from './peer-height.ts';
@@ -52,17 +52,19 @@ export function openFabric(options: FabricOptions): FabricClient {
   const { limits, deadlinesMs } = connection;
   const { sql, schema, leaseMs = LEASE_MS, inUse } = options.journal;
   const random = Math.random;
-  const identity = new IdentityFiles({
-    source: connection.identity,
+  const identities = new Identities({
+    sources: connection.identities,
+    preferred: connection.defaultIdentity,
     now,
-    onProblem: (detail) => observer.problem?.('identity_not_reloaded', detail),
+    onProblem: (name, detail) => observer.problem?.('identity_not_reloaded', `${name}: ${detail}`),
+    onGone: (name) => observer.problem?.('identity_gone', `work waits for ${name}, which the connection file lacks`),
   });
   // Check now, so that problems are logged from the start.
-  identity.current();
+  identities.load();
   const peers = new GatewayPeers({
     peers: connection.peers,
     deadlinesMs,
-    identity: () => identity.current(),
+    identities,
     now,
     onAway: (endpoint, reason) => observer.problem?.('peer_away', `${endpoint}: ${reason}`),
     onTlsProblem: (endpoint, problem) => observer.problem?.('tls_not_reloaded', `${endpoint}: ${problem}`),
@@ -88,6 +90,6 @@ export function openFabric(options: FabricOptions): FabricClient {
     known: () => settler.openIds,
     onProblem: (detail) => observer.problem?.('journal_away', detail),
   });
-  const parts = { connection, sql, identity, peers, window, journal, settler, calls, submission, heights, keeper };
+  const parts = { connection, sql, identities, peers, window, journal, settler, calls, submission, heights, keeper };
   return new GatewayClient({ ...parts, now, observer });
 }

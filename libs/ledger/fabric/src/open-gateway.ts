@@ -72,7 +72,10 @@ export interface OpenRecordsLedgerOptions extends Omit<OpenGatewayOptions, 'onSe
   readonly answerWithinMs?: number;
 }
 
-/** Opens our own contract on that network, behind the port. @throws GatewayNotOpenedError as `openGateway` does. */
+/**
+ * Opens our own contract on that network, behind the port. The service signs as the default identity.
+ * @throws GatewayNotOpenedError as `openGateway` does, and without a default identity.
+ */
 export function openRecordsLedger({
   onResult,
   answerWithinMs = Infinity,
@@ -83,6 +86,8 @@ export function openRecordsLedger({
     ...options,
     onSettlement: (settlement, about) => ledger.onSettlement(settlement, about),
   });
+  if (connection.defaultIdentity === undefined)
+    throw new GatewayNotOpenedError('FABRIC_CONFIG: default is null, but this service signs as the default identity.');
   const ledger: FabricLedger = fabricLedger({
     client,
     sql,

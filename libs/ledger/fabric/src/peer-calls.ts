@@ -130,7 +130,7 @@ export class PeerCalls {
       const startedAtMs = now();
       let peer: PeerGateway | undefined;
       try {
-        peer = peers.pick(tried);
+        peer = peers.pick({ tried, as: call.identity });
         // A peer that hangs must leave time for the next one.
         const shareMs = (deadline.atMs - startedAtMs) / (failures + 1 < peers.count ? 2 : 1);
         const options = { deadline: startedAtMs + Math.min(deadlinesMs[phase], shareMs) };
@@ -148,7 +148,7 @@ export class PeerCalls {
         if (isTelling(found)) reasons.add(found.reason);
         if (found.kind === 'misconfigured') {
           misconfigured.set(peer.endpoint, found.reason);
-          this.#logMisconfigured(call, peer.endpoint, found.reason, found.message);
+          this.#logMisconfigured(call, peer, found.reason, found.message);
         }
         if (found.kind !== 'overloaded') failures += 1;
         // Each peer is asked once before one is asked again.
@@ -161,9 +161,9 @@ export class PeerCalls {
   }
 
   /** Logs the peer's own message, once a minute for each kind, for whoever must fix it. */
-  #logMisconfigured({ channel, chaincode }: ContractCall, endpoint: string, reason: string, message: string): void {
+  #logMisconfigured({ channel, chaincode }: ContractCall, peer: PeerGateway, reason: string, message: string): void {
     const { now, observer } = this.#options;
-    const what = `${endpoint} ${channel}/${chaincode}: ${reason}`;
+    const what = `${peer.endpoint} ${channel}/${chaincode} as ${peer.identity.name}: ${reason}`;
     if (now() - (this.#loggedAtMs.get(what) ?? Number.NEGATIVE_INFINITY) < LOG_AGAIN_MS) return;
     if (this.#loggedAtMs.size >= MAX_FAULTS) this.#loggedAtMs.clear();
     this.#loggedAtMs.set(what, now());

@@ -222,8 +222,12 @@ export class Submission {
 function entryOf(
   { channel }: ContractCall,
   { claim, reference, note }: SubmitOptions,
-  { transactionId, result, request }: Endorsed,
+  { transactionId, result, request, peer }: Endorsed,
   fromBlock: number | undefined,
 ): JournalEntry {
-  return { transactionId, channel, request, fromBlock, reference, note, claim: claim?.({ transactionId, result }) };
+  const identity = peer.identity.name;
+  return {
+    ...{ transactionId, channel, identity, request, fromBlock, reference, note },
+    claim: claim?.({ transactionId, result }),
+  };
 }

@@ -60,7 +60,7 @@ describe('fabric import', () => {
     );
     const ca = join(folder, 'out', 'peer0.org1.example.com.tls-ca.pem');
     expect(readConnectionFile(out)).toMatchObject({
-      identity: { mspId: 'Org1MSP', mspFolder: msp },
+      identities: [{ mspId: 'Org1MSP', mspFolder: msp }],
       peers: [{ endpoint: 'localhost:7051', tlsCaFile: ca, serverNameOverride: 'peer0.org1.example.com' }],
       channels: [{ name: 'mychannel', holds: [] }],
     });
@@ -106,7 +106,9 @@ describe('fabric import', () => {
       'entityMatchers:',
     ]);
     expect(readConnectionFile(out)).toMatchObject({
-      identity: { mspId: 'Org1MSP', certFile: join(folder, 'app.pem'), keyFile: join(folder, 'out', 'app.key.pem') },
+      identities: [
+        { mspId: 'Org1MSP', certFile: join(folder, 'app.pem'), keyFile: join(folder, 'out', 'app.key.pem') },
+      ],
       peers: [
         {
           endpoint: 'peer.org1:7051',
@@ -134,7 +136,7 @@ describe('fabric import', () => {
     const second = await run(put(two), ...SIGNS, '--organization', 'Org2');
     expect(second).toMatchObject({ code: 0 });
     expect(readConnectionFile(out)).toMatchObject({
-      identity: { mspId: 'Org2MSP' },
+      identities: [{ mspId: 'Org2MSP' }],
       peers: [{ endpoint: 'localhost:9051' }],
     });
   });
@@ -150,7 +152,7 @@ describe('fabric import', () => {
     });
     const tlsCaFile = join(msp, 'tlscacerts', 'a.pem');
     expect(readConnectionFile(out)).toMatchObject({
-      identity: { mspId: 'Org1MSP', mspFolder: msp },
+      identities: [{ mspId: 'Org1MSP', mspFolder: msp }],
       peers: [
         { endpoint: 'peer.org1:7051', tlsCaFile },
         { endpoint: 'peer.org1:8051', tlsCaFile },

@@ -7,14 +7,14 @@ const maxMessageBytes = 100 * 1024 * 1024;
 
 /** The records contract by Fabric's own client, as its guide shows, with a signer of node:crypto, as the ledger peer's. */
 export function openContract(connectionFile: string, fabricChannel: string): { contract: Contract; close: () => void } {
-  const { peers, identity } = readConnectionFile(connectionFile);
+  const { peers, identities } = readConnectionFile(connectionFile);
   const peer = peers[0]!;
   const client = new Client(peer.endpoint, credentials.createSsl(readFileSync(peer.tlsCaFile ?? '')), {
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.ssl_target_name_override': peer.serverNameOverride ?? '',
   });
-  const files = new IdentityFiles({ source: identity, now: Date.now, onProblem: () => undefined });
+  const files = new IdentityFiles({ source: identities[0]!, now: Date.now, onProblem: () => undefined });
   const { mspId, certificate, sign } = files.current()!;
   const gateway = connect({
     client,
