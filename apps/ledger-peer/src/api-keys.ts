@@ -26,6 +26,11 @@ export class ConfiguredKeys extends HashedSecrets<ConfiguredKey> {
     return ConfiguredKeys.mayBe(presented) ? super.find(presented) : undefined;
   }
 
+  /** The families of the configured keys. */
+  get families(): readonly string[] {
+    return this.entries.map(({ familyId }) => familyId);
+  }
+
   /** Whether it has the length of a key: other values are rejected without a lookup or a failure count. */
   static mayBe(presented: string): boolean {
     return presented.length >= MIN_CHARACTERS && presented.length <= MAX_CHARACTERS;

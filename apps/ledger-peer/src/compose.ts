@@ -96,6 +96,7 @@ function publicAppOf(
   const { ratePerSecond, rateBurst: burst, serverSecrets, bodyMaxBytes, answerWithinMs, mappings } = config;
   const guard = {
     keys: config.apiKeys,
+    signers: ledger.signers,
     limits,
     addresses,
     rate: { ratePerSecond, burst },

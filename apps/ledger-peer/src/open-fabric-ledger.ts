@@ -1,6 +1,7 @@
 import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
 import { fabricAssets, probesOf } from './data/fabric-assets.ts';
+import { familiesWithoutKey, signersOf } from './data/signers.ts';
 import type { OpenedLedger, OpenLedgerParts } from './open-ledger.ts';
 import { SCHEMA } from './peer-migrations.ts';
 
@@ -17,18 +18,25 @@ const UNFINISHED = `EXISTS (SELECT FROM peer.jobs j
 export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedgerParts): Promise<OpenedLedger> {
   const { targets } = options.config.mappings;
   const needs = targets.map(({ channel }) => channel);
-  const { client, channels, waiting } = await openedOrStartError(GatewayNotOpenedError, async () =>
+  const { client, connection, channels, waiting } = await openedOrStartError(GatewayNotOpenedError, async () =>
     openGateway({ ...options, needs, schema: SCHEMA, inUse: UNFINISHED }),
   );
+  const typos = familiesWithoutKey(connection, options.config.apiKeys.families);
+  if (typos.length > 0) options.log.warn('callers_without_key', { families: typos.join(', ') });
   const assets = fabricAssets({ client, channels, settleWithinMs: SETTLE_WITHIN_MS });
   const probes = probesOf(channels, targets);
   return {
     assets: ledgerMetrics.watch(assets),
+    signers: signersOf(connection),
     log: undefined,
     administration: undefined,
     async credentials() {
-      const state = client.credentials();
-      return { ...state, problems: [...state.problems] };
+      const { problems, identities, ...state } = client.credentials();
+      return {
+        ...state,
+        problems: [...problems],
+        ...(identities === undefined ? {} : { identities: [...identities] }),
+      };
     },
     health: () => client.health(probes),
     waiting,

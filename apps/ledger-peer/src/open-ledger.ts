@@ -7,6 +7,7 @@ import type { Database, DatabaseCheck } from '@sealgate/storage';
 import type { PeerConfig } from './config.ts';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
+import type { Signers } from './domain/caller.ts';
 import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
@@ -14,6 +15,8 @@ import type { Credentials } from './routes/health.ts';
 /** A ledger as this surface needs it, for any driver. */
 export interface OpenedLedger {
   readonly assets: AssetLedger;
+  /** Undefined for a ledger without identities. */
+  readonly signers: Signers | undefined;
   /** Undefined for a ledger without a public log. */
   readonly log: PublicLog | undefined;
   /** For the admin listener; undefined if the ledger is administered elsewhere. */
@@ -67,6 +70,7 @@ async function openEmbedded({
   await database.whenReady(() => openChannels(ledger, config.mappings.targets));
   return {
     assets: ledgerMetrics.watch(assets),
+    signers: undefined,
     log: embeddedLog(ledger, config.ledgerOrigin),
     administration: ledger.administration,
     // The credentials of the embedded ledger are those of its database.

@@ -4,16 +4,17 @@ import type { AuthRequest } from '@sealgate/http';
 import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
 import { testClock, testExchange } from '@sealgate/testing';
 import { ConfiguredKeys } from './api-keys.ts';
+import { CALLS_LEDGER, type Signers } from './domain/caller.ts';
 import { peerGuard } from './peer-guard.ts';
 
 const key = 'k'.repeat(32);
 
-function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }) {
+function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }, signers?: Signers) {
   const { now } = testClock();
   const limits = memoryLimits({ now });
   const addresses = addressLimiter({ limits, listener: 'peer', now });
   const log = { rate: { ratePerSecond: 1000, burst: 2000 }, isOpen: (channel: string) => channel === 'acme.open' };
-  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, log });
+  return peerGuard({ keys: ConfiguredKeys.of(() => keys), limits, addresses, rate, log, signers });
 }
 
 const request = (presented: string | undefined, clientAddress = '192.0.2.1'): AuthRequest => ({
@@ -37,6 +38,17 @@ describe('the guard of the peer', () => {
 
   it.each([undefined, '', 'short', 'x'.repeat(32), `${key}=`])('rejects %s', async (presented) => {
     await expect(guard.authenticate(request(presented))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('lets only callers call the ledger for whom an identity signs, and everybody on a ledger without identities', async () => {
+    const [known, unknown] = [key, 'u'.repeat(32)];
+    const keys = [known, unknown].map((each, at) => `f${at}:${hash('sha256', each, 'hex')}`).join(',');
+    const signers = { ofKeyFamily: (family: string) => (family === 'f0' ? 'clerk' : undefined) };
+    const signing = guardWith(keys, undefined, signers);
+    const callers = await Promise.all([known, unknown].map((each) => signing.authenticate(request(each))));
+    expect(callers.map(({ identity }) => identity)).toEqual(['clerk', undefined]);
+    expect(callers.map((caller) => signing.permits(caller, CALLS_LEDGER))).toEqual([true, false]);
+    expect(guard.permits(await guard.authenticate(request(key)), CALLS_LEDGER)).toBe(true);
   });
 
   it('has a rate limit bucket for each key', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import type { AuthRequest, Guard } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import {
   admissionOf,
   clientNetwork,
@@ -10,7 +11,7 @@ import {
   type Policy,
 } from '@sealgate/rate-limits';
 import { ConfiguredKeys } from './api-keys.ts';
-import { ANYBODY, type PeerCaller } from './domain/caller.ts';
+import { ANYBODY, CALLS_LEDGER, type PeerCaller, type Signers } from './domain/caller.ts';
 import { LOGS_PATH } from './routes/log-paths.ts';
 
 export interface PeerGuardPorts {
@@ -19,6 +20,8 @@ export interface PeerGuardPorts {
   readonly limits: LimitStore;
   readonly addresses: AddressLimiter;
   readonly rate: Rate;
+  /** Undefined on a ledger without identities: everybody may call it. */
+  readonly signers?: Signers | undefined;
   /** Reads of the public log have their own buckets. */
   readonly log: { readonly rate: Rate; readonly isOpen: (channel: string) => boolean };
 }
@@ -32,10 +35,14 @@ interface Rate {
  * Authentication of surface C: `X-Api-Key` if keys are configured; for checkpoints, tiles and entries of the log also
  * the same key as a bearer token, or no key if the channel's log is public. The list of the public logs needs none. Each request costs 1.
  */
-export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts): Guard<PeerCaller> {
+export function peerGuard({ keys, limits, addresses, rate, log, signers }: PeerGuardPorts): Guard<PeerCaller> {
   const policyOf = ({ familyId, limit }: PeerCaller): Policy => ({
     name: familyId === ANYBODY ? 'address' : 'key',
     ...(limit === 'log' ? log.rate : rate),
+  });
+  const callerOf = (familyId: string, bucket: string, limit: PeerCaller['limit']): PeerCaller => ({
+    ...{ familyId, bucket, limit },
+    ...defined({ identity: signers?.ofKeyFamily(familyId) }),
   });
   return {
     challenge: 'ApiKey',
@@ -45,12 +52,13 @@ export function peerGuard({ keys, limits, addresses, rate, log }: PeerGuardPorts
       const isOpen = channel === undefined ? request.path === LOGS_PATH : log.isOpen(channel);
       const key = keys.find(presentedKey(request));
       if (key !== undefined) {
-        return { familyId: key.familyId, bucket: `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit };
+        return callerOf(key.familyId, `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit);
       }
       if (keys.size > 0 && !isOpen) throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
-      return { familyId: ANYBODY, bucket: `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit };
+      return callerOf(ANYBODY, `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit);
     },
-    permits: () => true,
+    permits: ({ identity }, permission) =>
+      permission !== CALLS_LEDGER || signers === undefined || identity !== undefined,
     charge: async (caller, cost) =>
       admissionOf(await limits.charge([{ bucket: caller.bucket, policy: policyOf(caller) }], cost)),
     // The bucket names the key, or the address of a caller without one.

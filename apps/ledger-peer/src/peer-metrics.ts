@@ -56,25 +56,25 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       byCall[call].observe((performance.now() - startedMs) / 1000);
     }
   };
-  return {
-    watch: (ledger) => ({
-      takesMany: (target) => ledger.takesMany(target),
-      async write(target, sent, from) {
-        const result = await timed('write', () => ledger.write(target, sent, from));
-        outcomes.inc({ outcome: result.outcome });
-        assets.inc({ outcome: result.outcome }, sent.length);
-        return result;
-      },
-      async settle(target, sent, transactionId) {
-        const result = await timed('settle', () => ledger.settle(target, sent, transactionId));
-        outcomes.inc({ outcome: result.outcome });
-        return result;
-      },
-      recall: (jobId, parts) => ledger.recall(jobId, parts),
-      read: (target, id) => timed('read', () => ledger.read(target, id)),
-      query: (target, query) => timed('query', () => ledger.query(target, query)),
-    }),
-  };
+  const watch = (ledger: AssetLedger): AssetLedger => ({
+    as: (identity) => watch(ledger.as(identity)),
+    takesMany: (target) => ledger.takesMany(target),
+    async write(target, sent, from) {
+      const result = await timed('write', () => ledger.write(target, sent, from));
+      outcomes.inc({ outcome: result.outcome });
+      assets.inc({ outcome: result.outcome }, sent.length);
+      return result;
+    },
+    async settle(target, sent, transactionId) {
+      const result = await timed('settle', () => ledger.settle(target, sent, transactionId));
+      outcomes.inc({ outcome: result.outcome });
+      return result;
+    },
+    recall: (jobId, parts) => ledger.recall(jobId, parts),
+    read: (target, id) => timed('read', () => ledger.read(target, id)),
+    query: (target, query) => timed('query', () => ledger.query(target, query)),
+  });
+  return { watch };
 }
 
 /** Metrics of the responses to writes. */

@@ -45,6 +45,11 @@ export class HashedSecrets<Entry extends HashedSecret = HashedSecret> {
     return this.#current().length;
   }
 
+  /** The current list. */
+  protected get entries(): readonly Entry[] {
+    return this.#current();
+  }
+
   /** The first digits of each hash, which identify a secret in logs and audit events. */
   get ids(): readonly string[] {
     return this.#current().map(idOf);

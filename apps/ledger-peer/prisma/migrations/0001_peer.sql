@@ -6,6 +6,8 @@
 CREATE TABLE jobs (
   job_id        text        PRIMARY KEY COLLATE "C",
   family_id     text        NOT NULL COLLATE "C",
+  -- The name of the identity that signs what is sent for it, on a ledger with identities; it never changes.
+  identity      text        COLLATE "C",
   claim         bytea       UNIQUE,
   fingerprint   text        COLLATE "C",
   promised      boolean     NOT NULL DEFAULT false,

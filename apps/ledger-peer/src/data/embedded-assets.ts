@@ -39,7 +39,9 @@ export function embeddedAssets(options: {
 }): EmbeddedAssets {
   const { ledger, sql, settleWithinMs } = options;
   const late = new LateResults();
-  return {
+  const assets: EmbeddedAssets = {
+    // Nobody signs on this ledger but the ledger.
+    as: () => assets,
     onResult: (_result, { unit, isLate }) => {
       if (isLate) late.settled(unit);
     },
@@ -73,6 +75,7 @@ export function embeddedAssets(options: {
       return { assets: records.map(assetOf), next: more ? records.at(-1)?.id : undefined };
     },
   };
+  return assets;
 }
 
 /** The public transparency log. */

@@ -34,14 +34,18 @@ interface FabricAssetsOptions {
   readonly channels: ChannelMap;
   /** How long `settle` waits for an unknown outcome. */
   readonly settleWithinMs: number;
+  /** The name of the identity that signs; default: that of the connection. */
+  readonly identity?: string;
 }
 
 /** Assets through the gateway of a Fabric network, in the contracts they are mapped to. */
-export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsOptions): AssetLedger {
+export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
+  const { client, channels, settleWithinMs, identity } = options;
+  const signed = (target: Target, call: Call): ContractCall => ({ ...contractCall(channels, target, call), identity });
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
   const evaluate = async (target: Target, { mayBeOutdated, ...call }: Call & Required<Outdated>): Promise<Buffer> => {
     try {
-      return await client.evaluate(contractCall(channels, target, call), { mayBeOutdated });
+      return await client.evaluate(signed(target, call), { mayBeOutdated });
     } catch (error) {
       if (error instanceof ContractRefusedError || !(error instanceof FabricError)) throw error;
       throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
@@ -49,12 +53,13 @@ export function fabricAssets({ client, channels, settleWithinMs }: FabricAssetsO
   };
   const { committed, recall, writtenElsewhere } = fabricJobs({ client, settleWithinMs, wordsOf });
   return {
+    as: (name) => fabricAssets({ ...options, identity: name }),
     takesMany: (target) => wordsOf(target).takesMany,
     recall,
     async write(target, assets, jobId) {
       const words = wordsOf(target);
       try {
-        const call = contractCall(channels, target, { ...words.writeCall(assets), organizations: target.endorsers });
+        const call = signed(target, { ...words.writeCall(assets), organizations: target.endorsers });
         return await committed(target, assets, await client.submit(call, workOf(jobId, target, assets)));
       } catch (error) {
         if (error instanceof ClaimTakenError && jobId !== undefined) return writtenElsewhere(target, assets, jobId);

@@ -15,6 +15,11 @@ export interface JobTable {
   readonly now: () => number;
 }
 
+interface TakenRow {
+  readonly job_id: string;
+  readonly identity: string | null;
+}
+
 interface ClaimRow {
   job_id: string;
   fingerprint: string;
@@ -49,35 +54,35 @@ export function jobClaims({
     return row === undefined ? undefined : knownClaim(row, claim.acceptable);
   };
   const unanswered = new UnansweredClaims();
-  const take = async (beginning: Beginning): Promise<string | undefined> => {
+  const take = async (beginning: Beginning): Promise<TakenRow | undefined> => {
     try {
-      const [taken] = await ask<{ job_id: string }>(beginStatement(beginning));
-      return taken?.job_id;
+      const [taken] = await ask<TakenRow>(beginStatement(beginning));
+      return taken;
     } catch (error) {
       unanswered.add(beginning.claim);
       throw error;
     }
   };
   /** The statement that took the claim got no answer: the same request need not wait for the lease. */
-  const retake = async (row: ClaimRow, claim: Claim): Promise<string | undefined> => {
+  const retake = async (row: ClaimRow, claim: Claim): Promise<TakenRow | undefined> => {
     const isLost = row.lease_owner === leases.owner && !leases.holds(row.job_id) && unanswered.has(claim);
     if (!isLost) return undefined;
-    const [taken] = await ask<{ job_id: string }>(retakeStatement(row.job_id, leases));
-    return taken?.job_id;
+    const [taken] = await ask<TakenRow>(retakeStatement(row.job_id, leases));
+    return taken;
   };
-  const begun = (jobId: string, claim: Claim, isNew: boolean) => {
+  const begun = ({ job_id: jobId, identity }: TakenRow, claim: Claim, isNew: boolean) => {
     unanswered.delete(claim);
     leases.hold(jobId);
-    return { kind: 'begun', jobId, isNew } as const;
+    return { kind: 'begun', jobId, isNew, identity: identity ?? undefined } as const;
   };
   return {
     look,
-    async begin({ jobId, familyId, claim }) {
+    async begin({ jobId, familyId, identity, claim }) {
       // The row may be removed between the two statements; then both are repeated.
       for (let times = 0; times < TAKES; times += 1) {
-        const taken = await take({ jobId, familyId, claim, leases, nowMs: now() });
-        // A claim that is taken over keeps its job id.
-        if (taken !== undefined) return begun(taken, claim, taken === jobId);
+        const taken = await take({ jobId, familyId, identity, claim, leases, nowMs: now() });
+        // A claim that is taken over keeps its job id and its identity.
+        if (taken !== undefined) return begun(taken, claim, taken.job_id === jobId);
         const row = await find(claim);
         if (row === undefined) continue;
         const known = knownClaim(row, claim.acceptable);

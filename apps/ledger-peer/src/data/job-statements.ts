@@ -6,6 +6,7 @@ import type { Leases } from './leases.ts';
 export interface Beginning {
   readonly jobId: string;
   readonly familyId: string;
+  readonly identity: string | undefined;
   readonly claim: Claim;
   readonly leases: Leases;
   readonly nowMs: number;
@@ -14,15 +15,15 @@ export interface Beginning {
 /**
  * Takes a claim: a new one, or one whose holder is gone without an answer. Returns no row if another process holds it.
  */
-export function beginStatement({ jobId, familyId, claim, leases, nowMs }: Beginning): Statement {
+export function beginStatement({ jobId, familyId, identity, claim, leases, nowMs }: Beginning): Statement {
   return {
     name: 'peer begin',
-    text: `INSERT INTO peer.jobs AS j (job_id, family_id, claim, fingerprint, status, lease_owner, lease_until, created_at)
-           VALUES ($1, $2, $3, $4, 'running', $5, now() + $6 * interval '1 ms', to_timestamp($7 / 1000.0))
+    text: `INSERT INTO peer.jobs AS j (job_id, family_id, claim, fingerprint, status, lease_owner, lease_until, created_at, identity)
+           VALUES ($1, $2, $3, $4, 'running', $5, now() + $6 * interval '1 ms', to_timestamp($7 / 1000.0), $9)
            ON CONFLICT (claim) DO UPDATE SET lease_owner = EXCLUDED.lease_owner, lease_until = EXCLUDED.lease_until
              WHERE j.answer_status IS NULL AND NOT j.promised AND coalesce(j.lease_until < now(), true)
                AND j.fingerprint = ANY ($8)
-           RETURNING job_id`,
+           RETURNING job_id, identity`,
     values: [
       jobId,
       familyId,
@@ -32,6 +33,7 @@ export function beginStatement({ jobId, familyId, claim, leases, nowMs }: Beginn
       leases.lengthMs,
       nowMs,
       [...claim.acceptable],
+      identity ?? null,
     ],
   };
 }
@@ -41,20 +43,20 @@ export function retakeStatement(jobId: string, leases: Leases): Statement {
   return {
     text: `UPDATE peer.jobs SET lease_until = now() + $3 * interval '1 ms'
             WHERE job_id = $1 AND lease_owner = $2 AND answer_status IS NULL AND NOT promised
-           RETURNING job_id`,
+           RETURNING job_id, identity`,
     values: [jobId, leases.owner, leases.lengthMs],
   };
 }
 
 /** The row may exist: the request's own claim, or an earlier INSERT without an answer. */
 export function promiseStatement(
-  { jobId, familyId, body, results, answer }: PromisedJob,
+  { jobId, familyId, identity, body, results, answer }: PromisedJob,
   { status, sealed, nowMs }: { readonly status: string; readonly sealed: string | null; readonly nowMs: number },
 ): Statement {
   return {
     text: `INSERT INTO peer.jobs AS j (job_id, family_id, promised, status, body, results, answer_status, answer_body,
-                                       answer_async, created_at, sealed)
-           VALUES ($1, $2, true, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0), $10)
+                                       answer_async, created_at, sealed, identity)
+           VALUES ($1, $2, true, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0), $10, $11)
            ON CONFLICT (job_id) DO UPDATE SET promised = true, status = EXCLUDED.status, body = EXCLUDED.body, sealed = EXCLUDED.sealed,
              results = EXCLUDED.results, answer_status = EXCLUDED.answer_status, answer_body = EXCLUDED.answer_body,
              answer_async = EXCLUDED.answer_async, lease_owner = NULL, lease_until = NULL
@@ -70,6 +72,7 @@ export function promiseStatement(
       answer.isAsync,
       nowMs,
       sealed,
+      identity ?? null,
     ],
   };
 }
@@ -83,7 +86,7 @@ export function takeStatement(atMost: number, leases: Leases): Statement {
                               WHERE promised AND status <> 'done' AND coalesce(lease_until < now(), true)
                                 AND coalesce(not_before <= now(), true)
                               ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-           RETURNING job_id, body, results, sealed`,
+           RETURNING job_id, body, results, sealed, identity`,
     values: [leases.owner, leases.lengthMs, atMost],
   };
 }

@@ -48,6 +48,7 @@ interface TakenRow {
   readonly body: string;
   readonly results: string | null;
   readonly sealed: string | null;
+  readonly identity: string | null;
 }
 
 function jobQueue({ ask, leases, now, box }: JobTable): JobQueue {
@@ -55,8 +56,8 @@ function jobQueue({ ask, leases, now, box }: JobTable): JobQueue {
     async take(atMost) {
       const rows = await ask<TakenRow>(takeStatement(atMost, leases));
       for (const { job_id: jobId } of rows) leases.hold(jobId);
-      return rows.map(({ job_id: jobId, body, results, sealed }) => ({
-        ...{ jobId, body, results: resultsOf(results) },
+      return rows.map(({ job_id: jobId, body, results, sealed, identity }) => ({
+        ...{ jobId, body, results: resultsOf(results), identity: identity ?? undefined },
         ...(sealed === null ? {} : { openTransient: () => box.open(sealed, jobId) }),
       }));
     },

@@ -4,7 +4,7 @@ import { claimOf, parseIdempotencyKey, type Claim, type InFlight } from '@sealga
 import { canonical } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { writeOptions, type WriteOrder } from './asset.ts';
-import type { AssetLedger } from './asset-ledger.ts';
+import { signedBy, type AssetLedger } from './asset-ledger.ts';
 import { failed, NOT_ATTEMPTED, OUTAGES, type AssetResult } from './asset-result.ts';
 import type { PeerCaller } from './caller.ts';
 import type { JobStore, KeptAnswer, KnownClaim } from './jobs.ts';
@@ -106,7 +106,11 @@ async function lead(
   for (;;) {
     const known = refusal === undefined ? await begin(ports, request, claim) : await ports.jobs.look(claim);
     if (known === undefined) throw refusal ?? new Error('A claim is either known or begun.');
-    if (known.kind === 'begun') return answerBegun(ports, request, { ...known, plan, claim });
+    if (known.kind === 'begun') {
+      // What an earlier request began is continued as its identity, whoever signs for the caller now.
+      const caller = { ...request.caller, identity: known.identity };
+      return answerBegun(ports, { ...request, caller }, { ...known, plan, claim });
+    }
     const answer = replayOf(known);
     if (answer !== undefined) return answer;
     if (ports.now() >= giveUpAtMs) throw inProgress();
@@ -115,7 +119,8 @@ async function lead(
 }
 
 function begin(ports: AnswerSyncPorts, { caller }: SyncRequest, claim: Claim) {
-  return ports.jobs.begin({ jobId: ports.newJobId(), familyId: caller.familyId, claim });
+  const { familyId, identity } = caller;
+  return ports.jobs.begin({ jobId: ports.newJobId(), familyId, identity, claim });
 }
 
 /** Undefined: the first request is still running. */
@@ -185,7 +190,7 @@ async function enqueued(ports: AnswerSyncPorts, request: SyncRequest, jobId: str
 
 function jobOf({ mappings }: AnswerSyncPorts, { caller, body, rawBody }: SyncRequest, jobId: string) {
   const split = splitOrder(body, mappings) ?? { body: rawBody.toString('utf8'), transient: undefined };
-  return { jobId, familyId: caller.familyId, ...split };
+  return { jobId, familyId: caller.familyId, identity: caller.identity, ...split };
 }
 
 interface Writing {
@@ -201,7 +206,7 @@ interface Writing {
  */
 async function write(ports: AnswerSyncPorts, request: SyncRequest, writing: Writing): Promise<KeptAnswer | AppError> {
   const { plan, jobId, isNew } = writing;
-  const { ledger } = ports;
+  const ledger = signedBy(ports.ledger, request.caller.identity);
   const endAtMs = ports.now() + ports.answerWithinMs;
   const known = isNew ? [] : await recalled(ledger, writing);
   if (known instanceof AppError) return known;

@@ -82,6 +82,11 @@ export interface JobPart {
 
 /** What this surface needs from a ledger. Every call ends within the driver's own deadline. */
 export interface AssetLedger {
+  /**
+   * The same ledger, whose calls are signed as this identity, by name. If the driver does not have it, writes are
+   * `unavailable`, reads and queries reject with LedgerUnavailableError, and nothing is sent.
+   */
+  as(identity: string): AssetLedger;
   /** Whether one transaction of this target can hold several assets. */
   takesMany(target: Target): boolean;
   /**
@@ -105,3 +110,7 @@ export interface AssetLedger {
   /** Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   query(target: Target, query: PageQuery): Promise<FoundPage>;
 }
+
+/** The ledger as a caller uses it; without an identity it is the driver's own. */
+export const signedBy = (ledger: AssetLedger, identity: string | undefined): AssetLedger =>
+  identity === undefined ? ledger : ledger.as(identity);

@@ -6,6 +6,17 @@ export interface PeerCaller {
   readonly bucket: string;
   /** Which limit applies: those of the log are many times higher. */
   readonly limit: 'calls' | 'log';
+  /** The name of the identity that signs for them; undefined on a ledger without identities, and if there is none. */
+  readonly identity?: string | undefined;
+}
+
+/** The permission of routes that call the ledger as the caller. Only callers for whom an identity signs have it. */
+export const CALLS_LEDGER = 'ledger:call';
+
+/** Who signs for whom, on a ledger with identities. */
+export interface Signers {
+  /** The name of an identity; undefined: none signs for these callers. */
+  ofKeyFamily(familyId: string): string | undefined;
 }
 
 /** The family of callers without a key: they share their jobs and Idempotency-Keys. */

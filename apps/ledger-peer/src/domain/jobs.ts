@@ -33,6 +33,8 @@ export type KnownClaim =
 export interface PromisedJob {
   readonly jobId: string;
   readonly familyId: string;
+  /** The name of the identity that signs; one that made the claim earlier stays. */
+  readonly identity?: string | undefined;
   /** A `WriteOrder` without transient members, as JSON text. */
   readonly body: string;
   /** Those, as JSON text; stored sealed, and removed when the job is done. Undefined: none. */
@@ -44,7 +46,7 @@ export interface PromisedJob {
 }
 
 /** A job held by this process. */
-export interface TakenJob extends Pick<PromisedJob, 'jobId' | 'body' | 'results'> {
+export interface TakenJob extends Pick<PromisedJob, 'jobId' | 'body' | 'results' | 'identity'> {
   /** Opens its transient members; absent: it has none. Throws SealedTextError. */
   readonly openTransient?: () => string;
 }
@@ -61,13 +63,14 @@ export interface JobView extends Readonly<Omit<Static<typeof Job>, 'result'>> {
 export interface JobStore {
   /**
    * Takes the claim for this process, also one whose holder is gone; otherwise returns its state. `isNew`: this call made
-   * the claim; otherwise something may have been sent under its job id.
+   * the claim; otherwise something may have been sent under its job id, as its identity.
    */
   begin(job: {
     jobId: string;
     familyId: string;
+    identity?: string | undefined;
     claim: Claim;
-  }): Promise<{ kind: 'begun'; jobId: string; isNew: boolean } | KnownClaim>;
+  }): Promise<{ kind: 'begun'; jobId: string; isNew: boolean; identity: string | undefined } | KnownClaim>;
   /** The state of a claim, without taking it. */
   look(claim: Claim): Promise<KnownClaim | undefined>;
   /** Stores the response of a claimed request; false if another process has taken the claim over. */

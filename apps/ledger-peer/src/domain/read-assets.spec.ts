@@ -28,6 +28,7 @@ function portsWith(read: Read, log?: PublicLog) {
   const asked: string[] = [];
   const queries: PageQuery[] = [];
   const ledger: AssetLedger = {
+    as: () => ledger,
     takesMany: () => true,
     write: () => Promise.reject(new Error('Nothing is written here.')),
     recall: () => Promise.reject(new Error('Nothing is recalled here.')),

@@ -1,7 +1,7 @@
 import { defined } from '@sealgate/json';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { writeOptions, type WriteOrder } from './asset.ts';
-import type { AssetLedger, SettleOutcome } from './asset-ledger.ts';
+import { signedBy, type AssetLedger, type SettleOutcome } from './asset-ledger.ts';
 import { failed, NEVER_TOLD, succeededResults, type AssetResult } from './asset-result.ts';
 import type { RunningJobs, TakenJob } from './jobs.ts';
 import type { Mappings, Target } from './mapping.ts';
@@ -30,9 +30,10 @@ export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => b
   const { batchSize, continueOnError } = writeOptions(body);
   const plan = planBatches(body.assets, ports.mappings, { batchSize, maxBytes: ports.batchMaxBytes });
   const known: Results = plan.ids.map((_, index) => job.results[index]);
-  await settlePending(ports.ledger, plan, known);
+  const ledger = signedBy(ports.ledger, job.identity);
+  await settlePending(ledger, plan, known);
   try {
-    await recallResults(ports.ledger, { jobId: job.jobId, plan }, known);
+    await recallResults(ledger, { jobId: job.jobId, plan }, known);
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
     // What was sent is not known: nothing is sent now.
@@ -40,7 +41,7 @@ export async function runJob(ports: RunJobPorts, job: TakenJob, mayGoOn: () => b
     return false;
   }
   const options = {
-    ledger: ports.ledger,
+    ledger,
     jobId: job.jobId,
     continueOnError,
     batchesAtOnce: ports.batchesAtOnce,

@@ -6,7 +6,8 @@ import { ActionBody, ActionResult, answerAction } from '../domain/answer-action.
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
 import { AssetId, AssetPage, AssetQuery, AssetType, MAX_ASSETS, NewAssets, ReadAsset } from '../domain/asset.ts';
 import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
-import type { PeerCaller } from '../domain/caller.ts';
+import { signedBy } from '../domain/asset-ledger.ts';
+import { CALLS_LEDGER, type PeerCaller } from '../domain/caller.ts';
 import { AcceptedJob } from '../domain/jobs.ts';
 import { ProvedAsset } from '../domain/public-log.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
@@ -51,7 +52,7 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
     description:
       'Each asset has its own result: succeeded, failed, or pending while its outcome is unknown. `Prefer: respond-async` ' +
       'returns a job at once. The same Idempotency-Key and body get the same response for 30 days.',
-    permit: 'authenticated',
+    permit: CALLS_LEDGER,
     charge: 1,
     idempotency: 'in-transaction',
     body: NewAssets,
@@ -98,6 +99,12 @@ function orderOf(context: {
   };
 }
 
+/** Reads are signed, too. */
+const readingFor = (reading: ReadAssetsPorts, { identity }: PeerCaller): ReadAssetsPorts => ({
+  ...reading,
+  ledger: signedBy(reading.ledger, identity),
+});
+
 /** Checked before the schema: validating so many assets would be wasted. */
 function refuseLargeBatch(body: JsonValue): void {
   const assets = body !== null && typeof body === 'object' && !Array.isArray(body) ? body['assets'] : undefined;
@@ -123,7 +130,7 @@ function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
     summary: 'List the assets of a type by id, in code point order',
     description:
       'A page may hold fewer than `limit` assets if they are large; only `nextCursor` says whether it is the last.',
-    permit: 'authenticated',
+    permit: CALLS_LEDGER,
     charge: 1,
     idempotency: 'none',
     looks: true,
@@ -131,8 +138,8 @@ function queryRoute({ reading, bodyMaxBytes }: AssetsPorts): Route<PeerCaller> {
     bodyMaxBytes,
     responses: { 200: { description: 'A page.', schema: AssetPage } },
     errors: ['INVALID_LIMIT', 'INVALID_CURSOR', 'UNKNOWN_CHAINCODE', ...ANSWERS, 'OVERLOADED', ...OUTAGES],
-    async handler({ body }) {
-      return { status: 200, body: await queryAssets(reading, body) };
+    async handler({ caller, body }) {
+      return { status: 200, body: await queryAssets(readingFor(reading, caller), body) };
     },
   });
 }
@@ -146,7 +153,7 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     description:
       'Without `type` the mapped contracts are queried in the order of the mapping file. A record of a type that is not ' +
       'mapped to the place where it was found is 404, whatever `type` says.',
-    permit: 'authenticated',
+    permit: CALLS_LEDGER,
     charge: 1,
     idempotency: 'none',
     params: Type.Object({ id: AssetId }),
@@ -158,9 +165,10 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
       },
     },
     errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', ...ANSWERS, ...OUTAGES],
-    async handler({ params: { id }, query: { type, proof } }) {
-      if (proof !== 'true') return { status: 200, body: await readAsset(reading, id, type) };
-      return { status: 200, body: await proveAsset(reading, id, type), holdsSecret: true };
+    async handler({ caller, params: { id }, query: { type, proof } }) {
+      const ports = readingFor(reading, caller);
+      if (proof !== 'true') return { status: 200, body: await readAsset(ports, id, type) };
+      return { status: 200, body: await proveAsset(ports, id, type), holdsSecret: true };
     },
   });
 }
@@ -175,7 +183,7 @@ function actionRoute({ answerSync, reading, bodyMaxBytes }: AssetsPorts): Route<
       'One transaction, exactly once under an Idempotency-Key, which is required unless the mapping writes an id once. ' +
       '`type` may be omitted if a single type has the action. While the outcome is unknown, and with ' +
       '`Prefer: respond-async`, the response is a job, whose result is a summary of one asset.',
-    permit: 'authenticated',
+    permit: CALLS_LEDGER,
     charge: 1,
     idempotency: 'in-transaction',
     params: Type.Object({ id: AssetId, name: Type.String() }),

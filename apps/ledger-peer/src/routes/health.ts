@@ -14,6 +14,10 @@ const Credentials = named(
     problems: Type.Array(Type.String()),
     // RFC 3339; absent if nothing expires.
     certificateExpiresAt: Type.Optional(orNull(Type.String())),
+    // Each of several identities.
+    identities: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), certificateExpiresAt: orNull(Type.String()) })),
+    ),
   }),
 );
 export type Credentials = Readonly<Static<typeof Credentials>>;

@@ -6,7 +6,7 @@ import { createLog, httpMetrics, Metrics } from '@sealgate/observability';
 import { addressLimiter, memoryLimits } from '@sealgate/rate-limits';
 import type { Database } from '@sealgate/storage';
 import { ConfiguredKeys } from '../api-keys.ts';
-import type { PeerCaller } from '../domain/caller.ts';
+import type { PeerCaller, Signers } from '../domain/caller.ts';
 import { peerGuard } from '../peer-guard.ts';
 
 type NoteKeyPair = ReturnType<typeof generateNoteKey>;
@@ -53,13 +53,15 @@ export function testApp({
   keyHash,
   isOpen,
   compress = false,
+  signers,
 }: {
   readonly routes: readonly Route<PeerCaller>[];
-  /** SHA-256 of the key, in hex; empty: no key is needed. */
+  /** SHA-256 of the key, in hex, or a list as configured; empty: no key is needed. */
   readonly keyHash: string;
   /** Whether the log is public. */
   readonly isOpen: boolean;
   readonly compress?: boolean;
+  readonly signers?: Signers;
 }): App {
   const limits = memoryLimits({ now: Date.now });
   const rate = { ratePerSecond: 1_000_000, burst: 1_000_000 };
@@ -78,6 +80,7 @@ export function testApp({
       limits,
       addresses: addressLimiter({ limits, listener: 'peer', now: Date.now }),
       rate,
+      signers,
       log: { rate, isOpen: () => isOpen },
     }),
     routes,

@@ -6,6 +6,8 @@ export interface ScriptedLedger extends AssetLedger {
   /** The ids of each write, in order of arrival. */
   readonly writes: string[][];
   readonly settled: string[];
+  /** The identity of each write, if it has one. */
+  readonly signers: (string | undefined)[];
 }
 
 export interface Script {
@@ -20,14 +22,18 @@ export interface Script {
 export function scriptedLedger({ takesMany = true, write, settle, recall }: Script = {}): ScriptedLedger {
   const writes: string[][] = [];
   const settled: string[] = [];
+  const signers: (string | undefined)[] = [];
   let transactions = 0;
-  return {
+  const signing = (identity: string | undefined): ScriptedLedger => ({
     writes,
     settled,
+    signers,
+    as: signing,
     takesMany: () => takesMany,
     async write(_target, assets) {
       const ids = assets.map(({ id }) => id);
       writes.push(ids);
+      signers.push(identity);
       const said = write?.(ids, assets);
       if (said !== undefined) return said;
       transactions += 1;
@@ -49,7 +55,8 @@ export function scriptedLedger({ takesMany = true, write, settle, recall }: Scri
     },
     read: () => Promise.resolve(undefined),
     query: () => Promise.resolve({ assets: [], next: undefined }),
-  };
+  });
+  return signing(undefined);
 }
 
 export const refusedFor = (id: string): WriteOutcome => ({
