@@ -124,6 +124,25 @@ describe('the settings of a new source', () => {
     ]);
   });
 
+  it('remember what a raised tolerance was before, until it is set to something else', () => {
+    const raised = settingsAfter({ toleranceSeconds: 60 }, { toleranceSeconds: 900, usualToleranceSeconds: 60 });
+    expect(raised).toEqual({ toleranceSeconds: 900, usualToleranceSeconds: 60 });
+    expect(settingsAfter(raised, { type: 'alert' })).toEqual({ ...raised, type: 'alert' });
+    for (const toleranceSeconds of [60, 1200])
+      expect(settingsAfter(raised, { toleranceSeconds })).toEqual({ toleranceSeconds });
+    expect(settingsAfter(raised, { toleranceSeconds: null })).toEqual({});
+  });
+
+  it.each([
+    [{ toleranceSeconds: 900, usualToleranceSeconds: 899 }, []],
+    [{ toleranceSeconds: 900, usualToleranceSeconds: 900 }, ['/usualToleranceSeconds It is what']],
+    [{ usualToleranceSeconds: 299 }, []],
+    [{ usualToleranceSeconds: 300 }, ['/usualToleranceSeconds It is what']],
+  ])('%j have these faults: %j', (settings, faults) => {
+    const found = faultsOf(() => checkSettings('github', settings, { hasPublicUrl: true }));
+    expect(found).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+  });
+
   it('after a change have the defaults of a new signature', () => {
     const before: SourceSettings = { typeFrom: '/a', toleranceSeconds: 5 };
     expect(settingsAfter(before, { typeFrom: null, signature: { header: 'x-sig' } })).toEqual({

@@ -2,6 +2,7 @@ import { AppError, type Fault } from '@sealgate/errors';
 import { PRESETS, type PresetName } from './schemes/presets.ts';
 import { signedIdHeader } from './schemes/signature.ts';
 import { PLACEHOLDERS, templateParts, undelimitedId } from './schemes/template.ts';
+import { DEFAULT_TOLERANCE_SECONDS } from './source.ts';
 import type { GivenSettings, SchemeName, SettingsChange, SignatureForm, SourceSettings, TokenPlace } from './source.ts';
 
 /**
@@ -25,7 +26,9 @@ export function resolvePreset(
 
 /** The settings of a source after a change. @throws AppError INVALID_REQUEST where a header is missing. */
 export function settingsAfter(before: SourceSettings, change: SettingsChange): SourceSettings {
-  const all = { ...before, ...change };
+  // What it was raised from is of no use once it was set to something else.
+  const usual = change.toleranceSeconds === undefined ? {} : { usualToleranceSeconds: undefined };
+  const all = { ...before, ...usual, ...change };
   const entries = Object.entries(all).filter(([, value]) => value !== null && value !== undefined);
   const { signature, token } = change;
   return {
@@ -82,6 +85,8 @@ export function checkSettings(
     if (CREDENTIALS.has(header) || header === token?.header)
       fault(`/${name}`, 'The header holds a credential, which must not be written to a record.');
   }
+  if (!isRaised(settings))
+    fault('/usualToleranceSeconds', 'It is what toleranceSeconds was before it was raised, so it is less.');
   if (type !== undefined && typeFrom !== undefined) fault('/typeFrom', 'type and typeFrom exclude each other.');
   if (signature !== undefined) {
     const has = { idHeader: signedIdHeader(settings) !== undefined, publicUrl: hasPublicUrl };
@@ -89,6 +94,10 @@ export function checkSettings(
   }
   if (faults.length > 0) throw invalid(faults);
 }
+
+/** Whether the tolerance is above what it is usually, if that is noted. */
+const isRaised = ({ usualToleranceSeconds = 0, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS }: SourceSettings) =>
+  usualToleranceSeconds < toleranceSeconds;
 
 type NamedFault = readonly [name: keyof SignatureForm, detail: string];
 

@@ -98,6 +98,13 @@ const settings = {
     maximum: 86_400,
     description: `How far a signed timestamp may be from now. Default ${DEFAULT_TOLERANCE_SECONDS}.`,
   }),
+  usualToleranceSeconds: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    description:
+      'What to set toleranceSeconds back to, while it is raised for a while: a note for people, without effect. ' +
+      'A change of toleranceSeconds without it removes it.',
+  }),
   allowedTypes: Type.Array(AssetType, {
     maxItems: 200,
     uniqueItems: true,
