@@ -16,7 +16,10 @@ export interface ContractCall {
   readonly args: readonly (string | Uint8Array)[];
   /** By name: for the endorsing peers only, never in the transaction. */
   readonly transient?: Readonly<Record<string, string>>;
-  /** MSP ids: each endorses a submit, one evaluates. Absent: the gateway peer chooses. */
+  /**
+   * MSP ids: each endorses a submit, one evaluates. Absent: the gateway peer chooses; for private data, of transient
+   * members too, peers of the caller's own organisation.
+   */
   readonly organizations?: readonly string[];
   /**
    * The name of the identity that signs. Absent: the default of the connection; without a default nothing is submitted,
@@ -24,6 +27,8 @@ export interface ContractCall {
    * nothing is sent.
    */
   readonly identity?: string | undefined;
+  /** Whether it reads what only some organisations have. */
+  readonly isPrivate?: boolean;
 }
 
 export interface SubmitOptions {

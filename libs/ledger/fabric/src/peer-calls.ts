@@ -248,8 +248,13 @@ interface Round {
   readonly knownReason: FabricReason | undefined;
 }
 
+/**
+ * A gateway peer passes transient data to peers of its own organisation, which after a fail-over is another one, and to
+ * those that discovery adds: so a call with private data names the caller's organisation unless it names others.
+ */
 function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
-  const { args, organizations, transient } = call;
+  const { args, transient, isPrivate = transient !== undefined } = call;
+  const organizations = call.organizations ?? (isPrivate ? [gateway.getIdentity().mspId] : undefined);
   const contract = gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
   return contract.newProposal(call.transaction, {
     arguments: [...args],

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { verify, X509Certificate } from 'node:crypto';
+import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import { type common, msp, peer } from '@hyperledger/fabric-protos';
 import { makeBlock, makeGenesisBlock, transactionsIn, type Block } from './blocks.ts';
 import type { Faults } from './faults.ts';
@@ -19,7 +19,7 @@ interface ChannelParts {
 /** Blocks and state of one channel. Emits `block` for each committed block. */
 export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   readonly name: string;
-  readonly #endorser: Uint8Array;
+  readonly #publicKeys: readonly KeyObject[];
   readonly #faults: Faults;
   readonly #blocks: Block[];
   readonly #committed: CommittedTransaction[] = [];
@@ -29,11 +29,12 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
   /** By transaction, what it writes to collections once it is valid. */
   readonly #private = new Map<string, readonly KeyWrite[]>();
 
-  constructor(name: string, endorser: Uint8Array, { faults, config }: ChannelParts) {
+  /** @param endorsers One of them must endorse; serialized identities. */
+  constructor(name: string, endorsers: readonly Uint8Array[], { faults, config }: ChannelParts) {
     super();
     this.setMaxListeners(0);
     this.name = name;
-    this.#endorser = endorser;
+    this.#publicKeys = endorsers.map(publicKeyOf);
     this.#faults = faults;
     this.#blocks = [makeGenesisBlock(name, config)];
   }
@@ -114,19 +115,18 @@ export class ChannelLedger extends EventEmitter<{ block: [Block] }> {
     return code === VALID ? (this.#faults.verdict('commit', transactionId) ?? VALID) : code;
   }
 
-  /** The only supported policy: signed by this peer. */
+  /** The only supported policy: signed by one of the endorsers. */
   #isEndorsed({ proposalResponsePayload, endorsements }: ParsedTransaction): boolean {
-    const identity = msp.SerializedIdentity.deserializeBinary(this.#endorser);
-    const { publicKey } = new X509Certificate(Buffer.from(identity.getIdBytes_asU8()));
-    return endorsements.some((endorsement) =>
-      verify(
-        'sha256',
-        Buffer.concat([proposalResponsePayload, endorsement.getEndorser_asU8()]),
-        publicKey,
-        endorsement.getSignature_asU8(),
-      ),
-    );
+    return endorsements.some((endorsement) => {
+      const signed = Buffer.concat([proposalResponsePayload, endorsement.getEndorser_asU8()]);
+      return this.#publicKeys.some((key) => verify('sha256', signed, key, endorsement.getSignature_asU8()));
+    });
   }
+}
+
+function publicKeyOf(endorser: Uint8Array): KeyObject {
+  const identity = msp.SerializedIdentity.deserializeBinary(endorser);
+  return new X509Certificate(Buffer.from(identity.getIdBytes_asU8())).publicKey;
 }
 
 function tryParse(payload: InstanceType<typeof common.Payload>): ParsedTransaction | undefined {

@@ -19,6 +19,8 @@ export interface StandInPeerOptions {
   readonly channels?: readonly string[];
   /** Default `Org1MSP`: the organisation of the peer and of `peer.identity`. */
   readonly mspId?: string;
+  /** The organisation of the peer, if that is not the one of `peer.identity`. */
+  readonly peerMspId?: string;
   /** MSP ids of organisations whose peers endorse what a client asks them to, besides the peer's own. */
   readonly furtherOrganizations?: readonly string[];
   /** Default true. */

@@ -79,24 +79,29 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
 
 function assemble(options: StandInPeerOptions, directory: string, identities: Identities): PeerParts {
   const mspId = options.mspId ?? 'Org1MSP';
+  const peerMspId = options.peerMspId ?? mspId;
   const faults = faultRegister();
   const authorities = new Map([
     [mspId, identities.authority],
-    ...(options.furtherOrganizations ?? []).map((further) => [further, certificateAuthority(further)] as const),
+    ...[peerMspId, ...(options.furtherOrganizations ?? [])]
+      .filter((further) => further !== mspId)
+      .map((further) => [further, certificateAuthority(further)] as const),
   ]);
   const endorsers = new Map(
     [...authorities].map(([id, authority]) => [id, endorser(id, authority.issue('peer0', { unit: 'peer' }))]),
   );
   const config = channelConfig([...authorities].map(([id, { cert }]) => ({ mspId: id, root: cert })));
+  // The organisation of the peer must endorse; or, if its clients are of another one, any.
+  const mustEndorse = peerMspId === mspId ? [endorsers.get(mspId)!] : [...endorsers.values()];
+  const policy = mustEndorse.map(({ creator }) => creator);
   const executeTimeoutMs = options.executeTimeoutMs ?? 30_000;
   const processes = options.chaincodes.map((chaincode) => new ChaincodeProcess(chaincode, directory, executeTimeoutMs));
   const channelsOf = new Map(options.chaincodes.map(({ name, channels }) => [name, channels]));
   const collectionsOf = new Map(options.chaincodes.map(({ name, collections }) => [name, collections]));
   const channels = options.channels ?? ['main'];
-  const { creator } = endorsers.get(mspId)!;
   return {
-    mspId,
-    ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, creator, { faults, config })])),
+    mspId: peerMspId,
+    ledgers: new Map(channels.map((name) => [name, new ChannelLedger(name, policy, { faults, config })])),
     chaincodes: new Map(processes.map((chaincode) => [chaincode.name, chaincode])),
     isDefined: (chaincode, channel) =>
       channelsOf.has(chaincode) && (channelsOf.get(chaincode)?.includes(channel) ?? true),
@@ -112,7 +117,7 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
     streams: new StreamGate(),
     heightOf: ({ height }) => height,
     limits: { absoluteMaxBytes: options.absoluteMaxBytes ?? TEN_MEBIBYTES },
-    detail: (message) => ({ address: 'peer0:7051', mspId, message }),
+    detail: (message) => ({ address: 'peer0:7051', mspId: peerMspId, message }),
   };
 }
 
