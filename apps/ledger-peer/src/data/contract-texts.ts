@@ -29,13 +29,30 @@ export function refusalMessage(message: string): string {
 
 const PRIVATE = '[private]';
 
-/** A contract's message without the values of transient members, which it may quote. */
-export function withoutTransient(message: string, assets: readonly Pick<NewAsset, 'transient'>[]): string {
+/**
+ * A contract's message without the values of transient members, which it may quote. The ids of the assets stay: they
+ * are in the journal and in the request's path, also where a contract gets them as transient data too.
+ */
+export function withoutTransient(message: string, assets: readonly Pick<NewAsset, 'id' | 'transient'>[]): string {
   const texts = assets.flatMap(({ transient = {} }) => Object.values(transient));
-  const values = new Set(texts.flatMap((text) => [text, ...leavesOf(text)]));
+  const ids = assets.map(({ id }) => id);
+  const values = new Set([...texts.flatMap((text) => [text, ...leavesOf(text)]), ...ids]);
   const longestFirst = [...values].filter((value) => value !== '').sort((one, other) => other.length - one.length);
-  return longestFirst.reduce((said, value) => said.replaceAll(value, PRIVATE), message);
+  let parts: (string | Found)[] = [message];
+  for (const value of longestFirst) {
+    const found = { shown: ids.includes(value) ? value : PRIVATE };
+    parts = parts.flatMap((part) => (typeof part === 'string' ? foundIn(part, value, found) : [part]));
+  }
+  return parts.map((part) => (typeof part === 'string' ? part : part.shown)).join('');
 }
+
+/** A value that was found in a message, and is not searched again. */
+interface Found {
+  readonly shown: string;
+}
+
+const foundIn = (text: string, value: string, found: Found): (string | Found)[] =>
+  text.split(value).flatMap((piece, at) => (at === 0 ? [piece] : [found, piece]));
 
 /** The strings and numbers within a JSON text. */
 function leavesOf(text: string): string[] {

@@ -146,6 +146,16 @@ describe('transient members', () => {
     expect(words.refusal(said, withPin)).toMatchObject({ message: shown, contractMessage: shown });
   });
 
+  it('are not the id, which a contract may also get with them', () => {
+    const marble = [{ ...asset('m15', {}), transient: { asset: '{"assetID":"m15","size":5}' } }];
+    expect(words.refusal('m15 already exists, of size 5', marble)).toMatchObject({
+      contractMessage: 'm15 already exists, of size [private]',
+    });
+    // A longer value that begins like the id is no id.
+    const hidden = [{ ...asset('m1', {}), transient: { asset: '["m1","m1-pin"]' } }];
+    expect(words.refusal('m1: not m1-pin', hidden)).toMatchObject({ contractMessage: 'm1: not [private]' });
+  });
+
   it('leave the meaning of what it says', () => {
     const quoting = [{ ...asset('1', {}), transient: { word: 'exists' } }];
     expect(words.refusal('it already exists', quoting)).toMatchObject({

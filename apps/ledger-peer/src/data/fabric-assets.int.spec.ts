@@ -96,6 +96,24 @@ describe('a mapping that names the organisations that endorse', () => {
     expect(endorsersOf(ours)).toEqual(['Org1MSP']);
   });
 
+  it('has an action endorsed by the organisations that the action names, in place of its own', async () => {
+    const id = freshId();
+    const written = await suite.ledger.write(target('led'), [asset(id, 'led')]);
+    expect(endorsersOf(written)).toEqual(['Org1MSP']);
+    const counted = await suite.ledger.write(target('led'), [{ ...asset(id, 'led'), action: 'agree' }]);
+    expect(endorsersOf(counted)).toEqual(['Org1MSP', 'Org2MSP']);
+  });
+
+  it('is at fault if they do not satisfy the endorsement policy, and trying again would not help', async () => {
+    expect(await suite.ledger.write(target('theirs.x'), [asset(freshId(), 'theirs.x')])).toEqual({
+      outcome: 'failed',
+      code: 'LEDGER_UNAVAILABLE',
+      message:
+        'The transaction is in a block but invalid (ENDORSEMENT_POLICY_FAILURE): the endorsers that the mapping names do not satisfy an endorsement policy; nothing was written.',
+      retryable: false,
+    });
+  });
+
   it('writes nothing while one of them has no peer', async () => {
     const id = freshId();
     expect(await suite.ledger.write(target('third.x'), [asset(id, 'third.x')])).toEqual({ outcome: 'unavailable' });

@@ -23,7 +23,7 @@ import {
   type SettleOutcome,
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
-import type { Target } from '../domain/mapping.ts';
+import { endorsersOf, type Target } from '../domain/mapping.ts';
 import { contractMessage } from './contract-texts.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
 import { fabricJobs, workOf } from './fabric-jobs.ts';
@@ -58,11 +58,15 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
     recall,
     async write(target, assets, jobId) {
       const words = wordsOf(target);
+      const organizations = endorsersOf(target, assets[0]?.action);
       try {
-        const call = signed(target, { ...words.writeCall(assets), organizations: target.endorsers });
+        const call = signed(target, { ...words.writeCall(assets), organizations });
         return await committed(target, assets, await client.submit(call, workOf(jobId, target, assets)));
       } catch (error) {
         if (error instanceof ClaimTakenError && jobId !== undefined) return writtenElsewhere(target, assets, jobId);
+        if (error instanceof InvalidatedError) {
+          return invalidated(error, organizations !== undefined || assets[0]?.transient !== undefined);
+        }
         return failureOf(error, words, assets);
       }
     },
@@ -87,7 +91,7 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
       try {
         const call = {
           ...{ transaction: target.transactions.read, args: words.readArguments(id) },
-          organizations: keepersOf(target, 'read'),
+          ...keepersOf(target, 'read'),
         };
         // Only what is written once, and found, is the same in later blocks.
         const isFinal = target.shape.kind === 'records' && target.write === 'create';
@@ -105,8 +109,7 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
       try {
         const { query: transaction } = target.transactions;
         assert(transaction !== undefined, 'A mapping without a query is not asked.');
-        const organizations = keepersOf(target, 'query');
-        const call = { transaction, args: words.queryArguments(query), organizations };
+        const call = { transaction, args: words.queryArguments(query), ...keepersOf(target, 'query') };
         return words.page(await evaluate(target, { ...call, mayBeOutdated: () => true }), query);
       } catch (error) {
         if (!(error instanceof ContractRefusedError)) throw error;
@@ -123,11 +126,14 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
 export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
   const probes = targets.map((target) => {
     const args = contractWords(target, channels.of(target.channel)).readArguments('health');
-    const organizations = keepersOf(target, 'read');
-    return contractCall(channels, target, { transaction: target.transactions.read, args, organizations });
+    return contractCall(channels, target, {
+      transaction: target.transactions.read,
+      args,
+      ...keepersOf(target, 'read'),
+    });
   });
-  const placeOf = ({ channel, chaincode, contract, transaction, organizations }: ContractCall) =>
-    JSON.stringify([channel, chaincode, contract, transaction, organizations]);
+  const placeOf = ({ channel, chaincode, contract, transaction, organizations, isPrivate }: ContractCall) =>
+    JSON.stringify([channel, chaincode, contract, transaction, organizations, isPrivate]);
   return [...new Map(probes.map((call) => [placeOf(call), call])).values()];
 }
 
@@ -140,23 +146,32 @@ function contractCall(
   return { channel: fabricChannel, chaincode, ...defined({ contract, organizations, transient }), ...call };
 }
 
-type Call = Pick<ContractCall, 'transaction' | 'args'> & {
+type Call = Pick<ContractCall, 'transaction' | 'args' | 'isPrivate'> & {
   readonly [Name in 'organizations' | 'transient']?: ContractCall[Name] | undefined;
 };
 
 /** Fabric's name of the collection that an organisation has by itself. */
 const IMPLICIT = /^_implicit_org_(.+)$/;
 
-/** The organisation whose peers alone have the collection; undefined: not known here. */
-function keepersOf({ shape }: Target, call: 'read' | 'query'): readonly string[] | undefined {
+/** Who has the collection of a call: of an implicit one its organisation, of another one at least our own. */
+function keepersOf({ shape }: Target, call: 'read' | 'query'): Pick<ContractCall, 'organizations' | 'isPrivate'> {
   const collection = shape.kind === 'positional' ? shape.collections[call] : undefined;
-  const [, mspId] = IMPLICIT.exec(collection ?? '') ?? [];
-  return mspId === undefined ? undefined : [mspId];
+  if (collection === undefined) return {};
+  const [, mspId] = IMPLICIT.exec(collection) ?? [];
+  return mspId === undefined ? { isPrivate: true } : { organizations: [mspId] };
 }
 
 const NOT_ORDERED = 'The network did not order the transaction; nothing was written.';
 
 type Outdated = Pick<EvaluateOptions, 'mayBeOutdated'>;
+
+/** Endorsers that the mapping has chosen, and not Fabric's discovery, will not satisfy the policy another time either. */
+function invalidated({ code }: InvalidatedError, areEndorsersMapped: boolean): WriteOutcome {
+  const isMapping = areEndorsersMapped && code === 'ENDORSEMENT_POLICY_FAILURE';
+  const why = isMapping ? ': the endorsers that the mapping names do not satisfy an endorsement policy' : '';
+  const message = `The transaction is in a block but invalid (${code})${why}; nothing was written.`;
+  return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: !isMapping };
+}
 
 function failureOf(error: unknown, words: ContractWords, assets: readonly NewAsset[]): WriteOutcome {
   if (error instanceof ContractRefusedError) return { outcome: 'refused', ...words.refusal(error.message, assets) };
@@ -166,10 +181,6 @@ function failureOf(error: unknown, words: ContractWords, assets: readonly NewAss
   if (error instanceof UnknownOutcomeError) return { outcome: 'unknown', transactionId: error.transactionId };
   if (error instanceof UnavailableError || error instanceof LedgerUnavailableError) return { outcome: 'unavailable' };
   if (error instanceof OverloadedError) return { outcome: 'overloaded' };
-  if (error instanceof InvalidatedError) {
-    const message = `The transaction is in a block but invalid (${error.code}); nothing was written.`;
-    return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: true };
-  }
   if (error instanceof MisconfiguredError) {
     const why = error.reason === undefined ? '' : `: ${FABRIC_REASONS[error.reason]}`;
     const message = `The network does not accept this transaction as mapped${why}; nothing was written.`;

@@ -10,6 +10,18 @@ export function named(value: unknown, pattern: RegExp, at: string, faults: strin
   return '';
 }
 
+const MAX_ENDORSERS = 20;
+const MSP_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** MSP ids; undefined: none are named. */
+export function endorsersIn(value: unknown, at: string, faults: string[]): string[] | undefined {
+  if (value === undefined) return undefined;
+  const isList = isTexts(value) && value.length > 0 && value.length <= MAX_ENDORSERS;
+  if (isList && value.every((mspId) => MSP_ID.test(mspId)) && new Set(value).size === value.length) return value;
+  faults.push(`${at}: must be a list of 1 to ${MAX_ENDORSERS} MSP ids, each once`);
+  return undefined;
+}
+
 export function onlyKnown(value: Members, known: readonly string[], at: string, faults: string[]): void {
   for (const name of Object.keys(value)) {
     if (!known.includes(name)) faults.push(`${at === '' ? '' : `${at}/`}${name}: is not a known member`);

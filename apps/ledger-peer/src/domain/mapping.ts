@@ -12,6 +12,8 @@ export interface Action {
   readonly arguments: readonly string[];
   /** Members of `data` that are sent as transient data; absent: those of the mapping. */
   readonly transient?: readonly string[];
+  /** MSP ids of the organisations that endorse it; absent: those of the mapping. */
+  readonly endorsers?: readonly string[];
   /** `json`: what it returns is passed on as JSON where it is JSON. `text`: always as a string. */
   readonly returns: 'json' | 'text';
 }
@@ -65,6 +67,12 @@ export interface Target {
 /** Undefined: the mapping has no such action. */
 export function actionOf({ shape }: Target, name: string): Action | undefined {
   return shape.kind === 'positional' && Object.hasOwn(shape.actions, name) ? shape.actions[name] : undefined;
+}
+
+/** The organisations that must endorse a write or an action; undefined: Fabric's discovery chooses. */
+export function endorsersOf(target: Target, action: string | undefined): readonly string[] | undefined {
+  const own = action === undefined ? undefined : actionOf(target, action)?.endorsers;
+  return own ?? target.endorsers;
 }
 
 /** The members of `data` that go as transient data, of a write or an action. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fabric, faultsOf, foreign, ours, textOf } from '../testing/mapping-files.ts';
-import { actionOf, transientOf } from './mapping.ts';
+import { actionOf, endorsersOf, transientOf } from './mapping.ts';
 import { parseMappings } from './parse-mappings.ts';
 
 describe('a mapping of a third-party contract', () => {
@@ -49,7 +49,25 @@ describe('a mapping of a third-party contract', () => {
     expect(transientOf(undefined, undefined)).toEqual([]);
   });
 
+  it('may name endorsers of its own for an action', () => {
+    const actions = {
+      sell: { transaction: 'Sell', arguments: ['{id}'], endorsers: ['Org1MSP', 'Org2MSP'] },
+      move: { transaction: 'Move', arguments: ['{id}'] },
+    };
+    const target = parseMappings(textOf({ ...foreign, actions, endorsers: ['Org1MSP'] }), fabric).find('vehicle')!;
+    expect(endorsersOf(target, undefined)).toEqual(['Org1MSP']);
+    expect(endorsersOf(target, 'move')).toEqual(['Org1MSP']);
+    expect(endorsersOf(target, 'sell')).toEqual(['Org1MSP', 'Org2MSP']);
+    const others = parseMappings(textOf({ ...foreign, actions }), fabric).find('vehicle')!;
+    expect(endorsersOf(others, 'move')).toBeUndefined();
+  });
+
   it.each<[string, string, string]>([
+    [
+      'an action that nobody endorses',
+      textOf({ ...foreign, actions: { sell: { transaction: 'S', arguments: [], endorsers: [] } } }),
+      'mappings/0/actions/sell/endorsers: must be a list of 1 to 20 MSP ids, each once',
+    ],
     [
       'a transient member that is an argument',
       textOf({ ...foreign, transient: ['color'] }),

@@ -1,5 +1,5 @@
 import { isMistaken, placeholdersIn } from './argument-template.ts';
-import { isMembers, isTexts, NAME, named, onlyKnown, type Members } from './mapping-members.ts';
+import { endorsersIn, isMembers, isTexts, NAME, named, onlyKnown, type Members } from './mapping-members.ts';
 import type { Action, ContractShape, Transactions } from './mapping.ts';
 
 const MAX_ARGUMENTS = 64;
@@ -84,15 +84,17 @@ function actionsOf(value: unknown, transient: readonly string[], at: string, fau
 function actionIn(value: unknown, name: string, at: string, faults: string[]): Action {
   if (!ACTION.test(name)) faults.push(`${at}: an action is named by at most 40 of a-z, 0-9 and -, a letter first`);
   const given = isMembers(value) ? value : {};
-  onlyKnown(given, ['transaction', 'arguments', 'transient', 'returns'], at, faults);
+  onlyKnown(given, ['transaction', 'arguments', 'transient', 'endorsers', 'returns'], at, faults);
   const returns = given['returns'] ?? 'json';
   if (returns !== 'json' && returns !== 'text') faults.push(`${at}/returns: must be json or text`);
   const args = templateOf(given['arguments'], 'action', `${at}/arguments`, faults);
   const transient = transientIn(given['transient'], args, `${at}/transient`, faults);
+  const endorsers = endorsersIn(given['endorsers'], `${at}/endorsers`, faults);
   return {
     transaction: named(given['transaction'], NAME, `${at}/transaction`, faults),
     arguments: args,
     ...(transient === undefined ? {} : { transient }),
+    ...(endorsers === undefined ? {} : { endorsers }),
     returns: returns === 'text' ? 'text' : 'json',
   };
 }

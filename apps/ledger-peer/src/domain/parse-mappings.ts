@@ -1,5 +1,5 @@
 import { parseChannel } from '@sealgate/ledger-port';
-import { CHAINCODE, isMembers, isTexts, NAME, named, onlyKnown } from './mapping-members.ts';
+import { CHAINCODE, endorsersIn, isMembers, NAME, named, onlyKnown } from './mapping-members.ts';
 import { Mappings, type Mapping, type Target } from './mapping.ts';
 import { shapeOf, transactionsOf } from './parse-contract.ts';
 
@@ -22,8 +22,6 @@ export class MappingError extends Error {
 
 const MAX_MAPPINGS = 1000;
 const MAX_TYPE_CODE_POINTS = 128;
-const MAX_ENDORSERS = 20;
-const MSP_ID = /^[A-Za-z0-9._-]{1,128}$/;
 // eslint-disable-next-line no-control-regex -- the control characters are what is refused
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
@@ -93,7 +91,7 @@ function parseMapping(entry: unknown, at: string, { rules, faults }: Reading): M
     faults.push(`${at}/write: upsert needs LEDGER_DRIVER=fabric; a record of the embedded ledger never changes`);
   const shape = shapeOf(entry, { at, faults });
   const transactions = transactionsOf(entry, { at, faults, ours: write === 'upsert' ? 'upsert' : 'create', shape });
-  const endorsers = endorsersOf(entry['endorsers'], at, { rules, faults });
+  const endorsers = endorsersOf(entry['endorsers'], `${at}/endorsers`, { rules, faults });
   if (faults.length > before || place === undefined) return [];
   const isUpsert = write === 'upsert';
   const target: Target = {
@@ -121,12 +119,8 @@ function typeOf(value: unknown, at: string, faults: string[]): string {
 }
 
 function endorsersOf(value: unknown, at: string, { rules, faults }: Reading): string[] | undefined {
-  if (value === undefined) return undefined;
-  if (rules.driver === 'embedded') faults.push(`${at}/endorsers: needs LEDGER_DRIVER=fabric`);
-  const isList = isTexts(value) && value.length > 0 && value.length <= MAX_ENDORSERS;
-  if (isList && value.every((mspId) => MSP_ID.test(mspId)) && new Set(value).size === value.length) return value;
-  faults.push(`${at}/endorsers: must be a list of 1 to ${MAX_ENDORSERS} MSP ids, each once`);
-  return undefined;
+  if (value !== undefined && rules.driver === 'embedded') faults.push(`${at}: needs LEDGER_DRIVER=fabric`);
+  return endorsersIn(value, at, faults);
 }
 
 function channelOf(value: unknown, at: string, faults: string[]): { channel: string; network: string } | undefined {
