@@ -43,7 +43,7 @@ function put(content: object, asYaml = false): string {
 
 const run = (source: string, ...more: string[]): Promise<Ran> =>
   runLine(['fabric', 'import', source, '--out', out, ...more]);
-const SIGNS = ['--msp-folder', msp, '--channel', 'mychannel'];
+const SIGNS = ['--msp-folder', msp, '--channel', 'mychannel=acme.main'];
 
 beforeEach(() => {
   rmSync(join(folder, 'out'), { recursive: true, force: true });
@@ -62,7 +62,7 @@ describe('fabric import', () => {
     expect(readConnectionFile(out)).toMatchObject({
       identities: [{ mspId: 'Org1MSP', mspFolder: msp }],
       peers: [{ endpoint: 'localhost:7051', tlsCaFile: ca, serverNameOverride: 'peer0.org1.example.com' }],
-      channels: [{ name: 'mychannel', holds: [] }],
+      channels: [{ name: 'mychannel', holds: ['acme.main'] }],
     });
     expect(readFileSync(ca, 'utf8')).toBe(`${PEM}\n`);
   });
@@ -104,7 +104,12 @@ describe('fabric import', () => {
       'peers.peer.org1.grpcOptions.keep-alive-time:',
       'orderers:',
       'entityMatchers:',
+      'channel',
+      'channel',
     ]);
+    expect(err).toContain(
+      'sealgate: not taken: channel side: what it holds; add it, as in --channel side=acme.main.\n',
+    );
     expect(readConnectionFile(out)).toMatchObject({
       identities: [
         { mspId: 'Org1MSP', certFile: join(folder, 'app.pem'), keyFile: join(folder, 'out', 'app.key.pem') },
@@ -145,7 +150,8 @@ describe('fabric import', () => {
     writeFileSync(join(msp, 'tlscacerts', 'a.pem'), PEM);
     writeFileSync(join(msp, 'tlscacerts', 'b.pem'), PEM);
     const peers = ['--peer', 'peer.org1:7051', '--peer', 'peer.org1:8051'];
-    const { code, err } = await run(msp, '--msp-id', 'Org1MSP', ...peers, '--channel', 'mychannel');
+    const channels = ['--channel', 'mychannel=acme.*,beta.*', '--channel', 'side=acme.side'];
+    const { code, err } = await run(msp, '--msp-id', 'Org1MSP', ...peers, ...channels);
     expect({ code, err }).toEqual({
       code: 0,
       err: 'sealgate: not taken: tlscacerts/b.pem: peers are checked by a.pem.\n',
@@ -156,6 +162,10 @@ describe('fabric import', () => {
       peers: [
         { endpoint: 'peer.org1:7051', tlsCaFile },
         { endpoint: 'peer.org1:8051', tlsCaFile },
+      ],
+      channels: [
+        { name: 'mychannel', holds: ['acme.*', 'beta.*'] },
+        { name: 'side', holds: ['acme.side'] },
       ],
     });
   });
@@ -191,6 +201,12 @@ describe('fabric import', () => {
         ),
       'not taken: ${HOME}/ca.pem: the path has a variable',
     ],
+    [
+      'two channels that hold the same',
+      () => run(put(profile), ...SIGNS, '--channel', 'side=acme.main'),
+      '/channels/1/holds/0 is held twice',
+    ],
+    ['a channel that holds nothing that can be', () => run(put(profile), ...SIGNS, '--channel', 'side='), '/holds/0'],
     ['a folder without an MSP id', () => run(msp, '--peer', 'p:1', '--channel', 'a'), "property 'mspId'"],
     ['peers beside a profile', () => run(put(profile), ...SIGNS, '--peer', 'p:1'), 'a profile names its peers'],
     ['a folder beside a folder', () => run(msp, ...SIGNS), 'the source is a folder itself'],

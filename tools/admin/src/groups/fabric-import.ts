@@ -7,7 +7,7 @@ import { UnwritableError, UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
 import { readNamed } from '../read-named.ts';
 import { printable } from '../row-table.ts';
-import { importProfile, type ImportedConnection } from './fabric-profile.ts';
+import { importProfile, type ImportedChannel, type ImportedConnection } from './fabric-profile.ts';
 
 interface ImportOptions {
   readonly out?: string;
@@ -21,10 +21,10 @@ interface ImportOptions {
 export const importConnection: CodeCommand<ImportOptions> = {
   summary: 'Write the connection file of a ledger peer from a common connection profile or the folder of an MSP',
   details:
-    'SOURCE is a profile of Fabric\'s SDKs (JSON or YAML), or a folder with "signcerts" and "keystore" as Fabric\'s tools write it; a folder needs --msp-id, --peer and --channel. PEM that the profile holds is written beside the connection file. Existing files are not overwritten. What could not be taken is on standard error. Our own records contract also needs "holds" of each channel: which channels of the ledger it stores.',
+    'SOURCE is a profile of Fabric\'s SDKs (JSON or YAML), or a folder with "signcerts" and "keystore" as Fabric\'s tools write it; a folder needs --msp-id, --peer and --channel. PEM that the profile holds is written beside the connection file. Existing files are not overwritten. What could not be taken is on standard error. Which channels of the ledger a channel of Fabric holds (`acme.main`, or `acme.*` for several) is in no profile: name them after its name.',
   examples: [
-    'sealgate fabric import connection-org1.yaml --msp-folder ./users/app/msp --channel mychannel --out fabric.json',
-    'sealgate fabric import ./users/app/msp --msp-id Org1MSP --peer peer0.org1.example.com:7051 --channel mychannel --out fabric.json',
+    'sealgate fabric import connection-org1.yaml --msp-folder ./users/app/msp --channel mychannel=acme.main --out fabric.json',
+    'sealgate fabric import ./users/app/msp --msp-id Org1MSP --peer peer0.org1.example.com:7051 --channel mychannel=acme.main --out fabric.json',
   ],
   options: [
     new Option('--out <file>', 'the connection file to write').makeOptionMandatory(),
@@ -32,7 +32,10 @@ export const importConnection: CodeCommand<ImportOptions> = {
     new Option('--msp-folder <dir>', 'who signs, in place of what the profile names'),
     new Option('--msp-id <id>', 'the MSP id, in place of that of the profile'),
     listOption('--peer <host:port>', 'a gateway peer, for the folder of an MSP; TLS by its tlscacerts'),
-    listOption('--channel <name>', "Fabric's name of a channel; default: those of the profile"),
+    listOption(
+      '--channel <name=holds>',
+      "Fabric's name of a channel, and what it holds; default: those of the profile",
+    ),
   ],
   isOffline: () => true,
   run: async (session, [source = ''], options) => {
@@ -43,7 +46,8 @@ export const importConnection: CodeCommand<ImportOptions> = {
     const path = resolve(out);
     const { ConnectionFileError, parseConnection } = await import('@sealgate/ledger-fabric');
     const content = { ...connection, ...(options.mspId === undefined ? {} : { mspId: options.mspId }) };
-    for (const sentence of left) session.note(`sealgate: not taken: ${printable(sentence)}\n`);
+    for (const sentence of [...left, ...holdingNothing(content.channels)])
+      session.note(`sealgate: not taken: ${printable(sentence)}\n`);
     try {
       parseConnection(content, path);
     } catch (error) {
@@ -63,9 +67,21 @@ function ofProfile(profile: JsonObject, source: string, options: ImportOptions):
     folder: dirname(resolve(source)),
     organization,
     mspFolder: mspFolder === undefined ? undefined : resolve(mspFolder),
-    channels,
+    channels: channels.map(channelOf),
   });
 }
+
+/** `mychannel=acme.main`, or without what it holds. */
+function channelOf(text: string): ImportedChannel {
+  const [name = '', ...holds] = text.split(/[=,]/);
+  return holds.length === 0 ? { name } : { name, holds };
+}
+
+/** No mapping can use such a channel. */
+const holdingNothing = (channels: readonly ImportedChannel[]): string[] =>
+  channels
+    .filter(({ holds }) => holds === undefined)
+    .map(({ name }) => `channel ${name}: what it holds; add it, as in --channel ${name}=acme.main.`);
 
 async function parsed(source: string): Promise<JsonObject> {
   const { parse } = await import('yaml');
@@ -90,7 +106,7 @@ function ofFolder(source: string, { mspFolder, peer = [], channel = [] }: Import
     connection: {
       mspFolder: folder,
       peers: peer.map((endpoint) => ({ endpoint, ...tls })),
-      channels: channel.map((name) => ({ name })),
+      channels: channel.map(channelOf),
     },
     pems: new Map(),
     left: others.map((name) => `tlscacerts/${name}: peers are checked by ${ca}.`),

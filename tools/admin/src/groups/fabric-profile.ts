@@ -9,12 +9,17 @@ export interface ImportedConnection {
     readonly keyFile?: string;
     readonly mspFolder?: string;
     readonly peers: readonly ImportedPeer[];
-    readonly channels: readonly { readonly name: string }[];
+    readonly channels: readonly ImportedChannel[];
   };
   /** PEM that the profile holds, by the name of a file beside the connection file. */
   readonly pems: ReadonlyMap<string, string>;
   /** What was not taken, a sentence each. */
   readonly left: readonly string[];
+}
+
+export interface ImportedChannel {
+  readonly name: string;
+  readonly holds?: readonly string[];
 }
 
 export interface ImportedPeer {
@@ -32,8 +37,8 @@ export interface ProfileOptions {
   readonly organization: string | undefined;
   /** Signs in place of what the profile names. */
   readonly mspFolder: string | undefined;
-  /** Names of Fabric. Default: those of the profile. */
-  readonly channels: readonly string[];
+  /** With Fabric's names. Default: those of the profile. */
+  readonly channels: readonly ImportedChannel[];
 }
 
 /** Members whose absence from a connection file needs no word. */
@@ -65,12 +70,12 @@ class ProfileReader {
   read(): ImportedConnection {
     const [orgName, org] = this.#organization();
     const { channels } = this.#options;
-    const named = channels.length > 0 ? channels : Object.keys(membersOf(this.#profile['channels']));
+    const named = Object.keys(membersOf(this.#profile['channels'])).map((name) => ({ name }));
     const connection = {
       ...textMember('mspId', textOf(org['mspid'])),
       ...this.#signer(org),
       peers: this.#peers(orgName, org),
-      channels: named.map((name) => ({ name })),
+      channels: channels.length > 0 ? channels : named,
     };
     for (const name of Object.keys(this.#profile).filter((member) => !TAKEN.has(member)))
       this.#left.push(`${name}: ${WHY_LEFT[name] ?? 'unknown here'}.`);
