@@ -19,9 +19,11 @@ const WORST_PAUSE_MS = 400;
 const LOCKED_FOR_MS = 7000;
 const ORDERS = 3;
 
-/** A keyed write of one asset, to a contract that counts how often it was written. */
+/** A keyed write of one asset, or a keyed action on it, to a contract that counts how often it was written. */
 interface Order {
+  readonly key: string;
   readonly id: string;
+  readonly by: 'write' | 'action';
   readonly type: 'counted' | 'alone';
   /** From its last answer. */
   transactionId: string | undefined;
@@ -43,12 +45,13 @@ interface Stand {
 }
 
 /**
- * Kills a process of two at every point of a keyed write, freezes the orderer, locks the journal while the next process
+ * Kills a process of two at every point of a keyed write or action, freezes the orderer, locks the journal while the next process
  * asks it, and lets reads fail over to a peer that lags behind. The contract writes again whenever it is asked, so only
- * the peers keep a write from being doubled. The result is judged from the blocks and rows.
+ * the peers keep a write from being doubled. The result is judged from the blocks and rows. The writes of a round are of
+ * several assets, its actions are all on one, so that they conflict with each other too.
  */
-export function killStories(open: () => Promise<RealNetwork>, kills: number): void {
-  describe(`A ledger peer that is killed ${kills} times on a contract that counts`, () => {
+export function killStories(open: () => Promise<RealNetwork>, kills: number, by: Order['by']): void {
+  describe(`A ledger peer that is killed ${kills} times on a contract that counts, by ${by}s`, () => {
     const untrue: string[] = [];
     const missed: string[] = [];
     const all: Order[] = [];
@@ -76,7 +79,8 @@ export function killStories(open: () => Promise<RealNetwork>, kills: number): vo
       async (n, _when, round) => {
         const type = round === lagging ? 'alone' : 'counted';
         const orders = Array.from({ length: round === lagging ? 1 : ORDERS }, (_, at): Order => {
-          return { id: `${stage.tag}-${n}-${at}`, type, transactionId: undefined };
+          const key = `${stage.tag}-${n}-${at}`;
+          return { key, id: by === 'action' ? `${stage.tag}-${n}` : key, by, type, transactionId: undefined };
         });
         all.push(...orders);
         const [one, other] = stage.setup.peers as [Gateway, Gateway];
@@ -95,18 +99,23 @@ export function killStories(open: () => Promise<RealNetwork>, kills: number): vo
           [network.mainChannel, network.otherChannel].map((channel) => readBlocks(network.connection, channel)),
         );
         const counts = countWrites(blocks.flat(), stage.tag);
-        const doubled = [...counts].filter(([, transactions]) => transactions.length > 1).map(([id]) => id);
-        const unanswered = all.filter(({ transactionId }) => transactionId === undefined).map(({ id }) => id);
-        const lost = all.filter(({ id, transactionId }) => counts.get(id)?.[0]?.transactionId !== transactionId);
+        const wanted = Map.groupBy(all, ({ id }) => id);
+        const doubled = [...counts].filter(([id, written]) => written.length > (wanted.get(id) ?? []).length);
+        const unanswered = all.filter(({ transactionId }) => transactionId === undefined).map(({ key }) => key);
+        const lost = all.filter(
+          ({ id, transactionId }) => counts.get(id)?.some((one) => one.transactionId === transactionId) !== true,
+        );
+        const written = [...counts.values()].flat().length;
         const { rows } = await sql.query(
           `SELECT (SELECT count(*)::int FROM peer.jobs WHERE claim IS NOT NULL AND answer_status IS NULL) AS unanswered,
                   (SELECT count(*)::int FROM peer.fabric_transactions WHERE settled_at IS NULL) AS unsettled,
                   (SELECT count(*)::int FROM peer.fabric_transactions WHERE status = 'committed') AS committed`,
         );
-        const report = { kills, keys: all.length, written: counts.size, doubled, lost, unanswered, untrue };
+        const report = { kills, by, keys: all.length, written, doubled, lost, unanswered, untrue };
         process.stderr.write(`${JSON.stringify({ ...report, missed, rows: rows[0] })}\n`);
         const good = { doubled: [], lost: [], unanswered: [], untrue: [] };
-        expect(report).toEqual({ kills, keys: all.length, written: all.length, ...good });
+        expect(report).toEqual({ kills, by, keys: all.length, written: all.length, ...good });
+        expect(new Set(all.map(({ transactionId }) => transactionId)).size).toBe(all.length);
         // On a busy machine some kills come late; if many do, the story no longer shows what it is about.
         expect(missed.length).toBeLessThanOrEqual(Math.ceil(kills / 10));
         expect(rows).toEqual([{ unanswered: 0, unsettled: 0, committed: all.length }]);
@@ -255,10 +264,13 @@ async function finishAll({ stage, victim, heir, orders, untrue }: Stand): Promis
 }
 
 /** Undefined if the process died. */
-function push({ setup }: FabricStage, { id, type }: Order, peer: Gateway): Promise<HttpAnswer | undefined> {
-  const headers = { 'Idempotency-Key': id };
-  const body = { assets: [{ id, type, data: {} }] };
-  return setup.ask('POST', '/api/assets', { body, headers, peer, timeoutMs: 30_000 }).catch(() => undefined);
+function push({ setup }: FabricStage, { key, id, by, type }: Order, peer: Gateway): Promise<HttpAnswer | undefined> {
+  const [path, body] =
+    by === 'action'
+      ? [`/api/assets/${id}/actions/count?type=${type}`, {}]
+      : ['/api/assets', { assets: [{ id, type, data: {} }] }];
+  const headers = { 'Idempotency-Key': key };
+  return setup.ask('POST', path, { body, headers, peer, timeoutMs: 30_000 }).catch(() => undefined);
 }
 
 /** Repeats the request until it has its final answer. */
@@ -268,7 +280,7 @@ async function finish(stage: FabricStage, order: Order, peer: Gateway, untrue: s
     const answer = await push(stage, order, peer);
     const summary = answer === undefined ? undefined : await summaryOf(stage, answer, peer);
     if (summary !== undefined) {
-      if (summary.failed.length > 0) untrue.push(`${order.id}: ${JSON.stringify(summary.failed)}`);
+      if (summary.failed.length > 0) untrue.push(`${order.key}: ${JSON.stringify(summary.failed)}`);
       if (summary.pending.length === 0) {
         order.transactionId = summary.transactionIds[0];
         return;
@@ -276,12 +288,19 @@ async function finish(stage: FabricStage, order: Order, peer: Gateway, untrue: s
     }
     await delay(200);
   }
-  throw new Error(`${order.id} is never answered.`);
+  throw new Error(`${order.key} is never answered.`);
 }
 
 /** Of a finished write, or of its job once that is done. */
-async function summaryOf({ setup }: FabricStage, answer: HttpAnswer, peer: Gateway): Promise<SyncSummary | undefined> {
-  if (answer.status === 200) return answer.body as SyncSummary;
+async function summaryOf(
+  { setup }: FabricStage,
+  answer: HttpAnswer,
+  peer: Gateway,
+): Promise<Pick<SyncSummary, 'failed' | 'pending' | 'transactionIds'> | undefined> {
+  if (answer.status === 200) {
+    const body = answer.body as SyncSummary | { readonly transactionId: string };
+    return 'transactionId' in body ? { failed: [], pending: [], transactionIds: [body.transactionId] } : body;
+  }
   if (answer.status !== 202) return undefined;
   const job = await setup.ask('GET', `/api/jobs/${(answer.body as SyncSummary).jobId}`, { peer });
   return (job.body as { result?: SyncSummary }).result;
@@ -291,7 +310,7 @@ function codeOf({ status, body }: HttpAnswer): string {
   return (body as { code?: string } | undefined)?.code ?? String(status);
 }
 
-/** The valid transactions that counted each asset of the story. */
+/** The valid transactions that counted each asset of the story, by its id. */
 function countWrites(transactions: readonly BlockTransaction[], tag: string): Map<string, BlockTransaction[]> {
   const ours = transactions.filter(({ valid, args }) => valid && args[0] === 'CountAsset' && args[1]?.startsWith(tag));
   return Map.groupBy(ours, ({ args }) => args[1]!);

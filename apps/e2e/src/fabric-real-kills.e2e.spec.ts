@@ -12,5 +12,6 @@ if (data === undefined) {
     it.skip('need one: `npm run soak:fabric`', () => undefined);
   });
 } else {
-  killStories(() => realNetwork(data), kills);
+  killStories(() => realNetwork(data), kills, 'write');
+  killStories(() => realNetwork(data), kills, 'action');
 }

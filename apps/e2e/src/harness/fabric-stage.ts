@@ -61,6 +61,7 @@ const COUNTING = {
   transactions: { write: 'CountAsset', read: 'ReadAsset', query: 'GetAllAssets' },
   arguments: { write: ['{id}'], read: ['{id}'], query: [] },
   idMember: 'ID',
+  actions: { count: { transaction: 'CountAsset', arguments: ['{id}'] } },
 };
 
 /** A mapping of the third-party contract `basic`. */

@@ -28,7 +28,7 @@ async function judge({ data, connectionFile }: FabricNetwork): Promise<Tally> {
     project: 'e2e',
     paths: ['apps/e2e/src/fabric-real'],
     workers: 1,
-    timeoutMs: 15 * minuteMs,
+    timeoutMs: 30 * minuteMs,
     env,
   });
   return sum([contract.tally, stories.tally]);
@@ -59,10 +59,10 @@ const KILLS = /^[1-9]\d{0,3}$/;
 const SOAK_USAGE = `Usage: npm run soak:fabric -- [kills]
 
   Kills processes of two ledger peers this many times (default 100, at most 9999) on a real Fabric network, at every point
-  of a keyed write to a contract that counts how often it is written: with the orderer frozen, with the journal locked
+  of a keyed write, and as often of a keyed action, to a contract that counts how often it is written: with the orderer frozen, with the journal locked
   while the next process asks it, and with reads that fail over to a peer that lags behind. Needs Fabric's commands. Prints
   the result as JSON. Fails for any key written twice or not at all, and any answer that says what is not so, judged from
-  blocks and rows. A hundred take about twenty minutes.
+  blocks and rows. Twice a hundred take about forty minutes.
 `;
 
 /** `npm run soak:fabric -- [kills]`. Returns the exit code, as \`runFabricChecks\`. */
