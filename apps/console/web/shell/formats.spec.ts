@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { compareTexts, formatAgo, localeOf } from './formats.ts';
+import { compareTexts, formatAgo, formatBytes, formatSpan, localeOf } from './formats.ts';
 
 describe('formats', () => {
   it.each([
@@ -37,6 +37,26 @@ describe('formats', () => {
       '3 years ago',
     ]);
   });
+
+  it.each([
+    [0, '0 s'],
+    [-45, '45 s'],
+    [60, '1 min'],
+    [300, '5 min'],
+    [-412, '6 min 52 s'],
+    [3_661, '1 h 1 min'],
+    [86_400, '24 h'],
+    [172_799, '47 h 59 min'],
+    [180_000, '2 d 2 h'],
+    [86_400 * 12_345, '12,345 d'],
+  ])('tell a span of %d seconds as %s', (seconds, words) => expect(formatSpan(seconds)).toBe(words));
+
+  it.each([
+    [1_234, '1,234 bytes'],
+    [1_048_575, '1,048,575 bytes'],
+    [1_048_576, '1 MiB'],
+    [1_572_864, '1.5 MiB'],
+  ])('tell a size of %d bytes as %s', (bytes, words) => expect(formatBytes(bytes)).toBe(words));
 
   it('have an order of texts in which numbers count', () =>
     expect(['A.10', 'a.9', 'É', 'Z', 'A.2'].toSorted(compareTexts)).toEqual(['A.2', 'a.9', 'A.10', 'É', 'Z']));

@@ -47,6 +47,30 @@ const texts = new Intl.Collator(locale, { numeric: true });
 /** 1,234 or 1.5: at most one digit after the decimal sign. */
 export const formatNumber = (value: number): string => numbers.format(value);
 
+const SPANS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** "45 s", "5 min", "6 min 52 s", "36 h": in its largest unit and the next one; days count from the second on. */
+export function formatSpan(seconds: number): string {
+  const whole = Math.round(Math.abs(seconds));
+  const from = SPANS.findIndex(([unit, length]) => whole >= (unit === 'd' ? 2 * length : length));
+  if (from === -1) return `${numbers.format(whole)} s`;
+  const [[unit, length], next] = [SPANS[from]!, SPANS[from + 1]];
+  const rest = next === undefined ? 0 : Math.floor((whole % length) / next[1]);
+  const first = `${numbers.format(Math.floor(whole / length))} ${unit}`;
+  return next === undefined || rest === 0 ? first : `${first} ${rest} ${next[0]}`;
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** "1,234 bytes", and from one mebibyte on "1.5 MiB". */
+export const formatBytes = (bytes: number): string =>
+  bytes < MEBIBYTE ? `${numbers.format(bytes)} bytes` : `${numbers.format(bytes / MEBIBYTE)} MiB`;
+
 /** The order of texts for `sort`; numbers in them by value: A.2 is before A.10. */
 export const compareTexts = (one: string, other: string): number => texts.compare(one, other);
 

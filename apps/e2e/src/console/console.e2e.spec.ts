@@ -10,6 +10,7 @@ import { keyboardStories } from './keyboard.stories.ts';
 import { ledgerStories } from './ledger.stories.ts';
 import { listsStories } from './lists.stories.ts';
 import { logStories } from './log.stories.ts';
+import { mendStories } from './mend.stories.ts';
 import { openBrowser } from './open-browser.ts';
 import { looksOf } from './page-looks.ts';
 import { operationsStories } from './operations.stories.ts';
@@ -49,6 +50,7 @@ const STORIES = [
   refusalStories,
   keyboardStories,
   sourcesStories,
+  mendStories,
   unusualStories,
 ];
 

@@ -1,55 +1,17 @@
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { sign } from '@octokit/webhooks-methods';
 import { until } from '@sealgate/testing';
 import type { Locator, Page } from 'playwright-core';
-import { askedBy, looksOf } from './page-looks.ts';
+import { looksOf } from './page-looks.ts';
 import { rowAction } from './row-action.ts';
 import type { ConsoleStack } from './start-stack.ts';
+import { SECRETS, sourcesOf, type RefusedRow } from './story-sources.ts';
 
 /** Sources of webhooks from creation to deletion, with deliveries signed by GitHub's library. */
 export function sourcesStories(stack: () => ConsoleStack): void {
   const networkId = `story-hooks-${Date.now()}`;
-  const gateway = () => stack().dev.surfaces['ingest-gateway']!;
-  const admin = (path: string, init: RequestInit = {}) =>
-    askedBy(stack().dev.adminToken, `${gateway().adminUrl}/admin/v1${path}`, init);
-  const [oldSecret, newSecret] = ['the-secret-of-before-at-github', 'the-secret-from-now-on-at-github'];
-
-  async function deliver(
-    path: string,
-    secret: string,
-    { event = 'push', deliveryId = randomUUID(), body = JSON.stringify({ ref: 'refs/heads/main' }) } = {},
-  ): Promise<Response> {
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': event,
-      'x-github-delivery': deliveryId,
-      'x-hub-signature-256': await sign(secret, body),
-    };
-    const signal = AbortSignal.timeout(20_000);
-    return fetch(`${gateway().url}${path}`, { method: 'POST', headers, body, signal });
-  }
-
-  async function newSource(
-    members: object,
-  ): Promise<{ readonly path: string; readonly admin: string; readonly page: string }> {
-    await admin('/networks', { method: 'POST', body: JSON.stringify({ networkId }) }); // It may exist.
-    const secrets = [{ id: 'k1', value: oldSecret }];
-    const body = JSON.stringify({ scheme: 'github', secrets, ...members });
-    const made = await admin(`/networks/${networkId}/sources`, { method: 'POST', body });
-    expect(made.status).toBe(201);
-    const { sourceId, path } = made.json as { sourceId: string; path: string };
-    const page = `/networks/${networkId}/sources/${sourceId}`;
-    return { path, admin: page, page: `${page}/deliveries` };
-  }
-
-  type Row = Readonly<Record<string, unknown>> & { readonly refusedId: string };
-  /** They are written once a second. */
-  async function refusedOf(source: { readonly admin: string }, count = 1): Promise<Row[]> {
-    const rows = async () => ((await admin(`${source.admin}/refused`)).json as { items: Row[] }).items;
-    await until(async () => (await rows()).length >= count, { timeoutMs: 60_000 });
-    return rows();
-  }
+  const { gateway, admin, deliver, newSource, refusedOf } = sourcesOf(stack, networkId);
+  const [oldSecret, newSecret] = [SECRETS.old, SECRETS.new];
 
   const within = (role: string, work: (page: Page) => Promise<void>): Promise<void> =>
     stack().visit(role, `/networks/${networkId}`, work);
@@ -221,47 +183,6 @@ export function sourcesStories(stack: () => ConsoleStack): void {
       expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
     }, 240_000);
 
-    it('whose clock is off tells by how much and what is tolerated, and shows what is kept without secrets', async () => {
-      const source = await newSource({
-        name: 'Skewed',
-        scheme: 'hmac',
-        signature: { header: 'x-signature', signed: '{timestamp}.{body}', timestampHeader: 'x-timestamp' },
-        keepRefusedHours: 1,
-      });
-      const timestamp = Math.floor(Date.now() / 1000) - 412;
-      const body = JSON.stringify({ a: 1, password: 'geheim' });
-      const headers = {
-        'content-type': 'application/json',
-        'x-timestamp': String(timestamp),
-        'x-signature': createHmac('sha256', oldSecret).update(`${timestamp}.${body}`).digest('hex'),
-        'x-other-token': 'geheim',
-      };
-      const sent = await fetch(`${gateway().url}${source.path}`, { method: 'POST', headers, body });
-      expect(sent.status).toBe(401);
-      const [{ refusedId }] = (await refusedOf(source)) as [Row];
-      await stack().visit('operator', `${source.page}/${refusedId}`, async (page) => {
-        await page.getByRole('button', { name: 'Process again' }).click();
-        await page.getByText(/^It was processed again .*, and refused again: UNAUTHENTICATED\.$/).waitFor();
-        await page.getByText(/its timestamp is 41\d s behind our clock\. This source tolerates 300 s\./).waitFor();
-        await page.getByRole('button', { name: 'Show headers and body' }).click();
-        await page.getByText('Sensitive members that were removed: 1').waitFor();
-        expect(await page.content()).not.toContain('geheim');
-        expect(await looksOf(page, stack(), 'refused-kept')).toEqual([]);
-        await page.getByRole('button', { name: 'Edit the source' }).click();
-        await page.getByRole('dialog').getByLabel('Clock tolerance (s)').fill('900');
-        await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-        await page.getByRole('dialog').waitFor({ state: 'detached' });
-        await page.getByRole('button', { name: 'Process again' }).click();
-        await page.getByText('mended', { exact: true }).waitFor();
-      });
-      expect((await admin(source.admin)).json).toMatchObject({
-        toleranceSeconds: 900,
-        name: 'Skewed',
-        keepRefusedHours: 1,
-      });
-      expect(await refusedOf(source)).toMatchObject([{ outcome: 'written' }]);
-    }, 120_000);
-
     it('has its refused deliveries in the live tail of the data view', async () => {
       const source = await newSource({ name: 'Watched' });
       await stack().visit('operator', `/events?live=1&networkId=${networkId}`, async (page) => {
@@ -298,7 +219,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
     it('offers a viewer its deliveries and no change', async () => {
       const source = await newSource({ name: 'Looked at', keepRefusedHours: 1 });
       await deliver(source.path, newSecret);
-      const [{ refusedId }] = (await refusedOf(source)) as [Row];
+      const [{ refusedId }] = (await refusedOf(source)) as [RefusedRow];
       await within('viewer', async (page) => {
         const table = page.getByRole('table', { name: 'Sources of webhooks' });
         await table.getByText('Looked at').waitFor();

@@ -21,6 +21,7 @@ import { ProveButton } from '../prove/prove-button.tsx';
 import { ActivityChart } from './activity-chart.tsx';
 import { useGatewayAddress } from './curl-line.ts';
 import { useNetworkName } from './network-names.ts';
+import { RaisedTolerance } from './raised-tolerance.tsx';
 import {
   FailureGroups,
   instantOf,
@@ -86,10 +87,12 @@ function Shown({
 }): ReactNode {
   const { networkId, sourceId } = source;
   const [filters, setFilters] = useUrlFilters(filterNames);
+  const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const { show = 'refused', per, outcome: _, ...refused } = filters;
   const of = { networkId, sourceId };
   return (
     <Page title={source.name} above={above} actions={<Actions source={source} />}>
+      <RaisedTolerance source={source} mayChange={mayChange} />
       <About source={source} />
       <ActivityChart {...of} per={per === 'day' ? 'day' : 'hour'} onPer={(next) => setFilters({ per: next })} />
       <SegmentedControl
@@ -167,8 +170,16 @@ function About({ source }: { readonly source: Source }): ReactNode {
   );
 }
 
-export const SourceState = ({ source: { enabled } }: { readonly source: Pick<Source, 'enabled'> }): ReactNode =>
-  enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Paused</StateBadge>;
+export const SourceState = ({
+  source: { enabled, usualToleranceSeconds },
+}: {
+  readonly source: Pick<Source, 'enabled' | 'usualToleranceSeconds'>;
+}): ReactNode => (
+  <Group gap={4}>
+    {enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Paused</StateBadge>}
+    {usualToleranceSeconds !== null && <StateBadge tone="wait">Tolerance raised</StateBadge>}
+  </Group>
+);
 
 const TONES: Readonly<Record<Delivery['outcome'], Tone>> = {
   written: 'good',

@@ -1,12 +1,11 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
-import { formatNumber } from '../../shell/formats.ts';
+import { formatBytes } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -14,10 +13,11 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { Quiet, RecordLinks, useSource } from './deliveries-page.tsx';
+import { MendRefused } from './mend-refused.tsx';
 import { useNetworkName } from './network-names.ts';
 import { isMended, RefusedState } from './refused-table.tsx';
-import { titleOf, wordsOf, type Refused } from './refusal-words.ts';
-import { useSourceDialogs } from './source-dialogs.tsx';
+import { RaisedTolerance } from './raised-tolerance.tsx';
+import { signatureInWords, titleOf, wordsOf, type Refused } from './refusal-words.ts';
 import type { Source } from './source-presets.ts';
 
 /** One refused delivery: why, how to mend it, what is kept of it, and what came of it. */
@@ -65,8 +65,9 @@ function Shown({ refused, source }: ShownProps): ReactNode {
       {isMended(refused) ? (
         <Mended refused={refused} />
       ) : (
-        <Why refused={refused} source={source} mayChange={isOperator} />
+        <MendRefused refused={refused} source={source} mayChange={isOperator} />
       )}
+      <RaisedTolerance source={source} mayChange={isOperator} />
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
           <Fact label="State">
@@ -75,7 +76,7 @@ function Shown({ refused, source }: ShownProps): ReactNode {
           <Fact label="When">
             <Time value={refused.at} />
           </Fact>
-          <Fact label="Signature">{refused.authentic ? 'verified' : 'not verified'}</Fact>
+          <Fact label="Signature">{signatureInWords(refused)}</Fact>
           <Fact label="Answer">{refused.code}</Fact>
           <Fact label="Provider’s id">
             {refused.deliveryId === null ? (
@@ -88,9 +89,7 @@ function Shown({ refused, source }: ShownProps): ReactNode {
             <CodeText value={refused.requestId} label="the request id" short={20} />
           </Fact>
           <Fact label="Media type">{refused.mediaType ?? 'none'}</Fact>
-          <Fact label="Size">
-            {refused.bodyBytes === null ? 'not known' : `${formatNumber(refused.bodyBytes)} bytes`}
-          </Fact>
+          <Fact label="Size">{refused.bodyBytes === null ? 'not known' : formatBytes(refused.bodyBytes)}</Fact>
         </SimpleGrid>
       </Paper>
       {refused.eventId !== null && <Outcome eventId={refused.eventId} />}
@@ -98,10 +97,6 @@ function Shown({ refused, source }: ShownProps): ReactNode {
     </>
   );
 }
-
-/** The tolerance is said where it matters. */
-const toleranceOf = ({ reason }: Refused, { toleranceSeconds }: Source): string =>
-  reason === 'clock-skew' ? ` This source tolerates ${toleranceSeconds} s.` : '';
 
 /** What processing it again came to. */
 const ENDS: Readonly<Record<string, string>> = {
@@ -130,80 +125,6 @@ const Mended = ({ refused }: Pick<ShownProps, 'refused'>): ReactNode => (
     </Stack>
   </Paper>
 );
-
-function Why({ refused, source, mayChange }: ShownProps & { readonly mayChange: boolean }): ReactNode {
-  const words = wordsOf(refused.reason);
-  const { open, dialog } = useSourceDialogs();
-  return (
-    <Paper component="section" aria-label="Why it was refused, and what to do">
-      <Stack gap="xs">
-        <Title order={2}>Why it was refused, and what to do</Title>
-        <Text size="sm">
-          {words?.what(refused) ?? refused.detail}
-          {toleranceOf(refused, source)}
-        </Text>
-        {refused.processedAt !== null && (
-          <Text size="sm">
-            It was processed again <Time value={refused.processedAt} />, and refused again:{' '}
-            {titleOf(null, refused.outcome)}.
-          </Text>
-        )}
-        {words !== undefined && <Text size="sm">{words.todo}</Text>}
-        {mayChange && (
-          <Group gap="xs">
-            <Button size="xs" variant="default" onClick={() => open('edit', source)}>
-              Edit the source
-            </Button>
-            <Button size="xs" variant="default" onClick={() => open('secrets', source)}>
-              Secrets
-            </Button>
-            {words?.mended === 'network' && (
-              <Button size="xs" variant="default" component={Link} to={`/networks/${source.networkId}`}>
-                Limits of the network
-              </Button>
-            )}
-            <ProcessAgain refused={refused} source={source} />
-          </Group>
-        )}
-      </Stack>
-      {dialog}
-    </Paper>
-  );
-}
-
-/** Every check is made anew with the settings as they are now. */
-function ProcessAgain({ refused: { refusedId, keptUntil }, source }: ShownProps): ReactNode {
-  const { networkId, sourceId } = source;
-  const queries = useQueryClient();
-  const processing = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/process', {
-          params: { path: { networkId, sourceId, refusedId } },
-          body: {},
-        }),
-      ),
-    onSuccess(answer) {
-      void queries.invalidateQueries({ queryKey: ['refused'] });
-      void queries.invalidateQueries({ queryKey: ['activity', sourceId] });
-      const isDone = answer.code === null;
-      notifications.show({
-        color: isDone ? 'green' : 'red',
-        title: isDone ? `The delivery was ${answer.outcome ?? 'answered'}` : 'It is refused again',
-        message: isDone ? 'Its record is linked below.' : `With the settings as they are now: ${answer.code}.`,
-      });
-    },
-  });
-  if (keptUntil === null) return null;
-  return (
-    <>
-      <Button size="xs" loading={processing.isPending} onClick={() => processing.mutate()}>
-        Process again
-      </Button>
-      {processing.isError && <ProblemView error={processing.error} />}
-    </>
-  );
-}
 
 /** The event of a conflict, or of processing it again, with its records. */
 function Outcome({ eventId }: { readonly eventId: string }): ReactNode {

@@ -1,12 +1,12 @@
 import type { Schemas } from '@sealgate/client';
-import { formatNumber } from '../../shell/formats.ts';
+import { formatBytes, formatSpan } from '../../shell/formats.ts';
 
 export type Refused = Schemas['ingestGatewayAdmin']['RefusedDelivery'];
 type Reason = Schemas['ingestGatewayAdmin']['RefusalReason'];
 type About = Pick<Refused, 'header' | 'skewSeconds' | 'pointer' | 'detail' | 'mediaType' | 'bodyBytes'>;
 
-/** Where a reason is mended: settings or secrets of the source, its network, or at the sender. */
-type Mended = 'settings' | 'secrets' | 'network' | 'sender';
+/** Where a reason is mended: settings, channels, tolerance or secrets of the source, its network, or at the sender. */
+type Mended = 'settings' | 'channels' | 'tolerance' | 'secrets' | 'network' | 'sender';
 
 interface ReasonWords {
   readonly title: string;
@@ -22,7 +22,7 @@ const placed = ({ pointer, detail }: About): string => (pointer === null ? detai
 function skewInWords({ skewSeconds }: About): string {
   if (skewSeconds === null) return 'Its signature is right, but its timestamp is too far from our clock.';
   const side = skewSeconds > 0 ? 'ahead of' : 'behind';
-  return `Its signature is right, but its timestamp is ${formatNumber(Math.abs(skewSeconds))} s ${side} our clock.`;
+  return `Its signature is right, but its timestamp is ${formatSpan(skewSeconds)} ${side} our clock.`;
 }
 
 /** What each reason of a refusal means, and what to do about it. */
@@ -48,15 +48,15 @@ export const REASON_WORDS: Readonly<Record<Reason, ReasonWords>> = {
   'clock-skew': {
     title: 'Clock skew',
     what: skewInWords,
-    todo: 'Correct the clock, yours or theirs. If the sender repeats old deliveries without signing them anew, raise the tolerance.',
-    mended: 'settings',
+    todo: 'Correct the clock, yours or theirs. For deliveries that came late, tolerate their timestamps for a while, process them again, and set the tolerance back.',
+    mended: 'tolerance',
   },
   'too-large': {
     title: 'Too large',
     what: ({ bodyBytes }) =>
       bodyBytes === null
         ? 'It is larger than this source accepts.'
-        : `It has ${formatNumber(bodyBytes)} bytes, more than this source accepts.`,
+        : `It has ${formatBytes(bodyBytes)}, more than this source accepts.`,
     todo: 'Raise the largest body of this source, or let the sender send less.',
     mended: 'settings',
   },
@@ -91,7 +91,7 @@ export const REASON_WORDS: Readonly<Record<Reason, ReasonWords>> = {
     title: 'Channel missing',
     what: () => 'This source writes to a channel that its network does not have.',
     todo: 'Choose channels of the network at this source.',
-    mended: 'settings',
+    mended: 'channels',
   },
   'over-limit': {
     title: 'Over the rate limit',
@@ -123,7 +123,8 @@ const CODE_WORDS: Readonly<Record<string, string>> = {
   IDEMPOTENCY_IN_PROGRESS: 'The same delivery was still being written',
 };
 
-const isReason = (reason: string | null): reason is Reason => reason !== null && Object.hasOwn(REASON_WORDS, reason);
+export const isReason = (reason: string | null): reason is Reason =>
+  reason !== null && Object.hasOwn(REASON_WORDS, reason);
 
 /** The words of a reason; undefined for none. */
 export const wordsOf = (reason: string | null): ReasonWords | undefined =>
@@ -132,5 +133,66 @@ export const wordsOf = (reason: string | null): ReasonWords | undefined =>
 /** A refusal in a few words, by its reason or, where there is none, its code. */
 export const titleOf = (reason: string | null, code: string | null): string =>
   wordsOf(reason)?.title ?? CODE_WORDS[code ?? ''] ?? code ?? '';
+
+const SIGNATURES: Readonly<Partial<Record<Reason, string>>> = {
+  'header-missing': 'not checked: a header is missing',
+  'header-malformed': 'not checked: a header is malformed',
+  'no-matching-secret': 'of none of the secrets',
+  'clock-skew': 'right, with a timestamp that is out of tolerance',
+};
+
+/** What is known of the signature of a refused delivery. */
+export const signatureInWords = ({ authentic, reason }: Pick<Refused, 'authentic' | 'reason'>): string =>
+  authentic ? 'verified' : (SIGNATURES[reason] ?? 'not verified');
+
+/** The longest tolerance that a source takes. */
+const MOST_SECONDS = 86_400;
+const MINUTE_SECONDS = 60;
+
+/** The tolerance, in whole minutes, with which a timestamp this far off is accepted; undefined where none is. */
+export function toleranceFor(skewSeconds: number): number | undefined {
+  // The skew is rounded, and one second more is certainly enough.
+  const seconds = Math.ceil((Math.abs(skewSeconds) + 1) / MINUTE_SECONDS) * MINUTE_SECONDS;
+  return seconds > MOST_SECONDS ? undefined : seconds;
+}
+
+export interface Acts {
+  readonly edit: boolean;
+  readonly secrets: boolean;
+  readonly limits: boolean;
+  /** The tolerance with which the delivery would be accepted. */
+  readonly tolerate?: number;
+  readonly again: boolean;
+}
+
+type State = Pick<Refused, 'at' | 'reason' | 'code' | 'skewSeconds' | 'keptUntil' | 'processedAt' | 'outcome'>;
+
+/** Where it is mended, as far as is known: processed again, it may have met another fault than its reason. */
+const mendedAt = ({ reason, code, outcome }: State): Mended | 'unknown' =>
+  outcome === null || outcome === code ? REASON_WORDS[reason].mended : 'unknown';
+
+const EDITED: readonly (Mended | 'unknown')[] = ['settings', 'channels', 'network', 'unknown'];
+/** What may have changed without its source. */
+const ELSEWHERE: readonly (Mended | 'unknown')[] = ['channels', 'network', 'unknown'];
+
+/** The acts that can mend a refused delivery; processing it again before anything was changed would end the same. */
+export function actsFor(
+  refused: State,
+  source: { readonly changedAt: string; readonly toleranceSeconds: number },
+): Acts {
+  const mended = mendedAt(refused);
+  const isKept = refused.keptUntil !== null;
+  const isLate = mended === 'tolerance';
+  const needed = isLate && isKept ? toleranceFor(refused.skewSeconds ?? 0) : undefined;
+  const isTolerated = needed !== undefined && needed <= source.toleranceSeconds;
+  const isChanged = Date.parse(source.changedAt) > Date.parse(refused.processedAt ?? refused.at);
+  return {
+    edit: EDITED.includes(mended) || (isLate && !isKept),
+    secrets: mended === 'secrets' || mended === 'unknown',
+    limits: mended === 'network',
+    ...(needed !== undefined && !isTolerated && { tolerate: needed }),
+    again: isKept && mended !== 'sender' && (isChanged || isTolerated || ELSEWHERE.includes(mended)),
+  };
+}
 
 export const reasonChoices = Object.entries(REASON_WORDS).map(([value, { title }]) => ({ value, label: title }));

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
-import { formatNumber } from '../../shell/formats.ts';
+import { formatNumber, formatSpan } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
@@ -53,6 +53,8 @@ export const RefusedState = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): Rea
   return <StateBadge tone={isDone ? 'good' : 'bad'}>{isDone ? 'mended' : 'refused again'}</StateBadge>;
 };
 
+const skewOf = (seconds: number): string => `${formatSpan(seconds)} ${seconds < 0 ? 'behind' : 'ahead'}`;
+
 const whenColumn: Column<RefusedOfSource> = {
   title: 'When',
   width: '9rem',
@@ -65,7 +67,7 @@ const whyColumn: Column<RefusedOfSource> = {
       <Anchor component={Link} to={pathOfRefused(row)} size="sm" fw={600}>
         {titleOf(row.reason, row.code)}
       </Anchor>
-      {row.skewSeconds !== null && <Text size="xs">{`${row.skewSeconds} s`}</Text>}
+      {row.skewSeconds !== null && <Text size="xs">{skewOf(row.skewSeconds)}</Text>}
       {row.header !== null && <Text size="xs">{row.header}</Text>}
       {row.pointer !== null && <Text size="xs">{row.pointer}</Text>}
     </Group>

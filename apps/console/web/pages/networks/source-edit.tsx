@@ -67,7 +67,7 @@ const draftOf = (source: Source): Draft => ({
 function membersOf(
   draft: Draft,
   { scheme }: Source,
-): Required<Omit<Change, 'enabled' | 'secrets' | 'signature' | 'token'>> & Change {
+): Required<Omit<Change, 'enabled' | 'secrets' | 'usualToleranceSeconds' | 'signature' | 'token'>> & Change {
   const text = (value: string): string | null => (value.trim() === '' ? null : value.trim());
   return {
     name: draft.name.trim(),

@@ -105,7 +105,7 @@ function columnsOf({ networkId, address, open }: ShownColumns): readonly Column<
         <CodeText value={url ?? `${address}${path}`} label="the address" short={ADDRESS_CHARACTERS} />
       ),
     },
-    { title: 'State', width: '7rem', cell: (source) => <SourceState source={source} /> },
+    { title: 'State', width: '9rem', cell: (source) => <SourceState source={source} /> },
     { title: 'Changed', width: '9rem', cell: ({ changedAt }) => <Time value={changedAt} form="ago" /> },
   ];
   if (open === undefined) return shown;

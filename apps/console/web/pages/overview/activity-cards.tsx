@@ -1,14 +1,17 @@
 import type { ReactNode } from 'react';
-import { Paper, SimpleGrid, Text } from '@mantine/core';
+import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber, formatWeekdayHour } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
-import { useMine } from '../../shell/mine.ts';
+import { localTime } from '../../shell/local-time.ts';
+import { useMayAdmin, useMine } from '../../shell/mine.ts';
 import { Section } from '../../shell/page.tsx';
 import { caseAdmin, ingestAdmin } from '../../shell/surfaces.ts';
 import { Bars, Columns } from '../home/bars.tsx';
+import { isReason, titleOf } from '../networks/refusal-words.ts';
 
 const REFRESH_MS = 60_000;
 const HOURS = 24;
@@ -32,6 +35,10 @@ export function ActivityCards(): ReactNode {
     </SimpleGrid>
   );
 }
+
+/** The list of what was refused for a reason since; refusals that are only counted have none. */
+const refusedFor = (reason: string, from: string): { readonly to?: string } =>
+  isReason(reason) ? { to: `/events/refused?${new URLSearchParams({ reason, from: localTime(from) })}` } : {};
 
 function Writes(): ReactNode {
   const found = useQuery({
@@ -78,7 +85,12 @@ function Writes(): ReactNode {
             bars={[...byReason]
               .sort(([, one], [, other]) => other - one)
               .slice(0, 8)
-              .map(([reason, value]) => ({ name: reason.replaceAll('-', ' '), value, tone: 'bad' }))}
+              .map(([reason, value]) => ({
+                name: titleOf(reason, reason),
+                value,
+                tone: 'bad',
+                ...refusedFor(reason, from),
+              }))}
           />
         )}
         {refusalsAreMore && (
@@ -106,6 +118,8 @@ export function Decisions(): ReactNode {
     );
   const { from, hours, venues } = found.data;
   const at = new Map(hours.map((hour) => [hour.at, hour]));
+  // Venues are counted by days of UTC.
+  const since = `${from.slice(0, 10)}T00:00:00.000Z`;
   return (
     <Section title="Decisions of the gate">
       <Paper>
@@ -127,11 +141,42 @@ export function Decisions(): ReactNode {
         rowKey={({ venue_id }) => venue_id ?? ''}
         columns={[
           { title: 'Venue', cell: ({ venue_id }) => venue_id ?? 'Unknown venues' },
-          { title: 'Allowed', align: 'right', width: '7rem', cell: ({ allow }) => formatNumber(allow) },
-          { title: 'Denied', align: 'right', width: '7rem', cell: ({ deny }) => formatNumber(deny) },
+          {
+            title: 'Allowed',
+            align: 'right',
+            width: '7rem',
+            cell: ({ venue_id, allow }) => <Counted count={allow} of={{ venue_id, decision: 'allow', from: since }} />,
+          },
+          {
+            title: 'Denied',
+            align: 'right',
+            width: '7rem',
+            cell: ({ venue_id, deny }) => <Counted count={deny} of={{ venue_id, decision: 'deny', from: since }} />,
+          },
         ]}
         empty={<ListEmpty title="No decision since yesterday" icon="door" />}
       />
     </Section>
+  );
+}
+
+interface CountedProps {
+  readonly count: number;
+  readonly of: { readonly venue_id: string | null; readonly decision: string; readonly from: string };
+}
+
+/** A number of decisions that leads to their list, for whoever has that list; unknown venues have none. */
+function Counted({ count, of: { venue_id, ...filters } }: CountedProps): ReactNode {
+  const mayList = useMayAdmin('case-gate', 'admin:read');
+  if (venue_id === null || count === 0 || !mayList) return formatNumber(count);
+  return (
+    <Anchor
+      component={Link}
+      to={`/cases/live/decisions?${new URLSearchParams({ venue_id, ...filters })}`}
+      size="sm"
+      aria-label={`${formatNumber(count)}: ${filters.decision} at ${venue_id}`}
+    >
+      {formatNumber(count)}
+    </Anchor>
   );
 }

@@ -1,0 +1,120 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { formatSpan } from '../../shell/formats.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ingestAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { Tolerate } from './raised-tolerance.tsx';
+import { actsFor, titleOf, wordsOf, type Acts, type Refused } from './refusal-words.ts';
+import { useSourceDialogs } from './source-dialogs.tsx';
+import type { Source } from './source-presets.ts';
+
+interface MendProps {
+  readonly refused: Refused;
+  readonly source: Source;
+}
+
+/** Why a delivery was refused, and the acts that can mend it, for whoever may change its source. */
+export function MendRefused({ refused, source, mayChange }: MendProps & { readonly mayChange: boolean }): ReactNode {
+  const words = wordsOf(refused.reason);
+  return (
+    <Paper component="section" aria-label="Why it was refused, and what to do">
+      <Stack gap="xs">
+        <Title order={2}>Why it was refused, and what to do</Title>
+        <Text size="sm">
+          {words?.what(refused) ?? refused.detail}
+          {refused.reason === 'clock-skew' && ` This source tolerates ${formatSpan(source.toleranceSeconds)}.`}
+        </Text>
+        {refused.processedAt !== null && (
+          <Text size="sm">
+            It was processed again <Time value={refused.processedAt} />, and refused again:{' '}
+            {titleOf(null, refused.outcome)}.
+          </Text>
+        )}
+        {words !== undefined && <Text size="sm">{words.todo}</Text>}
+        {mayChange && <ActsOf refused={refused} source={source} />}
+      </Stack>
+    </Paper>
+  );
+}
+
+/** What is to be said beside the acts; undefined for nothing. */
+function adviceOf({ edit, secrets, tolerate, again }: Acts, { keptUntil, reason }: Refused): string | undefined {
+  if (keptUntil === null)
+    return 'Nothing is kept of it, so it cannot be processed again here: its sender has to repeat it.';
+  if (again) return 'Now process it again: every check is made anew, with the settings as they are now.';
+  if (reason === 'clock-skew' && tolerate === undefined && !edit)
+    return 'No source tolerates that much: its sender has to send it again, with a new timestamp.';
+  return edit || secrets ? 'Once that is changed, it can be processed again here.' : undefined;
+}
+
+function ActsOf({ refused, source }: MendProps): ReactNode {
+  const { open, dialog } = useSourceDialogs();
+  const acts = actsFor(refused, source);
+  const advice = adviceOf(acts, refused);
+  return (
+    <>
+      {advice !== undefined && (
+        <Text size="sm" fw={acts.again ? 600 : 400} role="status">
+          {advice}
+        </Text>
+      )}
+      <Group gap="xs">
+        {acts.again && <ProcessAgain refused={refused} source={source} />}
+        {acts.tolerate !== undefined && <Tolerate source={source} needed={acts.tolerate} />}
+        {acts.edit && (
+          <Button size="xs" variant="default" onClick={() => open('edit', source)}>
+            Edit the source
+          </Button>
+        )}
+        {acts.secrets && (
+          <Button size="xs" variant="default" onClick={() => open('secrets', source)}>
+            Secrets
+          </Button>
+        )}
+        {acts.limits && (
+          <Button size="xs" variant="default" component={Link} to={`/networks/${source.networkId}`}>
+            Limits of the network
+          </Button>
+        )}
+      </Group>
+      {dialog}
+    </>
+  );
+}
+
+/** Every check is made anew with the settings as they are now. */
+function ProcessAgain({ refused: { refusedId }, source: { networkId, sourceId } }: MendProps): ReactNode {
+  const queries = useQueryClient();
+  const processing = useMutation({
+    mutationFn: () =>
+      dataOf(
+        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/process', {
+          params: { path: { networkId, sourceId, refusedId } },
+          body: {},
+        }),
+      ),
+    onSuccess(answer) {
+      void queries.invalidateQueries({ queryKey: ['refused'] });
+      void queries.invalidateQueries({ queryKey: ['activity', sourceId] });
+      const isDone = answer.code === null;
+      notifications.show({
+        color: isDone ? 'green' : 'red',
+        title: isDone ? `The delivery was ${answer.outcome ?? 'answered'}` : 'It is refused again',
+        message: isDone ? 'Its record is linked below.' : `With the settings as they are now: ${answer.code}.`,
+      });
+    },
+  });
+  return (
+    <>
+      <Button size="xs" loading={processing.isPending} onClick={() => processing.mutate()}>
+        Process again
+      </Button>
+      {processing.isError && <ProblemView error={processing.error} />}
+    </>
+  );
+}
