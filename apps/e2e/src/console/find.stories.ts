@@ -70,6 +70,25 @@ export function findStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('ends a kind of which there is more with the way to all of it', async () => {
+      const words = `crowd ${Date.now()}`;
+      for (const n of [1, 2, 3, 4, 5, 6]) await make(`Risk ${n} of a ${words}`, 1);
+      await stack().visit('owner', '/home', async (window) => {
+        await window.getByRole('heading', { level: 1 }).waitFor();
+        await window.keyboard.press('Control+k');
+        await window.getByRole('combobox', { name: 'Search everything' }).fill(words);
+        const options = found(window).getByRole('group', { name: 'Risks' }).getByRole('option');
+        await options.filter({ hasText: `Show all: risks with “${words}”` }).waitFor();
+        expect(await options.count()).toBe(6);
+        await window.getByText('5 found, at most five of a kind').waitFor();
+        expect(await looksOf(window, stack(), 'find-more')).toEqual([]);
+        await window.keyboard.press('ArrowUp');
+        await window.keyboard.press('Enter');
+        await window.waitForURL(/\/register\?q=crowd/);
+        await window.getByText('6 in total').waitFor();
+      });
+    }, 90_000);
+
     it('never shows an answer to earlier words', async () => {
       await make('Early bird', 1);
       await make('Late riser', 1);

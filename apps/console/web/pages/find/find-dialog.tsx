@@ -3,9 +3,11 @@ import { Modal, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from 'react-router';
+import { formatNumber } from '../../shell/formats.ts';
 import { Icon } from '../../shell/icons.tsx';
 import type { Mine } from '../../shell/mine.ts';
-import { sourcesOf, type Hit, type Reach } from './find-sources.ts';
+import { quoted } from '../../shell/quoted.ts';
+import { SHOWN, sourcesOf, type FindSource, type Hit, type Reach } from './find-sources.ts';
 import classes from './find.module.css';
 
 /** The organisation and the environment of the page, else the person's first one, and live. */
@@ -45,11 +47,21 @@ function useFound(reach: Reach, typed: string): Found {
       gcTime: 30_000,
     })),
   });
-  const groups = sources.map(({ group }, at) => ({ group, hits: asked[at]?.data ?? [] }));
+  const groups = sources.map((source, at) => ({
+    group: source.group,
+    hits: shownOf(source, asked[at]?.data ?? [], words),
+  }));
   return {
     groups: groups.filter(({ hits }) => hits.length > 0),
     isSearching: words !== typed.trim() || asked.some(({ isPending }) => isPending),
   };
+}
+
+/** The first hits, and after them a way to all where there are more and a list has them. */
+function shownOf({ group, all }: FindSource, hits: readonly Hit[], words: string): readonly Hit[] {
+  const shown = hits.slice(0, SHOWN);
+  if (hits.length <= SHOWN || all === undefined) return shown;
+  return [...shown, { id: '', title: `Show all: ${group.toLowerCase()} with ${quoted(words)}`, to: all(words) }];
 }
 
 interface FindProps {
@@ -121,7 +133,7 @@ function Find({ mine, onClose }: FindProps): ReactNode {
         onKeyDown={onKeyDown}
       />
       <Text size="sm" c="dimmed" role="status" py="xs">
-        {saying(text, found, hits.length)}
+        {saying(text, found)}
       </Text>
       {hits.length > 0 && <HitList id={listId} found={found} current={current} onClose={onClose} />}
     </>
@@ -131,10 +143,11 @@ function Find({ mine, onClose }: FindProps): ReactNode {
 const keyOf = (group: string, { id }: Hit): string => `${group} ${id}`;
 const optionId = (listId: string, key: string): string => `${listId}-${encodeURIComponent(key)}`;
 
-function saying(text: string, { isSearching }: Found, count: number): string {
+function saying(text: string, { isSearching, groups }: Found): string {
   if (text.trim() === '') return 'Arrow keys choose, Enter opens, Escape closes.';
   if (isSearching) return 'Searching…';
-  return count === 0 ? 'Nothing found among what you may see.' : `${count} found, at most five of a kind`;
+  const count = groups.flatMap(({ hits }) => hits).filter(({ id }) => id !== '').length;
+  return count === 0 ? 'Nothing found among what you may see.' : `${formatNumber(count)} found, at most five of a kind`;
 }
 
 const HitList = ({

@@ -19,7 +19,10 @@ export interface FindSource {
   readonly group: string;
   /** Whether it is asked for these words. */
   readonly takes: (words: string) => boolean;
+  /** At most one more than is shown. */
   readonly ask: (words: string, signal: AbortSignal) => Promise<readonly Hit[]>;
+  /** The list with all that these words find, if there is one. */
+  readonly all?: (words: string) => string;
 }
 
 /** What the person has: only this is asked. */
@@ -30,7 +33,9 @@ export interface Reach {
   readonly environment: string;
 }
 
-const LIMIT = '5';
+/** This many of a kind are shown, and one more is asked for, which tells that there are more. */
+export const SHOWN = 5;
+const LIMIT = String(SHOWN + 1);
 const PUBLIC_RISKS = '/api/risk-partner/api';
 const CASES = '/admin/case-gate/admin/v1';
 const GATEWAY = '/admin/ingest-gateway/admin/v1';
@@ -41,6 +46,11 @@ const always = (): boolean => true;
 const isId = (words: string): boolean => words.length >= 3 && !/\s/.test(words);
 
 type Query = Readonly<Record<string, string>>;
+
+const listOf =
+  (page: string, name = 'q', more: Query = {}) =>
+  (words: string): string =>
+    `${page}?${new URLSearchParams({ ...more, [name]: words })}`;
 
 const addressOf = (path: string, query: Query): string => `${path}?${new URLSearchParams({ limit: LIMIT, ...query })}`;
 
@@ -112,6 +122,7 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
     ({ group, path, page }): FindSource => ({
       group,
       takes: always,
+      all: listOf(to(page)),
       async ask(q, signal) {
         const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/${path}`, { q }), { signal, headers });
         return rows.map(({ id, title, name, refId }) => ({
@@ -126,6 +137,7 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
   const people: FindSource = {
     group: 'People',
     takes: always,
+    all: listOf(to('people')),
     async ask(q, signal) {
       const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/people`, { q }), { signal, headers });
       return rows.map(({ id, name = id }) => ({
@@ -165,6 +177,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
   const cases: FindSource = {
     group: 'Cases',
     takes: always,
+    all: listOf(to('queue'), 'q', { status: 'all' }),
     ask: async (q, signal) =>
       (await list<Cases['CaseRow']>('cases', q, signal)).map(({ case_id, external_ref, subject_ref }) => ({
         id: case_id,
@@ -176,6 +189,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
   const subjects: FindSource = {
     group: 'Subjects',
     takes: always,
+    all: listOf(to('subjects')),
     ask: async (q, signal) =>
       (await list<Cases['Subject']>('subjects', q, signal)).map(({ subject_ref, status }) => ({
         id: subject_ref,
@@ -187,6 +201,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
   const policies: FindSource = {
     group: 'Policies of the gate',
     takes: always,
+    all: listOf(to('policies')),
     ask: async (q, signal) =>
       (await list<Cases['Policy']>('policies', q, signal)).map(({ policy_version, status }) => ({
         id: policy_version,
@@ -231,6 +246,7 @@ function gatewaySources({ mine }: Reach): FindSource[] {
     {
       group: 'Networks',
       takes: always,
+      all: listOf('/networks'),
       ask: async (q, signal) =>
         (await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { q }, signal)).map(({ networkId, name }) => ({
           id: networkId,
@@ -248,9 +264,15 @@ function gatewaySources({ mine }: Reach): FindSource[] {
     {
       group: 'Deliveries',
       takes: isId,
+      all: listOf('/events', 'deliveryId'),
       ask: async (deliveryId, signal) => (await eventsBy({ deliveryId }, signal)).map(asHit),
     },
-    { group: 'Refused deliveries', takes: isId, ask: (deliveryId, signal) => refusedBy(deliveryId, signal) },
+    {
+      group: 'Refused deliveries',
+      takes: isId,
+      all: listOf('/events/refused', 'deliveryId'),
+      ask: (deliveryId, signal) => refusedBy(deliveryId, signal),
+    },
     { group: 'Keys', takes: isId, ask: (words, signal) => keysBy(words, signal) },
   ];
 }
