@@ -102,8 +102,7 @@ export class Mine {
       case 'cases':
         return this.admin('case-gate', 'policies:read');
       case 'log':
-        // For strangers, who have it in their menu; others have the ledger explorer.
-        return false;
+        return this.#session.surfaces.some(({ id, api }) => id === 'ledger-peer' && api);
       case 'door':
         // It asks by the key of a venue, so an address is enough; the menu has it for those who run the gate.
         return this.offers('cases') && this.#session.surfaces.some(({ id, api }) => id === 'case-gate' && api);

@@ -4,11 +4,11 @@ import type { ConsoleStack } from './start-stack.ts';
 
 /** The menu and the title of the start page of each role. */
 const THEIRS: Readonly<Record<string, { readonly menu: readonly string[]; readonly home: string }>> = {
-  owner: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
-  admin: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
-  risk_manager: { menu: ['Home', 'Risks', 'Verify'], home: 'Risks and evidence' },
-  auditor: { menu: ['Home', 'Risks', 'Verify'], home: 'Audit' },
-  contributor: { menu: ['Home', 'Risks', 'Verify'], home: 'Asked of me' },
+  owner: { menu: ['Home', 'Risks', 'Verify', 'Public log'], home: 'Risks and evidence' },
+  admin: { menu: ['Home', 'Risks', 'Verify', 'Public log'], home: 'Risks and evidence' },
+  risk_manager: { menu: ['Home', 'Risks', 'Verify', 'Public log'], home: 'Risks and evidence' },
+  auditor: { menu: ['Home', 'Risks', 'Verify', 'Public log'], home: 'Audit' },
+  contributor: { menu: ['Home', 'Risks', 'Verify', 'Public log'], home: 'Asked of me' },
   viewer: {
     menu: [
       'Home',
@@ -20,14 +20,25 @@ const THEIRS: Readonly<Record<string, { readonly menu: readonly string[]; readon
       'Cases',
       'Door',
       'Verify',
+      'Public log',
     ],
     home: 'Risks and evidence',
   },
-  partner_read: { menu: ['Home', 'Verify'], home: 'Partner access' },
-  reviewer: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Cases to review' },
-  author: { menu: ['Home', 'Cases', 'Door', 'Verify'], home: 'Policies' },
+  partner_read: { menu: ['Home', 'Verify', 'Public log'], home: 'Partner access' },
+  reviewer: { menu: ['Home', 'Cases', 'Door', 'Verify', 'Public log'], home: 'Cases to review' },
+  author: { menu: ['Home', 'Cases', 'Door', 'Verify', 'Public log'], home: 'Policies' },
   operator: {
-    menu: ['Home', 'Networks and keys', 'Data view', 'Ledger explorer', 'Operations', 'Cases', 'Door', 'Verify'],
+    menu: [
+      'Home',
+      'Networks and keys',
+      'Data view',
+      'Ledger explorer',
+      'Operations',
+      'Cases',
+      'Door',
+      'Verify',
+      'Public log',
+    ],
     home: 'Services',
   },
 };
