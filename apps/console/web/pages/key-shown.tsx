@@ -1,18 +1,21 @@
 import type { ReactNode } from 'react';
 import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
 import { CodeText, CopyButton } from '../shell/code-text.tsx';
+import { Fact } from '../shell/page.tsx';
 import { quoted } from '../shell/quoted.ts';
 
 interface KeyShownProps {
   readonly label: string;
   readonly rawKey: string;
+  /** What it reaches, each with a label. */
+  readonly reach?: readonly (readonly [label: string, value: string])[];
   /** A shell command that uses the key from `$KEY`. */
   readonly curl: string;
   readonly onClose: () => void;
 }
 
 /** Shows a new key, once. Only its button closes it, so that a stray click does not lose the key. */
-export const KeyShown = ({ label, rawKey, curl, onClose }: KeyShownProps): ReactNode => (
+export const KeyShown = ({ label, rawKey, reach = [], curl, onClose }: KeyShownProps): ReactNode => (
   <Modal
     opened
     onClose={onClose}
@@ -30,6 +33,11 @@ export const KeyShown = ({ label, rawKey, curl, onClose }: KeyShownProps): React
         Key
       </Text>
       <CodeText value={rawKey} label="the key" />
+      {reach.map(([name, value]) => (
+        <Fact key={name} label={name}>
+          {value}
+        </Fact>
+      ))}
       <Group justify="space-between">
         <Text size="sm" fw={600}>
           Try it

@@ -47,6 +47,8 @@ interface KeysPanelProps<Key extends ListedKey, Minted extends NewKey> {
   readonly mintTitle: string;
   readonly emptyText: string;
   readonly dialog: (props: MintProps<Key, Minted>) => ReactNode;
+  /** What the new key reaches, each with a label. */
+  readonly reachOf?: (minted: Minted) => readonly (readonly [label: string, value: string])[];
   /** A shell command that tries the new key. */
   readonly curlOf: (minted: Minted) => string;
   readonly revoke: (key: Key) => Promise<unknown>;
@@ -153,6 +155,7 @@ function Dialog<Key extends ListedKey, Minted extends NewKey>({
   queryKey,
   dialog,
   curlOf,
+  reachOf,
   revoke,
   revokedText,
 }: KeysPanelProps<Key, Minted> & {
@@ -164,7 +167,16 @@ function Dialog<Key extends ListedKey, Minted extends NewKey>({
   const close = (): void => onOpen(undefined);
   if (open.what === 'shown') {
     const { label, rawKey } = open.minted;
-    return <KeyShown label={label} rawKey={rawKey} curl={curlOf(open.minted)} onClose={close} />;
+    const reach = reachOf?.(open.minted);
+    return (
+      <KeyShown
+        label={label}
+        rawKey={rawKey}
+        curl={curlOf(open.minted)}
+        {...(reach !== undefined && { reach })}
+        onClose={close}
+      />
+    );
   }
   if (open.what !== 'revoke') {
     return dialog({

@@ -42,6 +42,11 @@ export function GateKeysPage(): ReactNode {
     emptyText: 'A venue and each program have a key of their own.',
     dialog: (props) => <MintDialog {...props} />,
     curlOf: useCurl(),
+    reachOf: ({ environment, scopes }) => [
+      ['Environment', environment],
+      ['Venues and subjects', `all of ${environment}: a key is not bound to a venue, the tablet names its own`],
+      ['Scopes', scopes.join(', ')],
+    ],
     revoke: ({ id }) => getJson(adminPath(`/keys/${id}`, { environment: name }), { method: 'DELETE' }),
     revokedText: 'A tablet that uses it shows DENY from now on.',
   });
