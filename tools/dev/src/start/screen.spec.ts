@@ -15,6 +15,7 @@ const screen: Screen = {
   postgres: '127.0.0.1:4190, data in /data/postgres',
   redis: undefined,
   keys: { ingest: 'the-key' },
+  venueId: undefined,
   adminToken: 'the-token',
   examples: [{ what: 'Ask it', line: 'curl -sS http://127.0.0.1:4104' }],
   examplesFile: '/data/examples.txt',
@@ -55,6 +56,14 @@ Data, keys and logs are in /data (addresses and keys for scripts: dev.json).
     const lines = renderScreen({ ...screen, consoleUrl, surfaces }).split('\n');
     expect(lines[1]).toBe('Open http://127.0.0.1:4105 and choose a person to sign in as.');
     expect(lines).toContain('  console         http://127.0.0.1:4105  ops http://127.0.0.1:4155');
+  });
+
+  it('says how to be a steward, if there is a door', () => {
+    const door = { ...screen, consoleUrl: 'http://127.0.0.1:4105', venueId: 'some-hall', keys: { gate: 'gk_1' } };
+    const line = 'As a steward at a door: open http://127.0.0.1:4105/door, venue some-hall, with the key gate above.';
+    expect(renderScreen(door)).toContain(`  gate         gk_1\n  admin token  the-token\n\n${line}\n`);
+    for (const missing of [{ consoleUrl: undefined }, { venueId: undefined }, { keys: {} }])
+      expect(renderScreen({ ...door, ...missing })).not.toContain('steward');
   });
 
   it('shows how to stop a detached start', () => {

@@ -20,6 +20,8 @@ export interface Screen {
   readonly postgres: string;
   readonly redis: string | undefined;
   readonly keys: Readonly<Record<string, string>>;
+  /** A venue to try the door at; undefined without the case gate. */
+  readonly venueId: string | undefined;
   readonly adminToken: string;
   /** Of one surface: the rest is in `examplesFile`. */
   readonly examples: readonly Example[];
@@ -51,6 +53,7 @@ export function renderScreen(screen: Screen): string {
     '',
     'Demo keys',
     ...table([...Object.entries(screen.keys), ['admin token', screen.adminToken]]),
+    ...doorOf(screen),
     '',
     'Example commands:',
     ...linesOf(screen.examples).map((line) => `  ${line}`),
@@ -60,6 +63,12 @@ export function renderScreen(screen: Screen): string {
     '',
   ].join('\n');
 }
+
+/** How to be a steward at a door: it takes a key, not a person. */
+const doorOf = ({ consoleUrl, venueId, keys }: Screen): string[] =>
+  consoleUrl === undefined || venueId === undefined || keys['gate'] === undefined
+    ? []
+    : ['', `As a steward at a door: open ${consoleUrl}/door, venue ${venueId}, with the key gate above.`];
 
 /** Examples as shell lines, each with a comment. */
 export function linesOf(examples: readonly Example[]): string[] {

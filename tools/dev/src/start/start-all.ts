@@ -4,7 +4,7 @@ import { dataFolder, type DataFolder, forgetData, npmCommand, prepareDataFolder 
 import { devFile } from './dev-file.ts';
 import { writeJsonFile, writePrivateFile } from './json-file.ts';
 import { endOrphans, type RunningProcess, takeLock, writeRunFile } from './lock.ts';
-import { linesOf, renderScreen, shortest } from './screen.ts';
+import { linesOf, renderScreen, shortest, type Screen } from './screen.ts';
 import { openSecrets } from './secrets.ts';
 import { hasSignIn, startSignIn } from './sign-in.ts';
 import { releaseStack, type StartContext, type Watched } from './start-context.ts';
@@ -164,7 +164,7 @@ async function run(context: StartContext, detached: boolean): Promise<string> {
   const dev = devFile(ground, secrets);
   writeJsonFile(data.devFile, dev);
   context.stack.own('dev.json', () => rmSync(data.devFile, { force: true }));
-  return screenOf(context, { ...ground, keys: dev.demo.keys, detached });
+  return screenOf(context, { ...ground, keys: dev.demo.keys, venueId: dev.demo.venueId, detached });
 }
 
 /** The screen shows the examples of one surface: write a record, prove it, and verify it offline. */
@@ -189,13 +189,7 @@ function examplesOf(
 
 function screenOf(
   { data, secrets }: StartContext,
-  {
-    stores,
-    signIn,
-    running,
-    keys,
-    detached,
-  }: Ground & { readonly keys: Readonly<Record<string, string>>; readonly detached: boolean },
+  { stores, signIn, running, keys, venueId, detached }: Ground & Pick<Screen, 'keys' | 'venueId' | 'detached'>,
 ): string {
   const examples = running.map((each) => ({ name: each.name, lines: examplesOf({ data, secrets }, each) }));
   const console = running.find(({ surface }) => surface.isConsole);
@@ -212,6 +206,7 @@ function screenOf(
     postgres: stores.postgresPlace,
     redis: stores.redisPlace,
     keys,
+    venueId,
     adminToken: secrets.adminToken,
     examples: (examples.find(({ name }) => name === shownOnScreen) ?? examples[0])?.lines ?? [],
     examplesFile: data.examplesFile,
