@@ -91,6 +91,41 @@ export function doorStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
+    it('takes an answer away after fifteen seconds, and at the first character of the next code', async () => {
+      await stack().visitAlone(undefined, '/door', async (page) => {
+        await page.clock.install();
+        await page.goto('/door');
+        await enter(page, {});
+        await page.route(GATE, (route) => route.fulfill({ json: allow('subj_story', venue()) }));
+        const ready = page.getByText('Ready for the next person.');
+        expect(await verdict(page)).toContain('ALLOW');
+        await page.clock.fastForward(14_000);
+        expect(await ready.count()).toBe(0);
+        await page.clock.fastForward(1_100);
+        await ready.waitFor();
+        expect(await verdict(page)).toContain('ALLOW');
+        await page.keyboard.type('s');
+        await ready.waitFor();
+      });
+    }, 60_000);
+
+    it('offers the venues to whoever may list them, and the last one after its key was forgotten', async () => {
+      await stack().visit('operator', '/door', async (page) => {
+        await page.locator(`datalist option[value="${venue()}"]`).waitFor({ state: 'attached' });
+        expect(await page.locator('datalist option[value="ferry-pier"]').count()).toBe(0);
+        expect(await looksOf(page, stack(), 'door-post')).toEqual([]);
+        await enter(page, {});
+        await page.getByLabel('Subject').waitFor();
+        await page.getByRole('button', { name: 'Forget the key' }).click();
+        expect(await page.getByLabel('Venue').inputValue()).toBe(venue());
+        expect(await page.getByLabel('Gate key').inputValue()).toBe('');
+      });
+      await stack().visit(undefined, '/door', async (page) => {
+        await page.getByLabel('Venue').waitFor();
+        expect(await page.locator('datalist option').count()).toBe(0);
+      });
+    }, 60_000);
+
     it.each(refusals)(
       'shows DENY where %s',
       async (_, answer, code) => {

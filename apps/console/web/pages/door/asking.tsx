@@ -7,10 +7,7 @@ import classes from './door.module.css';
 import { deny, subjectIn } from './judge-answer.ts';
 import type { Post } from './test-post.ts';
 import { useAwake, useKiosk } from './use-kiosk.ts';
-import { VerdictPanel, type Shown } from './verdict-panel.tsx';
-
-/** How long a verdict is shown: short enough that the next person cannot use it. */
-const SHOWN_MS = 15_000;
+import { SHOWN_SECONDS, VerdictPanel, type Shown } from './verdict-panel.tsx';
 
 /** Sends one request at a time; a late response to an older request is never shown. */
 function useQuestions({ key, venueId }: Post) {
@@ -36,7 +33,7 @@ function useQuestions({ key, venueId }: Post) {
   );
   useEffect(() => {
     if (shown.state !== 'told') return undefined;
-    const timer = setTimeout(clear, SHOWN_MS);
+    const timer = setTimeout(clear, 1_000 * SHOWN_SECONDS);
     document.addEventListener('visibilitychange', clear);
     return () => {
       clearTimeout(timer);

@@ -15,13 +15,20 @@ export function DoorPart(): ReactNode {
     window.addEventListener('pageshow', forget);
     return () => window.removeEventListener('pageshow', forget);
   }, []);
+  // Of the post before, for whoever enters the next key.
+  const [lastVenueId, setLastVenueId] = useState<string>();
   const leave = () => {
     forgetPost();
+    setLastVenueId(post?.venueId);
     setPost(undefined);
   };
   return (
     <div className={classes['door']}>
-      {post === undefined ? <PostForm onStart={setPost} /> : <Asking post={post} onLeave={leave} />}
+      {post === undefined ? (
+        <PostForm onStart={setPost} lastVenueId={lastVenueId} />
+      ) : (
+        <Asking post={post} onLeave={leave} />
+      )}
     </div>
   );
 }

@@ -1,11 +1,34 @@
 import { Alert, Button, Checkbox, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useId, useState, type FormEvent, type ReactNode } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { getJson } from '../../shell/console-fetch.ts';
+import { useMayAdmin } from '../../shell/mine.ts';
+import { adminPath, type Page as PageOf, type Venue } from '../cases/case-api.ts';
 import classes from './door.module.css';
 import { forgetPost, keepPost } from './kept-post.ts';
 import { testPost, type Post, type PostFault } from './test-post.ts';
 
+/** The open venues of the environment live, for whoever may list them; the key may be of another one. */
+function useVenues(): readonly Venue[] {
+  const mayList = useMayAdmin('case-gate', 'admin:read');
+  const { data } = useQuery({
+    queryKey: ['cases', 'live', 'venues of the door'],
+    queryFn: ({ signal }) =>
+      getJson<PageOf<Venue>>(adminPath('/venues', { environment: 'live', limit: '200' }), { signal }),
+    enabled: mayList,
+  });
+  return (data?.items ?? []).filter(({ active }) => active);
+}
+
+interface PostFormProps {
+  readonly onStart: (post: Post) => void;
+  readonly lastVenueId: string | undefined;
+}
+
 /** Asks for venue and key, and tries both at the gate before the first person comes. */
-export function PostForm({ onStart }: { readonly onStart: (post: Post) => void }): ReactNode {
+export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
+  const venues = useVenues();
+  const listId = useId();
   const [fault, setFault] = useState<PostFault>();
   const [isTesting, setTesting] = useState(false);
   const start = async (event: FormEvent<HTMLFormElement>) => {
@@ -26,27 +49,42 @@ export function PostForm({ onStart }: { readonly onStart: (post: Post) => void }
       <Stack gap="md">
         <Title order={1}>Door</Title>
         <Text>This page asks the gate whether somebody may enter.</Text>
-        <TextInput
-          name="venue"
-          label="Venue"
-          description="The venue id of this tablet."
-          size="lg"
-          required
-          maxLength={64}
-          autoCapitalize="none"
-          spellCheck={false}
-          error={fault?.at === 'venue' && fault.says}
-        />
-        <PasswordInput
-          name="gate-key"
-          label="Gate key"
-          description="With the scope gate:check. It is tried at the gate before the door opens."
-          size="lg"
-          required
-          maxLength={100}
-          autoComplete="off"
-          error={fault?.at === 'key' && fault.says}
-        />
+        <div className={classes['fields']}>
+          <TextInput
+            name="venue"
+            label="Venue"
+            description={
+              venues.length === 0
+                ? 'The venue id of this tablet.'
+                : 'The venue id of this tablet; those of the environment live are offered.'
+            }
+            defaultValue={lastVenueId}
+            list={listId}
+            size="lg"
+            required
+            maxLength={64}
+            autoCapitalize="none"
+            spellCheck={false}
+            error={fault?.at === 'venue' && fault.says}
+          />
+          <datalist id={listId}>
+            {venues.map(({ venue_id: id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </datalist>
+          <PasswordInput
+            name="gate-key"
+            label="Gate key"
+            description="With the scope gate:check. It is tried at the gate before the door opens."
+            size="lg"
+            required
+            maxLength={100}
+            autoComplete="off"
+            error={fault?.at === 'key' && fault.says}
+          />
+        </div>
         <Checkbox
           name="keep"
           size="md"

@@ -9,6 +9,9 @@ export type Shown =
   | { readonly state: 'asking'; readonly about: string }
   | { readonly state: 'told'; readonly about: string; readonly verdict: Verdict };
 
+/** How long a verdict is shown: short enough that the next person cannot use it. */
+export const SHOWN_SECONDS = 15;
+
 /** Longer texts are no subject, and their beginning tells which code it was. */
 const MAX_ABOUT = 70;
 
@@ -39,6 +42,7 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
             {verdict.code}
             {verdict.decisionId !== undefined && ` · ${verdict.decisionId}`}
           </p>
+          <p>Shown for {SHOWN_SECONDS} seconds, or until the next code.</p>
           <Button variant="white" color="dark" size="lg" onClick={onNext}>
             Next person
           </Button>
