@@ -15,9 +15,10 @@ export function ProofBody({ proven, name }: { readonly proven: Proven; readonly 
   const { checked, pack, note } = proven;
   return (
     <Stack gap="md">
-      <Handed proven={proven} name={name} />
-      {note !== undefined && <Text size="sm">{note}</Text>}
-      <Judged checked={checked} />
+      <Judged checked={checked}>
+        <Handed proven={proven} name={name} />
+        {note !== undefined && <Text size="sm">{note}</Text>}
+      </Judged>
       {pack !== undefined && (
         <details>
           <summary>
@@ -30,15 +31,28 @@ export function ProofBody({ proven, name }: { readonly proven: Proven; readonly 
   );
 }
 
-function Judged({ checked }: { readonly checked: Checked }): ReactNode {
-  if ('why' in checked) return <Text className="wrap">{checked.why}</Text>;
-  if (!('report' in checked)) return null;
+interface JudgedProps {
+  readonly checked: Checked;
+  /** What can be done with it. */
+  readonly children?: ReactNode;
+}
+
+function Judged({ checked, children }: JudgedProps): ReactNode {
+  if (!('report' in checked))
+    return (
+      <>
+        {'why' in checked && <Text className="wrap">{checked.why}</Text>}
+        {children}
+      </>
+    );
   return (
     <Stack gap="md">
-      <Text size="sm" c="dimmed">
-        Checked in this browser against the keys that this ledger publishes.
-      </Text>
-      <Reported result={checked} />
+      <Reported result={checked}>
+        {children}
+        <Text size="sm" c="dimmed">
+          Checked in this browser against the keys that this ledger publishes.
+        </Text>
+      </Reported>
       {checked.receipt !== undefined && checked.report.verified && (
         <LogOfProof channel={checked.receipt.proof.channel} leafHash={checked.receipt.proof.leafHash} />
       )}

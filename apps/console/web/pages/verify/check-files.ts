@@ -62,11 +62,19 @@ export type Checked =
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly name: string; readonly why: string }
-  | { readonly kind: 'unkeyed'; readonly name: string; readonly why: string; readonly lacks: NoKeyError['lacks'] };
+  | {
+      readonly kind: 'unkeyed';
+      readonly name: string;
+      readonly why: string;
+      readonly lacks: NoKeyError['lacks'];
+      /** What the file says it is about. */
+      readonly about?: ReceiptFile;
+    };
 
 /** One check, with the name of its result. */
 interface Task {
   readonly name: string;
+  readonly about?: ReceiptFile | undefined;
   /** Throws UnreadableError if something needed for the check is missing. */
   readonly judge: () => Promise<Checked>;
 }
@@ -82,13 +90,14 @@ export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promi
   const jwks = sorted.findLast((file) => file.is === 'keys')?.jwks ?? pins.jwks;
   const policy = sorted.findLast((file): file is Of<'policy'> => file.is === 'policy')?.text ?? pins.policy;
   const results: Checked[] = [];
-  for (const { name, judge } of tasksOf(sorted, { ...pins, jwks, policy })) {
+  for (const { name, about, judge } of tasksOf(sorted, { ...pins, jwks, policy })) {
     try {
       results.push(await judge());
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       const why = error.message;
-      if (error instanceof NoKeyError) results.push({ kind: 'unkeyed', name, why, lacks: error.lacks });
+      if (error instanceof NoKeyError)
+        results.push({ kind: 'unkeyed', name, why, lacks: error.lacks, ...(about !== undefined && { about }) });
       else results.push({ kind: 'unreadable', name, why });
     }
   }
@@ -158,6 +167,7 @@ function task(
 ): Task {
   return {
     name,
+    about: shown.receipt,
     judge: async () => {
       const report = await settleSignatures(check);
       return { kind, name, report, ...shown };

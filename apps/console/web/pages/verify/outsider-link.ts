@@ -20,9 +20,11 @@ export async function fragmentOf({ receipt, proof }: ReceiptFile): Promise<strin
   return NAME + base64url(new Uint8Array(await new Response(packed).arrayBuffer()));
 }
 
+export const hasProof = (fragment: string): boolean => fragment.startsWith(NAME);
+
 /** The proof that a fragment carries; undefined if it carries none. Throws an Error for people if it is damaged. */
 export async function proofIn(fragment: string): Promise<Uint8Array | undefined> {
-  if (!fragment.startsWith(NAME)) return undefined;
+  if (!hasProof(fragment)) return undefined;
   const text = fragment.slice(NAME.length);
   if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw new Error(DAMAGED);
   try {

@@ -60,7 +60,8 @@ export function ProofDrawing({ file, report }: DrawingProps): ReactNode {
   return (
     <ol className={classes['drawing']} aria-label="The proof, from the signature down to the content">
       <Stage title="Signature" status={statusOf(report, 'signature', 'checkpoint', 'origin')}>
-        The checkpoint of {counted(proof.treeSize, 'entry', 'entries')}, against the pinned key.
+        The checkpoint of {counted(proof.treeSize, 'entry', 'entries')}, against the pinned key. A checkpoint signs the
+        log as it was then: what was written later is under later ones.
       </Stage>
       <Stage title="Root" status={statusOf(report, 'inclusion', 'size')}>
         <Hash label="computed" value={root} />

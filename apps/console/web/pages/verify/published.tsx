@@ -31,14 +31,14 @@ export function Published({ from, files, onTaken }: PublishedProps): ReactNode {
   };
   return (
     <div className={classes['published']}>
+      <button type="button" className={classes['button']} onClick={() => void take()} disabled={state.isBusy}>
+        Use this ledger’s published keys
+      </button>
       <p className={classes['help']}>
         This ledger publishes its keys at <code className="wrap">{from.where}</code>. Taken from here, they show that
         nobody else changed your file; whoever runs this site could publish any key. To be sure of them as well, compare
         with a key that you have from elsewhere.
       </p>
-      <button type="button" className={classes['button']} onClick={() => void take()} disabled={state.isBusy}>
-        Use this ledger’s published keys
-      </button>
       {state.fault !== undefined && (
         <p role="alert" className={`${classes['verdict']} ${classes['failed']}`}>
           <span className="wrap">{state.fault}</span>

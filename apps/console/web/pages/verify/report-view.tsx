@@ -4,15 +4,26 @@ import { Icon } from '../../shell/icons.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import classes from './verify.module.css';
 
-/** The report of a check: the conclusion, then each step with location, expected and actual value. */
+/** The report of a check: the conclusion, then each step. */
 export const ReportView = ({ report }: { report: Report }): ReactNode => (
   <div>
-    <p className={`${classes['verdict']} ${report.verified ? classes['ok'] : classes['failed']}`} role="status">
-      <Icon name={report.verified ? 'check' : 'cross'} />
-      <span className="wrap">
-        <strong>{report.verified ? 'Verified.' : 'Not verified.'}</strong> {report.conclusion}
-      </span>
-    </p>
+    <Verdict report={report} />
+    <Steps report={report} />
+  </div>
+);
+
+export const Verdict = ({ report }: { report: Report }): ReactNode => (
+  <p className={`${classes['verdict']} ${report.verified ? classes['ok'] : classes['failed']}`} role="status">
+    <Icon name={report.verified ? 'check' : 'cross'} />
+    <span className="wrap">
+      <strong>{report.verified ? 'Verified.' : 'Not verified.'}</strong> {report.conclusion}
+    </span>
+  </p>
+);
+
+/** Each step with location, expected and actual value, and the notes. */
+export const Steps = ({ report }: { report: Report }): ReactNode => (
+  <div>
     <ul className={classes['steps']}>
       {report.steps.map((step, index) => (
         <li key={`${step.step} ${index}`}>

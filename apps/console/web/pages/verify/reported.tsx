@@ -1,20 +1,44 @@
 import type { ReactNode } from 'react';
-import type { DecisionFile, Report } from '@sealgate/verify/checks';
+import type { DecisionFile, ReceiptFile, Report } from '@sealgate/verify/checks';
 import { formatNumber } from '../../shell/formats.ts';
 import { changedMembers } from './changed-members.ts';
 import { CheckFile } from './check-file.tsx';
 import type { Checked } from './check-files.ts';
 import { fingerprintsIn } from './fingerprints.ts';
 import { ProofDrawing } from './proof-drawing.tsx';
-import { ReportView } from './report-view.tsx';
+import { Steps, Verdict } from './report-view.tsx';
 import classes from './verify.module.css';
-import { Changed, Content, Written } from './written.tsx';
+import { Changed, Content, Subject, Written } from './written.tsx';
 
-/** A checked file: what was checked, and for a record what was written beside it. */
-export function Reported({ result }: { readonly result: Extract<Checked, { readonly report: unknown }> }): ReactNode {
-  const { report, receipt, dropped, decision } = result;
-  if (decision !== undefined) return <Decided file={decision} report={report} />;
-  if (receipt === undefined) return <ReportView report={report} />;
+interface ReportedProps {
+  readonly result: Extract<Checked, { readonly report: unknown }>;
+  /** What can be done with it: shown below the verdict, before everything that explains it. */
+  readonly children?: ReactNode;
+}
+
+/** A checked file: what it is about and the verdict, then what was written beside what was checked. */
+export function Reported({ result, children }: ReportedProps): ReactNode {
+  const { report, receipt, decision } = result;
+  return (
+    <div className={classes['written']}>
+      {receipt !== undefined && <Subject file={receipt} isProved={report.verified} />}
+      <Verdict report={report} />
+      {children}
+      {decision !== undefined ? (
+        <Decided file={decision} report={report} />
+      ) : receipt !== undefined ? (
+        <OfRecord result={result} receipt={receipt} />
+      ) : (
+        <Steps report={report} />
+      )}
+    </div>
+  );
+}
+
+function OfRecord({
+  result: { report, dropped },
+  receipt,
+}: Pick<ReportedProps, 'result'> & { readonly receipt: ReceiptFile }): ReactNode {
   const isContent = report.steps.some(({ step, status }) => step === 'content' && status === 'ok');
   const written = { data: dropped ?? receipt.contents[0]?.data ?? null, extra: receipt.receipt.extra };
   return (
@@ -26,7 +50,7 @@ export function Reported({ result }: { readonly result: Extract<Checked, { reado
         {report.verified && isContent && <CheckFile fingerprints={fingerprintsIn(written)} />}
       </div>
       <div className={classes['written']}>
-        <ReportView report={report} />
+        <Steps report={report} />
         <ProofDrawing file={receipt} report={report} />
       </div>
     </div>
@@ -47,7 +71,7 @@ function Decided({ file, report }: { readonly file: DecisionFile; readonly repor
         </p>
       </section>
       <div className={classes['written']}>
-        <ReportView report={report} />
+        <Steps report={report} />
         <ProofDrawing file={receipt} report={report} />
       </div>
     </div>

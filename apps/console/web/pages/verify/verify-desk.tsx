@@ -8,6 +8,7 @@ import { Published, type PublishedKeys } from './published.tsx';
 import { Reported } from './reported.tsx';
 import { sortFile, type NamedFile } from './sort-file.ts';
 import classes from './verify.module.css';
+import { Subject } from './written.tsx';
 
 const titles = {
   receipt: 'A record and its proof',
@@ -125,8 +126,20 @@ export function VerifyDesk({ published, besideReceipt }: DeskProps): ReactNode {
   const keys = published !== undefined && <Published from={published} files={given.files} onTaken={use} />;
   const isKeyless = pins.logKeys.trim() === '';
   const waiting = isKeyless ? results.find((one) => one.kind === 'unkeyed' && one.lacks === 'log') : undefined;
+  const shown = (
+    <div aria-live="polite" className={classes['results']}>
+      {results.map((result, index) => (
+        <Result key={`${result.name} ${index}`} result={result} besideReceipt={besideReceipt}>
+          {result === waiting && keys}
+        </Result>
+      ))}
+    </div>
+  );
+  // Who followed a link came for its proof, and did not drop anything.
+  const isLinked = linked.length > 0 && given.files.includes(linked[0]!);
   return (
     <div className={classes['desk']}>
+      {isLinked && shown}
       <Pinned pins={pins} onChange={setPins}>
         {waiting === undefined && keys}
       </Pinned>
@@ -136,13 +149,7 @@ export function VerifyDesk({ published, besideReceipt }: DeskProps): ReactNode {
           Check again with these keys
         </button>
       )}
-      <div aria-live="polite" className={classes['results']}>
-        {results.map((result, index) => (
-          <Result key={`${result.name} ${index}`} result={result} besideReceipt={besideReceipt}>
-            {result === waiting && keys}
-          </Result>
-        ))}
-      </div>
+      {!isLinked && shown}
     </div>
   );
 }
@@ -250,11 +257,12 @@ const Result = ({ result, besideReceipt, children }: ResultProps): ReactNode => 
     </h2>
     {result.kind === 'unkeyed' && (
       <>
+        {result.about !== undefined && <Subject file={result.about} isProved={false} />}
+        {children}
         <p className={`${classes['verdict']} ${classes['open']}`} role="status">
           <Icon name="networks" />
           <span className="wrap">{result.why}</span>
         </p>
-        {children}
       </>
     )}
     {result.kind === 'unreadable' && (

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
-import { Anchor } from '@mantine/core';
-import { Link } from 'react-router';
+import { Anchor, Text } from '@mantine/core';
+import { Link, useLocation } from 'react-router';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { useSession } from '../../shell/session.ts';
 import { useLedgerSurface } from '../ledger/ledger-source.ts';
 import { LogOfProof } from '../log/log-of-proof.tsx';
 import { adminLogKeys, keySetPath, keySetText, publicLogKeys, publishes } from '../prove/take-keys.ts';
+import { hasProof } from './outsider-link.ts';
 import { notesIn } from './published-keys.ts';
 import type { PublishedKeys } from './published.tsx';
 import { sortFile, type NamedFile } from './sort-file.ts';
@@ -15,33 +16,37 @@ import { VerifyDesk } from './verify-desk.tsx';
 /** Verifies files against keys that the reader trusts. */
 export function VerifyPart(): ReactNode {
   const isPublic = publishes(useSession().data, 'ledger-peer');
-  return (
-    <Page
-      title="Verify"
-      intro={
+  const isLinked = hasProof(useLocation().hash);
+  const intro = (
+    <>
+      Somebody gave you a proof: here your own browser checks that what it is about was written to the ledger when it
+      says, and was not changed since. Nothing that you open leaves this page.{' '}
+      <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
+        Save this page as one file
+      </Anchor>{' '}
+      to do the same from a disk, without a network
+      {isPublic && (
         <>
-          Somebody gave you a proof: here your own browser checks that what it is about was written to the ledger when
-          it says, and was not changed since. Nothing that you open leaves this page.{' '}
-          <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
-            Save this page as one file
-          </Anchor>{' '}
-          to do the same from a disk, without a network
-          {isPublic && (
-            <>
-              , or{' '}
-              <Anchor component={Link} to="/log" size="sm" underline="always">
-                look a record up in a public log
-              </Anchor>
-            </>
-          )}
-          .
+          , or{' '}
+          <Anchor component={Link} to="/log" size="sm" underline="always">
+            look a record up in a public log
+          </Anchor>
         </>
-      }
-    >
+      )}
+      .
+    </>
+  );
+  return (
+    <Page title="Verify" {...(!isLinked && { intro })}>
       <VerifyDesk
         published={usePublished()}
         besideReceipt={({ proof }) => <LogOfProof channel={proof.channel} leafHash={proof.leafHash} />}
       />
+      {isLinked && (
+        <Text c="dimmed" size="sm" maw={760} component="div">
+          {intro}
+        </Text>
+      )}
     </Page>
   );
 }

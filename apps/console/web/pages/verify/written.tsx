@@ -3,6 +3,7 @@ import type { JsonValue } from '@sealgate/json';
 import type { ReceiptFile, Report } from '@sealgate/verify/checks';
 import { formatNumber } from '../../shell/formats.ts';
 import { textOf, type ChangedMember } from './changed-members.ts';
+import { isMoment, Moment, RawId } from './raw-value.tsx';
 import classes from './verify.module.css';
 
 interface WrittenProps {
@@ -11,6 +12,25 @@ interface WrittenProps {
   /** Content that was given beside the file; it comes first. */
   readonly dropped?: JsonValue | undefined;
 }
+
+/** What a proof is about: a record, or what its file says of one. */
+export const Subject = ({
+  file: { receipt },
+  isProved,
+}: {
+  readonly file: ReceiptFile;
+  readonly isProved: boolean;
+}): ReactNode => (
+  <p className={classes['subject']}>
+    <strong>
+      {isProved ? 'A record' : 'The file tells of a record'} of type {receipt.type}
+    </strong>
+    <span>
+      {' '}
+      in {receipt.channel}, written <Moment value={receipt.at} />
+    </span>
+  </p>
+);
 
 /** Longer values are cut: a record may have a megabyte. */
 const SHOWN_CHARACTERS = 2_000;
@@ -31,7 +51,7 @@ export function Written({ file, report, dropped }: WrittenProps): ReactNode {
         {receipt.owner !== null && <Member name="Owner" value={receipt.owner} />}
         <Member name="Channel" value={receipt.channel} />
         <Member name="Written at" value={receipt.at} />
-        <Member name="Transaction" value={receipt.transactionId} />
+        <Member name="Transaction" value={receipt.transactionId} isId />
       </dl>
       <h4>{isChanged ? 'The content in your file, which is not what was written' : 'Its content'}</h4>
       {isErased || content === undefined || content === null ? (
@@ -68,15 +88,26 @@ export function Content({ value }: { readonly value: JsonValue }): ReactNode {
   );
 }
 
-const Member = ({ name, value }: { readonly name: string; readonly value: string }): ReactNode => (
+interface MemberProps {
+  readonly name: string;
+  readonly value: string;
+  /** An id that says nothing to people. */
+  readonly isId?: boolean;
+}
+
+const Member = ({ name, value, isId = false }: MemberProps): ReactNode => (
   <div>
     <dt className="wrap">{name}</dt>
     <dd className="wrap">
-      {value.slice(0, SHOWN_CHARACTERS)}
-      {value.length > SHOWN_CHARACTERS && '…'}
+      {isId ? <RawId value={value} label={`the ${name.toLowerCase()}`} /> : <Value text={value} />}
     </dd>
   </div>
 );
+
+function Value({ text }: { readonly text: string }): ReactNode {
+  if (isMoment(text)) return <Moment value={text} />;
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}
 
 /** The members that somebody changed, each with what was signed. */
 export function Changed({ members }: { readonly members: readonly ChangedMember[] }): ReactNode {

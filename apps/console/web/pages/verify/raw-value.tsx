@@ -1,0 +1,46 @@
+import { useState, type ReactNode } from 'react';
+import { formatMoment } from '../../shell/formats.ts';
+import classes from './verify.module.css';
+
+/** A moment as RFC 3339 writes it. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+export const isMoment = (text: string): boolean => MOMENT.test(text) && !Number.isNaN(Date.parse(text));
+
+/** A moment in the reader's time; as it was written in the tooltip and behind a button. */
+export const Moment = ({ value }: { readonly value: string }): ReactNode => (
+  <>
+    <time dateTime={value} title={value}>
+      {formatMoment(new Date(value))}
+    </time>{' '}
+    <CopyRaw value={value} label="the time as it was written" />
+  </>
+);
+
+const SHOWN_CHARACTERS = 16;
+
+/** The beginning of an id that people do not read; whole in the tooltip and behind a button. */
+export const RawId = ({ value, label }: { readonly value: string; readonly label: string }): ReactNode => (
+  <>
+    <code title={value}>{value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value}</code>{' '}
+    <CopyRaw value={value} label={label} />
+  </>
+);
+
+/** Copies a value; of plain elements, as it is also in the page that works from a disk. */
+function CopyRaw({ value, label }: { readonly value: string; readonly label: string }): ReactNode {
+  const [said, setSaid] = useState('Copy');
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(value);
+      setSaid('Copied');
+    } catch {
+      setSaid('The browser refused to copy');
+    }
+  };
+  return (
+    <button type="button" className={classes['copy']} aria-label={`Copy ${label}`} onClick={() => void copy()}>
+      <span aria-live="polite">{said}</span>
+    </button>
+  );
+}
