@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, testIssuer, type TestIssuer } from '@sealgate/testing';
-import { gateSite, newCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
+import { gateSite, newCase, sealedCase, SETUP_MS, type Answer } from '../test/running-gate.ts';
 
 const ADMIN = 'https://gate.example.com/admin';
 const ROLES = ['operator', 'viewer', 'reviewer', 'author'] as const;
@@ -9,6 +9,7 @@ type Role = (typeof ROLES)[number];
 let provider: TestIssuer;
 let site: Awaited<ReturnType<typeof gateSite>>;
 let caseId: string;
+let subjectRef: string;
 
 beforeAll(async () => {
   provider = await testIssuer({ audience: ADMIN, now: Date.now });
@@ -17,6 +18,7 @@ beforeAll(async () => {
     ADMIN_OIDC: JSON.stringify(ROLES.map((role) => ({ claim: 'groups', value: `${role}s`, role }))),
   });
   ({ caseId } = await newCase(site, site.key));
+  ({ subjectRef } = await sealedCase(site, site.key));
 }, SETUP_MS);
 afterAll(async () => {
   await site.stop();
@@ -61,6 +63,8 @@ describe('roles of the admin listener', () => {
     ['/cases/:id/timeline', ['operator', 'viewer', 'reviewer']],
     ['/cases/:id/assessor-pack?draft=true', ['operator', 'viewer', 'reviewer']],
     ['/activity', ['operator', 'viewer', 'reviewer']],
+    ['/subjects/:subject', ['operator', 'viewer', 'reviewer']],
+    ['/subjects/:subject/history', ['operator', 'viewer', 'reviewer']],
     ['/policies', ROLES],
     ['/policies/p1', ROLES],
     ...['/venues', '/subjects', '/keys', '/decisions', '/audit', '/waiting', '/secrets', '/decision-log'].map(
@@ -70,7 +74,7 @@ describe('roles of the admin listener', () => {
     ['/policies/export?format=csv', ['operator']],
   ])('decide who reads %s', async (path, allowed) => {
     for (const role of ROLES) {
-      const response = await asText(role, path.replace(':id', caseId));
+      const response = await asText(role, path.replace(':id', caseId).replace(':subject', subjectRef));
       expect([role, response]).toEqual([role, allowed.includes(role) ? 200 : 403]);
     }
   });

@@ -4,6 +4,7 @@ import {
   ADMIN_BODY_MAX_BYTES,
   adminBase,
   adminRoute,
+  CASES,
   exportedList,
   listRoute,
   rowsOf,
@@ -147,6 +148,7 @@ function subjectsRoutes(ports: AdminSubjectsPorts): Route<AdminCaller>[] {
 export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller>[] {
   const get = adminRoute({
     ...adminBase,
+    permit: CASES.read,
     method: 'get',
     path: '/admin/v1/subjects/:subject_ref',
     operationId: 'getSubject',
@@ -163,6 +165,7 @@ export function adminSubjectRoutes(ports: AdminSubjectsPorts): Route<AdminCaller
     },
   });
   const history = listRoute({
+    permit: CASES.read,
     path: '/admin/v1/subjects/:subject_ref/history',
     operationId: 'listSubjectHistory',
     summary: 'List the versions of the record of a subject, newest first',
