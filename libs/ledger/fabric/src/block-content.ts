@@ -1,5 +1,5 @@
 import { common, ledger, peer } from '@hyperledger/fabric-protos';
-import { nameOfCode } from './ending-writer.ts';
+import { nameOfCode } from './validation-code.ts';
 
 /** A write of a transaction, valid or not. Private data is not in blocks. */
 interface BlockWrite {

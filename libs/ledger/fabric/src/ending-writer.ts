@@ -1,4 +1,3 @@
-import { StatusCode } from '@hyperledger/fabric-gateway';
 import type { Settlement } from './fabric-client.ts';
 import type { Ending } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
@@ -55,13 +54,6 @@ export class EndingWriter {
       }
     }
   }
-}
-
-const CODE_NAMES = new Map<number, string>(Object.entries(StatusCode).map(([name, code]) => [code, name]));
-
-/** Fabric's name of a validation code. */
-export function nameOfCode(code: number): string {
-  return CODE_NAMES.get(code) ?? `CODE_${code}`;
 }
 
 export function settlementOf({ transactionId, status, detail, blockNumber, result }: Ending): Settlement {

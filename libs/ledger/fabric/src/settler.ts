@@ -1,7 +1,7 @@
 import { StatusCode } from '@hyperledger/fabric-gateway';
 import { CommitStream } from './commit-stream.ts';
 import type { FabricDeadlines } from './connection-file.ts';
-import { EndingWriter, nameOfCode, settlementOf, type OnSettlement } from './ending-writer.ts';
+import { EndingWriter, settlementOf, type OnSettlement } from './ending-writer.ts';
 import type { FabricObserver } from './fabric-observer.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { Ending, OrphanEntry } from './journal-statements.ts';
@@ -9,6 +9,7 @@ import type { Journal } from './journal.ts';
 import { OpenTransaction, type NewOpenTransaction } from './open-transaction.ts';
 import { Pursuit } from './pursuit.ts';
 import { resultOf } from './submit-request.ts';
+import { nameOfCode } from './validation-code.ts';
 
 interface SettlerOptions {
   readonly peers: GatewayPeers;
