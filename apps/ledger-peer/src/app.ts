@@ -15,6 +15,7 @@ import type { CheckMappingPorts } from './domain/check-mapping.ts';
 import { adminMappingRoutes } from './routes/admin-mapping.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
+import { eventRoutes, type EventsPorts } from './routes/events.ts';
 import { healthRoutes, type HealthPorts } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { logSearchRoutes } from './routes/log-search.ts';
@@ -24,6 +25,7 @@ import { publicLogRoutes } from './routes/public-log.ts';
 export interface PublicPorts {
   readonly assets: AssetsPorts;
   readonly jobs: Parameters<typeof jobRoutes>[0];
+  readonly events: EventsPorts;
   readonly publicLog: Parameters<typeof publicLogRoutes>[0] & Parameters<typeof logSearchRoutes>[0];
   readonly health: HealthPorts;
   readonly descriptions: DescriptionsPorts;
@@ -34,6 +36,7 @@ export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
   return [
     ...assetRoutes(ports.assets),
     ...jobRoutes(ports.jobs),
+    ...eventRoutes(ports.events),
     ...publicLogRoutes(ports.publicLog),
     ...logSearchRoutes(ports.publicLog),
     ...healthRoutes(ports.health),
@@ -51,13 +54,19 @@ export function publicApp(
   guard: PeerGuardPorts,
   ports: PublicPorts,
 ): App {
-  return createApp({
+  const app = createApp({
     ...base,
     head: true,
     compress: true,
     guard: peerGuard(guard),
     routes: forClients(publicRoutes(ports)),
   });
+  // Streams of events would otherwise stay open until the drain times out.
+  const drain = (): void => {
+    app.drain();
+    ports.events.streams.close();
+  };
+  return Object.assign(app, { drain });
 }
 
 interface AdminAccess extends AdminSignIn {

@@ -13,7 +13,7 @@ import {
   StartError,
   WAITS_FOR_REDIS,
 } from '@sealgate/service-host';
-import { mapOutages } from '@sealgate/storage';
+import { mapOutages, startTimer } from '@sealgate/storage';
 import { administration, publicApp } from './app.ts';
 import { waitingJobs } from './data/jobs-store.ts';
 import { answerSync } from './domain/answer-sync.ts';
@@ -86,7 +86,7 @@ type Checks = ReturnType<typeof checksOf>;
 
 function publicAppOf(
   basics: Basics,
-  { limits, addresses, ledger, jobs, bodyTurns }: Parts,
+  { limits, addresses, ledger, jobs, bodyTurns, eventStreams }: Parts,
   { host, own }: { host: HostChecks; own: Checks },
 ) {
   const { config, now, newId, log, metrics, appBase } = basics;
@@ -132,6 +132,12 @@ function publicAppOf(
       nextTurn: () => nextTurn(),
     },
     jobs: { jobs },
+    events: {
+      streams: eventStreams,
+      startTimer,
+      isLive: ({ keyDigits = '' }) =>
+        config.apiKeys.size === 0 || config.apiKeys.ids.some((digits) => keyDigits.startsWith(digits)),
+    },
     publicLog: {
       log: ledger.log,
       mappings,

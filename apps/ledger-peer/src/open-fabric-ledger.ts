@@ -2,6 +2,7 @@ import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
 import { fabricAssets, probesOf } from './data/fabric-assets.ts';
 import { familiesWithoutKey, signersOf } from './data/signers.ts';
+import { fabricEvents } from './data/fabric-events.ts';
 import type { OpenedLedger, OpenLedgerParts } from './open-ledger.ts';
 import { SCHEMA } from './peer-migrations.ts';
 
@@ -28,6 +29,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
   return {
     assets: ledgerMetrics.watch(assets),
     signers: signersOf(connection),
+    events: fabricEvents({ client, channels, mappings: options.config.mappings }),
     log: undefined,
     administration: undefined,
     async credentials() {

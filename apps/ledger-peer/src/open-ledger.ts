@@ -3,11 +3,13 @@ import { type EmbeddedLedger, LedgerNotOpenedError, openEmbeddedLedger } from '@
 import { LedgerForbiddenError, type LedgerHealth } from '@sealgate/ledger-port';
 import type { Log, Metrics } from '@sealgate/observability';
 import { openedOrStartError, type Own, StartError } from '@sealgate/service-host';
-import type { Database, DatabaseCheck } from '@sealgate/storage';
+import { reasonOf, type Database, type DatabaseCheck } from '@sealgate/storage';
 import type { PeerConfig } from './config.ts';
 import { embeddedAssets, embeddedLog } from './data/embedded-assets.ts';
+import { embeddedEvents } from './data/embedded-events.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 import type { Signers } from './domain/caller.ts';
+import type { EventSource } from './domain/event-source.ts';
 import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
@@ -17,6 +19,7 @@ export interface OpenedLedger {
   readonly assets: AssetLedger;
   /** Undefined for a ledger without identities. */
   readonly signers: Signers | undefined;
+  readonly events: EventSource;
   /** Undefined for a ledger without a public log. */
   readonly log: PublicLog | undefined;
   /** For the admin listener; undefined if the ledger is administered elsewhere. */
@@ -29,6 +32,8 @@ export interface OpenedLedger {
 }
 
 const SETTLE_WITHIN_MS = 1000;
+/** Between two looks for new records of a channel whose events somebody reads. */
+const LOOK_FOR_EVENTS_EVERY_MS = 500;
 
 /**
  * Opens the configured ledger. The Fabric driver is loaded only if it is configured.
@@ -71,6 +76,12 @@ async function openEmbedded({
   return {
     assets: ledgerMetrics.watch(assets),
     signers: undefined,
+    events: embeddedEvents({
+      ledger,
+      mappings: config.mappings,
+      everyMs: LOOK_FOR_EVENTS_EVERY_MS,
+      onFailure: (error) => log.warn('events_not_read', { reason: reasonOf(error) }),
+    }),
     log: embeddedLog(ledger, config.ledgerOrigin),
     administration: ledger.administration,
     // The credentials of the embedded ledger are those of its database.

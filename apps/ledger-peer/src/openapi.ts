@@ -17,6 +17,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
     routes: publicRoutes({
       assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608 }),
       jobs: noPorts(),
+      events: noPorts(),
       publicLog: noPorts(),
       health: noPorts<PublicPorts['health']>({ metrics: METRICS_TEXT }),
       descriptions: noPorts<PublicPorts['descriptions']>({ describe: () => publicDescription(publicUrl) }),

@@ -2,11 +2,13 @@ import { openSurface, type SecretUse } from '@sealgate/audit';
 import { BodyTurns } from '@sealgate/http';
 import { missingRights } from '@sealgate/ledger-embedded';
 import type { Basics as HostBasics, Own } from '@sealgate/service-host';
+import { reasonOf, startTimer } from '@sealgate/storage';
 import type { PeerConfig } from './config.ts';
 import { KEEP_CLAIMS_MS } from './data/job-statements.ts';
+import { EventStreams } from './domain/event-streams.ts';
 import { openJobs } from './open-jobs.ts';
 import { openLedger } from './open-ledger.ts';
-import { ledgerMetrics } from './peer-metrics.ts';
+import { eventMetrics, ledgerMetrics } from './peer-metrics.ts';
 import { migrations, SCHEMA } from './peer-migrations.ts';
 
 export const NAME = 'ledger-peer';
@@ -29,6 +31,10 @@ export const SECRET_USES: readonly SecretUse[] = [
   },
   { what: 'cursors of lists', keptMs: 86_400_000 },
 ];
+
+/** Streams of events: of this process, and of one key. */
+const MOST_STREAMS = 20;
+const MOST_STREAMS_OF_ONE = 2;
 
 /** Concurrent batches of one request or job with `continueOnError`. */
 const BATCHES_AT_ONCE = 4;
@@ -73,6 +79,16 @@ export async function openParts(basics: Basics, own: Own) {
   const box = config.serverSecrets.sealing('transient members of jobs');
   const owner = newId('proc_');
   const jobs = openJobs({ sql, background, retain, box, owner, running, turns, now, log, metrics, own });
+  const eventStreams = new EventStreams({
+    source: ledger.events,
+    mappings: config.mappings,
+    now,
+    startTimer,
+    onProblem: (error) => log.warn('events_not_sent', { reason: reasonOf(error) }),
+    mostStreams: MOST_STREAMS,
+    mostOfOne: MOST_STREAMS_OF_ONE,
+  });
+  eventMetrics(metrics, eventStreams);
   const secretWatch = surface.watchSecrets(SECRET_USES, { API_KEY_HASHES: config.apiKeys });
-  return { ...surface, ledger, jobs, bodyTurns, secretWatch };
+  return { ...surface, ledger, jobs, bodyTurns, eventStreams, secretWatch };
 }

@@ -52,7 +52,8 @@ export function peerGuard({ keys, limits, addresses, rate, log, signers }: PeerG
       const isOpen = channel === undefined ? request.path === LOGS_PATH : log.isOpen(channel);
       const key = keys.find(presentedKey(request));
       if (key !== undefined) {
-        return callerOf(key.familyId, `${prefix}:key:${key.hash.toString('hex', 0, BUCKET_BYTES)}`, limit);
+        const keyDigits = key.hash.toString('hex', 0, BUCKET_BYTES);
+        return { ...callerOf(key.familyId, `${prefix}:key:${keyDigits}`, limit), keyDigits };
       }
       if (keys.size > 0 && !isOpen) throw new AppError('UNAUTHENTICATED', 'No configured key was presented.');
       return callerOf(ANYBODY, `${prefix}:address:${clientNetwork(request.clientAddress)}`, limit);

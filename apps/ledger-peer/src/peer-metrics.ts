@@ -1,5 +1,6 @@
 import type { Metrics } from '@sealgate/observability';
 import type { SyncAnswer } from './domain/answer-sync.ts';
+import type { EventStreams } from './domain/event-streams.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 
 const OUTCOMES = [
@@ -95,4 +96,17 @@ export function answerMetrics(metrics: Metrics): (answer: Pick<SyncAnswer, 'stat
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
   const gauge = { name: 'peer_jobs_running', help: 'Jobs running in this process.', labels: {} };
   metrics.gauge({ ...gauge, collect: (running) => running.set({}, worker.running) });
+}
+
+/** Streams of events of this process, and how far they are behind the ledger. */
+export function eventMetrics(metrics: Metrics, streams: Pick<EventStreams, 'size' | 'lag'>): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge({ name, help, labels: {}, collect: (it) => it.set({}, read()) });
+  gauge('peer_event_streams', 'Open streams of events.', () => streams.size);
+  gauge(
+    'peer_event_lag_blocks',
+    'Blocks that the stream furthest behind has not read; records on the embedded ledger.',
+    () => streams.lag.blocks,
+  );
+  gauge('peer_event_lag_seconds', 'How long it has been behind.', () => streams.lag.seconds);
 }

@@ -28,7 +28,7 @@ export function eventStream(
     readonly heartbeatMs: number;
     /**
      * The client has seen all up to this id, although there were no messages: sent at the beginning and with heartbeats,
-     * so that it resumes there. Undefined: nothing to say.
+     * so that it resumes there. Undefined: nothing to say. May end the stream.
      */
     readonly lastId?: () => string | undefined;
     /** Maximum bytes buffered for a slow client. */
@@ -41,18 +41,20 @@ export function eventStream(
   // Proxies that buffer responses would delay messages.
   response.setHeader('X-Accel-Buffering', 'no');
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  let hasEnded = false;
   // A message without data is not dispatched, but its id is remembered.
   const comment = (text: string): void => {
     const id = lastId();
+    // It may have ended the stream.
+    if (hasEnded) return;
     response.write(`: ${text}\n${id === undefined ? '' : `id: ${id}\n`}\n`);
   };
   comment('begin');
-  let hasEnded = false;
   let stopBeating = (): void => undefined;
   const beat = (): void => {
     stopBeating = startTimer(() => {
       if (response.writableLength <= mostWaitingBytes) comment('alive');
-      beat();
+      if (!hasEnded) beat();
     }, heartbeatMs);
   };
   const finish = (): void => {

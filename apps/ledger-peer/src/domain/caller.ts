@@ -6,6 +6,8 @@ export interface PeerCaller {
   readonly bucket: string;
   /** Which limit applies: those of the log are many times higher. */
   readonly limit: 'calls' | 'log';
+  /** The first digits of the hash of its key; absent without a key. */
+  readonly keyDigits?: string;
   /** The name of the identity that signs for them; undefined on a ledger without identities, and if there is none. */
   readonly identity?: string | undefined;
 }

@@ -113,6 +113,11 @@ export class Mappings {
     return this.#exact.get(type) ?? this.#prefixes.find(({ prefix }) => type.startsWith(prefix))?.target;
   }
 
+  /** The mappings to this chaincode. */
+  of({ channel, chaincode }: Pick<Target, 'channel' | 'chaincode'>): readonly Mapping[] {
+    return this.#mappings.filter(({ target }) => target.channel === channel && target.chaincode === chaincode);
+  }
+
   /** The types, prefixes or `*` whose mappings have the action. */
   typesWith(action: string): string[] {
     return this.#mappings.flatMap(({ type, target }) => (actionOf(target, action) === undefined ? [] : [type]));
