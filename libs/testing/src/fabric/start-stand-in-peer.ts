@@ -88,7 +88,10 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
       .map((further) => [further, certificateAuthority(further)] as const),
   ]);
   const endorsers = new Map(
-    [...authorities].map(([id, authority]) => [id, endorser(id, authority.issue('peer0', { unit: 'peer' }))]),
+    [peerMspId, ...(options.furtherOrganizations ?? [])].map((id) => [
+      id,
+      endorser(id, authorities.get(id)!.issue('peer0', { unit: 'peer' })),
+    ]),
   );
   const config = channelConfig([...authorities].map(([id, { cert }]) => ({ mspId: id, root: cert })));
   // The organisation of the peer must endorse; or, if its clients are of another one, any.
