@@ -1,4 +1,5 @@
 import type { ContractHealth, LedgerHealth } from '@sealgate/ledger-port';
+import type { Attestation } from './attestation.ts';
 import type { ChannelBlock } from './block-content.ts';
 import type { FabricState } from './fabric-observer.ts';
 import type { FabricReason } from './fabric-reasons.ts';
@@ -128,6 +129,13 @@ export interface FabricClient {
   submit(call: ContractCall, options?: SubmitOptions): Promise<Committed>;
   /** Queries. @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError. */
   evaluate(call: ContractCall, options?: EvaluateOptions): Promise<Buffer>;
+  /**
+   * A query, signed by a peer of each of the call's organisations (absent: of those that discovery chooses by the
+   * policy of the chaincode). It is endorsed and never submitted. The peers must agree on the answer.
+   *
+   * @throws as `evaluate`; UnavailableError also while too few peers answer, or they disagree.
+   */
+  attest(call: ContractCall, options?: EvaluateOptions): Promise<Attestation>;
   /**
    * The state of a transaction of this journal. Waits at most `waitMs` (default 0) for an unknown one. Undefined: not
    * in the journal (settled longer ago than its retention, or not journalled yet: see `withdraw`).

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Database } from '@sealgate/storage';
+import type { Attestation } from './attestation.ts';
 import { ChannelBlocks } from './channel-blocks.ts';
 import type { CallWindow } from './call-window.ts';
 import type { FabricConnection } from './connection-file.ts';
@@ -98,6 +99,14 @@ export class GatewayClient implements FabricClient {
     const signed = { ...call, identity: call.identity ?? connection.defaultIdentity };
     return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) =>
       calls.evaluate(signed, deadline, mayBeOutdated),
+    );
+  }
+
+  async attest(call: ContractCall, { signal, mayBeOutdated = never }: EvaluateOptions = {}): Promise<Attestation> {
+    const { calls, connection } = this.#parts;
+    this.#check(call, {});
+    return this.#within(connection.deadlinesMs.endorse, signal, (deadline) =>
+      calls.attest(call, deadline, mayBeOutdated),
     );
   }
 
@@ -247,6 +256,8 @@ export class GatewayClient implements FabricClient {
 /** For operators: work is not signed as another identity than the one that it began with. */
 const waitingText = (gone: readonly string[]): string | null =>
   gone.length === 0 ? null : `work waits for identities that the connection file does not have: ${gone.join(', ')}`;
+
+const never = (): boolean => false;
 
 function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReason | null) {
   return { channel, chaincode, ok: reason === null, reason, detail: reason === null ? null : FABRIC_REASONS[reason] };

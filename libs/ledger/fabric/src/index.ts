@@ -35,3 +35,5 @@ export { GatewayNotOpenedError, openGateway, openRecordsLedger } from './open-ga
 export type { OpenRecordsLedgerOptions } from './open-gateway.ts';
 export { openFabric } from './open-fabric.ts';
 export type { OnResult } from './append-units.ts';
+export { proveFabricRecord } from './record-proof.ts';
+export type { FabricProof, ProvedRecord } from './record-proof.ts';

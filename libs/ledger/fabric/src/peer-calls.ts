@@ -1,5 +1,6 @@
 import { GatewayError, type Proposal } from '@hyperledger/fabric-gateway';
 import { inSpan } from '@sealgate/observability';
+import { attestationOf, type Attestation } from './attestation.ts';
 import type { CallWindow } from './call-window.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { ContractCall, EvaluateOptions } from './fabric-client.ts';
@@ -97,6 +98,30 @@ export class PeerCalls {
         request: submitRequest(call.channel, transaction, peer),
         peer,
       };
+    });
+  }
+
+  /**
+   * A read-only call endorsed by peers, for what they sign: nothing of it is submitted, so nothing is ordered.
+   *
+   * @throws ContractRefusedError, UnavailableError, OverloadedError, MisconfiguredError.
+   */
+  attest(
+    call: ContractCall,
+    deadline: Deadline,
+    mayBeOutdated: NonNullable<EvaluateOptions['mayBeOutdated']>,
+  ): Promise<Attestation> {
+    return this.#ask('endorse', call, deadline, async (proposal, peer, options) => {
+      const attestation = await this.#current(call.channel, peer, {
+        deadlineMs: options.deadline,
+        ask: async (isAgain) => {
+          const asked = isAgain ? proposalOf(call, peer) : proposal;
+          return attestationOf(asked, await asked.endorse(options));
+        },
+        mayBeOutdated: (answer) => mayBeOutdated(answer instanceof ContractRefusedError ? answer : answer.result),
+      });
+      this.#options.window.leave('succeeded');
+      return attestation;
     });
   }
 
