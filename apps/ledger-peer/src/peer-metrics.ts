@@ -25,7 +25,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const seconds = metrics.histogram({
     name: 'ledger_call_duration_seconds',
     help: 'Duration of a ledger call in seconds.',
-    labels: { call: ['write', 'settle', 'read', 'query'] },
+    labels: { call: ['write', 'settle', 'read', 'prove', 'query'] },
   });
   const outcomes = metrics.counter({
     name: 'ledger_writes_total',
@@ -43,6 +43,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     write: seconds.child({ call: 'write' }),
     settle: seconds.child({ call: 'settle' }),
     read: seconds.child({ call: 'read' }),
+    prove: seconds.child({ call: 'prove' }),
     query: seconds.child({ call: 'query' }),
   };
   for (const outcome of OUTCOMES) outcomes.child({ outcome });
@@ -57,7 +58,10 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       byCall[call].observe((performance.now() - startedMs) / 1000);
     }
   };
-  const watch = (ledger: AssetLedger): AssetLedger => ({
+  const watch = ({ prove, ...ledger }: AssetLedger): AssetLedger => ({
+    ...(prove === undefined
+      ? {}
+      : { prove: (...asked: Parameters<typeof prove>) => timed('prove', () => prove(...asked)) }),
     as: (identity) => watch(ledger.as(identity)),
     takesMany: (target) => ledger.takesMany(target),
     async write(target, sent, from) {

@@ -9,6 +9,7 @@ import {
   MisconfiguredError,
   OverloadedError,
   UnavailableError,
+  proveFabricRecord,
   UnknownOutcomeError,
   type ChannelMap,
   type ContractCall,
@@ -44,12 +45,7 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
   const signed = (target: Target, call: Call): ContractCall => ({ ...contractCall(channels, target, call), identity });
   const wordsOf = (target: Target): ContractWords => contractWords(target, channels.of(target.channel));
   const evaluate = async (target: Target, { mayBeOutdated, ...call }: Call & Required<Outdated>): Promise<Buffer> => {
-    try {
-      return await client.evaluate(signed(target, call), { mayBeOutdated });
-    } catch (error) {
-      if (error instanceof ContractRefusedError || !(error instanceof FabricError)) throw error;
-      throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
-    }
+    return reached(client.evaluate(signed(target, call), { mayBeOutdated }));
   };
   const { committed, recall, writtenElsewhere } = fabricJobs({ client, settleWithinMs, wordsOf });
   return {
@@ -104,6 +100,7 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
         throw new ContractRefusal(contractMessage(error.message), { cause: error });
       }
     },
+    prove: proverOf(options),
     async query(target, query) {
       const words = wordsOf(target);
       try {
@@ -117,6 +114,41 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
       }
     },
   };
+}
+
+/** A proof of a record of our contract, by the organisations that endorse the writes of its mapping. */
+function proverOf({ client, channels, identity }: FabricAssetsOptions): NonNullable<AssetLedger['prove']> {
+  return async (target, id, { withBlock }) => {
+    const { network, channel, chaincode, contract, endorsers } = target;
+    const { fabricChannel, prefix } = channels.of(channel);
+    const words = contractWords(target, { prefix });
+    const place = {
+      ...{ channel: fabricChannel, chaincode, id: prefix + id },
+      ...defined({ contract, organizations: endorsers, identity }),
+    };
+    const proved = await reached(proveFabricRecord(client, place, { withBlock })).catch((error: unknown) => {
+      if (!(error instanceof ContractRefusedError)) throw error;
+      throw new ContractRefusal(contractMessage(error.message), { cause: error });
+    });
+    const found = proved === undefined ? undefined : words.asset(proved.answer);
+    if (proved === undefined || found === undefined) return undefined;
+    const { owner, extra, version, contentHash, transactionId, at } = proved.record;
+    const receipt = {
+      ...{ network, channel, id, type: found.type ?? '' },
+      ...{ owner, extra, version, contentHash, transactionId, at },
+    };
+    return { ...found, receipt, proof: proved.proof };
+  };
+}
+
+/** @throws ContractRefusedError, and LedgerUnavailableError in place of other errors of the network. */
+async function reached<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ContractRefusedError || !(error instanceof FabricError)) throw error;
+    throw new LedgerUnavailableError('The ledger cannot be reached.', { cause: error });
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@sealgate/json';
 import type { AssetQuery, OrderedAsset } from './asset.ts';
 import type { AssetResult, Failure, WrittenTransaction } from './asset-result.ts';
+import type { ProvedOnFabric } from './fabric-proof.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset to write, or to run an action on. */
@@ -62,6 +63,9 @@ export class ContractRefusal extends Error {
   }
 }
 
+/** An asset, as the contract returned it to the peers that signed, with what they signed. */
+export interface ProvedAsset extends FoundAsset, ProvedOnFabric {}
+
 export interface PageQuery extends Required<Pick<AssetQuery, 'type' | 'limit'>>, Pick<AssetQuery, 'filter'> {
   /** `next` of the previous page; undefined: from the first. */
   readonly after: JsonValue | undefined;
@@ -107,6 +111,11 @@ export interface AssetLedger {
   settle(target: Target, assets: readonly NewAsset[], transactionId: string): Promise<SettleOutcome>;
   /** Undefined: no such asset. Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   read(target: Target, id: string): Promise<FoundAsset | undefined>;
+  /**
+   * The same with a proof by peers of the network. Absent on a ledger with a public log, which proves records itself.
+   * Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal.
+   */
+  prove?(target: Target, id: string, options: { readonly withBlock: boolean }): Promise<ProvedAsset | undefined>;
   /** Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   query(target: Target, query: PageQuery): Promise<FoundPage>;
 }

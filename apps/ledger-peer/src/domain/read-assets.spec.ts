@@ -3,7 +3,13 @@ import { ServerSecrets } from '@sealgate/auth';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { cursorCodec } from '@sealgate/paging';
 import fc from 'fast-check';
-import { ContractRefusal, UnreadableAnswerError, type AssetLedger, type PageQuery } from './asset-ledger.ts';
+import {
+  ContractRefusal,
+  UnreadableAnswerError,
+  type AssetLedger,
+  type PageQuery,
+  type ProvedAsset,
+} from './asset-ledger.ts';
 import { Mappings, type Target } from './mapping.ts';
 import type { PublicLog } from './public-log.ts';
 import { byCodePoints, proveAsset, queryAssets, readAsset } from './read-assets.ts';
@@ -117,13 +123,65 @@ describe('reading an asset', () => {
     };
     const read: Read = (channel) => (channel === 'acme.second' ? '{"is":2}' : undefined);
     const { ports } = portsWith(read, log);
-    expect(await proveAsset(ports, 'a', undefined)).toBe(
+    expect(await proveAsset(ports, 'a', { proof: 'true' })).toBe(
       '{"asset":{"is":2},"receipt":{"of":"acme.second"},"proof":{}}',
     );
     expect(proved).toEqual(['acme.second']);
-    await expect(proveAsset(portsWith(read).ports, 'a', undefined)).rejects.toMatchObject({
-      code: 'INVALID_REQUEST',
-      faults: [{ in: 'query', pointer: '/proof' }],
+    const refused = { code: 'INVALID_REQUEST', faults: [{ in: 'query', pointer: '/proof' }] };
+    await expect(proveAsset(portsWith(read).ports, 'a', { proof: 'true' })).rejects.toMatchObject(refused);
+    await expect(proveAsset(ports, 'a', { proof: 'block' })).rejects.toMatchObject(refused);
+  });
+
+  it('passes on what peers signed, of types that are mapped, and tells an outage from a missing asset', async () => {
+    const { ports } = portsWith(() => '{}');
+    const found = {
+      text: '{"id":"a"}',
+      type: 'first',
+      receipt: { version: 1 },
+      proof: { v: 1 },
+    } as never as ProvedAsset;
+    const asked: boolean[] = [];
+    const proving = (answer: () => ProvedAsset | undefined) => {
+      const prove: AssetLedger['prove'] = async (_target, _id, { withBlock }) => {
+        asked.push(withBlock);
+        return answer();
+      };
+      return { ...ports, ledger: { ...ports.ledger, prove } };
+    };
+    const text = '{"asset":{"id":"a"},"receipt":{"version":1},"proof":{"v":1}}';
+    expect(
+      await proveAsset(
+        proving(() => found),
+        'a',
+        { proof: 'true' },
+      ),
+    ).toBe(text);
+    expect(
+      await proveAsset(
+        proving(() => found),
+        'a',
+        { type: 'first', proof: 'block' },
+      ),
+    ).toBe(text);
+    expect(asked).toEqual([false, true]);
+    const missing = { code: 'NOT_FOUND' };
+    await expect(
+      proveAsset(
+        proving(() => undefined),
+        'a',
+        { proof: 'true' },
+      ),
+    ).rejects.toMatchObject(missing);
+    const renamed = { ...found, type: 'second' };
+    await expect(
+      proveAsset(
+        proving(() => renamed),
+        'a',
+        { proof: 'true' },
+      ),
+    ).rejects.toMatchObject(missing);
+    await expect(proveAsset(proving(away), 'a', { proof: 'true' })).rejects.toMatchObject({
+      code: 'LEDGER_UNAVAILABLE',
     });
   });
 });

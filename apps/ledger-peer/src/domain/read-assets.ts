@@ -27,15 +27,37 @@ export async function readAsset(ports: ReadAssetsPorts, id: string, type: string
 
 /**
  * The asset with its receipt and its inclusion proof, as JSON text.
- * @throws AppError as `readAsset`, and INVALID_REQUEST if the ledger has no public log.
+ * @throws AppError as `readAsset`, and INVALID_REQUEST for an asset that this ledger does not prove, or not so.
  */
-export async function proveAsset(ports: ReadAssetsPorts, id: string, type: string | undefined): Promise<string> {
-  const { log } = ports;
-  if (log === undefined) throw noPublicLog();
+export async function proveAsset(
+  ports: ReadAssetsPorts,
+  id: string,
+  { type, proof }: { readonly type?: string | undefined; readonly proof: 'true' | 'block' },
+): Promise<string> {
+  const { log, ledger } = ports;
+  if (ledger.prove !== undefined) return proveByPeers(ports, id, { type, withBlock: proof === 'block' });
+  if (log === undefined) throw notProved('The ledger of this peer has no public log.');
+  if (proof === 'block') throw notProved('The ledger of this peer has no blocks.');
   const { text, target } = await find(ports, id, type);
   const proved = await proveRecord({ ...ports, log }, target.channel, id);
   if (proved === undefined) throw new AppError('NOT_FOUND', NO_ASSET);
   return `{"asset":${text},"receipt":${JSON.stringify(proved.receipt)},"proof":${JSON.stringify(proved.proof)}}`;
+}
+
+/** The newest version of the asset, and what peers signed about it now. */
+async function proveByPeers(
+  ports: ReadAssetsPorts,
+  id: string,
+  { type, withBlock }: { readonly type: string | undefined; readonly withBlock: boolean },
+): Promise<string> {
+  const { ledger, mappings } = ports;
+  const { target } = await find(ports, id, type);
+  if (target.shape.kind !== 'records') throw notProved('Assets of a third-party contract have no proof.');
+  const found = await asked(ledger.prove!(target, id, { withBlock }));
+  // Its type may have changed meanwhile.
+  if (found?.type === undefined || !mappings.serves(found.type, target)) throw new AppError('NOT_FOUND', NO_ASSET);
+  const { text, receipt, proof } = found;
+  return `{"asset":${text},"receipt":${JSON.stringify(receipt)},"proof":${JSON.stringify(proof)}}`;
 }
 
 /**
@@ -143,8 +165,7 @@ function targetOf(mappings: Mappings, type: string): Target {
   return target;
 }
 
-function noPublicLog(): AppError {
-  const detail = 'The ledger of this peer has no public log.';
+function notProved(detail: string): AppError {
   return new AppError('INVALID_REQUEST', detail, { faults: [{ in: 'query', pointer: '/proof', detail }] });
 }
 

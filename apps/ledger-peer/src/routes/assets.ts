@@ -1,6 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import { closedObject, type Reply, type Route, routeFor } from '@sealgate/http';
 import { defined, type JsonValue } from '@sealgate/json';
+import { enumOf } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import { ActionBody, ActionResult, answerAction } from '../domain/answer-action.ts';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
@@ -8,6 +9,7 @@ import { AssetId, AssetPage, AssetQuery, AssetType, MAX_ASSETS, NewAssets, ReadA
 import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
 import { signedBy } from '../domain/asset-ledger.ts';
 import { CALLS_LEDGER, type PeerCaller } from '../domain/caller.ts';
+import { FabricProvedAsset } from '../domain/fabric-proof.ts';
 import { AcceptedJob } from '../domain/jobs.ts';
 import { ProvedAsset } from '../domain/public-log.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
@@ -27,7 +29,13 @@ const JOB_HEADERS = {
 };
 const ReadQuery = closedObject({
   type: Type.Optional(AssetType),
-  proof: Type.Optional(Type.Literal('true', { description: 'Also return the receipt and the inclusion proof.' })),
+  proof: Type.Optional(
+    enumOf('AssetProof', ['true', 'block'], {
+      description:
+        '`true`: also return the receipt and the proof: inclusion in the public log or, on Fabric, what peers sign now. ' +
+        '`block`: on Fabric, with the whole block of the transaction, which shows its neighbours.',
+    }),
+  ),
 });
 
 export interface AssetsPorts {
@@ -160,15 +168,15 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
     query: ReadQuery,
     responses: {
       200: {
-        description: 'The asset; with `proof=true` with its receipt and proof.',
-        schema: Type.Union([ReadAsset, ProvedAsset]),
+        description: 'The asset; with `proof` with its receipt and proof.',
+        schema: Type.Union([ReadAsset, ProvedAsset, FabricProvedAsset]),
       },
     },
     errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', ...ANSWERS, ...OUTAGES],
     async handler({ caller, params: { id }, query: { type, proof } }) {
       const ports = readingFor(reading, caller);
-      if (proof !== 'true') return { status: 200, body: await readAsset(ports, id, type) };
-      return { status: 200, body: await proveAsset(ports, id, type), holdsSecret: true };
+      if (proof === undefined) return { status: 200, body: await readAsset(ports, id, type) };
+      return { status: 200, body: await proveAsset(ports, id, { type, proof }), holdsSecret: true };
     },
   });
 }

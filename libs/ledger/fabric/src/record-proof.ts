@@ -4,7 +4,10 @@ import { ContractRefusedError, UnavailableError } from './fabric-errors.ts';
 import type { ContractRecord } from './records-contract.ts';
 
 /** Where a record of our contract is. Fabric's own names. */
-export interface RecordPlace extends Pick<ContractCall, 'channel' | 'chaincode' | 'contract' | 'organizations'> {
+export interface RecordPlace extends Pick<
+  ContractCall,
+  'channel' | 'chaincode' | 'contract' | 'organizations' | 'identity'
+> {
   /** As the contract knows it, with the prefix of a shared channel. */
   readonly id: string;
 }
@@ -58,7 +61,7 @@ export async function proveFabricRecord(
   { id, ...place }: RecordPlace,
   { withBlock = false }: { readonly withBlock?: boolean } = {},
 ): Promise<ProvedRecord | undefined> {
-  const { channel, chaincode } = place;
+  const { channel, chaincode, identity } = place;
   const read = { ...place, transaction: 'read', args: [id] };
   const view = await client.attest(read, {
     mayBeOutdated: (answer) => answer instanceof ContractRefusedError || answer.length === 0,
@@ -67,7 +70,7 @@ export async function proveFabricRecord(
   const record = JSON.parse(view.result.toString('utf8')) as ContractRecord;
   const { transactionId } = record;
   const organizations = [...new Set(view.responses.map(({ mspId }) => mspId))];
-  const asked = { channel, chaincode: QUERY_CHAINCODE, args: [channel, transactionId] };
+  const asked = { channel, chaincode: QUERY_CHAINCODE, args: [channel, transactionId], identity };
   const statement = await known(
     client.attest(
       { ...asked, transaction: 'GetTransactionByID', organizations },
