@@ -55,12 +55,12 @@ const owned = [
   { name: 'jose', owners: ['libs/identity', 'libs/testing'], instead: '@sealgate/identity' },
   { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
   // The benchmarks compare with the client; the fake gateway peer implements its server side; the stories judge blocks by
-  // a reader that has none of our code.
+  // a reader that has none of our code; tests of the verifier make what peers sign.
   ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({
     name,
     owners: [
       ...['libs/ledger/fabric', 'libs/local-services', 'libs/testing', 'tools/bench', 'tools/fabric-devnet'],
-      'apps/e2e',
+      ...['apps/e2e', 'tools/verify/src/testing'],
     ],
     instead: '@sealgate/ledger-fabric',
   })),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './audit-command.ts';
 import { addDecisionsCommand, addDeliveryCommand, addPackCommand } from './document-commands.ts';
+import { addFabricCommand } from './fabric-command.ts';
 import { addLogCommands } from './log-commands.ts';
 import { addMonitorCommand } from './monitor-command.ts';
 import { addProofCommand, addReceiptCommands } from './receipt-commands.ts';
@@ -40,6 +41,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   addReceiptCommands(program, host);
   addProofCommand(program, host);
   addLogCommands(program, host);
+  addFabricCommand(program, host);
   addSignedCommand(program, host);
   addMonitorCommand(program, host);
   addPackCommand(program, host);
