@@ -96,9 +96,8 @@ export class GatewayClient implements FabricClient {
   async evaluate(call: ContractCall, { signal, mayBeOutdated }: EvaluateOptions = {}): Promise<Buffer> {
     const { calls, connection } = this.#parts;
     this.#check(call, {});
-    const signed = { ...call, identity: call.identity ?? connection.defaultIdentity };
     return this.#within(connection.deadlinesMs.evaluate, signal, (deadline) =>
-      calls.evaluate(signed, deadline, mayBeOutdated),
+      calls.evaluate(this.#signed(call), deadline, mayBeOutdated),
     );
   }
 
@@ -106,8 +105,13 @@ export class GatewayClient implements FabricClient {
     const { calls, connection } = this.#parts;
     this.#check(call, {});
     return this.#within(connection.deadlinesMs.endorse, signal, (deadline) =>
-      calls.attest(call, deadline, mayBeOutdated),
+      calls.attest(this.#signed(call), deadline, mayBeOutdated),
     );
+  }
+
+  /** Without a default, what orders nothing is signed as the first identity. */
+  #signed(call: ContractCall): ContractCall {
+    return { ...call, identity: call.identity ?? this.#parts.connection.defaultIdentity };
   }
 
   async settle(
