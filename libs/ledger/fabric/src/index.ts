@@ -1,11 +1,8 @@
 export { ChannelMap } from './channel-map.ts';
 export { ConnectionFileError, parseConnection, readConnectionFile } from './connection-file.ts';
-<<<<<<< HEAD
 export type { BlockTransaction, ChannelBlock } from './block-content.ts';
-=======
 export type { FabricConnection } from './connection-file.ts';
 export type { FabricCaller } from './connection-identities.ts';
->>>>>>> 7547c1a1 (ledger-fabric: sign as one of several identities of the connection file)
 export type {
   BlockReader,
   Committed,
