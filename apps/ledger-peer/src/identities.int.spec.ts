@@ -68,7 +68,8 @@ function start({ more = {}, ...options }: { more?: object; runsJobs?: boolean } 
     callers: CALLERS,
     peers: [{ endpoint: network.url, tlsCaFile: network.tlsCaFile }],
     channels: [{ name: 'main', holds: ['acme.main'] }],
-    deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 3000 },
+    // Longer than a busy machine needs: nothing here is about deadlines.
+    deadlinesMs: { evaluate: 20_000, endorse: 20_000, submit: 10_000, commitStatus: 5000, answer: 40_000 },
     ...more,
   };
   const connection = parseConnection(content, '/connection.json');

@@ -36,9 +36,11 @@ afterEach(() => {
 afterAll(() => test.close());
 
 const single = { mspId: undefined, certFile: undefined, keyFile: undefined };
+/** Longer than a busy machine needs: nothing here is about deadlines. */
+const deadlinesMs = { evaluate: 20_000, endorse: 20_000, submit: 10_000, commitStatus: 5000, answer: 40_000 };
 const open = (more: Record<string, unknown> = {}, options: Partial<FabricOptions> & { leaseMs?: number } = {}) =>
   test.open({
-    connection: test.connection({ ...single, identities, default: 'clerk', ...more }),
+    connection: test.connection({ ...single, identities, default: 'clerk', deadlinesMs, ...more }),
     observer: { problem: (what, detail) => void problems.push(`${what} ${detail}`) },
     ...options,
   });
@@ -54,6 +56,13 @@ async function signerOf(transactionId: string): Promise<string | null> {
     values: [Buffer.from(transactionId, 'hex')],
   });
   return row!.identity;
+}
+
+async function unsettledOne(): Promise<string> {
+  const [row] = await test.sql.query<{ id: string }>({
+    text: `SELECT encode(transaction_id, 'hex') AS id FROM ${SCHEMA}.fabric_transactions WHERE settled_at IS NULL`,
+  });
+  return row!.id;
 }
 
 describe('a connection with several identities', () => {
@@ -92,7 +101,7 @@ describe('a connection with several identities', () => {
     expect(await caught(without.submit(write(randomUUID())))).toBeInstanceOf(MisconfiguredError);
     expect(test.peer.channel('main').height()).toBe(height);
     // What no caller asks for is signed as the first identity.
-    expect(await without.health([read('a')])).toMatchObject({ ok: true, contracts: [{ ok: true }] });
+    await until(async () => (await without.health([read('a')])).contracts[0]?.ok === true);
     const named = await without.submit(as('approver', write(randomUUID())));
     expect(await signerOf(named.transactionId)).toBe('approver');
   });
@@ -125,12 +134,12 @@ describe('a connection with several identities', () => {
     }
     expect(test.peer.channel('main').height()).toBe(height);
     expect(problems).toEqual(['identity_gone work waits for retired, which the connection file lacks']);
-    expect(await client.health([read('a')])).toMatchObject({
+    expect(await client.health([])).toMatchObject({
       ok: true,
       problem: 'work waits for identities that the connection file does not have: retired',
     });
     clock.advance(60_000);
-    expect(await client.health([read('a')])).toMatchObject({ ok: true, problem: null });
+    expect(await client.health([])).toMatchObject({ ok: true, problem: null });
   });
 
   it('tells which identity cannot be used, and works for the others', async () => {
@@ -160,7 +169,7 @@ describe('a connection with several identities', () => {
     for (const call of [client.submit(write(randomUUID())), client.evaluate(read('a'))])
       expect(await caught(call)).toMatchObject({ reason: 'identity_unusable' });
     expect(await client.submit(as('clerk', write(randomUUID())))).toHaveProperty('blockNumber');
-    expect(await client.health([read('a')])).toMatchObject({ ok: true });
+    await until(async () => (await client.health([read('a')])).contracts[0]?.ok === true);
     const files = peer.enroll('late');
     copyFileSync(files.certFile, late.certFile);
     copyFileSync(files.keyFile, late.keyFile);
@@ -183,16 +192,17 @@ describe('a connection with several identities', () => {
 describe('a transaction of a process that is gone', () => {
   it('is settled with the bytes it signed, also if its identity is no longer in the file', async () => {
     const id = randomUUID();
-    test.peer.faults.inject('submit', { drop: 'before' });
+    const hang = test.peer.faults.inject('submit', { drop: 'before' });
     const first = open({}, { leaseMs: 400 });
-    const answer = caught(first.submit(as('approver', write(id)), { answerWithinMs: 500 }));
-    const { transactionId } = (await answer) as { transactionId: string };
+    void caught(first.submit(as('approver', write(id))));
+    await until(() => hang.struck() > 0, { timeoutMs: 20_000 });
+    const transactionId = await unsettledOne();
     await first.close(100);
     test.peer.faults.clear();
     const [clerk] = identities;
     const heir = open({ identities: [clerk] }, { leaseMs: 400 });
-    await until(async () => (await heir.settle(transactionId))?.status === 'committed', { timeoutMs: 15_000 });
+    await until(async () => (await heir.settle(transactionId))?.status === 'committed', { timeoutMs: 30_000 });
     expect(await signerOf(transactionId)).toBe('approver');
     expect((await heir.evaluate(read(id))).length).toBeGreaterThan(0);
-  }, 30_000);
+  }, 60_000);
 });
