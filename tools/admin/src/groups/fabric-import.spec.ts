@@ -129,6 +129,28 @@ describe('fabric import', () => {
     expect(statSync(join(folder, 'out', 'app.key.pem')).mode & 0o777).toBe(0o600);
   });
 
+  it('takes all users with a certificate and a key; the first one signs by default', async () => {
+    const user = (name: string) => ({ cert: { path: `${name}.pem` }, key: { pem: [`key of ${name}`] } });
+    const users = { idle: { cert: { path: 'idle.pem' } }, app: user('app'), 'User1@org1': user('user1') };
+    const org = { ...profile.organizations.Org1, users };
+    const { code, out: said, err } = await run(put({ ...profile, organizations: { Org1: org } }), ...SIGNS.slice(2));
+    expect({ code, said }).toEqual({
+      code: 0,
+      said: `${out} has 1 peers and 1 channels. Of 2 identities app signs by default.\n`,
+    });
+    expect(err).toContain('users.idle: it has no certificate and key.');
+    const keyFile = (name: string) => join(folder, 'out', `${name}.key.pem`);
+    expect(readConnectionFile(out)).toMatchObject({
+      identities: [
+        { name: 'app', mspId: 'Org1MSP', certFile: join(folder, 'app.pem'), keyFile: keyFile('app') },
+        { name: 'User1@org1', mspId: 'Org1MSP', certFile: join(folder, 'user1.pem'), keyFile: keyFile('User1_org1') },
+      ],
+      defaultIdentity: 'app',
+      callers: [],
+    });
+    expect(readFileSync(keyFile('User1_org1'), 'utf8')).toBe('key of user1\n');
+  });
+
   it('asks the peers of the organisation only, and names the others', async () => {
     const two = {
       ...profile,

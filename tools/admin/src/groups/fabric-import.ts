@@ -21,7 +21,7 @@ interface ImportOptions {
 export const importConnection: CodeCommand<ImportOptions> = {
   summary: 'Write the connection file of a ledger peer from a common connection profile or the folder of an MSP',
   details:
-    'SOURCE is a profile of Fabric\'s SDKs (JSON or YAML), or a folder with "signcerts" and "keystore" as Fabric\'s tools write it; a folder needs --msp-id, --peer and --channel. PEM that the profile holds is written beside the connection file. Existing files are not overwritten. What could not be taken is on standard error. Which channels of the ledger a channel of Fabric holds (`acme.main`, or `acme.*` for several) is in no profile: name them after its name.',
+    'SOURCE is a profile of Fabric\'s SDKs (JSON or YAML), or a folder with "signcerts" and "keystore" as Fabric\'s tools write it; a folder needs --msp-id, --peer and --channel. PEM that the profile holds is written beside the connection file. Existing files are not overwritten. What could not be taken is on standard error. Several users of a profile become identities, of which the first signs by default; "callers" says who signs as which. Which channels of the ledger a channel of Fabric holds (`acme.main`, or `acme.*` for several) is in no profile: name them after its name.',
   examples: [
     'sealgate fabric import connection-org1.yaml --msp-folder ./users/app/msp --channel mychannel=acme.main --out fabric.json',
     'sealgate fabric import ./users/app/msp --msp-id Org1MSP --peer peer0.org1.example.com:7051 --channel mychannel=acme.main --out fabric.json',
@@ -56,7 +56,11 @@ export const importConnection: CodeCommand<ImportOptions> = {
     }
     for (const [name, text] of pems) writeNew(join(dirname(path), name), text);
     writeNew(path, `${JSON.stringify(content, null, 2)}\n`);
-    session.say(`${out} has ${content.peers.length} peers and ${content.channels.length} channels.`);
+    const { identities = [], default: fallback = '' } = content;
+    const signers = identities.length === 0 ? '' : ` Of ${identities.length} identities ${fallback} signs by default.`;
+    session.say(
+      `${out} has ${content.peers.length} peers and ${content.channels.length} channels.${printable(signers)}`,
+    );
   },
 };
 

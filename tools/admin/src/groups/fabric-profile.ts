@@ -8,6 +8,8 @@ export interface ImportedConnection {
     readonly certFile?: string;
     readonly keyFile?: string;
     readonly mspFolder?: string;
+    readonly identities?: readonly { readonly name: string; readonly certFile?: string; readonly keyFile?: string }[];
+    readonly default?: string;
     readonly peers: readonly ImportedPeer[];
     readonly channels: readonly ImportedChannel[];
   };
@@ -56,6 +58,12 @@ export function importProfile(profile: JsonObject, options: ProfileOptions): Imp
   return new ProfileReader(profile, options).read();
 }
 
+interface User {
+  readonly name: string;
+  readonly cert: JsonObject[string];
+  readonly key: JsonObject[string];
+}
+
 class ProfileReader {
   readonly #profile: JsonObject;
   readonly #options: ProfileOptions;
@@ -73,7 +81,7 @@ class ProfileReader {
     const named = Object.keys(membersOf(this.#profile['channels'])).map((name) => ({ name }));
     const connection = {
       ...textMember('mspId', textOf(org['mspid'])),
-      ...this.#signer(org),
+      ...this.#signers(org),
       peers: this.#peers(orgName, org),
       channels: channels.length > 0 ? channels : named,
     };
@@ -91,19 +99,32 @@ class ProfileReader {
     return [name, membersOf(all[name])];
   }
 
-  /** Who signs: the folder that was given, or the first user of the organisation, or its administrator. */
-  #signer(org: JsonObject): { mspFolder: string } | { certFile?: string; keyFile?: string } {
+  /**
+   * Who signs: the folder that was given, or the users of the organisation, of which the first one is the default, or its
+   * administrator.
+   */
+  #signers(
+    org: JsonObject,
+  ): Pick<ImportedConnection['connection'], 'mspFolder' | 'certFile' | 'keyFile' | 'identities' | 'default'> {
     const { mspFolder } = this.#options;
     if (mspFolder !== undefined) return { mspFolder };
-    const users = Object.entries(membersOf(org['users']));
-    const [name, user] = users[0] ?? [
-      'admin',
-      { cert: org['signedCert'] ?? null, key: org['adminPrivateKey'] ?? null },
-    ];
-    for (const [other] of users.slice(1)) this.#left.push(`users.${other}: one identity signs, ${name}.`);
+    const users = Object.entries(membersOf(org['users'])).map(([name, user]) => {
+      const { cert = null, key = null } = membersOf(user);
+      return { name, cert, key };
+    });
+    const whole = users.filter(({ cert, key }) => isObject(cert) && isObject(key));
+    const admin = { name: 'admin', cert: org['signedCert'] ?? null, key: org['adminPrivateKey'] ?? null };
+    const [first = users[0] ?? admin, ...others] = whole;
+    for (const user of users.filter((each) => each !== first && !others.includes(each)))
+      this.#left.push(`users.${user.name}: it has no certificate and key.`);
     if (typeof org['cryptoPath'] === 'string')
       this.#left.push(`cryptoPath: name the folder of who signs with --msp-folder (${org['cryptoPath']}).`);
-    const { cert, key } = membersOf(user);
+    if (others.length === 0) return this.#filesOf(first);
+    const identities = [first, ...others].map((user) => ({ name: user.name, ...this.#filesOf(user) }));
+    return { identities, default: first.name };
+  }
+
+  #filesOf({ name, cert, key }: User): { certFile?: string; keyFile?: string } {
     const [certFile, keyFile] = [this.#file(cert, `${name}.cert.pem`), this.#file(key, `${name}.key.pem`)];
     return { ...textMember('certFile', certFile), ...textMember('keyFile', keyFile) };
   }
