@@ -1,6 +1,6 @@
 import { eventStream, lineOfText, routeFor, type Route } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
-import type { PeerCaller } from '../domain/caller.ts';
+import { CALLS_LEDGER, type PeerCaller } from '../domain/caller.ts';
 import { LedgerEvent } from '../domain/ledger-event.ts';
 import type { EventStart, EventStreams } from '../domain/event-streams.ts';
 
@@ -47,7 +47,7 @@ export function eventRoutes({ streams, startTimer, isLive }: EventsPorts): Route
         'once, without a gap. Reconnect with Last-Event-ID, as every EventSource does; that counts more than `from`. A ' +
         'comment every ten seconds, with an id where it has moved on. The stream ends after ten minutes, when the key ' +
         'is no longer configured, or when the process stops: reconnect then. At most two streams a key, and twenty a process.',
-      permit: 'authenticated',
+      permit: CALLS_LEDGER,
       charge: 1,
       idempotency: 'none',
       looks: true,
