@@ -11,8 +11,7 @@ import type { AddressLimiter } from '@sealgate/rate-limits';
 import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
-import type { CheckMappingPorts } from './domain/check-mapping.ts';
-import { adminMappingRoutes } from './routes/admin-mapping.ts';
+import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
 import { eventRoutes, type EventsPorts } from './routes/events.ts';
@@ -87,7 +86,7 @@ export function administration(
     ...ports
   }: AdminStatePorts & {
     readonly ledger: AdminLedgerPorts | undefined;
-    readonly mapping: CheckMappingPorts | undefined;
+    readonly mapping: AdminMappingPorts | undefined;
   },
 ): App {
   return adminApp({

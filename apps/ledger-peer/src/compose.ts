@@ -174,7 +174,8 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     waiting: () => Promise.all([waitingJobs(look), ledger.waiting()]),
   };
   const rules = { driver: config.ledgerDriver, defaultChannel: config.ledgerChannel };
-  const mapping = config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, rules, now } : undefined;
+  const mapping =
+    config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, signers: ledger.signers, rules, now } : undefined;
   if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, mapping, ...state });
   const administering = {
     ledger: administered,

@@ -9,7 +9,7 @@ import { peerGuard } from './peer-guard.ts';
 
 const key = 'k'.repeat(32);
 
-function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }, signers?: Signers) {
+function guardWith(keys: string, rate = { ratePerSecond: 1, burst: 2 }, signers?: Pick<Signers, 'ofKeyFamily'>) {
   const { now } = testClock();
   const limits = memoryLimits({ now });
   const addresses = addressLimiter({ limits, listener: 'peer', now });

@@ -21,7 +21,7 @@ export interface PeerGuardPorts {
   readonly addresses: AddressLimiter;
   readonly rate: Rate;
   /** Undefined on a ledger without identities: everybody may call it. */
-  readonly signers?: Signers | undefined;
+  readonly signers?: Pick<Signers, 'ofKeyFamily'> | undefined;
   /** Reads of the public log have their own buckets. */
   readonly log: { readonly rate: Rate; readonly isOpen: (channel: string) => boolean };
 }

@@ -29,6 +29,8 @@ export interface AdminCaller {
   readonly roles: readonly AdminRole[];
   /** Set for a person who signed in; undefined for a static token. */
   readonly identity?: { readonly issuer: string; readonly subject: string };
+  /** Those of their access token; likewise. Never stored or logged. */
+  readonly claims?: Readonly<Record<string, unknown>>;
 }
 
 /** Access of most admin routes: any caller may read, and only operators may change. */

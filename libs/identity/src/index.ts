@@ -1,5 +1,5 @@
 export { accessTokens, isRefused, isTokenForm, notesOf, type AccessToken, type AccessTokens } from './access-tokens.ts';
-export { adminPeople } from './admin-people.ts';
+export { adminPeople, hasClaim } from './admin-people.ts';
 export {
   ADMIN_ROLES,
   parseAdminRules,

@@ -15,10 +15,15 @@ export interface PeerCaller {
 /** The permission of routes that call the ledger as the caller. Only callers for whom an identity signs have it. */
 export const CALLS_LEDGER = 'ledger:call';
 
+type Claims = Readonly<Record<string, unknown>>;
+
 /** Who signs for whom, on a ledger with identities. */
 export interface Signers {
   /** The name of an identity; undefined: none signs for these callers. */
   ofKeyFamily(familyId: string): string | undefined;
+  /** For a caller of the admin listener; undefined: one without an access token. */
+  ofToken(token: { readonly issuer: string; readonly claims: Claims } | undefined): string | undefined;
+  has(identity: string): boolean;
 }
 
 /** The family of callers without a key: they share their jobs and Idempotency-Keys. */

@@ -44,6 +44,12 @@ describe('fabric check', () => {
     expect(JSON.parse(json.out)).toMatchObject({ ok: false });
   });
 
+  it('sends who is to sign', async () => {
+    api.answer(() => ({ body: { ok: true, faults: [], calls: [] } }));
+    await run(file, '--identity', 'approver');
+    expect(JSON.parse(api.seen.at(-1)?.body ?? '')).toEqual({ mapping: '{"mappings": []}', identity: 'approver' });
+  });
+
   it('sends nothing if the file cannot be read', async () => {
     const before = api.seen.length;
     const { code, err } = await run(join(folder, 'none.json'));

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { defined } from '@sealgate/json';
+import { Option } from 'commander';
 import type { CodeCommand } from '../command-spec.ts';
 import { errorCode, EXIT_CODES, UsageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json-object.ts';
@@ -15,13 +17,14 @@ const COLUMNS: readonly Column[] = [
   { title: 'DETAIL', member: 'detail' },
 ];
 
-const check: CodeCommand = {
+const check: CodeCommand<{ readonly identity?: string }> = {
   summary: 'Try a mapping file on the network, without writing: exit code 3 if a read or query is not as it says',
   details:
-    'A running ledger peer evaluates each read with an id that no contract has, and each query with empty filters, by its own connection and identity; nothing is endorsed, and its own mapping stays. `absent` and `answered` are well. `refused`: the contract has other words for a missing asset than `words`, or wants other arguments. `unreadable`: it returns something else than the mapping says. `unavailable`: the network does not take the call.',
-  examples: ['sealgate fabric check mapping.json', 'sealgate fabric check mapping.json --json'],
-  run: async (session, [file = '']) => {
-    const body = { mapping: read(file) };
+    'A running ledger peer evaluates each read with an id that no contract has, and each query with empty filters, by its own connection, signed as the identity that you name, else as that of a claim of your token, else as its default; nothing is endorsed, and its own mapping stays. `absent` and `answered` are well. `refused`: the contract has other words for a missing asset than `words`, or wants other arguments. `unreadable`: it returns something else than the mapping says. `unavailable`: the network does not take the call.',
+  examples: ['sealgate fabric check mapping.json', 'sealgate fabric check mapping.json --identity approver --json'],
+  options: [new Option('--identity <name>', 'who signs: an identity of the connection file of the ledger peer')],
+  run: async (session, [file = ''], { identity }) => {
+    const body = { mapping: read(file), ...defined({ identity }) };
     const answer = await session.api.json({ method: 'POST', path: '/mapping/check', body });
     session.show(answer, reportText);
     // Only an explicit true counts.
