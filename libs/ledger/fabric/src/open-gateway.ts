@@ -26,6 +26,8 @@ interface OpenGatewayOptions {
   readonly onSettlement?: OnSettlement;
   /** See `JournalOptions`. */
   readonly inUse?: string;
+  /** The surface signs for itself, as the default identity; otherwise each of its calls may name one. */
+  readonly signsAsDefault?: boolean;
 }
 
 interface OpenedGateway {
@@ -43,11 +45,25 @@ export class GatewayNotOpenedError extends Error {
 
 /**
  * Opens a surface's gateway to the Fabric network of FABRIC_CONFIG, with metrics, logging and journal.
- * @throws GatewayNotOpenedError for faults of the connection file, or a channel it does not hold.
+ * @throws GatewayNotOpenedError for faults of the connection file, a channel it does not hold, or a default it needs.
  */
 export function openGateway(options: OpenGatewayOptions): OpenedGateway {
-  const { config, needs = [], sql, schema, now, log, metrics, own, onSettlement, inUse } = options;
+  const {
+    config,
+    needs = [],
+    sql,
+    schema,
+    now,
+    log,
+    metrics,
+    own,
+    onSettlement,
+    inUse,
+    signsAsDefault = false,
+  } = options;
   const connection = connectionOf(config.fabricConfig ?? '');
+  if (signsAsDefault && connection.defaultIdentity === undefined)
+    throw new GatewayNotOpenedError('FABRIC_CONFIG: default is null, but this service signs as the default identity.');
   const channels = new ChannelMap(connection.channels);
   const absent = [...new Set(needs.filter((channel) => channels.find(channel) === undefined))];
   if (absent.length > 0) {
@@ -84,10 +100,9 @@ export function openRecordsLedger({
   const { sql, schema, now, own } = options;
   const { client, connection, channels, waiting } = openGateway({
     ...options,
+    signsAsDefault: true,
     onSettlement: (settlement, about) => ledger.onSettlement(settlement, about),
   });
-  if (connection.defaultIdentity === undefined)
-    throw new GatewayNotOpenedError('FABRIC_CONFIG: default is null, but this service signs as the default identity.');
   const ledger: FabricLedger = fabricLedger({
     client,
     sql,
