@@ -21,6 +21,7 @@ describe('configured keys', () => {
     const keys = of(`team:${hashOf(key)},Team:${hashOf(other)}`);
     expect(keys.find(key)?.familyId).toBe('team');
     expect(keys.find(other)?.familyId).toBe('team');
+    expect(keys.families).toEqual(['team', 'team']);
   });
 
   it('can take over the identity of a key without a family', () => {
