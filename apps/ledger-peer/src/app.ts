@@ -11,7 +11,9 @@ import type { AddressLimiter } from '@sealgate/rate-limits';
 import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
+import type { ChannelTrustPorts } from './domain/channel-trust.ts';
 import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
+import { adminTrustRoutes } from './routes/admin-trust.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
 import { eventRoutes, type EventsPorts } from './routes/events.ts';
@@ -75,7 +77,7 @@ interface AdminAccess extends AdminSignIn {
 
 /**
  * The admin listener. `ledger` undefined: the ledger is administered elsewhere, and its paths do not exist here; likewise
- * `mapping` on a ledger without contracts.
+ * `mapping` and `trust` on a ledger without contracts.
  */
 export function administration(
   base: AppBase,
@@ -83,10 +85,12 @@ export function administration(
   {
     ledger,
     mapping,
+    trust,
     ...ports
   }: AdminStatePorts & {
     readonly ledger: AdminLedgerPorts | undefined;
     readonly mapping: AdminMappingPorts | undefined;
+    readonly trust: ChannelTrustPorts | undefined;
   },
 ): App {
   return adminApp({
@@ -96,6 +100,7 @@ export function administration(
     routes: [
       ...(ledger === undefined ? [] : forClients(adminLedgerRoutes(ledger))),
       ...(mapping === undefined ? [] : adminMappingRoutes(mapping)),
+      ...(trust === undefined ? [] : adminTrustRoutes(trust)),
       ...mapRouteOutages(adminStateRoutes(ports)),
     ],
   });

@@ -176,7 +176,11 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
   const rules = { driver: config.ledgerDriver, defaultChannel: config.ledgerChannel };
   const mapping =
     config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, signers: ledger.signers, rules, now } : undefined;
-  if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, mapping, ...state });
+  const { readTrust } = ledger;
+  const trust = readTrust === undefined ? undefined : { readTrust, mappings: config.mappings };
+  const contracts = { mapping, trust };
+  if (administered === undefined)
+    return administration(appBase, adminAccess, { ledger: undefined, ...contracts, ...state });
   const administering = {
     ledger: administered,
     cursors,
@@ -184,7 +188,7 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     now,
     newId,
   };
-  return administration(appBase, adminAccess, { ledger: administering, mapping, ...state });
+  return administration(appBase, adminAccess, { ledger: administering, ...contracts, ...state });
 }
 
 /**

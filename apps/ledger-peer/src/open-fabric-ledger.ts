@@ -1,8 +1,8 @@
 import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
-import { fabricAssets, probesOf } from './data/fabric-assets.ts';
 import { familiesWithoutKey, signersOf } from './data/signers.ts';
 import { fabricEvents } from './data/fabric-events.ts';
+import { fabricAssets, probesOf, trustReader } from './data/fabric-assets.ts';
 import type { OpenedLedger, OpenLedgerParts } from './open-ledger.ts';
 import { SCHEMA } from './peer-migrations.ts';
 
@@ -32,6 +32,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
     events: fabricEvents({ client, channels, mappings: options.config.mappings }),
     log: undefined,
     administration: undefined,
+    readTrust: trustReader(client, channels),
     async credentials() {
       const { problems, identities, ...state } = client.credentials();
       return {

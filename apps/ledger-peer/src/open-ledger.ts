@@ -10,6 +10,7 @@ import { embeddedEvents } from './data/embedded-events.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 import type { Signers } from './domain/caller.ts';
 import type { EventSource } from './domain/event-source.ts';
+import type { ChannelTrustPorts } from './domain/channel-trust.ts';
 import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
@@ -24,6 +25,8 @@ export interface OpenedLedger {
   readonly log: PublicLog | undefined;
   /** For the admin listener; undefined if the ledger is administered elsewhere. */
   readonly administration: EmbeddedLedger | undefined;
+  /** For the admin listener; undefined for a ledger without organisations. */
+  readonly readTrust?: ChannelTrustPorts['readTrust'];
   credentials(): Promise<Credentials>;
   /** Checks the ledger; ends within a second. */
   health(): Promise<LedgerHealth>;

@@ -63,6 +63,7 @@ const WITHOUT_ROW = Object.fromEntries([
   ...because('sent by the code of ledger proof, ledger audit, ledger recover, secrets', 'getProof', 'getAudit'),
   ...because('the same', 'declareLoss', 'getSecretStatus'),
   ...because('sent by the code of fabric check', 'checkMapping'),
+  ...because('sent by the code of fabric trust', 'readChannelTrust'),
 ]);
 
 /** Why a member of an operation with a row has no option. */

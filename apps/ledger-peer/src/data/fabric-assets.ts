@@ -10,7 +10,9 @@ import {
   OverloadedError,
   UnavailableError,
   proveFabricRecord,
+  readChannelTrust,
   UnknownOutcomeError,
+  UnsupportedPolicyError,
   type ChannelMap,
   type ContractCall,
   type EvaluateOptions,
@@ -19,11 +21,13 @@ import {
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import {
   ContractRefusal,
+  UnreadableAnswerError,
   type AssetLedger,
   type NewAsset,
   type SettleOutcome,
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
+import type { ChannelTrustPorts } from '../domain/channel-trust.ts';
 import { endorsersOf, type Target } from '../domain/mapping.ts';
 import { contractMessage } from './contract-texts.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
@@ -138,6 +142,20 @@ function proverOf({ client, channels, identity }: FabricAssetsOptions): NonNulla
       ...{ owner, extra, version, contentHash, transactionId, at },
     };
     return { ...found, receipt, proof: proved.proof };
+  };
+}
+
+/** The organisations and policies of a channel, as a peer knows them. */
+export function trustReader(client: FabricClient, channels: ChannelMap): ChannelTrustPorts['readTrust'] {
+  return async (channel, chaincodes) => {
+    try {
+      return await reached(readChannelTrust(client, channels.of(channel).fabricChannel, chaincodes));
+    } catch (error) {
+      if (error instanceof ContractRefusedError)
+        throw new ContractRefusal(contractMessage(error.message), { cause: error });
+      if (error instanceof UnsupportedPolicyError) throw new UnreadableAnswerError(error.message, { cause: error });
+      throw error;
+    }
   };
 }
 

@@ -34,3 +34,5 @@ export { openFabric } from './open-fabric.ts';
 export type { OnResult } from './append-units.ts';
 export { proveFabricRecord } from './record-proof.ts';
 export type { FabricProof, ProvedRecord } from './record-proof.ts';
+export { UnsupportedPolicyError } from './channel-policies.ts';
+export { readChannelTrust, type FabricTrust } from './channel-trust.ts';

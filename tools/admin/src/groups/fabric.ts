@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../json-object.ts';
 import type { GroupRows } from '../row-command.ts';
 import { importConnection } from './fabric-import.ts';
 import { type Column, printable, RowTable } from '../row-table.ts';
+import { trust } from './fabric-trust.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'CHANNEL', member: 'channel' },
@@ -50,5 +51,5 @@ export const fabricGroup: GroupRows = {
   name: 'fabric',
   summary: 'Contracts of a Fabric network, as the ledger peer reaches them.',
   surfaces: ['ledger-peer'],
-  commands: { 'check <mapping>': check, 'import <source>': importConnection },
+  commands: { 'check <mapping>': check, 'import <source>': importConnection, 'trust <channel>': trust },
 };
