@@ -12,6 +12,7 @@ import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import type { ChannelTrustPorts } from './domain/channel-trust.ts';
+import type { ReadTransactionPorts } from './domain/read-transaction.ts';
 import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
@@ -21,10 +22,12 @@ import { healthRoutes, type HealthPorts } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { logSearchRoutes } from './routes/log-search.ts';
 import { publicLogRoutes } from './routes/public-log.ts';
+import { transactionRoutes } from './routes/transactions.ts';
 
 /** Ports of the public routes. */
 export interface PublicPorts {
   readonly assets: AssetsPorts;
+  readonly transactions: ReadTransactionPorts;
   readonly jobs: Parameters<typeof jobRoutes>[0];
   readonly events: EventsPorts;
   readonly publicLog: Parameters<typeof publicLogRoutes>[0] & Parameters<typeof logSearchRoutes>[0];
@@ -36,6 +39,7 @@ export interface PublicPorts {
 export function publicRoutes(ports: PublicPorts): Route<PeerCaller>[] {
   return [
     ...assetRoutes(ports.assets),
+    ...transactionRoutes(ports.transactions),
     ...jobRoutes(ports.jobs),
     ...eventRoutes(ports.events),
     ...publicLogRoutes(ports.publicLog),

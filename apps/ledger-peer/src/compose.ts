@@ -131,6 +131,7 @@ function publicAppOf(
       bodyMaxBytes,
       nextTurn: () => nextTurn(),
     },
+    transactions: { findTransaction: ledger.findTransaction, mappings },
     jobs: { jobs },
     events: {
       streams: eventStreams,

@@ -1,8 +1,9 @@
 import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
-import { familiesWithoutKey, signersOf } from './data/signers.ts';
-import { fabricEvents } from './data/fabric-events.ts';
 import { fabricAssets, probesOf, trustReader } from './data/fabric-assets.ts';
+import { fabricEvents } from './data/fabric-events.ts';
+import { transactionFinder } from './data/fabric-transactions.ts';
+import { familiesWithoutKey, signersOf } from './data/signers.ts';
 import type { OpenedLedger, OpenLedgerParts } from './open-ledger.ts';
 import { SCHEMA } from './peer-migrations.ts';
 
@@ -33,6 +34,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
     log: undefined,
     administration: undefined,
     readTrust: trustReader(client, channels),
+    findTransaction: transactionFinder(client, channels),
     async credentials() {
       const { problems, identities, ...state } = client.credentials();
       return {

@@ -11,6 +11,7 @@ import type { AssetLedger } from './domain/asset-ledger.ts';
 import type { Signers } from './domain/caller.ts';
 import type { EventSource } from './domain/event-source.ts';
 import type { ChannelTrustPorts } from './domain/channel-trust.ts';
+import type { ReadTransactionPorts } from './domain/read-transaction.ts';
 import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
 import type { Credentials } from './routes/health.ts';
@@ -27,6 +28,8 @@ export interface OpenedLedger {
   readonly administration: EmbeddedLedger | undefined;
   /** For the admin listener; undefined for a ledger without organisations. */
   readonly readTrust?: ChannelTrustPorts['readTrust'];
+  /** Undefined for a ledger without blocks. */
+  readonly findTransaction?: ReadTransactionPorts['findTransaction'];
   credentials(): Promise<Credentials>;
   /** Checks the ledger; ends within a second. */
   health(): Promise<LedgerHealth>;

@@ -17,6 +17,7 @@ export function publicDescription(publicUrl?: string): OpenApiDocument {
       'Writes domain assets to the chaincode mapped for their types, and serves the public log to verify them. Responses of more than 1,024 bytes are compressed where Accept-Encoding asks for br or gzip; hashes and proofs are over the uncompressed content.',
     routes: publicRoutes({
       assets: noPorts<PublicPorts['assets']>({ bodyMaxBytes: 8_388_608 }),
+      transactions: noPorts(),
       jobs: noPorts(),
       events: noPorts(),
       publicLog: noPorts(),

@@ -160,7 +160,7 @@ export function trustReader(client: FabricClient, channels: ChannelMap): Channel
 }
 
 /** @throws ContractRefusedError, and LedgerUnavailableError in place of other errors of the network. */
-async function reached<Answer>(asked: Promise<Answer>): Promise<Answer> {
+export async function reached<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked;
   } catch (error) {

@@ -44,12 +44,16 @@ export function channelBlock(block: Block): ChannelBlock {
   if (header === undefined || codes === undefined || codes.length < envelopes.length)
     throw new Error('A peer has sent a block without header or validation codes.');
   const transactions = envelopes.flatMap((bytes, place) => {
-    const read = readable(() => transactionIn(bytes));
+    const read = contractTransaction(bytes);
     return read === undefined ? [] : [{ place, code: nameOfCode(codes[place]!), ...read }];
   });
   const bytes = envelopes.reduce((sum, { length }) => sum + length, 0);
   return { number: header.getNumber(), transactions, bytes };
 }
+
+/** A transaction of a block; undefined for what `ChannelBlock` leaves out. */
+export const contractTransaction = (bytes: Uint8Array): ReturnType<typeof transactionIn> =>
+  readable(() => transactionIn(bytes));
 
 /** Undefined for other transactions, such as a new configuration of the channel. */
 function transactionIn(bytes: Uint8Array): Omit<BlockTransaction, 'place' | 'code'> | undefined {

@@ -36,3 +36,4 @@ export { proveFabricRecord } from './record-proof.ts';
 export type { FabricProof, ProvedRecord } from './record-proof.ts';
 export { UnsupportedPolicyError } from './channel-policies.ts';
 export { readChannelTrust, type FabricTrust } from './channel-trust.ts';
+export { readChannelTransaction, type ChannelTransaction } from './read-transaction.ts';
