@@ -10,9 +10,9 @@ import { createApp, type App, type AppBase, type AppOptions, type Route } from '
 import type { AddressLimiter } from '@sealgate/rate-limits';
 import { forClients, mapRouteOutages } from '@sealgate/storage';
 import type { PeerCaller } from './domain/caller.ts';
-import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import type { ChannelTrustPorts } from './domain/channel-trust.ts';
 import type { ReadTransactionPorts } from './domain/read-transaction.ts';
+import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
