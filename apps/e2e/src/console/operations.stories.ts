@@ -44,7 +44,7 @@ export function operationsStories(stack: () => ConsoleStack): void {
       await admin('risk-partner', '/orgs', { method: 'POST', body: JSON.stringify({ name: 'The newest' }) });
       await stack().visit('operator', '/operations', async (page) => {
         await page.waitForURL('**/operations/audit?by=risk-partner');
-        await page.getByRole('table', { name: 'Audit' }).getByText('org.create').first().waitFor();
+        await page.getByRole('table', { name: 'Audit' }).getByText('Create organisation').first().waitFor();
         await page.getByRole('combobox', { name: 'Service' }).click();
         await page.getByRole('option', { name: 'Ingest gateway' }).click();
         await page.waitForURL('**/operations/audit?by=ingest-gateway');
@@ -53,6 +53,15 @@ export function operationsStories(stack: () => ConsoleStack): void {
         await page.waitForURL('**/operations/archive?by=ingest-gateway');
         await page.goto('/operations/audit?action=network.create');
         await page.waitForURL('**/operations/audit?action=network.create&by=ingest-gateway');
+        // By words, and by a code that is typed.
+        expect(await page.getByLabel('Action', { exact: true }).inputValue()).toBe('Create network');
+        await page.getByLabel('Action', { exact: true }).fill('revoke k');
+        await page.getByRole('option', { name: 'Revoke key' }).click();
+        await page.waitForURL(/action=key\.revoke/);
+        await page.getByLabel('Action', { exact: true }).fill('thing.paint');
+        await page.keyboard.press('Enter');
+        await page.waitForURL(/action=thing\.paint/);
+        await page.getByText('Nothing matches these filters').waitFor();
       });
     }, 90_000);
 
@@ -66,7 +75,7 @@ export function operationsStories(stack: () => ConsoleStack): void {
         await page.waitForURL(/resourceId=story-audit/);
         const rows = page.getByRole('table', { name: 'Audit' }).locator('tbody tr');
         await until(async () => (await rows.count()) === 1);
-        expect(await rows.textContent()).toContain('network.create');
+        expect(await rows.textContent()).toContain('Create network');
         expect(await looksOf(page, stack(), 'operations-audit')).toEqual([]);
         // The network of the demo was created a minute ago: an export leaves out younger events.
         const isSettled = async (): Promise<boolean> => {

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import { Stack, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -15,18 +15,16 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { Actor } from '../actor.tsx';
 import { withNames, type NamedPage, type Names } from '../actor-in-words.ts';
+import { CodePicker } from '../code-picker.tsx';
 import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { AuditExport } from './audit-export.tsx';
 import { SurfacePicker, useReadable } from './by-surface.tsx';
-import { detailInWords, PROBLEM_WORDS } from './audit-words.ts';
+import { actionInWords, choicesIn, detailInWords, kindInWords, PROBLEM_WORDS } from './audit-words.ts';
 
 const FILTERS = ['actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
 const TYPED = [
-  { name: 'actor', label: 'Who', placeholder: 'admin:1f2e3d4c' },
-  { name: 'action', label: 'Action', placeholder: 'key.revoke' },
-  { name: 'resource', label: 'Kind', placeholder: 'key' },
   { name: 'resourceId', label: 'Which (id)' },
   { name: 'requestId', label: 'Request id' },
 ] as const;
@@ -105,6 +103,15 @@ export function AuditTrailPage(): ReactNode {
   );
 }
 
+/** What the pickers offer: with what the newest events of the surface have. */
+function useChoices(surface: SurfaceId): ReturnType<typeof choicesIn> {
+  const newest = useQuery({
+    queryKey: pageKey(listKey(surface, {})),
+    queryFn: ({ signal }) => readPage(surface, { filters: {}, signal }),
+  });
+  return useMemo(() => choicesIn(newest.data?.items ?? []), [newest.data]);
+}
+
 interface TrailProps {
   readonly surface: SurfaceId;
   readonly readable: readonly SurfaceId[];
@@ -114,6 +121,7 @@ interface TrailProps {
 function Trail({ surface, readable }: TrailProps): ReactNode {
   const [filters, choose] = useUrlFilters(FILTERS);
   const isFiltered = Object.keys(filters).length > 0;
+  const { actors, actions, kinds } = useChoices(surface);
   return (
     <Page
       title="Audit"
@@ -121,7 +129,17 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
       actions={<SurfacePicker of={readable} value={surface} />}
     >
       <AuditExport key={surface} surface={surface} from={filters.from} to={filters.to} />
-      <FilterBar chosen={filters} onChoose={choose} typed={TYPED} times={PERIOD} />
+      <FilterBar chosen={filters} onChoose={choose} typed={TYPED} times={PERIOD}>
+        <CodePicker label="Who" value={filters.actor} choices={actors} onSet={(actor) => choose({ actor })} />
+        <CodePicker label="Action" value={filters.action} choices={actions} onSet={(action) => choose({ action })} />
+        <CodePicker
+          label="Kind"
+          width={170}
+          value={filters.resource}
+          choices={kinds}
+          onSet={(resource) => choose({ resource })}
+        />
+      </FilterBar>
       <CursorTable
         label="Audit"
         queryKey={listKey(surface, filters)}
@@ -135,7 +153,7 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
             title: 'Which',
             cell: ({ resource, resourceId }) => (
               <>
-                {resource} <CodeText value={resourceId} label="the id" short={20} />
+                {kindInWords(resource)} <CodeText value={resourceId} label="the id" short={20} />
               </>
             ),
           },
@@ -156,7 +174,9 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
 
 const What = ({ event: { action, problem } }: { readonly event: AuditEvent }): ReactNode => (
   <Stack gap={2} align="flex-start">
-    <Text size="sm">{action}</Text>
+    <Text size="sm" title={action}>
+      {actionInWords(action)}
+    </Text>
     {problem !== null && <StateBadge tone="bad">{PROBLEM_WORDS[problem]}</StateBadge>}
   </Stack>
 );

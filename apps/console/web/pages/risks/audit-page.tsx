@@ -7,7 +7,9 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { Actor } from '../actor.tsx';
 import type { Names } from '../actor-in-words.ts';
+import { CodePicker } from '../code-picker.tsx';
 import { FilterBar, PERIOD, TextFilter } from '../filter-bar.tsx';
+import { actionInWords, kindInWords } from '../operations/audit-words.ts';
 import { ChangedRecord, changeInWords } from './audited-change.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { PersonPicker } from './record-picker.tsx';
@@ -16,11 +18,16 @@ import { exportOf, foundIn, type RiskClient } from './risk-api.ts';
 const FILTERS = ['actorId', 'action', 'resource', 'resourceId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
-const TYPED = [
-  { name: 'action', label: 'Action', placeholder: 'risk.update' },
-  { name: 'resource', label: 'Kind', placeholder: 'risk' },
-  { name: 'resourceId', label: 'Which (id)' },
-] as const;
+const TYPED = [{ name: 'resourceId', label: 'Which (id)' }] as const;
+
+const KINDS_CHANGED = ['risk', 'evidence', 'control', 'asset', 'policy', 'framework', 'member', 'invitation', 'apiKey'];
+const VERBS = ['create', 'update', 'delete'];
+/** What happens most; others are typed. */
+const ACTIONS = KINDS_CHANGED.flatMap((kind) => VERBS.map((verb) => `${kind}.${verb}`)).map((value) => ({
+  value,
+  label: actionInWords(value),
+}));
+const RESOURCES = KINDS_CHANGED.map((value) => ({ value, label: kindInWords(value) }));
 
 async function auditPage(client: RiskClient, filters: Filters, cursor: string | undefined) {
   const { data, error, response } = await client.GET('/api/audit', {
@@ -51,6 +58,14 @@ export function AuditPage(): ReactNode {
         ) : (
           <TextFilter label="Who (id)" value={chosen.actorId} onSet={(actorId) => choose({ actorId })} />
         )}
+        <CodePicker label="Action" value={chosen.action} choices={ACTIONS} onSet={(action) => choose({ action })} />
+        <CodePicker
+          label="Kind"
+          width={170}
+          value={chosen.resource}
+          choices={RESOURCES}
+          onSet={(resource) => choose({ resource })}
+        />
       </FilterBar>
       <CursorTable
         label="Audit"
