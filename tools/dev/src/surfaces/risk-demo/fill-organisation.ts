@@ -3,6 +3,7 @@ import { type AdminClient, textOf } from '../../start/admin-client.ts';
 import { UserError } from '../../start/user-error.ts';
 import { expectMade, inParallel, pick, type Posted, postPatiently, spread } from '../post-patiently.ts';
 import { ageRisks, type RatingChange } from './age-risks.ts';
+import { demoEvidence, type DemoControl } from './evidence-titles.ts';
 import { assetKinds, type DemoPerson, departments, frameworks, places, policies, threats } from './people.ts';
 import { historyOf, type Rating } from './rating-history.ts';
 
@@ -29,9 +30,10 @@ export async function fillOrganisation({ url, databaseUrl, admin, orgId, people 
     seconds.push({ id: textOf(minted, 'id'), key: textOf(minted, 'rawKey') });
   }
   const apis = [...writers, ...seconds].map(({ key }) => riskApi(url, key));
-  const controls = await makeControls({ admin, orgId, apis });
+  const made = await makeControls({ admin, orgId, apis });
+  const controls = made.map(({ id }) => id);
   const assets = await makeAssets(apis, { owners, controls });
-  const evidence = await makeEvidence(apis, { owners, controls });
+  const evidence = await makeEvidence(apis, { owners, controls: made });
   const changes = await makeRisks(apis, { owners, controls, assets, evidence });
   await ageRisks({ databaseUrl, orgId, changes });
   // Risk managers create no policies.
@@ -52,8 +54,8 @@ async function makeControls({
   admin,
   orgId,
   apis,
-}: Pick<DemoOrganisation, 'admin' | 'orgId'> & { readonly apis: readonly RiskApi[] }): Promise<string[]> {
-  const wanted: { title: string; frameworkId: string; requirementId: string; refId: string }[] = [];
+}: Pick<DemoOrganisation, 'admin' | 'orgId'> & { readonly apis: readonly RiskApi[] }): Promise<DemoControl[]> {
+  const wanted: { subject: string; title: string; frameworkId: string; requirementId: string; refId: string }[] = [];
   for (const { name, version, requirements, prefix } of frameworks) {
     const listed = requirements.map((title, index) => ({ id: `${prefix}.${index + 1}`, title }));
     const made = await admin.post(`/orgs/${orgId}/frameworks`, { name, version, requirements: listed });
@@ -61,12 +63,15 @@ async function makeControls({
     // The last two requirements of each framework have no control, and every third has two.
     listed.slice(0, -2).forEach(({ id, title }, index) => {
       const ref = { frameworkId, requirementId: id };
-      wanted.push({ title: `${title}: in force and checked`, refId: `C-${id}`, ...ref });
-      if (index % 3 === 0) wanted.push({ title: `${title}: second pair of eyes`, refId: `C-${id}b`, ...ref });
+      wanted.push({ subject: title, title: `${title}: in force and checked`, refId: `C-${id}`, ...ref });
+      if (index % 3 === 0) {
+        const second = { subject: `${title}, second review`, title: `${title}: second pair of eyes` };
+        wanted.push({ ...second, refId: `C-${id}b`, ...ref });
+      }
     });
   }
-  return inParallel(apis, wanted, (api, { title, refId, ...ref }, index) =>
-    api.create('controls', {
+  return inParallel(apis, wanted, async (api, { subject, title, refId, ...ref }, index) => {
+    const id = await api.create('controls', {
       title,
       refId,
       frameworkRefs: [ref],
@@ -74,8 +79,9 @@ async function makeControls({
       ...(index % 3 === 0
         ? {}
         : { lastTestedAt: daysAgo(index * 3), testResult: index % 7 === 0 ? 'failed' : 'passed' }),
-    }),
-  );
+    });
+    return { id, subject };
+  });
 }
 
 interface Made {
@@ -104,14 +110,14 @@ function makeAssets(apis: readonly RiskApi[], { owners, controls }: Made): Promi
 }
 
 /** Two of three are decided, by another person than the collector; of the others every second one waits for a review. */
-async function makeEvidence(apis: readonly RiskApi[], { owners, controls }: Made): Promise<string[]> {
-  // One control in four has no evidence.
-  const shown = controls.filter((_, index) => index % 4 !== 1);
-  const wanted = shown.flatMap((controlId) => [1, 2, 3].map((quarter) => ({ controlId, quarter })));
-  const ids = await inParallel(apis, wanted, (api, { controlId, quarter }, index) =>
+async function makeEvidence(
+  apis: readonly RiskApi[],
+  { owners, controls }: Pick<Made, 'owners'> & { readonly controls: readonly DemoControl[] },
+): Promise<string[]> {
+  const ids = await inParallel(apis, demoEvidence(controls), (api, { controlId, title, kind }, index) =>
     api.create('evidence', {
-      title: `${pick(['Test report', 'Screenshot of settings', 'Signed statement', 'Log extract'], spread(index, 97))}, quarter ${quarter}`,
-      kind: pick(['test_result', 'document', 'attestation', 'log_extract'], index),
+      title,
+      kind,
       sha256: hash('sha256', `demo evidence ${index}`, 'hex'),
       sizeBytes: 1000 + spread(index, 900_000),
       mediaType: pick(['application/pdf', 'image/png', 'application/pdf', 'text/plain'], index),
